@@ -1,0 +1,1 @@
+"""The finance desk of a merchant on the Merchant Payments API."""

@@ -1,0 +1,160 @@
+"""Settings: read once, passed down, secrets masked.
+
+A value comes from the command's option, else the environment, else the file the
+`…_FILE` variable names, else `.env` in the working folder (`interface.md`, Settings).
+"""
+
+import ipaddress
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+from urllib.parse import urlsplit
+
+from dotenv import dotenv_values
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.masked import Masked
+from svc_analytics.tokens import SigningSecret, parse_secrets
+
+KeyClass = Literal["checkout", "payout"]
+KEY_PREFIXES: dict[KeyClass, str] = {"checkout": "svc_live_", "payout": "svc_payout_"}
+_HEX64 = re.compile(r"[0-9a-fA-F]{64}\Z", re.ASCII)
+
+DEFAULT_PATIENCE = 120
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run needs to know. Nothing here is read again later, and no repr shows a key."""
+
+    base_url: str = ""
+    checkout_key: Masked | None = None
+    payout_key: Masked | None = None
+    receipt_secrets: tuple[SigningSecret, ...] = ()
+    webhook_secrets: tuple[SigningSecret, ...] = ()
+    data_dir: Path = Path("data")
+    patience: int = DEFAULT_PATIENCE  # seconds without any progress before giving up
+
+    @property
+    def key_classes(self) -> tuple[KeyClass, ...]:
+        """The key classes at hand, least power first."""
+        keys: dict[KeyClass, Masked | None] = {
+            "checkout": self.checkout_key,
+            "payout": self.payout_key,
+        }
+        return tuple(name for name, key in keys.items() if key)
+
+    def key(self, key_class: KeyClass) -> Masked | None:
+        """Return the key of a class, or None."""
+        return self.checkout_key if key_class == "checkout" else self.payout_key
+
+    def require_service(self) -> None:
+        """Refuse to go on without an address and at least one key."""
+        if not self.base_url:
+            raise ConfigError("SVC_BASE_URL is not set: give the service's address, https://host")
+        if not self.key_classes:
+            message = "no key is set: give SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, or both"
+            raise ConfigError(message)
+
+
+def read_settings(
+    data_dir: str | os.PathLike[str] | None = None,
+    *,
+    patience: int | None = None,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """Read the settings; raise `ConfigError` naming the variable that is wrong."""
+    source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
+    return Settings(
+        base_url=check_base_url(source.text("SVC_BASE_URL")),
+        checkout_key=_key("checkout", "SVC_CHECKOUT_KEY", source),
+        payout_key=_key("payout", "SVC_PAYOUT_KEY", source),
+        receipt_secrets=_ring("SVC_RECEIPT_SECRETS", source),
+        webhook_secrets=_ring("SVC_WEBHOOK_SECRETS", source),
+        data_dir=Path(data_dir or source.text("SVC_DATA_DIR") or "data"),
+        patience=patience or _seconds("SVC_PATIENCE", source),
+    )
+
+
+def check_base_url(url: str) -> str:
+    """Return the address without a trailing slash; plain http only on this machine."""
+    if not url:
+        return ""
+    parts = urlsplit(url)
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise ConfigError("SVC_BASE_URL holds more than an address: write only https://host")
+    if not parts.hostname or parts.scheme not in ("https", "http"):
+        raise ConfigError(f"SVC_BASE_URL is not an address: {url!r}; write https://host")
+    if parts.scheme == "http" and not _is_loopback(parts.hostname):
+        raise ConfigError(f"SVC_BASE_URL must be https: a key would travel in the clear to {url}")
+    return url.rstrip("/")
+
+
+@dataclass(frozen=True)
+class _Source:
+    """Where the text of a setting comes from, in the documented order."""
+
+    environ: Mapping[str, str]
+    folder: Path
+
+    def text(self, name: str) -> str:
+        for values in (self.environ, self._dotenv()):
+            if values.get(name):
+                return (values[name] or "").strip()
+            if values.get(f"{name}_FILE"):
+                return self._read(name, values[f"{name}_FILE"] or "")
+        return ""
+
+    def _dotenv(self) -> Mapping[str, str | None]:
+        file = self.folder / ".env"
+        try:
+            return dotenv_values(file, interpolate=False) if file.is_file() else {}
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"cannot read {file}: {type(error).__name__}") from error
+
+    def _read(self, name: str, path: str) -> str:
+        try:
+            return Path(path).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            reason = type(error).__name__
+            raise ConfigError(f"cannot read {name}_FILE={path}: {reason}") from error
+
+
+def _key(key_class: KeyClass, name: str, source: _Source) -> Masked | None:
+    text = source.text(name)
+    if not text:
+        return None
+    for other, prefix in KEY_PREFIXES.items():
+        if text.startswith(prefix) and _HEX64.match(text[len(prefix) :]):
+            if other == key_class:
+                return Masked(text)
+            raise ConfigError(f"{name} holds a {other}-class key; it needs a {key_class}-class one")
+    form = f"{KEY_PREFIXES[key_class]}<64 hex digits>"
+    raise ConfigError(f"{name} is malformed: a {key_class}-class key looks like {form}")
+
+
+def _ring(name: str, source: _Source) -> tuple[SigningSecret, ...]:
+    try:
+        return parse_secrets(source.text(name))
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from error
+
+
+def _seconds(name: str, source: _Source) -> int:
+    text = source.text(name)
+    if text and not (text.isascii() and text.isdigit() and int(text) > 0):
+        raise ConfigError(f"{name} is not a number of seconds: {text!r}")
+    return int(text or DEFAULT_PATIENCE)
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,89 @@
+"""Everything this package raises on purpose.
+
+SvcError                   the base of them all                                exit 1
+  ConfigError              a setting or an argument is missing or wrong        exit 2
+  ApiError                 the service said no: .status, .codes, .path         exit 1
+    KeyRefused             401: missing, revoked, unknown key or address       exit 1
+    WrongKeyClass          PAY_WRONG_KEY_KIND: the key is of the other class   exit 2
+    NotFound               no such object under this account                   exit 1
+    ProtocolError          an answer that breaks the contract's own rules      exit 1
+    Unavailable            429, 5xx, no network, after the patience was spent  exit 75
+  DataError                a value that cannot be held exactly                 exit 1
+  LakeError                a month file is torn, altered or not ours           exit 1
+    LakeBusy               another process is writing to the lake              exit 75
+  QueryError               a query that is not read-only, or that failed       exit 1
+  PeriodNotClosed          the month is still running                          exit 1
+
+Exit codes are those of the command line; callers in Python branch on the class
+and on the attributes, never on the message. Messages never hold a key or secret.
+"""
+
+
+class SvcError(Exception):
+    """Anything this package raises on purpose."""
+
+    exit_code = 1
+
+
+class ConfigError(SvcError):
+    """A setting or an argument is missing, malformed or contradictory."""
+
+    exit_code = 2
+
+
+class ApiError(SvcError):
+    """The service refused a request; `codes` are the contract's machine codes."""
+
+    def __init__(
+        self, message: str, *, status: int = 0, codes: tuple[str, ...] = (), path: str = ""
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.codes = codes
+        self.path = path
+
+
+class KeyRefused(ApiError):
+    """The service did not accept the key; it does not say which of the reasons holds."""
+
+
+class WrongKeyClass(ApiError):
+    """The route needs the other key class."""
+
+    exit_code = 2
+
+
+class NotFound(ApiError):
+    """No such object, or it belongs to another business: the service answers alike."""
+
+
+class ProtocolError(ApiError):
+    """An answer that breaks the contract's own rules, such as a page without a cursor."""
+
+
+class Unavailable(ApiError):
+    """The service stayed away until the patience was spent; trying later may help."""
+
+    exit_code = 75
+
+
+class DataError(SvcError, ValueError):
+    """A value that cannot be held exactly."""
+
+
+class LakeError(SvcError):
+    """A file of the lake is torn, altered, or not ours."""
+
+
+class LakeBusy(LakeError):
+    """Another process is writing to the lake; trying later will help."""
+
+    exit_code = 75
+
+
+class QueryError(SvcError):
+    """A query that is not a single read-only SELECT, or that DuckDB could not run."""
+
+
+class PeriodNotClosed(SvcError):
+    """The period is still running."""

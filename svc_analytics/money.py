@@ -1,0 +1,62 @@
+"""Amounts: decimal text to Decimal and back, exact or refused.
+
+The contract writes every amount as a decimal string. A lake holds it as
+DECIMAL(38,18), so at most 20 digits before the point and 18 behind it.
+"""
+
+import re
+from decimal import Context, Decimal
+
+from svc_analytics.errors import DataError
+
+INTEGER_DIGITS = 20
+SCALE = 18
+PRECISION = INTEGER_DIGITS + SCALE
+
+# Design 11: validated as text before any cast, because casts round and are lax.
+AMOUNT_PATTERN = rf"^-?[0-9]{{1,{INTEGER_DIGITS}}}(\.[0-9]{{1,{SCALE}}})?$"
+_AMOUNT = re.compile(AMOUNT_PATTERN.replace("$", r"\Z"))
+
+# Wide enough for any sum or product of amounts; traps instead of rounding.
+EXACT = Context(prec=160)
+
+
+def parse_amount(text: str) -> Decimal:
+    """Read a contract amount exactly, or refuse it.
+
+    A 19th digit behind the point is refused, never rounded away.
+
+    >>> parse_amount("0.10")
+    Decimal('0.10')
+    >>> parse_amount("1e3")
+    Traceback (most recent call last):
+        ...
+    svc_analytics.errors.DataError: not a plain decimal amount: '1e3'
+    """
+    if not isinstance(text, str) or not _AMOUNT.match(text):
+        shown = repr(text)[:60]
+        raise DataError(f"not a plain decimal amount: {shown}")
+    return Decimal(text)
+
+
+def format_amount(value: Decimal) -> str:
+    """Write an amount as plain digits: no exponent, no trailing zeros, no minus zero.
+
+    >>> format_amount(Decimal("1E-18")), format_amount(Decimal("2.500"))
+    ('0.000000000000000001', '2.5')
+    """
+    text = format(value, "f")
+    if "." in text:
+        text = text.rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+def group_digits(text: str) -> str:
+    """Separate the thousands of a plain decimal text, for people.
+
+    >>> group_digits("-1234567.8901")
+    '-1,234,567.8901'
+    """
+    sign, digits = ("-", text[1:]) if text.startswith("-") else ("", text)
+    whole, dot, fraction = digits.partition(".")
+    return f"{sign}{int(whole):,}{dot}{fraction}"

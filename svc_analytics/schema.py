@@ -1,0 +1,103 @@
+"""The contract's records as columns: names, kinds, and what a record must hold.
+
+Column order is the physical order of the month files: `id` comes first on purpose
+(a reader that meets a file replaced under it then fails loudly; design 2).
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+from svc_analytics.money import PRECISION, SCALE
+
+MONEY = pa.decimal128(PRECISION, SCALE)
+INSTANT = pa.timestamp("us", tz="UTC")
+
+Kind = Literal["text", "money", "instant", "json"]
+_TYPES = {"text": pa.string(), "money": MONEY, "instant": INSTANT, "json": pa.string()}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One property of a record. `is_fact`: a change of it restates money or identity."""
+
+    name: str
+    kind: Kind = "text"
+    is_required: bool = False
+    is_fact: bool = True
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One list of the service, kept as one folder of month files."""
+
+    name: str
+    route: str
+    instant: str  # the property that `from` and `to` bound, and that names the month
+    columns: tuple[Column, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of a month file."""
+        contract = [pa.field(column.name, _TYPES[column.kind]) for column in self.columns]
+        return pa.schema([*contract, ("extra", pa.string()), ("extracted_at", INSTANT)])
+
+    @property
+    def money(self) -> tuple[str, ...]:
+        """The names of the amounts, in physical order."""
+        return tuple(column.name for column in self.columns if column.kind == "money")
+
+
+def _required(name: str, kind: Kind = "text") -> Column:
+    return Column(name, kind, is_required=True)
+
+
+PAYMENTS = Stream(
+    name="payments",
+    route="payments",
+    instant="paid_at",
+    columns=(
+        _required("id"),
+        Column("receipt_no"),
+        Column("session_id"),
+        Column("reference_id"),
+        _required("status"),
+        _required("currency"),
+        _required("amount", "money"),
+        _required("charged_amount", "money"),
+        _required("fee_amount", "money"),
+        Column("fee_bearer"),
+        _required("net_amount", "money"),
+        Column("usd_value", "money"),
+        Column("payer_id"),
+        Column("metadata", "json", is_fact=False),
+        Column("receipt"),
+        _required("paid_at", "instant"),
+    ),
+)
+
+PAYOUT_RECORDS = Stream(
+    name="payout_records",
+    route="payouts",
+    instant="created_at",
+    columns=(
+        _required("id"),
+        Column("reference_id"),
+        _required("kind"),
+        _required("status"),
+        _required("currency"),
+        _required("amount", "money"),
+        _required("debited_amount", "money"),
+        _required("fee_amount", "money"),
+        _required("fee_percent", "money"),
+        Column("usd_value", "money"),
+        Column("payer_id"),
+        Column("payment_id"),
+        Column("comment", is_fact=False),
+        _required("created_at", "instant"),
+        _required("settled_at", "instant"),
+    ),
+)
+
+STREAMS = {stream.name: stream for stream in (PAYMENTS, PAYOUT_RECORDS)}

@@ -1,0 +1,311 @@
+"""Receipt tokens and webhook signatures: parse, sign, verify. No I/O.
+
+The MAC of a receipt is over the text as received, `v1.<payload>`, never over a
+re-encoded payload (contract, Receipt token). HMAC is symmetric: it shows that a
+token was not altered, it does not prove to a third party who made it.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from svc_analytics.errors import ConfigError, DataError
+from svc_analytics.masked import Masked
+from svc_analytics.money import parse_amount
+from svc_analytics.periods import HOUR, SECOND, format_instant, parse_instant
+
+# In the canonical order of the contract.
+FACTS = (
+    "payment_id",
+    "receipt_no",
+    "merchant_id",
+    "reference_id",
+    "currency",
+    "amount",
+    "charged_amount",
+    "fee_bearer",
+    "net_amount",
+    "paid_at",
+)
+MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
+MAX_TOKEN_LENGTH = 16_384
+ROTATION_OVERLAP = 24 * HOUR  # contract, Limits: secret rotation overlap
+WEBHOOK_TOLERANCE = 300 * SECOND  # contract, Limits: both directions
+
+_TOKEN = re.compile(r"v1\.([A-Za-z0-9_-]+)(={0,2})\.([A-Za-z0-9_-]{43})(=?)\Z", re.ASCII)
+_HEADER_TIME = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
+
+
+class MalformedToken(DataError):
+    """A text that is not a receipt token of the contract's form."""
+
+
+@dataclass(frozen=True)
+class SigningSecret:
+    """One secret of a key ring, and the instant it came into force if that is known."""
+
+    secret: Masked
+    valid_from: int | None = None
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """A receipt token taken apart: the facts it states, not yet believed."""
+
+    facts: Mapping[str, str]
+    more_facts: tuple[str, ...]
+
+    @property
+    def paid_at(self) -> int:
+        """The instant the receipt is dated, in UTC microseconds."""
+        return parse_instant(self.facts["paid_at"])[0]
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One fact on which a receipt and the record disagree."""
+
+    fact: str
+    in_receipt: str
+    in_record: str | None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What one receipt check found (`interface.md`, Receipt verdicts), with its reason."""
+
+    verdict: str
+    reason: str
+    receipt: Receipt | None = None
+    differences: tuple[Difference, ...] = ()
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the receipt, or failing that the record, proves the payment."""
+        return self.verdict in ("valid", "valid_previous_secret", "proven_by_record")
+
+
+def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
+    """Read a key ring, newest first: `new@2026-08-15T00:00:00Z,old`.
+
+    >>> [ring.valid_from for ring in parse_secrets("b@1970-01-01T00:00:01Z, a")]
+    [1000000, None]
+    """
+    ring = tuple(_parse_secret(part.strip()) for part in text.split(",") if part.strip())
+    dates = [entry.valid_from for entry in ring if entry.valid_from is not None]
+    if dates != sorted(dates, reverse=True):
+        raise ConfigError("the secrets are not newest first: order them by the instant behind @")
+    return ring
+
+
+def _parse_secret(part: str) -> SigningSecret:
+    secret, at, instant = part.rpartition("@")
+    if not at:
+        return SigningSecret(Masked(part))
+    try:
+        return SigningSecret(Masked(secret), parse_instant(instant)[0])
+    except DataError:
+        # A secret may itself hold an @; only a date behind the last one is ours.
+        return SigningSecret(Masked(part))
+
+
+def encode_segment(data: bytes) -> str:
+    """Write bytes as base64url text without padding."""
+    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
+
+
+def sign_receipt(facts: Mapping[str, str], secret: Masked) -> str:
+    """Make the token the service would issue for these ten facts."""
+    payload = json.dumps({fact: facts[fact] for fact in FACTS}, separators=(",", ":"))
+    signed = f"v1.{encode_segment(payload.encode())}"
+    return f"{signed}.{_mac(signed, secret)}"
+
+
+def parse_receipt(token: str) -> Receipt:
+    """Take a token apart, or raise `MalformedToken` with the reason. Proves nothing yet."""
+    _, payload, _ = _split(token)
+    return _read_payload(payload)
+
+
+def signer_of(token: str, ring: Iterable[SigningSecret]) -> SigningSecret | None:
+    """Return the first secret of the ring whose MAC the token carries."""
+    signed, _, signature = _split(token)
+    # Padding is optional, and a transport may have added it behind the signing.
+    texts = dict.fromkeys((signed, signed.rstrip("=")))
+    for entry in ring:
+        if any(hmac.compare_digest(_mac(text, entry.secret), signature) for text in texts):
+            return entry
+    return None
+
+
+def verify_receipt(
+    token: str, ring: Sequence[SigningSecret], record: Mapping[str, Any] | None
+) -> Verdict:
+    """Check one token: form, then signature, then its ten facts against the record.
+
+    `record` holds the ten facts under their names in the token, amounts as Decimal
+    or contract text and `paid_at` as microseconds or text; None when no such
+    payment exists.
+    """
+    if not ring:
+        return Verdict("not_checked", "no receipt secret is configured")
+    try:
+        signer = signer_of(token, ring)
+        receipt = parse_receipt(token)
+    except MalformedToken as error:
+        return Verdict("malformed", str(error))
+    differences = () if record is None else compare_facts(receipt, record)
+    if signer is None or _is_overdue(signer, ring, receipt):
+        return _judge_unsigned(receipt, ring, record, differences)
+    if record is None:
+        return Verdict("unknown_payment", "rightly signed, but no such payment", receipt)
+    if differences:
+        names = ", ".join(difference.fact for difference in differences)
+        reason = f"rightly signed, but the record differs in {names}"
+        return Verdict("facts_mismatch", reason, receipt, differences)
+    if signer is ring[0]:
+        return Verdict("valid", "signed by the newest secret; all facts agree", receipt)
+    return Verdict("valid_previous_secret", "signed by an older secret; all facts agree", receipt)
+
+
+def compare_facts(receipt: Receipt, record: Mapping[str, Any]) -> tuple[Difference, ...]:
+    """List the facts that differ: amounts compare as decimals, instants as instants."""
+    return tuple(
+        Difference(fact, receipt.facts[fact], _as_text(fact, record.get(fact)))
+        for fact in FACTS
+        if not _is_equal(fact, receipt.facts[fact], record.get(fact))
+    )
+
+
+def sign_webhook(body: bytes, secrets: Iterable[Masked], at: int) -> str:
+    """Make the `x-pay-signature` header of a delivery; two secrets during a rotation."""
+    entries = [f"v1={_webhook_mac(body, secret, at)}" for secret in secrets]
+    return ",".join([f"t={at}", *entries])
+
+
+def verify_webhook(
+    body: bytes, header: str | None, ring: Iterable[SigningSecret], now: int
+) -> str | None:
+    """Return None when a delivery is authentic, else the reason why it is not.
+
+    `body` is the exact raw body and `now` the receiver's clock in UTC microseconds.
+    """
+    fields = [field.strip().partition("=") for field in (header or "").split(",")]
+    times = [value for name, _, value in fields if name == "t"]
+    signatures = [value for name, _, value in fields if name == "v1"]
+    if len(times) != 1 or not _HEADER_TIME.match(times[0]) or not signatures:
+        return "the x-pay-signature header is missing or malformed"
+    at = int(times[0])
+    if abs(now - at * SECOND) > WEBHOOK_TOLERANCE:
+        return "signed more than 5 minutes away from this clock"
+    expected = [_webhook_mac(body, entry.secret, times[0]).encode() for entry in ring]
+    offered = [signature.encode("utf-8", "replace") for signature in signatures]
+    # No early end: the time taken must not tell which pair matched.
+    matches = [hmac.compare_digest(want, have) for want in expected for have in offered]
+    return None if any(matches) else "no signature matches a webhook secret"
+
+
+def _webhook_mac(body: bytes, secret: Masked, at: int | str) -> str:
+    message = f"{at}.".encode() + body
+    return hmac.new(secret.reveal().encode(), message, hashlib.sha256).hexdigest()
+
+
+def _mac(signed: str, secret: Masked) -> str:
+    digest = hmac.new(secret.reveal().encode(), signed.encode(), hashlib.sha256).digest()
+    return encode_segment(digest)
+
+
+def _split(token: str) -> tuple[str, str, str]:
+    """Return the signed text, the payload segment and the canonical signature text."""
+    if not isinstance(token, str) or len(token) > MAX_TOKEN_LENGTH:
+        raise MalformedToken("not a text of a receipt's length")
+    match = _TOKEN.match(token)
+    if not match:
+        raise MalformedToken("not of the form v1.<payload>.<signature>")
+    return token.rpartition(".")[0], match[1], match[3]
+
+
+def _read_payload(segment: str) -> Receipt:
+    try:
+        raw = base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4))
+        payload = json.loads(raw.decode(), object_pairs_hook=_unique_keys)
+    except (binascii.Error, UnicodeDecodeError, RecursionError) as error:
+        raise MalformedToken("the payload is not JSON in base64url") from error
+    except json.JSONDecodeError as error:
+        raise MalformedToken("the payload is not JSON") from error
+    if not isinstance(payload, dict):
+        raise MalformedToken("the payload is not a JSON object")
+    wrong = [fact for fact in FACTS if not isinstance(payload.get(fact), str)]
+    if wrong:
+        raise MalformedToken(f"the payload lacks {', '.join(wrong)}")
+    facts = {fact: payload[fact] for fact in FACTS}
+    try:
+        parse_instant(facts["paid_at"])
+        [parse_amount(facts[fact]) for fact in MONEY_FACTS]
+    except DataError as error:
+        raise MalformedToken(f"a fact of the payload is {error}") from error
+    return Receipt(facts, tuple(sorted(payload.keys() - set(FACTS))))
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise MalformedToken("a key stands twice in the payload")
+    return found
+
+
+def _is_equal(fact: str, stated: str, recorded: Any) -> bool:
+    if recorded is None:
+        return False
+    if fact in MONEY_FACTS:
+        return bool(parse_amount(stated) == Decimal(recorded))
+    if fact == "paid_at":
+        at = recorded if isinstance(recorded, int) else parse_instant(recorded)[0]
+        return parse_instant(stated)[0] == at
+    return bool(stated == recorded)
+
+
+def _as_text(fact: str, recorded: Any) -> str | None:
+    if fact == "paid_at" and isinstance(recorded, int):
+        return format_instant(recorded)
+    return None if recorded is None else str(recorded)
+
+
+def _is_overdue(signer: SigningSecret, ring: Sequence[SigningSecret], receipt: Receipt) -> bool:
+    """Tell whether an older secret signed something dated after its overlap had ended."""
+    place = ring.index(signer)
+    successor = ring[place - 1].valid_from if place else None
+    return successor is not None and receipt.paid_at > successor + ROTATION_OVERLAP
+
+
+def _judge_unsigned(
+    receipt: Receipt,
+    ring: Sequence[SigningSecret],
+    record: Mapping[str, Any] | None,
+    differences: tuple[Difference, ...],
+) -> Verdict:
+    """Judge a token that no secret verifies: forged, or merely older than the ring.
+
+    The contract lets old tokens stop verifying after a rotation while the record
+    stays the proof, so age alone is never called a forgery.
+    """
+    is_same = record is not None and not differences
+    oldest = ring[-1].valid_from
+    if oldest is None or receipt.paid_at >= oldest:
+        known = "the record holds the same facts" if is_same else "nor do its facts match a record"
+        reason = f"no secret of the ring verifies it; {known}"
+        return Verdict("bad_signature", reason, receipt, differences)
+    if record is None:
+        return Verdict("unknown_payment", "older than the ring, and no such payment", receipt)
+    if differences:
+        reason = "older than the ring, and the record differs"
+        return Verdict("facts_mismatch", reason, receipt, differences)
+    reason = "older than the ring; the record holds the same facts"
+    return Verdict("proven_by_record", reason, receipt)
