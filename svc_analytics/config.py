@@ -8,7 +8,7 @@ import ipaddress
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
@@ -37,6 +37,7 @@ class Settings:
     webhook_secrets: tuple[SigningSecret, ...] = ()
     data_dir: Path = Path("data")
     patience: int = DEFAULT_PATIENCE  # seconds without any progress before giving up
+    proxy: str = field(default="", repr=False)  # used only when asked for; it may hold a password
 
     @property
     def key_classes(self) -> tuple[KeyClass, ...]:
@@ -77,6 +78,7 @@ def read_settings(
         webhook_secrets=_ring("SVC_WEBHOOK_SECRETS", source),
         data_dir=Path(data_dir or source.text("SVC_DATA_DIR") or "data"),
         patience=patience or _seconds("SVC_PATIENCE", source),
+        proxy=source.text("SVC_PROXY"),
     )
 
 

@@ -1,0 +1,137 @@
+"""What an answer of the service means: its body, its clock, or the error it stands for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, NoReturn
+
+import msgspec
+
+from svc_analytics.errors import ApiError, KeyRefused, NotFound, ProtocolError, WrongKeyClass
+from svc_analytics.pages import NotJson
+from svc_analytics.periods import to_micros
+
+# Decided by code first, then by status (contract, Errors and Retry guidance).
+_AGAIN = {
+    "RATE_LIMITED",
+    "PAY_LOOKUP_THROTTLED",
+    "PAY_RATE_UNAVAILABLE",
+    "INTERNAL_SERVER_ERROR",
+    "SERVICE_UNAVAILABLE",
+    "MAINTENANCE_MODE",
+}
+_REFUSALS: dict[str, type[ApiError]] = {
+    "UNAUTHORIZED": KeyRefused,
+    "PAY_WRONG_KEY_KIND": WrongKeyClass,
+    "PAY_SESSION_NOT_FOUND": NotFound,
+    "NOT_FOUND": NotFound,
+    "MERCHANT_DISABLED": ApiError,
+    "MERCHANT_NOT_FOUND": ApiError,
+    "FORBIDDEN": ApiError,
+    "VALIDATION_FAILED": ApiError,
+}
+_HINTS = {
+    "UNAUTHORIZED": "the key is missing, malformed, revoked or unknown, or this address is not "
+    "on its allowlist (the service does not say which): check it in the business console",
+    "PAY_WRONG_KEY_KIND": "this route needs a key of the other class",
+    "MERCHANT_DISABLED": "the business is suspended or its rail is off; trying again will not help",
+    "MERCHANT_NOT_FOUND": "the account behind the key is not a business",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A successful answer: its whole body, and the service's clock if it gave one."""
+
+    body: bytes
+    served_at: int | None
+
+
+class Again(Exception):
+    """A failure that may pass: told apart by whether the service asked us to slow down."""
+
+    def __init__(self, reason: str, *, status: int = 0, codes: tuple[str, ...] = ()) -> None:
+        super().__init__(reason)
+        self.status, self.codes = status, codes
+        self.is_throttle = False
+        self.retry_after: float | None = None
+
+
+def check_answer(headers: Mapping[str, str], body: bytes) -> Answer:
+    """Return a successful answer, or raise `Again` if a proxy spoke in the service's place."""
+    kind = headers.get("content-type", "application/json")
+    if "json" not in kind.lower():
+        raise Again(f"the answer is {kind[:40]!r}, not JSON")
+    return Answer(body, _read_clock(headers))
+
+
+def _read_clock(headers: Mapping[str, str]) -> int | None:
+    try:
+        at = parsedate_to_datetime(headers.get("date", ""))
+    except (TypeError, ValueError):
+        return None
+    return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
+
+
+def refuse(status: int, headers: Mapping[str, str], body: bytes, path: str) -> NoReturn:
+    """Raise what an answer other than 200 means, by its codes, then by its status."""
+    codes = _read_codes(body)
+    shown = f"{status} {', '.join(codes)}".strip()
+    for code in codes:
+        if code in _REFUSALS:
+            hint = _HINTS.get(code, "the request was not accepted")
+            message = f"the service refused {path} ({shown}): {hint}"
+            raise _REFUSALS[code](message, status=status, codes=codes, path=path)
+    if _AGAIN.intersection(codes) or status == 429 or status >= 500:
+        again = Again(shown, status=status, codes=codes)
+        again.is_throttle = status == 429 or "RATE_LIMITED" in codes
+        again.retry_after = _read_retry_after(headers.get("retry-after"))
+        raise again
+    kinds: dict[int, type[ApiError]] = {401: KeyRefused, 404: NotFound}
+    hint = _HINTS["UNAUTHORIZED"] if status == 401 else "the request was not accepted"
+    if 300 <= status < 400:
+        hint = "it points elsewhere; a key is never sent on: check SVC_BASE_URL"
+    message = f"the service refused {path} ({shown}): {hint}"
+    raise kinds.get(status, ApiError)(message, status=status, codes=codes, path=path)
+
+
+def _read_codes(body: bytes) -> tuple[str, ...]:
+    """Return the machine codes of an error envelope; none if the body is anything else."""
+    try:
+        codes = msgspec.json.decode(body)["errors"]["error"]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError, KeyError):
+        return ()
+    known = codes if isinstance(codes, list) else []
+    return tuple(code[:64] for code in known[:10] if isinstance(code, str))
+
+
+def _read_retry_after(text: str | None) -> float | None:
+    """Return the seconds a Retry-After asks for; None if it is absent or makes no sense."""
+    if not text:
+        return None
+    if text.strip().isascii() and text.strip().isdigit():
+        return float(text.strip()[:9])
+    try:
+        at = parsedate_to_datetime(text)
+    except (TypeError, ValueError):
+        return None
+    at = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+
+
+def read_object(answer: Answer) -> dict[str, Any]:
+    try:
+        document = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NotJson("the answer is not JSON") from error
+    if not isinstance(document, dict):
+        raise ProtocolError("the answer is not an object")
+    return document
+
+
+def read_profile(answer: Answer) -> tuple[dict[str, Any], int | None]:
+    profile = read_object(answer)
+    if not isinstance(profile.get("id"), str) or not profile["id"]:
+        raise ProtocolError("the merchant profile has no id")
+    return profile, answer.served_at

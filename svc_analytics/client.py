@@ -1,0 +1,247 @@
+"""Read-only HTTP to the service: a fixed table of calls, retried at one shared pace.
+
+The payout-class key can move money and no read-only class exists, so this client
+cannot write: its calls are the rows of `ROUTES`, and a transport underneath refuses
+anything else that might ever be asked of it (design 10).
+"""
+
+from collections.abc import Callable, Generator, Mapping
+from time import monotonic
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from svc_analytics.answers import (
+    Again,
+    Answer,
+    check_answer,
+    read_object,
+    read_profile,
+    refuse,
+)
+from svc_analytics.config import KeyClass, Settings
+from svc_analytics.errors import ApiError, ConfigError, ProtocolError, Unavailable, WrongKeyClass
+from svc_analytics.masked import Masked
+from svc_analytics.pace import Pace
+from svc_analytics.pages import NotJson, Page, parse_page
+from svc_analytics.routes import PREFIX, ROUTES, Route, quote_id
+
+MAX_BODY = 64 * 1024 * 1024
+LONGEST_ANSWER = 120.0  # seconds for one whole body, however slowly it drips
+TIMEOUT = httpx.Timeout(30.0, connect=10.0, pool=None)
+
+T = TypeVar("T")
+
+
+class Client:
+    """The eight calls of `ROUTES`; safe to share between threads, usable under a running loop.
+
+    `pace` and `transport` are seams for tests.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        workers: int = 8,
+        pace: Pace | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        settings.require_service()
+        self._settings = settings
+        self.pace = pace or Pace(settings.patience)
+        limits = httpx.Limits(max_connections=workers, max_keepalive_connections=workers)
+        inner = transport or httpx.HTTPTransport(
+            limits=limits, proxy=settings.proxy or None, trust_env=False
+        )
+        self._http = httpx.Client(
+            base_url=settings.base_url,
+            transport=_ReadOnly(inner, settings.base_url),
+            timeout=TIMEOUT,
+            follow_redirects=False,
+            trust_env=False,
+            headers={"accept": "application/json", "user-agent": "svc-analytics"},
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self._settings.base_url})"
+
+    def close(self) -> None:
+        """Close the connections; further calls fail."""
+        self._http.close()
+
+    def me(self, key_class: KeyClass | None = None) -> tuple[dict[str, Any], int | None]:
+        """Return the merchant profile, and the service's clock in UTC microseconds if given."""
+        return self._call("me", read_profile, key_class=key_class)
+
+    def page(self, name: str, params: Mapping[str, str]) -> Page:
+        """Return one page of the list `payments` or `payouts`."""
+        if name not in ("payments", "payouts"):
+            raise ValueError(name)
+        return self._call(name, lambda answer: parse_page(answer.body), params=params)
+
+    def payment(self, payment_id: str) -> dict[str, Any]:
+        """Return the authoritative payment of a UUID or receipt number."""
+        return self._call("payment", read_object, of=payment_id)
+
+    def payout(self, payout_id: str) -> dict[str, Any]:
+        """Return the authoritative payout record of a UUID or reference id."""
+        return self._call("payout", read_object, of=payout_id)
+
+    def session(self, session_id: str) -> dict[str, Any]:
+        """Return the authoritative session of a UUID or reference id."""
+        return self._call("session", read_object, of=session_id)
+
+    def binding(self, customer_id: str) -> dict[str, Any]:
+        """Return the binding of the merchant's own customer id.
+
+        The contract does not say which class reaches this route: the other key is
+        tried when the first is of the wrong class.
+        """
+        try:
+            return self._call("binding", read_object, of=customer_id)
+        except WrongKeyClass:
+            if len(self._settings.key_classes) < 2:
+                raise
+            return self._call("binding", read_object, of=customer_id, key_class="payout")
+
+    def verify_receipt(self, token: str) -> dict[str, Any]:
+        """Ask the service about a receipt token; an invalid one raises `ApiError`."""
+        return self._call("receipt", read_object, body={"receipt": token})
+
+    def _call(
+        self,
+        name: str,
+        read: Callable[[Answer], T],
+        *,
+        of: str | None = None,
+        params: Mapping[str, str] | None = None,
+        body: Mapping[str, str] | None = None,
+        key_class: KeyClass | None = None,
+    ) -> T:
+        """Make one call of the table, again and again while trying again may help."""
+        route = ROUTES[name]
+        path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
+        auth = _Bearer(self._key(route, key_class))
+        request = self._http.build_request(route.method, path, params=params, json=body)
+        attempt = 0
+        while True:
+            entered_at = self.pace.enter()
+            try:
+                result = read(self._send(request, auth, route.path))
+            except (Again, NotJson) as trouble:
+                self._consider(trouble, entered_at, attempt, route.path)
+                attempt += 1
+            else:
+                self.pace.succeed()
+                return result
+
+    def _consider(self, trouble: Exception, entered_at: float, attempt: int, path: str) -> None:
+        """Slow down and wait as the failure asks, or give up when the patience is spent."""
+        status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
+        if isinstance(trouble, Again) and trouble.is_throttle:
+            self.pace.slow_down(entered_at, trouble.retry_after)
+        message = f"the service stayed away on {path}: {trouble}; try again later"
+        giving_up = Unavailable(message, status=status, codes=codes, path=path)
+        self.pace.back_off(attempt, giving_up)
+
+    def _send(self, request: httpx.Request, auth: httpx.Auth, path: str) -> Answer:
+        try:
+            response = self._http.send(request, auth=auth, stream=True)
+            try:
+                self.pace.reach()
+                body = _read_body(response)
+            finally:
+                response.close()
+        except httpx.TransportError as error:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                message = "the service's certificate cannot be trusted; no key was sent"
+                raise ApiError(message, path=path) from error
+            raise Again(_describe(error)) from error
+        except (httpx.DecodingError, httpx.StreamError) as error:
+            raise Again("the body was damaged on the way") from error
+        if not response.is_success:
+            refuse(response.status_code, response.headers, body, path)
+        return check_answer(response.headers, body)
+
+    def _key(self, route: Route, key_class: KeyClass | None) -> Masked:
+        wanted = (key_class,) if key_class else route.key_classes
+        for name in wanted:
+            if key := self._settings.key(name):
+                return key
+        variable = f"SVC_{wanted[0].upper()}_KEY"
+        raise ConfigError(f"{route.path} needs a {wanted[0]}-class key: set {variable}")
+
+
+class _Bearer(httpx.Auth):
+    """Adds the key at the last moment, so that it stands in no variable of ours."""
+
+    def __init__(self, key: Masked) -> None:
+        self._key = key
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        request.headers["authorization"] = f"Bearer {self._key.reveal()}"
+        yield request
+
+
+class _ReadOnly(httpx.BaseTransport):
+    """Lets only the calls of `ROUTES` through, whoever builds the request."""
+
+    def __init__(self, inner: httpx.BaseTransport, base_url: str) -> None:
+        self._inner = inner
+        self._base = httpx.URL(base_url)
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        if not self._is_allowed(request):
+            message = f"{request.method} {request.url.path} is not a call this client makes"
+            raise ConfigError(message)
+        return self._inner.handle_request(request)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def _is_allowed(self, request: httpx.Request) -> bool:
+        url = request.url
+        if (url.scheme, url.host, url.port) != (
+            self._base.scheme,
+            self._base.host,
+            self._base.port,
+        ):
+            return False
+        path = url.raw_path.decode("ascii").partition("?")[0]
+        path = path.removeprefix(self._base.raw_path.decode("ascii").rstrip("/"))
+        return any(
+            route.method == request.method and route.pattern.fullmatch(path)
+            for route in ROUTES.values()
+        )
+
+
+def _read_body(response: httpx.Response) -> bytes:
+    chunks, size, until = [], 0, monotonic() + LONGEST_ANSWER
+    for chunk in response.iter_bytes():
+        size += len(chunk)
+        if size > MAX_BODY:
+            raise ProtocolError(f"an answer of more than {MAX_BODY >> 20} MiB was refused")
+        if monotonic() > until:
+            raise Again(f"the answer was not complete after {LONGEST_ANSWER:.0f} s")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def _describe(error: httpx.TransportError) -> str:
+    if isinstance(error, httpx.TimeoutException):
+        return "no answer in time"
+    detail = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+    return f"no connection, or it broke ({detail})"

@@ -1,0 +1,85 @@
+"""What has been read: sets of half-open intervals of time, and how sure they are.
+
+`complete` time is settled: the service shows nothing new there. `provisional` time
+was read too, but so recently that a late record may still appear in it (design 7).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+from svc_analytics.periods import BEGINNING
+
+Span = tuple[int, int]  # half-open, UTC microseconds
+Spans = tuple[Span, ...]  # disjoint, not touching, oldest first
+
+
+def unite(*sets: Iterable[Span]) -> Spans:
+    """Return everything that is in any of the sets.
+
+    >>> unite([(5, 7), (0, 2)], [(2, 3)])
+    ((0, 3), (5, 7))
+    """
+    found: list[Span] = []
+    for start, end in sorted(span for spans in sets for span in spans if span[0] < span[1]):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(found[-1][1], end))
+        else:
+            found.append((start, end))
+    return tuple(found)
+
+
+def subtract(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
+    """Return what is in the first set and not in the second.
+
+    >>> subtract([(0, 10)], [(2, 3), (8, 12)])
+    ((0, 2), (3, 8))
+    """
+    left = unite(spans)
+    for start, end in unite(taken):
+        pieces = [((a, min(b, start)), (max(a, end), b)) for a, b in left]
+        left = tuple(piece for pair in pieces for piece in pair if piece[0] < piece[1])
+    return left
+
+
+def clip(spans: Iterable[Span], start: int, end: int) -> Spans:
+    """Return the part of a set that lies within [start, end).
+
+    >>> clip([(0, 10), (20, 30)], 5, 25)
+    ((5, 10), (20, 25))
+    """
+    inside = [(max(a, start), min(b, end)) for a, b in spans]
+    return unite(span for span in inside if span[0] < span[1])
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The time that was read of one stream. A span is never in both sets."""
+
+    complete: Spans = ()
+    provisional: Spans = ()
+
+    @classmethod
+    def of(cls, spans: Iterable[Span], settled_at: int) -> Self:
+        """Return these spans as coverage: complete before `settled_at`, provisional after."""
+        complete = clip(spans, BEGINNING, settled_at)
+        return cls(complete, subtract(spans, complete))
+
+    @property
+    def read(self) -> Spans:
+        """All time that was read, settled or not."""
+        return unite(self.complete, self.provisional)
+
+    def add(self, other: "Coverage") -> Self:
+        """Return the union; what is complete in either is complete."""
+        complete = unite(self.complete, other.complete)
+        return type(self)(complete, subtract(unite(self.provisional, other.provisional), complete))
+
+    def remove(self, spans: Iterable[Span]) -> Self:
+        """Return the coverage without these spans."""
+        spans = unite(spans)
+        return type(self)(subtract(self.complete, spans), subtract(self.provisional, spans))
+
+    def within(self, start: int, end: int) -> Self:
+        """Return the coverage of [start, end) alone."""
+        return type(self)(clip(self.complete, start, end), clip(self.provisional, start, end))

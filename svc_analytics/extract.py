@@ -1,0 +1,257 @@
+"""Bringing a lake up to date: segments swept by several workers, published by one writer."""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from svc_analytics.client import Client
+from svc_analytics.config import KeyClass, Settings
+from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract
+from svc_analytics.errors import ConfigError, LakeError, ProtocolError
+from svc_analytics.lake import Lake
+from svc_analytics.pace import Stopped
+from svc_analytics.periods import BEGINNING, HOUR, MINUTE
+from svc_analytics.publication import Published
+from svc_analytics.routes import ROUTES
+from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.segments import Board, Segment
+from svc_analytics.sweep import Delivery, Sweep
+from svc_analytics.writer import LakeWriter, check_merchant, open_writer
+
+SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
+UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does not confirm
+OVERLAP = 24 * HOUR
+CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
+STAGED_LIMIT = 96 * 1024 * 1024
+
+OnPage = Callable[[Stream, int], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run is to read: [start, end) of some streams, all that is missing unless said."""
+
+    streams: tuple[str, ...] = tuple(STREAMS)
+    start: int = BEGINNING
+    end: int | None = None
+    overlap: int = OVERLAP
+    rereads: bool = False
+
+    def __post_init__(self) -> None:
+        if self.end is not None and self.start >= self.end:
+            raise ConfigError("--from is not before --to: the interval holds no time")
+
+
+@dataclass
+class Extraction:
+    """What a run read, what it could not read, and what a person should look at."""
+
+    merchant_id: str
+    read_to: int
+    rows: dict[str, int] = field(default_factory=dict)
+    pages: int = 0
+    published: Published = field(default_factory=Published)
+    not_extracted: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether a record was set aside or changed, or a stream lacks its key."""
+        found = self.published
+        return bool(found.quarantined or found.changed or self.not_extracted)
+
+
+def extract(
+    lake: Lake,
+    settings: Settings,
+    request: Request | None = None,
+    *,
+    workers: int = 8,
+    client: Client | None = None,
+    on_page: OnPage | None = None,
+) -> Extraction:
+    """Read what a lake lacks and publish it; return what was done.
+
+    `on_page` is called with the stream and the count of rows of every page read.
+    Raises `ConfigError` before anything is written when the keys belong to two
+    merchants or not to the lake's; after any other error, what was proven is kept.
+    """
+    request = request or Request()
+    with _session(client, settings, workers) as service:
+        profile, clock = read_merchant(service, settings)
+        check_merchant(lake, profile)
+        now = time.time_ns() // 1000
+        read_to = now if clock is None else clock
+        settled_at = (now - UNKNOWN_CLOCK if clock is None else clock) - SETTLE_LAG
+        run = Extraction(profile["id"], read_to)
+        with open_writer(lake, profile, now) as writer:
+            writer.begin_run(settled_at=settled_at, is_open_ended=request.start == BEGINNING)
+            segments = _plan(writer, settings, request, run)
+            _Crew(service, writer, segments, run, on_page).work(workers)
+    return run
+
+
+def read_merchant(client: Client, settings: Settings) -> tuple[dict[str, Any], int | None]:
+    """Return the merchant all keys belong to, and the service's clock if it tells it."""
+    found = {name: client.me(name) for name in settings.key_classes}
+    ids = sorted({profile["id"] for profile, _ in found.values()})
+    if len(ids) > 1:
+        message = f"the two keys belong to two merchants, {' and '.join(ids)}: use keys of one"
+        raise ConfigError(message)
+    profile = next(iter(found.values()))[0]
+    clocks = [clock for _, clock in found.values() if clock is not None]
+    return profile, max(clocks, default=None)
+
+
+def missing_key(settings: Settings, stream: Stream) -> KeyClass | None:
+    """Return the key class a stream needs and the settings lack."""
+    wanted = ROUTES[stream.route].key_classes
+    return None if any(settings.key(name) for name in wanted) else wanted[0]
+
+
+def todo(coverage: Coverage, wanted: Span, request: Request) -> Spans:
+    """Return what is to be read of an interval: all that is missing, and the overlap.
+
+    Records may become visible late, so the newest part of what is complete is read
+    again each time (design 7).
+    """
+    if wanted[0] >= wanted[1] or request.rereads:
+        return clip([wanted], *wanted) if wanted[0] < wanted[1] else ()
+    newest = coverage.complete[-1][1] if coverage.complete else BEGINNING
+    known = clip(coverage.complete, BEGINNING, max(newest - request.overlap, BEGINNING))
+    return subtract([wanted], known)
+
+
+def _plan(
+    writer: LakeWriter, settings: Settings, request: Request, run: Extraction
+) -> list[Segment]:
+    """Cut what is to be read into segments, noting the streams that lack a key."""
+    end = run.read_to if request.end is None else min(request.end, run.read_to)
+    segments = []
+    for name in request.streams:
+        stream = STREAMS[name]
+        run.rows[name] = 0
+        if key_class := missing_key(settings, stream):
+            variable = f"SVC_{key_class.upper()}_KEY"
+            run.not_extracted[name] = f"it needs a {key_class}-class key: set {variable}"
+            continue
+        spans = todo(writer.coverage(stream), (request.start, end), request)
+        segments += [Segment.of(stream, span) for span in spans]
+    return segments
+
+
+@contextmanager
+def _session(client: Client | None, settings: Settings, workers: int) -> Iterator[Client]:
+    if client is not None:
+        yield client
+        return
+    with Client(settings, workers=workers) as own:
+        yield own
+
+
+class _Crew:
+    """Workers that read, and the calling thread that writes what they deliver."""
+
+    def __init__(
+        self,
+        client: Client,
+        writer: LakeWriter,
+        segments: list[Segment],
+        run: Extraction,
+        on_page: OnPage | None,
+    ) -> None:
+        self._client = client
+        self._writer = writer
+        self._board = Board(segments)
+        self._run = run
+        self._on_page = on_page
+        self._known = {name: writer.coverage(stream).complete for name, stream in STREAMS.items()}
+        self._fatal: list[Exception] = []
+        self._broken: list[ProtocolError] = []
+        self._is_off = threading.Event()
+        self._published_at = time.monotonic()
+        self._publish_cost = 0.0
+
+    def work(self, workers: int) -> None:
+        """Sweep all segments; publish as it goes, and at the end whatever happened."""
+        self._delivered: queue.Queue[Delivery] = queue.Queue(maxsize=2 * workers)
+        threads = [threading.Thread(target=self._sweep_all, daemon=True) for _ in range(workers)]
+        for thread in threads:
+            thread.start()
+        try:
+            self._write_all(threads)
+        except (LakeError, OSError):
+            self._call_off()  # nothing more can be written
+            raise
+        except BaseException:
+            self._call_off()
+            self._publish()
+            raise
+        self._publish()
+        for error in self._fatal or self._broken:
+            raise error
+
+    def _write_all(self, threads: list[threading.Thread]) -> None:
+        while any(thread.is_alive() for thread in threads) or not self._delivered.empty():
+            try:
+                delivery = self._delivered.get(timeout=0.05)
+            except queue.Empty:
+                continue
+            self._stage(delivery)
+            if self._is_due():
+                self._publish()
+
+    def _stage(self, delivery: Delivery) -> None:
+        stream = delivery.stream
+        self._writer.stage(stream, delivery.records, delivery.rejected)
+        # What an earlier run proved stays proven: only this sweep is in doubt.
+        self._writer.doubt(stream, subtract(delivery.doubted, self._known[stream.name]))
+        for span in delivery.proven:
+            self._writer.prove(stream, span)
+        self._run.pages += 1
+        self._run.rows[stream.name] += delivery.records.received
+        if self._on_page:
+            self._on_page(stream, delivery.records.received)
+
+    def _is_due(self) -> bool:
+        waited = time.monotonic() - self._published_at
+        is_time = waited >= max(CHECKPOINT, 10 * self._publish_cost)
+        return is_time or self._writer.staged_bytes >= STAGED_LIMIT
+
+    def _publish(self) -> None:
+        began = time.monotonic()
+        self._writer.publish()
+        self._published_at = time.monotonic()
+        self._publish_cost = self._published_at - began
+        self._run.published = self._writer.published
+
+    def _sweep_all(self) -> None:
+        while segment := self._board.take():
+            try:
+                Sweep(self._client, self._board, segment, self._deliver).run()
+            except Stopped:
+                self._call_off()
+            except ProtocolError as error:
+                self._broken.append(error)  # the other segments are still worth reading
+            except Exception as error:
+                self._fatal.append(error)
+                self._call_off()
+            finally:
+                self._board.finish(segment)
+
+    def _deliver(self, delivery: Delivery) -> None:
+        while not self._is_off.is_set():
+            try:
+                self._delivered.put(delivery, timeout=0.2)
+                return
+            except queue.Full:
+                continue
+        raise Stopped
+
+    def _call_off(self) -> None:
+        self._is_off.set()
+        self._board.call_off()
+        self._client.pace.stop()

@@ -1,0 +1,191 @@
+"""The lake: a folder of month files that any Parquet tool reads correctly.
+
+`Lake` reads; `LakeWriter`, of which there is one at a time, changes. Nothing here is
+remembered outside the month files, so there is no state to lose or to disagree.
+"""
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from svc_analytics.coverage import Coverage, Span, Spans, subtract
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.monthfile import LAYOUT, ORIGIN, Footer, read_footer, sync_folder
+from svc_analytics.periods import BEGINNING, format_instant
+from svc_analytics.schema import STREAMS, Stream
+
+_SNAPSHOT = ".snapshot-"
+
+
+class Lake:
+    """A merchant's records in a folder. Opening reads nothing but `lake.json`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path).absolute()
+        if set("[]*?") & set(str(self.path)):
+            message = f"{self.path} cannot be a lake: DuckDB reads [ ] * ? in a path as a pattern"
+            raise ConfigError(message)
+
+    def __repr__(self) -> str:
+        return f"Lake({str(self.path)!r})"
+
+    @property
+    def exists(self) -> bool:
+        """Whether a lake was ever begun here."""
+        return (self.path / "lake.json").is_file()
+
+    def require(self) -> None:
+        """Refuse to go on where no lake is."""
+        if not self.exists:
+            message = f"no lake in {self.path}: run svc-analytics extract, or svc-analytics demo"
+            raise LakeError(message)
+
+    @property
+    def merchant(self) -> dict[str, Any]:
+        """The merchant profile as last read from the service, with `read_at`."""
+        self.require()
+        try:
+            document = json.loads((self.path / "lake.json").read_text(encoding="utf-8"))
+            layout, merchant = document["layout"], document["merchant"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise LakeError(f"{self.path / 'lake.json'} cannot be read") from error
+        if layout > LAYOUT:
+            message = f"{self.path} was written by a newer svc-analytics; update this one"
+            raise LakeError(message)
+        return dict(merchant)
+
+    @property
+    def merchant_id(self) -> str:
+        """The one merchant whose records this lake holds."""
+        return str(self.merchant["id"])
+
+    def folder(self, stream: Stream) -> Path:
+        """The folder of a stream's month files."""
+        return self.path / stream.name
+
+    def month_path(self, stream: Stream, month: str) -> Path:
+        """The path of a month's file, whether it exists or not."""
+        return self.folder(stream) / f"{month}.parquet"
+
+    def months(self, stream: Stream) -> list[str]:
+        """The months that have a file, oldest first."""
+        found = (file.stem for file in self.folder(stream).glob("*.parquet"))
+        return sorted(month for month in found if month != ORIGIN)
+
+    def footers(self, stream: Stream) -> dict[str, Footer]:
+        """The footers of a stream's files by month, the origin's included."""
+        merchant_id = self.merchant_id
+        found = {}
+        for file in sorted(self.folder(stream).glob("*.parquet")):
+            footer = read_footer(file)
+            if (footer.merchant_id, footer.stream) != (merchant_id, stream.name):
+                raise LakeError(f"{file} is of another merchant or stream: move it out of the lake")
+            found[file.stem] = footer
+        return found
+
+    def coverage(self, stream: Stream) -> Coverage:
+        """The time that was read of a stream."""
+        return whole_coverage(self.footers(stream))
+
+    def as_of(self) -> int | None:
+        """The upper end of the newest sweep, in UTC microseconds; None when nothing was read."""
+        spans = [span for stream in STREAMS.values() for span in self.coverage(stream).read]
+        return max((end for _, end in spans), default=None)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Path]:
+        """Give a folder in which the month files stand still while they are being read.
+
+        DuckDB opens a file twice by its path; a replacement in between would mix an
+        old footer with new data. Hard links keep what they name (design 4).
+        """
+        self.require()
+        folder = self._begin_snapshot()
+        lock = FileLock(folder / "lock")
+        try:
+            with lock:
+                for name in snapshot_folders():
+                    _link_all(self.path / name, folder / name)
+                yield folder
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _begin_snapshot(self) -> Path:
+        try:
+            return Path(tempfile.mkdtemp(prefix=_SNAPSHOT, dir=self.path))
+        except OSError:  # a read-only lake: its files are copied instead
+            return Path(tempfile.mkdtemp(prefix="svc-analytics-"))
+
+
+def whole_coverage(footers: dict[str, Footer]) -> Coverage:
+    """Return the union of what all files of a stream cover."""
+    found = Coverage()
+    for footer in footers.values():
+        found = found.add(footer.coverage)
+    return found
+
+
+def gaps(coverage: Coverage, start: int, end: int) -> Spans:
+    """Return the parts of [start, end) that were not read."""
+    return subtract([(start, end)], coverage.read) if start < end else ()
+
+
+def snapshot_folders() -> list[str]:
+    """The folders of Parquet files that views read, relative to the lake."""
+    kinds = ("{}", "changes/{}", "quarantine/{}")
+    return [kind.format(name) for kind in kinds for name in STREAMS]
+
+
+def describe_span(span: Span) -> str:
+    """Write an interval for people."""
+    start = "the beginning" if span[0] == BEGINNING else format_instant(span[0])
+    return f"{start} .. {format_instant(span[1])}"
+
+
+def sweep_snapshots(path: Path) -> None:
+    """Remove the snapshots of readers that are no more: nobody holds their lock."""
+    for folder in path.glob(f"{_SNAPSHOT}*"):
+        with suppress(Timeout, OSError), FileLock(folder / "lock", timeout=0):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_json(path: Path, document: object) -> None:
+    """Replace a small JSON file in one step."""
+    temporary = path.with_name(f".{path.name}.writing")
+    with temporary.open("w", encoding="utf-8") as file:
+        json.dump(document, file, ensure_ascii=False, indent=2)
+        file.write("\n")
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    sync_folder(path.parent)
+
+
+def _link_all(source: Path, target: Path) -> None:
+    target.mkdir(parents=True)
+    for file in source.glob("*.parquet"):
+        while True:
+            try:
+                _link(file, target / f"{file.stem}.pq")
+                break
+            except FileNotFoundError:
+                # Replaced between the look-up and the link, so the name has a new
+                # file now; or moved away by a person, then it is not ours to read.
+                if not file.exists():
+                    break
+
+
+def _link(file: Path, target: Path) -> None:
+    try:
+        os.link(file, target)
+    except FileNotFoundError:
+        raise
+    except OSError:
+        shutil.copyfile(file, target)

@@ -1,0 +1,252 @@
+"""One month file: rows sorted by instant and id, and a footer that vouches for them.
+
+The footer is JSON under the Parquet key `svc_analytics`. Rows, coverage and control
+totals change in one atomic replacement, so they can never disagree (design 2 and 3).
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Self
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from svc_analytics.coverage import Coverage
+from svc_analytics.errors import LakeError
+from svc_analytics.money import EXACT, format_amount
+from svc_analytics.schema import Stream
+
+LAYOUT = 1
+FOOTER_KEY = "svc_analytics"
+ROW_GROUP = 50_000
+ORIGIN = "0000-00"  # the file without rows: the schema, and the proof of where history starts
+_CATEGORIES = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Control figures of a set of rows; adding tallies gives the tally of all their rows."""
+
+    rows: int = 0
+    ids_digest: int = 0  # exclusive or of the MD5 of every id: the order does not matter
+    totals: dict[str, dict[str, Decimal]] = field(default_factory=dict)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        totals = {currency: dict(sums) for currency, sums in self.totals.items()}
+        for currency, sums in other.totals.items():
+            mine = totals.setdefault(currency, {})
+            for name, value in sums.items():
+                mine[name] = EXACT.add(mine.get(name, Decimal()), value)
+        return Tally(self.rows + other.rows, self.ids_digest ^ other.ids_digest, totals)
+
+
+class Counter:
+    """Tallies Arrow tables in DuckDB, where sums of amounts are exact or an error."""
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect()
+
+    def count(self, stream: Stream, table: pa.Table) -> Tally:
+        """Return the control figures of a table of the stream's rows."""
+        # Whole and fractional parts are summed apart: together they could pass 38 digits.
+        sums = ", ".join(f"sum(trunc({name})::hugeint), sum({name} % 1)" for name in stream.money)
+        query = f"select currency, bit_xor(md5_number(id)), {sums} from t group by currency"  # noqa: S608
+        self._connection.register("t", table)
+        rows = self._connection.execute(query).fetchall()
+        self._connection.unregister("t")
+        digest = 0
+        for row in rows:
+            digest ^= row[1]
+        return Tally(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
+
+
+def _total(stream: Stream, parts: tuple[Any, ...]) -> dict[str, Decimal]:
+    wholes = [Decimal(part or 0) for part in parts[::2]]
+    fractions = [part or Decimal() for part in parts[1::2]]
+    sums = map(EXACT.add, wholes, fractions)
+    return dict(zip(stream.money, sums, strict=True))
+
+
+@dataclass(frozen=True)
+class Footer:
+    """What a month file says about itself. Instants are UTC microseconds."""
+
+    stream: str
+    merchant_id: str
+    owns: tuple[int, int]
+    coverage: Coverage
+    tally: Tally
+    quarantined: int
+    written_at: int
+    tool_version: str
+    layout: int = LAYOUT
+
+    def to_json(self) -> str:
+        """Write the footer as the JSON kept in the file."""
+        spans = [[*span, "complete"] for span in self.coverage.complete]
+        spans += [[*span, "provisional"] for span in self.coverage.provisional]
+        totals = {
+            currency: {name: format_amount(value) for name, value in sums.items()}
+            for currency, sums in sorted(self.tally.totals.items())
+        }
+        document = {
+            "layout": self.layout,
+            "stream": self.stream,
+            "merchant_id": self.merchant_id,
+            "owns": self.owns,
+            "coverage": sorted(spans),
+            "rows": self.tally.rows,
+            "ids_digest": f"{self.tally.ids_digest:032x}",
+            "totals": totals,
+            "quarantined": self.quarantined,
+            "written_at": self.written_at,
+            "tool_version": self.tool_version,
+        }
+        return json.dumps(document)
+
+    @classmethod
+    def from_json(cls, text: bytes) -> Self:
+        """Read a footer; raise `LakeError` when it was written by a newer tool."""
+        document = json.loads(text)
+        if document["layout"] > LAYOUT:
+            raise LakeError("written by a newer svc-analytics; update this one")
+        totals = {
+            currency: {name: Decimal(value) for name, value in sums.items()}
+            for currency, sums in document["totals"].items()
+        }
+        by_state = {
+            state: tuple((a, b) for a, b, found in document["coverage"] if found == state)
+            for state in ("complete", "provisional")
+        }
+        return cls(
+            stream=document["stream"],
+            merchant_id=document["merchant_id"],
+            owns=tuple(document["owns"]),
+            coverage=Coverage(**by_state),
+            tally=Tally(document["rows"], int(document["ids_digest"], 16), totals),
+            quarantined=document["quarantined"],
+            written_at=document["written_at"],
+            tool_version=document["tool_version"],
+        )
+
+
+def read_footer(path: Path) -> Footer:
+    """Read a file's footer, or raise `LakeError` naming the file and what to do."""
+    try:
+        metadata = pq.read_metadata(path).metadata or {}
+        return Footer.from_json(metadata[FOOTER_KEY.encode()])
+    except LakeError as error:
+        raise LakeError(f"{path}: {error}") from error
+    except KeyError as error:
+        message = f"{path} is not a month file of ours: move it out of the lake"
+        raise LakeError(message) from error
+    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+        raise torn(path) from error
+
+
+def torn(path: Path) -> LakeError:
+    """Say that a file cannot be trusted, and how to come back from it."""
+    message = f"{path} is torn or altered: move it away and run extract, its month is read anew"
+    return LakeError(message)
+
+
+def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:
+    """Yield a file's row groups in order, every page held against its checksum."""
+    try:
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group, columns=columns)
+    except (pa.ArrowException, OSError) as error:
+        raise torn(path) from error
+
+
+def write_month(
+    path: Path,
+    stream: Stream,
+    tables: Iterable[pa.Table],
+    describe: Callable[[Tally], Footer],
+    counter: Counter,
+) -> Footer:
+    """Replace a month file in one step by these rows, already in order.
+
+    The new file is synced, read back and held against its own footer before it takes
+    the name; until then, and after any failure, the old file stands untouched.
+    """
+    temporary = path.with_name(f".{path.stem}.writing")
+    try:
+        footer = _write(temporary, stream, tables, describe, counter)
+        _check(temporary, stream, footer, counter)
+        os.replace(temporary, path)  # noqa: PTH105  (fault tests count on this one call)
+        sync_folder(path.parent)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return footer
+
+
+def _write(
+    path: Path,
+    stream: Stream,
+    tables: Iterable[pa.Table],
+    describe: Callable[[Tally], Footer],
+    counter: Counter,
+) -> Footer:
+    tally = Tally()
+    names = stream.schema.names
+    with (
+        path.open("wb") as file,
+        pq.ParquetWriter(
+            file,
+            stream.schema,
+            compression="zstd",
+            compression_level=1,
+            use_dictionary=[name for name in _CATEGORIES if name in names],
+            write_page_checksum=True,
+        ) as writer,
+    ):
+        for table in _regroup(tables):
+            tally += counter.count(stream, table)
+            writer.write_table(table, row_group_size=ROW_GROUP)
+        footer = describe(tally)
+        writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
+        writer.close()
+        file.flush()
+        os.fsync(file.fileno())
+    return footer
+
+
+def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Cut a stream of tables into full row groups, so that rewriting never frays a file."""
+    carried: pa.Table | None = None
+    for table in tables:
+        carried = table if carried is None else pa.concat_tables([carried, table])
+        while len(carried) >= ROW_GROUP:
+            yield carried.slice(0, ROW_GROUP).combine_chunks()
+            carried = carried.slice(ROW_GROUP)
+    if carried is not None and len(carried):
+        yield carried.combine_chunks()
+
+
+def _check(path: Path, stream: Stream, footer: Footer, counter: Counter) -> None:
+    found = sum((counter.count(stream, table) for table in read_groups(path)), Tally())
+    if found != footer.tally:
+        message = (
+            f"{path.parent.name}: a written month does not match its own totals; not published"
+        )
+        raise LakeError(message)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make renames in a folder durable, where the system knows how."""
+    if os.name == "nt":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,246 @@
+"""Publishing one stream: staged rows, proofs and doubts become month files.
+
+Every month is replaced in one step that carries its rows and its coverage together.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_analytics.coverage import Coverage, Span, Spans, unite
+from svc_analytics.lake import Lake, whole_coverage
+from svc_analytics.merge import held_rows, in_order, latest, merged, settle, without
+from svc_analytics.monthfile import ORIGIN, Counter, Footer, Tally, read_groups, write_month
+from svc_analytics.periods import BEGINNING, month, month_of, utc_months
+from svc_analytics.schema import Stream
+from svc_analytics.sidefile import Quarantined, changes_schema, keep_changes, keep_quarantine
+
+
+@dataclass
+class Published:
+    """What publishing changed: files rewritten, and what a person should look at."""
+
+    files: int = 0
+    quarantined: int = 0
+    changed: int = 0
+    restated: int = 0
+
+
+@dataclass
+class Staged:
+    """What waits to be published of one stream, in the order it was observed."""
+
+    tables: list[pa.Table] = field(default_factory=list)
+    rejected: list[Quarantined] = field(default_factory=list)
+    proven: Spans = ()
+    doubted: Spans = ()
+
+
+@dataclass(frozen=True)
+class _MonthsNews:
+    """What one month gets."""
+
+    rows: pa.Table
+    rejected: list[Quarantined]
+    coverage: Coverage
+
+
+class StreamPublisher:
+    """Owns the month files of one stream while a writer is open.
+
+    `gives_every_month_a_file`: a run with a lower bound leaves a file for each month
+    it covered; an open-ended one notes the empty time before the first month once,
+    in the origin's file.
+    """
+
+    def __init__(self, lake: Lake, stream: Stream, counter: Counter, now: int) -> None:
+        self.lake = lake
+        self.stream = stream
+        self.footers = lake.footers(stream)
+        self.published = Published()
+        self.settled_at = now
+        self.gives_every_month_a_file = False
+        self._counter = counter
+        self._now = now
+
+    @property
+    def coverage(self) -> Coverage:
+        """What is published as read."""
+        return whole_coverage(self.footers)
+
+    def publish(self, staged: Staged) -> None:
+        """Bring every month up to what is staged, then the proof of the beginning."""
+        tables = staged.tables or [self.stream.schema.empty_table()]
+        rows = self._by_month(latest(pa.concat_tables(tables)))
+        rejected: dict[str, list[Quarantined]] = {}
+        for item in staged.rejected:
+            rejected.setdefault(month_of(item.position).label, []).append(item)
+        gained = self._gains(staged.proven, {*rows, *rejected})
+        doubted = {
+            label
+            for label, footer in self.footers.items()
+            if footer.coverage.remove(staged.doubted) != footer.coverage
+        }
+        self._clear_elsewhere(rows)
+        for label in sorted({*rows, *rejected, *gained, *doubted} - {ORIGIN}):
+            news = _MonthsNews(
+                rows.get(label, self.stream.schema.empty_table()),
+                rejected.get(label, []),
+                self._held_coverage(label)
+                .remove(staged.doubted)
+                .add(gained.get(label, Coverage())),
+            )
+            self._publish_month(label, news)
+        self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted)
+
+    def write(
+        self, label: str, tables: Iterable[pa.Table], coverage: Coverage, quarantined: int
+    ) -> None:
+        """Replace one month's file."""
+
+        def describe(tally: Tally) -> Footer:
+            return Footer(
+                stream=self.stream.name,
+                merchant_id=self.lake.merchant_id,
+                owns=self._owned(label),
+                coverage=coverage,
+                tally=tally,
+                quarantined=quarantined,
+                written_at=self._now,
+                tool_version=version("svc-analytics"),
+            )
+
+        path = self.lake.month_path(self.stream, label)
+        self.footers[label] = write_month(path, self.stream, tables, describe, self._counter)
+        self.published.files += 1
+
+    def _publish_month(self, label: str, news: _MonthsNews) -> None:
+        path = self.lake.month_path(self.stream, label)
+        incoming = settle(self.stream, news.rows, path)
+        # Written first: a month never counts what is not on file beside it.
+        restated = keep_changes(self.lake.path, self.stream, label, incoming.superseded)
+        new, still_open = keep_quarantine(
+            self.lake.path, self.stream, label, news.rejected, news.rows["id"], self._now
+        )
+        before = self.footers.get(label)
+        is_same = before and (before.coverage, before.quarantined) == (news.coverage, still_open)
+        if incoming.is_news or not is_same:
+            self.write(label, merged(self.stream, path, incoming.rows), news.coverage, still_open)
+        self.published.quarantined += new
+        self.published.changed += len(incoming.superseded)
+        self.published.restated += restated
+
+    def _publish_origin(self, gained: Coverage, doubted: Spans) -> None:
+        """Keep the proof of the beginning; what months with a file own is theirs."""
+        before = self.footers[ORIGIN]
+        owns = self._owned(ORIGIN)
+        coverage = before.coverage.remove(doubted).add(gained).within(*owns)
+        if (coverage, owns) != (before.coverage, before.owns):
+            self.write(ORIGIN, (), coverage, 0)
+
+    def _held_coverage(self, label: str) -> Coverage:
+        footer = self.footers.get(label)
+        return footer.coverage if footer else Coverage()
+
+    def _owned(self, label: str) -> Span:
+        if label != ORIGIN:
+            return month(label).start, month(label).end
+        first = self._first_month()
+        return BEGINNING, self._now if first is None else first
+
+    def _first_month(self) -> int | None:
+        """The start of the first month that has a file."""
+        labels = [label for label in self.footers if label != ORIGIN]
+        return month(min(labels)).start if labels else None
+
+    def _by_month(self, rows: pa.Table) -> dict[str, pa.Table]:
+        rows = in_order(self.stream, rows)
+        instants = np.asarray(rows[self.stream.instant].cast(pa.int64()))
+        found: dict[str, pa.Table] = {}
+        place = 0
+        while place < len(instants):
+            period = month_of(int(instants[place]))
+            end = int(np.searchsorted(instants, period.end))
+            found[period.label] = rows.slice(place, end - place)
+            place = end
+        return found
+
+    def _gains(self, proven: Spans, labels: Iterable[str]) -> dict[str, Coverage]:
+        """Split what was proven by the month whose file is to carry it."""
+        if not proven:
+            return {}
+        floor = self._floor(proven, labels)
+        gained = Coverage.of(proven, self.settled_at)
+        # Time the origin's file held, in months that get a file now, moves into theirs.
+        moved = self.footers[ORIGIN].coverage.within(floor, self._first_month() or floor)
+        within = gained.within(floor, proven[-1][1]).add(moved)
+        found = {ORIGIN: gained.within(BEGINNING, floor)}
+        for start, end in within.read:
+            for period in utc_months(start, end):
+                found[period.label] = within.within(period.start, period.end)
+        return found
+
+    def _floor(self, proven: Spans, labels: Iterable[str]) -> int:
+        """The start of the first month that has, or now gets, a file."""
+        first = self._first_month()
+        starts = [month(label).start for label in labels]
+        starts.append(month_of(proven[-1][1] - 1).start if first is None else first)
+        if self.gives_every_month_a_file:
+            starts += [month_of(start).start for start, _ in proven if start >= 0]
+        return min(starts)
+
+    def _clear_elsewhere(self, rows: dict[str, pa.Table]) -> None:
+        """Take rows out of the months they left: there is one row per id in all the folder.
+
+        The new month is published without the proof of that instant first, so that a
+        kill in between leaves a gap to be read again, never a lost or doubled row.
+        """
+        homes = {record_id: label for label in rows for record_id in rows[label]["id"].to_pylist()}
+        for label, ids in self._found_elsewhere(homes).items():
+            for home in sorted({homes[record_id] for record_id in ids} & self.footers.keys()):
+                self._uncover(home, rows[home], ids)
+            self._take_out(label, ids)
+
+    def _found_elsewhere(self, homes: dict[str, str]) -> dict[str, list[str]]:
+        wanted = pa.array(list(homes), pa.string())
+        found: dict[str, list[str]] = {}
+        for label in self.footers if homes else ():
+            for group in read_groups(self.lake.month_path(self.stream, label), ["id"]):
+                held = group["id"].filter(pc.is_in(group["id"], value_set=wanted)).to_pylist()
+                away = [record_id for record_id in held if homes[record_id] != label]
+                if away:
+                    found.setdefault(label, []).extend(away)
+        return found
+
+    def _uncover(self, label: str, rows: pa.Table, ids: list[str]) -> None:
+        moving = rows.filter(pc.is_in(rows["id"], value_set=pa.array(ids, pa.string())))
+        instants = moving[self.stream.instant].cast(pa.int64()).to_pylist()
+        coverage = self.footers[label].coverage.remove((at, at + 1) for at in instants)
+        tables = read_groups(self.lake.month_path(self.stream, label))
+        self.write(label, tables, coverage, self.footers[label].quarantined)
+
+    def _take_out(self, label: str, ids: list[str]) -> None:
+        path = self.lake.month_path(self.stream, label)
+        held = held_rows(self.stream, path, pa.chunked_array([pa.array(ids, pa.string())]))
+        field_ = changes_schema(self.stream).field("is_restatement")
+        superseded = held.append_column(field_, pa.array([True] * len(held), pa.bool_()))
+        self.published.restated += keep_changes(self.lake.path, self.stream, label, superseded)
+        self.published.changed += len(held)
+        footer = self.footers[label]
+        self.write(label, without(path, ids), footer.coverage, footer.quarantined)
+
+
+def stage_proof(staged: Staged, span: Span) -> None:
+    """Note that all rows of [start, end) are staged or were published."""
+    staged.proven = unite(staged.proven, [span])
+
+
+def stage_doubt(staged: Staged, spans: Iterable[Span]) -> None:
+    """Take back what was proven of these intervals: they must be read again."""
+    spans = unite(spans)
+    staged.proven = Coverage(staged.proven).remove(spans).complete
+    staged.doubted = unite(staged.doubted, spans)

@@ -1,0 +1,172 @@
+"""Who reads what: segments of time, swept newest first and shared among workers.
+
+A segment is what is left of one stream's interval. Its upper end falls as pages
+arrive; an idle worker takes the older half of the longest one (design 6).
+"""
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from svc_analytics.coverage import Span, Spans
+from svc_analytics.periods import BEGINNING, DAY, SECOND
+from svc_analytics.schema import Stream
+
+Instants = npt.NDArray[np.int64]
+
+# How far an open-ended segment is taken to reach when it is shared out. Only a first
+# guess: the oldest part sends no lower bound and reads on to the end of the list.
+GUESSED_HISTORY = 10 * 365 * DAY
+SHARED_PAGES = 3  # a part is worth a request of its own from here on
+PADDING = SECOND  # asked for beyond a segment's bounds: whether they are inclusive is not known
+
+
+@dataclass
+class Segment:
+    """The part [start, end) of a stream that is still to be read; `top` is where it began."""
+
+    stream: Stream
+    start: int
+    end: int
+    top: int
+    rows: int = 0
+    pages: int = 0
+    oldest: int | None = None  # instant of the oldest row seen
+    is_ordered: bool = True
+    is_bounded: bool = True  # whether the service heeds the bounds asked for
+
+    @classmethod
+    def of(cls, stream: Stream, span: Span) -> "Segment":
+        """Return the segment of a whole interval."""
+        return cls(stream, span[0], span[1], span[1])
+
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to read."""
+        return self.end <= self.start
+
+    @property
+    def reach(self) -> int:
+        """How much time is left, guessed where the segment is open-ended."""
+        return GUESSED_HISTORY if self.start == BEGINNING else self.end - self.start
+
+    @property
+    def promised_pages(self) -> float:
+        """How many pages are left if the rest is as dense as what was seen."""
+        if not (self.is_ordered and self.is_bounded and self.rows and self.end < self.top):
+            return 0
+        return self.pages * self.reach / (self.top - self.end)
+
+    def reopen(self) -> None:
+        """Begin again at the upper end of what is left, without a cursor."""
+        self.oldest = None
+
+    def split(self) -> "Segment":
+        """Give away the older half."""
+        middle = self.end - self.reach // 2
+        older = Segment(self.stream, self.start, middle, middle)
+        self.start = middle
+        return older
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What one page gave: the interval whose rows are wanted, what is proven, what no longer."""
+
+    wanted: Span
+    proven: Spans = ()
+    doubted: Spans = ()
+
+
+def advance(
+    segment: Segment, instants: Instants, is_repeat: npt.NDArray[np.bool_], is_last: bool
+) -> Progress:
+    """Move a segment's end down past a page's rows, in the order received.
+
+    `is_repeat` marks rows that stood on the page before: rows arriving in between
+    may push them on. Everything newer than the oldest row is done, ties are read
+    again; but once a page is not newest first, only the end of the list proves anything.
+    """
+    doubted = _check_order(segment, instants[~is_repeat])
+    wanted = (segment.start, segment.end)
+    segment.pages += 1
+    segment.rows += len(instants)
+    if len(instants):
+        lowest = int(instants.min())
+        segment.is_bounded &= int(instants.max()) < segment.top + 2 * PADDING
+        segment.oldest = lowest if segment.oldest is None else min(segment.oldest, lowest)
+    reached = segment.start if is_last else _reached(segment)
+    proven = ((reached, segment.end),) if reached < segment.end else ()
+    segment.end = min(segment.end, reached)
+    return Progress(wanted, proven, doubted)
+
+
+def _reached(segment: Segment) -> int:
+    """Return the instant from which on all is read, after a page that is not the last."""
+    if segment.oldest is None or not segment.is_ordered:
+        return segment.end
+    return max(segment.start, segment.oldest + 1)
+
+
+def _check_order(segment: Segment, instants: Instants) -> Spans:
+    if not segment.is_ordered or not len(instants):
+        return ()
+    is_late = segment.oldest is not None and instants[0] > segment.oldest
+    if not is_late and bool((np.diff(instants) <= 0).all()):
+        return ()
+    segment.is_ordered = False
+    doubted = (segment.end, segment.top)
+    segment.end = segment.top
+    return (doubted,) if doubted[0] < doubted[1] else ()
+
+
+class Board:
+    """Hands segments to workers until none is left, or the run is called off."""
+
+    def __init__(self, segments: list[Segment]) -> None:
+        self._waiting = list(segments)
+        self._active: list[Segment] = []
+        self._changed = threading.Condition()
+        self._is_off = False
+
+    def take(self) -> Segment | None:
+        """Return the next segment to sweep, waiting for one; None when all is done."""
+        with self._changed:
+            while not self._is_off:
+                segment = self._waiting.pop() if self._waiting else self._share()
+                if segment:
+                    self._active.append(segment)
+                    return segment
+                if not self._active:
+                    return None
+                self._changed.wait()
+            return None
+
+    def advance(
+        self, segment: Segment, instants: Instants, is_repeat: npt.NDArray[np.bool_], is_last: bool
+    ) -> Progress:
+        """Advance a segment while nobody else can take a part of it."""
+        with self._changed:
+            progress = advance(segment, instants, is_repeat, is_last)
+            self._changed.notify_all()
+            return progress
+
+    def finish(self, segment: Segment) -> None:
+        """Take a segment off the board, done or failed."""
+        with self._changed:
+            self._active.remove(segment)
+            self._changed.notify_all()
+
+    def call_off(self) -> None:
+        """Let no worker take another segment."""
+        with self._changed:
+            self._is_off = True
+            self._changed.notify_all()
+
+    def _share(self) -> Segment | None:
+        longest = max(self._active, key=lambda segment: segment.promised_pages, default=None)
+        if longest is None or longest.promised_pages < SHARED_PAGES:
+            return None
+        return longest.split()

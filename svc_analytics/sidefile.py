@@ -1,0 +1,145 @@
+"""The files beside the month files: what could not be held, and what was superseded.
+
+Both are written before the month that counts them, under names and with contents
+that depend on nothing but what they hold, so that a repeated write changes nothing.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from svc_analytics.coverage import Span
+from svc_analytics.monthfile import ORIGIN, sync_folder, torn
+from svc_analytics.periods import BEGINNING
+from svc_analytics.records import Rejected
+from svc_analytics.schema import INSTANT, Stream
+
+QUARANTINE = pa.schema(
+    [
+        ("sha256", pa.string()),
+        ("record_id", pa.string()),
+        ("occurred_at", INSTANT),  # null when the record's own instant cannot be read
+        ("reason", pa.string()),
+        ("body", pa.binary()),
+        ("window_from", INSTANT),
+        ("window_to", INSTANT),
+        ("first_seen_at", INSTANT),
+        ("resolved_at", INSTANT),  # when a good record of the same id was read
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Quarantined:
+    """A rejected record, the instant that decides its month, and the window that gave it."""
+
+    record: Rejected
+    position: int
+    window: Span
+    seen_at: int
+
+    def to_row(self) -> dict[str, object]:
+        """Return the row kept of it."""
+        return {
+            "sha256": hashlib.sha256(self.record.body).hexdigest(),
+            "record_id": self.record.record_id,
+            "occurred_at": self.record.instant,
+            "reason": self.record.reason,
+            "body": self.record.body,
+            "window_from": max(self.window[0], BEGINNING),
+            "window_to": self.window[1],
+            "first_seen_at": self.seen_at,
+            "resolved_at": None,
+        }
+
+
+def changes_schema(stream: Stream) -> pa.Schema:
+    """The schema of superseded versions: the record, and whether money or identity changed."""
+    return stream.schema.append(pa.field("is_restatement", pa.bool_()))
+
+
+def begin_side_folders(lake: Path, stream: Stream) -> None:
+    """Make the folders with a file without rows each, so that views always find a schema."""
+    schemas = {"changes": changes_schema(stream), "quarantine": QUARANTINE}
+    for kind, schema in schemas.items():
+        path = lake / kind / stream.name / f"{ORIGIN}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists():
+            _replace(path, schema.empty_table())
+
+
+def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -> int:
+    """Keep older versions of records; return how many of them were restated."""
+    if not len(superseded):
+        return 0
+    marks = zip(
+        superseded["id"].to_pylist(),
+        superseded["extracted_at"].cast(pa.int64()).to_pylist(),
+        strict=True,
+    )
+    digest = hashlib.sha256(repr(sorted(marks)).encode()).hexdigest()[:16]
+    _replace(lake / "changes" / stream.name / f"{month}-{digest}.parquet", superseded)
+    return int(pc.sum(superseded["is_restatement"].cast(pa.int64())).as_py())
+
+
+def keep_quarantine(
+    lake: Path,
+    stream: Stream,
+    month: str,
+    found: Iterable[Quarantined],
+    good_ids: pa.ChunkedArray,
+    now: int,
+) -> tuple[int, int]:
+    """Merge rejected records into a month's quarantine; return how many are new, and open.
+
+    A record that has since been read rightly under the same id is resolved: it stays
+    on file, but no longer stands in a statement's way.
+    """
+    path = lake / "quarantine" / stream.name / f"{month}.parquet"
+    before = _read_rows(path)
+    rows = {str(row["sha256"]): row for row in before}
+    for item in found:
+        rows.setdefault(str(item.to_row()["sha256"]), item.to_row())
+    if not rows:
+        return 0, 0
+    good = set(good_ids.to_pylist())
+    for row in rows.values():
+        if row["record_id"] in good and row["resolved_at"] is None:
+            row["resolved_at"] = now
+    after = [rows[key] for key in sorted(rows)]
+    if after != before:
+        _replace(path, pa.Table.from_pylist(after, schema=QUARANTINE))
+    return len(after) - len(before), sum(row["resolved_at"] is None for row in after)
+
+
+def _read_rows(path: Path) -> list[dict[str, object]]:
+    if not path.exists():
+        return []
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        raise torn(path) from error
+    instants = [field.name for field in QUARANTINE if field.type == INSTANT]
+    for name in instants:  # as integers: Python's own datetimes would need a conversion back
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table[name].cast(pa.int64()))
+    return list(table.to_pylist())
+
+
+def _replace(path: Path, table: pa.Table) -> None:
+    temporary = path.with_name(f".{path.stem}.writing")
+    try:
+        with temporary.open("wb") as file:
+            pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)

@@ -1,0 +1,163 @@
+"""The one process that may change a lake.
+
+Rows and the intervals they prove arrive together and are published together, so a
+kill at any instant leaves every month either as it was or as it should be (design 3).
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from svc_analytics.coverage import Coverage, Span
+from svc_analytics.errors import ConfigError, LakeBusy, LakeError
+from svc_analytics.lake import Lake, sweep_snapshots, write_json
+from svc_analytics.monthfile import LAYOUT, ORIGIN, Counter, Footer, Tally, write_month
+from svc_analytics.periods import BEGINNING, format_instant
+from svc_analytics.publication import (
+    Published,
+    Staged,
+    StreamPublisher,
+    stage_doubt,
+    stage_proof,
+)
+from svc_analytics.records import Records
+from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.sidefile import Quarantined, begin_side_folders
+
+LOCK_PATIENCE = 5  # seconds to wait for another writer to finish
+
+
+class LakeWriter:
+    """Stages what workers read and publishes it. Made by `open_writer`."""
+
+    def __init__(self, lake: Lake, now: int) -> None:
+        counter = Counter()
+        self.lake = lake
+        self._publishers = {
+            name: StreamPublisher(lake, stream, counter, now) for name, stream in STREAMS.items()
+        }
+        self._staged = {name: Staged() for name in STREAMS}
+
+    def begin_run(self, *, settled_at: int, is_open_ended: bool) -> None:
+        """Set when time counts as settled, and whether the run reads from the beginning."""
+        for publisher in self._publishers.values():
+            publisher.settled_at = settled_at
+            publisher.gives_every_month_a_file = not is_open_ended
+
+    def coverage(self, stream: Stream) -> Coverage:
+        """What is published as read of a stream."""
+        return self._publishers[stream.name].coverage
+
+    @property
+    def published(self) -> Published:
+        """The sum of all that was published so far."""
+        return Published(
+            **{
+                item.name: sum(
+                    getattr(publisher.published, item.name)
+                    for publisher in self._publishers.values()
+                )
+                for item in fields(Published)
+            }
+        )
+
+    @property
+    def staged_bytes(self) -> int:
+        """The memory that waits to be published."""
+        return sum(table.nbytes for staged in self._staged.values() for table in staged.tables)
+
+    def stage(self, stream: Stream, records: Records, rejected: Iterable[Quarantined]) -> None:
+        """Take rows, in the order they were observed, and rejected records."""
+        staged = self._staged[stream.name]
+        if len(records.rows):
+            staged.tables.append(records.rows)
+        staged.rejected.extend(rejected)
+
+    def prove(self, stream: Stream, span: Span) -> None:
+        """Note that all rows of [start, end) were staged, now or before."""
+        stage_proof(self._staged[stream.name], span)
+
+    def doubt(self, stream: Stream, spans: Iterable[Span]) -> None:
+        """Take back what was proven of these intervals: they must be read again."""
+        stage_doubt(self._staged[stream.name], spans)
+
+    def publish(self) -> None:
+        """Publish everything staged."""
+        for name, publisher in self._publishers.items():
+            publisher.publish(self._staged[name])
+            self._staged[name] = Staged()
+
+
+@contextmanager
+def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeWriter]:
+    """Become the lake's writer, beginning the lake if there is none.
+
+    Raises `ConfigError` when the lake is another merchant's, `LakeBusy` when another
+    process writes, `LakeError` when the folder cannot be written or a file is torn.
+    """
+    check_merchant(lake, profile)
+    try:
+        lake.path.mkdir(parents=True, exist_ok=True)
+        with FileLock(lake.path / ".lock").acquire(timeout=LOCK_PATIENCE):
+            (lake.path / ".writer").write_text(f"{os.getpid()}\n")
+            _sweep(lake)
+            _begin(lake, profile, now)
+            yield LakeWriter(lake, now)
+    except Timeout as error:
+        message = f"{lake.path} is being written by {_holder(lake)}: try again later"
+        raise LakeBusy(message) from error
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        message = f"cannot write to {lake.path}: {reason}; what was published is untouched"
+        raise LakeError(message) from error
+
+
+def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
+    """Refuse to mix two merchants' records in one lake."""
+    if lake.exists and lake.merchant_id != profile["id"]:
+        message = (
+            f"{lake.path} holds the records of merchant {lake.merchant_id}, and the keys are of "
+            f"merchant {profile['id']}: give another --data-dir"
+        )
+        raise ConfigError(message)
+
+
+def _begin(lake: Lake, profile: dict[str, Any], now: int) -> None:
+    """Note the merchant as read now; make the folders and the files without rows."""
+    merchant = profile | {"read_at": format_instant(now)}
+    write_json(lake.path / "lake.json", {"layout": LAYOUT, "merchant": merchant})
+    for stream in STREAMS.values():
+        lake.folder(stream).mkdir(exist_ok=True)
+        begin_side_folders(lake.path, stream)
+        path = lake.month_path(stream, ORIGIN)
+        if not path.exists():
+            _begin_stream(path, stream, profile["id"], now)
+
+
+def _begin_stream(path: Path, stream: Stream, merchant_id: str, now: int) -> None:
+    def describe(tally: Tally) -> Footer:
+        owns = (BEGINNING, now)
+        tool = version("svc-analytics")
+        return Footer(stream.name, merchant_id, owns, Coverage(), tally, 0, now, tool)
+
+    write_month(path, stream, (), describe, Counter())
+
+
+def _sweep(lake: Lake) -> None:
+    """Remove what a killed run left: half-written files, and snapshots nobody reads."""
+    for left in lake.path.rglob(".*.writing"):
+        left.unlink(missing_ok=True)
+    sweep_snapshots(lake.path)
+
+
+def _holder(lake: Lake) -> str:
+    try:
+        return f"process {int((lake.path / '.writer').read_text())}"
+    except (OSError, ValueError):
+        return "another process"
