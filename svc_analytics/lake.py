@@ -94,11 +94,6 @@ class Lake:
         """The time that was read of a stream."""
         return whole_coverage(self.footers(stream))
 
-    def as_of(self) -> int | None:
-        """The upper end of the newest sweep, in UTC microseconds; None when nothing was read."""
-        spans = [span for stream in STREAMS.values() for span in self.coverage(stream).read]
-        return max((end for _, end in spans), default=None)
-
     @contextmanager
     def snapshot(self) -> Iterator[Path]:
         """Give a folder in which the month files stand still while they are being read.

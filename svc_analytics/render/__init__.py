@@ -1,0 +1,1 @@
+"""Tables as text and files. Renderers only render: every value comes in finished."""

@@ -1,0 +1,100 @@
+"""A statement's folder: every table in the forms asked for, and the manifest over them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.render.tables import to_csv
+
+if TYPE_CHECKING:
+    from svc_analytics.statements import Statement
+
+MANIFEST = "manifest.json"
+
+
+def write_csv(table: pa.Table, path: Path) -> None:
+    """Write a table as UTF-8 CSV."""
+    path.write_text(to_csv(table), encoding="utf-8", newline="")
+
+
+def write_parquet(table: pa.Table, path: Path) -> None:
+    """Write a table as Parquet, decimals as they are."""
+    pq.write_table(table.combine_chunks(), path, compression="zstd", write_page_checksum=True)
+
+
+FORMATS: dict[str, Callable[[pa.Table, Path], None]] = {"csv": write_csv, "parquet": write_parquet}
+
+
+def check_formats(formats: tuple[str, ...]) -> None:
+    """Refuse a format that is not written."""
+    for name in formats:
+        if name not in FORMATS:
+            raise ConfigError(f"no format {name!r}: choose of {', '.join(FORMATS)}")
+
+
+def write_folder(statement: Statement, out: Path, formats: tuple[str, ...]) -> Path:
+    """Write a statement beside its place, then swap it in whole."""
+    check_formats(formats)
+    out = out.absolute()
+    check_replaceable(out)
+    beside = out.with_name(f".{out.name}.{os.getpid()}.writing")
+    try:
+        beside.mkdir(parents=True)
+        files = {}
+        for table_name, table in statement.tables.items():
+            for suffix in formats:
+                path = beside / f"{table_name}.{suffix}"
+                FORMATS[suffix](table, path)
+                files[path.name] = _describe(path, table.num_rows)
+        manifest = json.dumps(statement.manifest(files), ensure_ascii=False, indent=2)
+        (beside / MANIFEST).write_text(f"{manifest}\n", encoding="utf-8")
+        _swap(beside, out)
+    except OSError as error:
+        message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
+        raise LakeError(message) from error
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)
+    return out
+
+
+def check_replaceable(out: Path) -> None:
+    """Refuse a folder that holds anything but an unsealed statement of ours."""
+    if not out.exists() or (out.is_dir() and not any(out.iterdir())):
+        return
+    try:
+        manifest = json.loads((out / MANIFEST).read_text(encoding="utf-8"))
+        is_ours = isinstance(manifest, dict) and "content_digest" in manifest
+    except (OSError, ValueError):
+        is_ours = False
+    if not is_ours:
+        raise LakeError(f"{out} is not empty and not a statement: choose another folder")
+    if manifest.get("seal"):
+        raise LakeError(f"{out} is sealed and is never overwritten: choose another folder")
+
+
+def _swap(beside: Path, out: Path) -> None:
+    """Put a finished folder in its place; an old one is moved aside first, then removed."""
+    old = out.with_name(f".{out.name}.{os.getpid()}.old")
+    if out.exists():
+        out.rename(old)
+    try:
+        beside.rename(out)
+    except OSError:
+        if old.exists():
+            old.rename(out)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _describe(path: Path, rows: int) -> dict[str, Any]:
+    return {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "rows": rows}

@@ -1,0 +1,88 @@
+"""A table as CSV, as JSON, and as text for people."""
+
+import csv
+import io
+import json
+from collections.abc import Iterable
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.render.cells import is_ratio, rows_of, shown, text_of, texts_of
+
+LONGEST_CELL = 48
+
+
+def to_csv(table: pa.Table) -> str:
+    """Write a table as CSV: plain decimals, instants in UTC with Z, empty for NULL."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.column_names)
+    writer.writerows(texts_of(table))
+    return out.getvalue()
+
+
+def to_objects(table: pa.Table) -> list[dict[str, Any]]:
+    """Return rows as objects for JSON: decimals and instants as text, NULL as null."""
+    ratios = [is_ratio(field) for field in table.schema]
+    return [
+        {
+            name: _plain(value, flag)
+            for name, value, flag in zip(table.column_names, row, ratios, strict=True)
+        }
+        for row in rows_of(table)
+    ]
+
+
+def to_json(document: Any) -> str:
+    """Write one JSON document."""
+    return json.dumps(document, ensure_ascii=False, indent=2, default=text_of)
+
+
+def to_text(table: pa.Table) -> str:
+    """Write a table for a terminal: numbers to the right, text to the left."""
+    is_number = [_is_number(field.type) for field in table.schema]
+    ratios = [is_ratio(field) for field in table.schema]
+    rows = [
+        [_cut(shown(value, is_ratio=flag)) for value, flag in zip(row, ratios, strict=True)]
+        for row in rows_of(table)
+    ]
+    return align(table.column_names, rows, is_number)
+
+
+def align(header: list[str], rows: list[list[str]], to_right: Iterable[bool]) -> str:
+    """Set columns of text under their header."""
+    widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
+    rights = list(to_right)
+    rule = ["-" * width for width in widths]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, rights, strict=True)
+        ).rstrip()
+        for row in [header, rule, *rows]
+    ]
+    return "\n".join(lines)
+
+
+def _plain(value: Any, is_ratio: bool) -> Any:
+    if isinstance(value, (Decimal, datetime, date, bytes)):
+        return text_of(value, is_ratio=is_ratio)
+    if isinstance(value, list):
+        return [_plain(item, False) for item in value]
+    if isinstance(value, dict):
+        return {name: _plain(item, False) for name, item in value.items()}
+    return value
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
+    )
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST_CELL else line[: LONGEST_CELL - 1] + "…"

@@ -1,0 +1,10 @@
+-- fee_bearer_is_known: merchant is the only bearer seen (contract, Payment); a fee of any other is not counted as borne.
+-- severity: advisory.
+
+select
+    payment_id as record_id,
+    paid_at as occurred_at,
+    currency,
+    coalesce('fee_bearer ' || fee_bearer, 'no fee_bearer') as detail
+from payments
+where fee_bearer is null or fee_bearer <> 'merchant'

@@ -1,0 +1,6 @@
+-- kind_is_known: a payout record is a payout or a refund (contract, Resources); others are in no figure.
+-- severity: blocking.
+
+select payout_id as record_id, settled_at as occurred_at, currency, 'kind ' || kind as detail
+from payout_records
+where kind not in ('payout', 'refund')

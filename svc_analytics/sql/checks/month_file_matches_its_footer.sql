@@ -1,0 +1,23 @@
+-- month_file_matches_its_footer: rows and ids of every month file are those its footer vouches for.
+-- severity: blocking. A file that was altered is moved away and its month read anew.
+
+with found as (
+    select filename as file_name, count(*) as rows, bit_xor(md5_number(id)) as digest
+    from read_parquet({payments}, filename = true)
+    group by filename
+    union all
+    select filename as file_name, count(*) as rows, bit_xor(md5_number(id)) as digest
+    from read_parquet({payout_records}, filename = true)
+    group by filename
+)
+
+select
+    regexp_extract(file_name, '([^/\\]+)\.[a-z]+$', 1) as record_id,
+    null::timestamptz as occurred_at,
+    null::varchar as currency,
+    stream || ': ' || coalesce(found.rows, 0) || ' rows, its footer vouches for ' || stg_files.rows
+        as detail
+from stg_files
+left join found using (file_name)
+where coalesce(found.rows, 0) <> stg_files.rows
+    or lower(lpad(hex(coalesce(digest, 0::uhugeint)), 32, '0')) <> ids_digest

@@ -1,0 +1,10 @@
+-- payment_amount_is_charged_to_payer: where the merchant bears the fee, the payer is charged exactly amount.
+-- severity: advisory. The contract does not state this identity; figures use each field as given.
+
+select
+    payment_id as record_id,
+    paid_at as occurred_at,
+    currency,
+    'amount ' || amount || ', charged ' || charged_amount as detail
+from payments
+where fee_bearer = 'merchant' and charged_amount <> amount

@@ -1,0 +1,10 @@
+-- payment_net_equals_charged_less_fee: a payment's net_amount is its charged_amount less its fee.
+-- severity: advisory. The contract does not state this identity; figures take net_amount as given.
+
+select
+    payment_id as record_id,
+    paid_at as occurred_at,
+    currency,
+    'charged ' || charged_amount || ', fee ' || fee_amount || ', net ' || net_amount as detail
+from payments
+where charged_amount - fee_amount <> net_amount

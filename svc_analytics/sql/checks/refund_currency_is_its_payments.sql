@@ -1,0 +1,10 @@
+-- refund_currency_is_its_payments: a refund's currency comes from the payment record (contract, Payouts and refunds).
+-- severity: blocking.
+
+select
+    payout_id as record_id,
+    settled_at as occurred_at,
+    currency,
+    'payment ' || payment_id || ' is in ' || payment_currency as detail
+from refunds
+where has_payment and currency <> payment_currency

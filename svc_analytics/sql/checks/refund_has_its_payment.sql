@@ -1,0 +1,12 @@
+-- refund_has_its_payment: a refund names a payment, and that payment is in the lake where all earlier time was read.
+-- severity: blocking. Where payments were not read back to the refund's payment, nothing is claimed.
+
+select
+    payout_id as record_id,
+    settled_at as occurred_at,
+    currency,
+    coalesce('no payment ' || payment_id, 'names no payment') as detail
+from refunds
+where not has_payment and not exists (
+    select 1 from int_coverage_gaps where stream = 'payments' and gap_start < settled_at
+)

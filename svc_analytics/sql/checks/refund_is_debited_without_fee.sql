@@ -1,0 +1,10 @@
+-- refund_is_debited_without_fee: a refund costs no fee and debits its amount (contract, Fee rules 2).
+-- severity: blocking.
+
+select
+    payout_id as record_id,
+    settled_at as occurred_at,
+    currency,
+    'amount ' || amount || ', fee ' || fee_amount || ', debited ' || debited_amount as detail
+from refunds
+where fee_amount <> 0 or debited_amount <> amount

@@ -1,0 +1,10 @@
+-- status_is_known: completed is the only status of money (contract, States); others are in no figure.
+-- severity: blocking.
+
+select payment_id as record_id, paid_at as occurred_at, currency, 'status ' || status as detail
+from payments
+where status <> 'completed'
+union all
+select payout_id as record_id, settled_at as occurred_at, currency, 'status ' || status as detail
+from payout_records
+where status <> 'completed'

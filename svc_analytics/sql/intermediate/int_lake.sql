@@ -1,0 +1,6 @@
+-- int_lake: up to when the newest sweep of any stream has read.
+-- grain: one row. from: stg_spans.
+
+select
+    max(span_end) as read_to  -- the frozen upper end of the newest sweep, UTC; NULL when nothing was read
+from stg_spans

@@ -1,0 +1,10 @@
+-- int_payment_refunds: what was returned of each payment, over all time read.
+-- grain: one row per refunded payment. from: refunds.
+
+select
+    payment_id,  -- the refunded payment
+    count(*) as refunds_count,  -- completed refunds of it
+    sum(amount) as refunded_amount  -- returned so far, in the payment's currency
+from refunds
+where status = 'completed' and has_payment and currency = payment_currency
+group by payment_id

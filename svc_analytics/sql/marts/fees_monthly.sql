@@ -1,0 +1,30 @@
+-- fees_monthly: what the service's fees cost, and at which rates.
+-- grain: one row per UTC month and currency; NULL where a stream was not read. from: fees, int_month_known.
+
+with totals as (
+    select
+        month,
+        currency,
+        sum(fee) filter (where incurred_by = 'payment') as payment_fees,
+        sum(fee) filter (where incurred_by = 'payout') as payout_fees,
+        sum(fee) filter (where fee_bearer = 'merchant') as borne_fees,
+        sum(base) filter (where incurred_by = 'payment') as gross_sales,
+        min(rate) filter (where incurred_by = 'payment') as rate_min,
+        max(rate) filter (where incurred_by = 'payment') as rate_max
+    from fees
+    group by month, currency
+)
+
+select
+    month,  -- UTC month, as text 2026-10
+    currency,  -- coin slug
+    case when has_payments then coalesce(payment_fees, 0)::decimal(38,18) end as payment_fees,  -- fees on payments, whoever bears them, in currency
+    case when has_payouts then coalesce(payout_fees, 0)::decimal(38,18) end as payout_fees,  -- fees on payouts, in currency
+    case when has_payments and has_payouts then coalesce(borne_fees, 0)::decimal(38,18) end as total_fees_borne,  -- fees the merchant bears, in currency
+    case when has_payments then coalesce(gross_sales, 0)::decimal(38,18) end as gross_sales,  -- sum of payments' amount, in currency
+    case when has_payments then ratio(payment_fees, gross_sales) end as effective_fee_rate,  -- payment_fees over gross_sales, 8 places
+    case when has_payments then rate_min end as rate_min,  -- lowest rate of a payment
+    case when has_payments then rate_max end as rate_max  -- highest rate of a payment
+from totals
+left join int_month_known using (month)
+order by month, currency

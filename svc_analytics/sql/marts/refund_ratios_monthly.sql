@@ -1,0 +1,62 @@
+-- refund_ratios_monthly: how much came back, by the refund's month and by the payment's.
+-- grain: one row per UTC month and currency; NULL where a stream was not read. from: payments, refunds, int_payment_refunds, int_month_known.
+
+with sold as (
+    select
+        payments.month,
+        payments.currency,
+        count(*) as payments_count,
+        sum(charged_amount) as charged_total,
+        count(refunded_amount) as refunded_payments_count,
+        sum(coalesce(refunded_amount, 0::decimal(38,18))) as refunded_to_date
+    from payments
+    left join int_payment_refunds using (payment_id)
+    where status = 'completed'
+    group by payments.month, payments.currency
+),
+
+returned as (
+    select
+        month,
+        currency,
+        count(*) as refunds_count,
+        sum(amount) as refunds_paid,
+        count(*) filter (where not has_payment) as unresolved_count,
+        sum(muldiv18(payment_fee_amount, amount, payment_charged_amount)) filter (
+            where payment_currency = currency
+        ) as fee_leakage
+    from refunds
+    where status = 'completed'
+    group by month, currency
+),
+
+joined as (
+    select
+        month,
+        currency,
+        coalesce(payments_count, 0) as payments_count,
+        coalesce(charged_total, 0::decimal(38,18)) as charged_total,
+        coalesce(refunded_payments_count, 0) as refunded_payments_count,
+        coalesce(refunded_to_date, 0::decimal(38,18)) as refunded_to_date,
+        coalesce(refunds_count, 0) as refunds_count,
+        coalesce(refunds_paid, 0::decimal(38,18)) as refunds_paid,
+        coalesce(unresolved_count, 0) as unresolved_count,
+        coalesce(fee_leakage, 0::decimal(38,18)) as fee_leakage
+    from sold
+    full join returned using (month, currency)
+)
+
+select
+    month,  -- UTC month, as text 2026-10
+    currency,  -- coin slug
+    case when has_payments then charged_total end as charged_total,  -- what payers paid in the month, in currency
+    case when has_payouts then refunds_count end as refunds_count,  -- refunds settled in the month
+    case when has_payouts then refunds_paid end as refunds_paid,  -- returned in the month, in currency
+    case when has_payments and has_payouts then ratio(refunds_paid, charged_total) end as refund_ratio_period,  -- refunds_paid over charged_total, 8 places; may exceed 1
+    case when has_payments and has_refunds_to_date then refunded_payments_count end as refunded_payments_count,  -- payments of the month with a refund by now
+    case when has_payments and has_refunds_to_date then ratio(refunded_payments_count, payments_count) end as refunded_payments_ratio,  -- their share of the month's payments, 8 places
+    case when has_payments and has_refunds_to_date then ratio(refunded_to_date, charged_total) end as refund_ratio_cohort,  -- returned by now of the month's payments over charged_total, 8 places
+    case when has_payouts and (unresolved_count = 0 or has_payments_before) then fee_leakage end as fee_leakage  -- fees kept on value refunded in the month, in currency
+from joined
+left join int_month_known using (month)
+order by month, currency

@@ -1,0 +1,30 @@
+-- payments: the payments of the merchant, as the service last stated them.
+-- grain: one row per payment. from: month files of payments.
+
+select
+    ---------- ids
+    id as payment_id,  -- the payment, UUID
+    receipt_no,  -- receipt number, SVC-...
+    session_id,  -- the checkout session it completed, UUID
+    reference_id,  -- the merchant's own order id
+    payer_id,  -- opaque handle of the paying customer, UUID
+    ---------- states
+    status,  -- completed is money; any other value is counted in no figure
+    fee_bearer,  -- who bears the fee; merchant is the value seen
+    ---------- amounts, in currency
+    currency,  -- coin slug
+    amount,  -- the priced amount
+    charged_amount,  -- what the payer paid; the cap for cumulative refunds
+    fee_amount,  -- the service's fee
+    net_amount,  -- what reached the business wallet, as stated by the service
+    usd_value,  -- value in USD as recorded by the service; NULL when it gave none
+    ---------- instants
+    paid_at,  -- when it was paid, UTC
+    strftime(paid_at at time zone 'UTC', '%Y-%m') as month,  -- UTC month of paid_at, as text 2026-10
+    (paid_at at time zone 'UTC')::date as paid_on,  -- UTC day of paid_at
+    ---------- the rest
+    metadata,  -- the merchant's own data, JSON text
+    receipt,  -- signed receipt token
+    extra,  -- properties the contract does not name, JSON text
+    extracted_at  -- when this content was first read, UTC
+from read_parquet({payments})

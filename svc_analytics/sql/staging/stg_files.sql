@@ -1,0 +1,22 @@
+-- stg_files: what every month file says about itself in its footer.
+-- grain: one row per month file. from: footers of payments, payout_records.
+
+with footers as (
+    select file_name, decode(value)::json as footer
+    from parquet_kv_metadata({payments})
+    where decode(key) = 'svc_analytics'
+    union all
+    select file_name, decode(value)::json as footer
+    from parquet_kv_metadata({payout_records})
+    where decode(key) = 'svc_analytics'
+)
+
+select
+    footer ->> 'stream' as stream,  -- payments or payout_records
+    file_name,  -- the file, as this connection sees it
+    footer,  -- the whole footer, JSON
+    (footer ->> 'rows')::bigint as rows,  -- how many rows the file vouches for
+    footer ->> 'ids_digest' as ids_digest,  -- exclusive or of the MD5 of all ids, hexadecimal
+    (footer ->> 'quarantined')::bigint as quarantined,  -- records of the month set aside and not yet resolved
+    make_timestamptz((footer ->> 'written_at')::bigint) as written_at  -- when the file was published, UTC
+from footers

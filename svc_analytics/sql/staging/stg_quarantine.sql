@@ -1,0 +1,18 @@
+-- stg_quarantine: records that could not be held exactly and are not yet resolved.
+-- grain: one row per rejected record. from: quarantine files of payments, payout_records.
+
+with rejected as (
+    select 'payments' as stream, * from read_parquet({quarantine_payments})
+    union all
+    select 'payout_records' as stream, * from read_parquet({quarantine_payout_records})
+)
+
+select
+    stream,  -- payments or payout_records
+    sha256,  -- of the record's bytes as received
+    record_id,  -- the record's id if it can be read
+    coalesce(occurred_at, window_to) as occurred_at,  -- its instant; else the end of the window that gave it, UTC
+    reason,  -- why it cannot be held
+    first_seen_at  -- when it was first read, UTC
+from rejected
+where resolved_at is null

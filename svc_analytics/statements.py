@@ -1,0 +1,234 @@
+"""A month's statement: a value made from the views, provisional or final with reasons.
+
+Nothing here computes a figure: figures come from the table macros of `sql/statement`,
+over one snapshot of the lake. Rendering comes after, from the value alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_analytics.coverage import Coverage, clip, subtract
+from svc_analytics.errors import ConfigError
+from svc_analytics.lake import Lake, describe_span, gaps
+from svc_analytics.periods import BEGINNING, Period, format_instant, named_month
+from svc_analytics.render.tables import to_csv
+from svc_analytics.warehouse import Warehouse, open_warehouse, to_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+TABLES = ("summary", "lines", "daily", "checks")
+_BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
+_CALLS = {
+    "summary": f"statement_summary({_BOUNDS}, label := $label, "
+    "as_of := make_timestamptz($as_of::bigint))",
+    "lines": f"statement_lines({_BOUNDS}, zone := $zone, label := $label)",
+    "daily": f"statement_daily({_BOUNDS}, zone := $zone)",
+}
+_CHECKS = """
+    select check_name, severity, record_id, month, currency, detail
+    from exceptions
+    where occurred_at is null or (
+        occurred_at >= make_timestamptz($start::bigint)
+        and occurred_at < make_timestamptz($end::bigint)
+    )
+    order by severity desc, check_name, occurred_at, record_id
+"""
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a statement is provisional; `is_unfinished` when only time will mend it."""
+
+    text: str
+    is_unfinished: bool = False
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Every figure of one period, and how far it can be trusted. A value: it never changes."""
+
+    period: Period
+    merchant: dict[str, Any]
+    as_of: int
+    coverage: dict[str, Coverage]
+    reasons: tuple[Reason, ...]
+    tables: dict[str, pa.Table]
+
+    @property
+    def status(self) -> str:
+        """`final`, or `provisional` for the reasons given."""
+        return "provisional" if self.reasons else "final"
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether it is provisional for more than that the month is still running."""
+        return any(not reason.is_unfinished for reason in self.reasons)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row per currency; columns and definitions as documented in the README."""
+        return to_frame(self.tables["summary"])
+
+    @property
+    def lines(self) -> pd.DataFrame:
+        """One row per movement of money, in stable order with the running position."""
+        return to_frame(self.tables["lines"])
+
+    @property
+    def daily(self) -> pd.DataFrame:
+        """One row per local day and currency, adding up to the summary."""
+        return to_frame(self.tables["daily"])
+
+    @property
+    def checks(self) -> pd.DataFrame:
+        """One row per finding that concerns the period; none when all is well."""
+        return to_frame(self.tables["checks"])
+
+    def __repr__(self) -> str:
+        rows = len(self.tables["lines"])
+        return f"Statement({self.period.folder}, {self.status}, {rows} lines)"
+
+    def manifest(self, files: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """Describe the statement and its files; nothing in it depends on the clock."""
+        period = self.period
+        return {
+            "status": self.status,
+            "reasons": [reason.text for reason in self.reasons],
+            "merchant": {key: value for key, value in self.merchant.items() if key != "read_at"},
+            "label": period.folder,
+            "version": 1,
+            "calendar": period.calendar,
+            "zone": period.zone,
+            "start": format_instant(period.start),
+            "end": format_instant(period.end),
+            "as_of": format_instant(self.as_of),
+            "coverage": {name: _spans(found) for name, found in self.coverage.items()},
+            "options": {},
+            "tool_version": version("svc-analytics"),
+            "files": files,
+            "content_digest": self.content_digest(),
+            "previous_seal": None,
+            "seal": None,
+        }
+
+    def content_digest(self) -> str:
+        """Return one hash over every table, whatever forms they are written in."""
+        digest = hashlib.sha256()
+        for name in TABLES:
+            digest.update(json.dumps([name, to_csv(self.tables[name])]).encode())
+        return digest.hexdigest()
+
+    def save(self, out: str | Path, formats: tuple[str, ...] = ("csv", "parquet")) -> Path:
+        """Write the statement into a folder of its own and return it.
+
+        An earlier unsealed statement there is replaced whole; anything else is refused.
+        """
+        from svc_analytics.render.folder import write_folder
+
+        return write_folder(self, Path(out), tuple(formats))
+
+
+def statement(lake: Lake, month: str, *, zone: str = "UTC", now: int | None = None) -> Statement:
+    """Make the statement of a month, `2026-10` or a name such as `october`.
+
+    Figures that depend on what was not read are NULL. Raises `ConfigError` for a
+    month that is not one, or has not begun.
+    """
+    local = time.time_ns() // 1000 if now is None else now
+    period = named_month(month, local, zone)
+    with open_warehouse(lake) as warehouse:
+        whole = warehouse.coverage()
+        as_of = max((end for found in whole.values() for _, end in found.read), default=None)
+        if as_of is None:
+            message = f"nothing was read into {lake.path} yet: run svc-analytics extract"
+            raise ConfigError(message)
+        clock = max(local, as_of)
+        if period.start >= clock:
+            raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
+        tables = _read_tables(warehouse, period, as_of)
+    coverage = {name: found.within(period.start, period.end) for name, found in whole.items()}
+    never_read = {name for name, found in whole.items() if not found.read}
+    reasons = (
+        *_unfinished(period, clock),
+        *_unread(period, coverage, never_read, as_of, is_over=period.end <= clock),
+        *_broken(tables["checks"]),
+    )
+    return Statement(period, lake.merchant, as_of, coverage, reasons, tables)
+
+
+def _read_tables(warehouse: Warehouse, period: Period, as_of: int) -> dict[str, pa.Table]:
+    everything = {
+        "start": period.start,
+        "end": period.end,
+        "as_of": as_of,
+        "zone": period.zone,
+        "label": period.label,
+    }
+    queries = {name: f"from {call}" for name, call in _CALLS.items()} | {"checks": _CHECKS}
+    return {
+        name: warehouse.fetch(
+            query, {key: value for key, value in everything.items() if f"${key}" in query}
+        )
+        for name, query in queries.items()
+    }
+
+
+def _unfinished(period: Period, clock: int) -> list[Reason]:
+    if period.end <= clock:
+        return []
+    return [Reason(f"the month is not over: it ends at {format_instant(period.end)}", True)]
+
+
+def _unread(
+    period: Period,
+    coverage: dict[str, Coverage],
+    never_read: set[str],
+    as_of: int,
+    *,
+    is_over: bool,
+) -> list[Reason]:
+    """Say what of the period was not read, or not settled when it was."""
+    reasons = []
+    until = period.end if is_over else min(period.end, max(as_of, period.start))
+    for name, found in coverage.items():
+        if name in never_read:
+            text = f"{name} were never extracted: every figure that needs them is unknown"
+            reasons.append(Reason(text))
+            continue
+        for span in gaps(found, period.start, until):
+            reasons.append(Reason(f"{name} were not read of {describe_span(span)}"))
+        fresh = subtract(clip(found.provisional, BEGINNING, until), found.complete)
+        if is_over and fresh:
+            text = f"{name} of {describe_span(fresh[0])} were read too early to be settled"
+            reasons.append(Reason(text))
+    return reasons
+
+
+def _broken(checks: pa.Table) -> list[Reason]:
+    blocking = checks.filter(pc.equal(checks["severity"], "blocking"))
+    counts = Counter(blocking["check_name"].to_pylist())
+    return [
+        Reason(f"{count} blocking finding{'s' * (count > 1)} of {name}")
+        for name, count in sorted(counts.items())
+    ]
+
+
+def _spans(found: Coverage) -> list[list[str]]:
+    states = [(span, "complete") for span in found.complete]
+    states += [(span, "provisional") for span in found.provisional]
+    return [
+        [format_instant(start), format_instant(end), state]
+        for (start, end), state in sorted(states)
+    ]

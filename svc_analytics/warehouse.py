@@ -1,0 +1,247 @@
+"""DuckDB over the lake: views built from `sql/`, queries answered exactly and read-only.
+
+Our own readers work on a snapshot in memory, locked down; `analytics.duckdb` holds the
+same views for other tools (design 4 and 13).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+
+from svc_analytics.coverage import Coverage, unite
+from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.lake import Lake
+from svc_analytics.models import (
+    Model,
+    read_checks,
+    read_macros,
+    read_models,
+    read_statement_macros,
+)
+from svc_analytics.monthfile import sync_folder
+from svc_analytics.schema import STREAMS
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Files written by DuckDB 2 must still open in the 1.x command line.
+STORAGE_VERSION = "v1.2.0"
+_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+}
+_EXCEPTION_COLUMNS = {
+    "check_name": "the rule that is broken",
+    "severity": "blocking keeps a statement from being final; advisory informs",
+    "record_id": "the record, file or interval that breaks it",
+    "month": "UTC month of the record, as text 2026-10; NULL for findings without an instant",
+    "currency": "coin slug; NULL where none applies",
+    "detail": "what was found",
+    "occurred_at": "when the record occurred, UTC; NULL for findings without an instant",
+}
+
+
+class AnalyticLake(Lake):
+    """A lake that answers SQL: what `svc_analytics.open_lake` returns."""
+
+    def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Answer one read-only query on the views, exactly, as an Arrow-backed frame.
+
+        Raises `QueryError` for anything but a single SELECT, and for errors in it.
+        """
+        with open_warehouse(self) as warehouse:
+            return to_frame(warehouse.ask(query, parameters))
+
+    def views(self) -> pd.DataFrame:
+        """List the views and statement macros: name, grain, columns and meaning."""
+        import pandas as pd
+
+        return pd.DataFrame(list_views())
+
+
+class Warehouse:
+    """An open connection over one unchanging state of the lake."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self._connection = connection
+
+    def ask(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
+        """Answer a query that may come from anywhere: one SELECT, or nothing."""
+        try:
+            statements = self._connection.extract_statements(query)
+        except duckdb.Error as error:
+            raise QueryError(_first_line(error)) from error
+        allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
+        if len(statements) != 1 or statements[0].type not in allowed:
+            raise QueryError("only a single SELECT is answered: the lake is read-only")
+        return self.fetch(query, parameters)
+
+    def fetch(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
+        """Answer a query of our own as an Arrow table: decimals and instants stay exact."""
+        try:
+            return self._connection.sql(query, params=dict(parameters or {})).to_arrow_table()
+        except duckdb.Error as error:
+            raise QueryError(_first_line(error)) from error
+
+    def coverage(self) -> dict[str, Coverage]:
+        """Return what was read of each stream, in UTC microseconds."""
+        spans = self.fetch(
+            "select stream, state, epoch_us(span_start) as start, epoch_us(span_end) as until "
+            "from stg_spans"
+        ).to_pylist()
+        return {
+            name: Coverage(
+                **{
+                    state: unite(
+                        (span["start"], span["until"])
+                        for span in spans
+                        if (span["stream"], span["state"]) == (name, state)
+                    )
+                    for state in ("complete", "provisional")
+                }
+            )
+            for name in STREAMS
+        }
+
+
+@contextmanager
+def open_warehouse(lake: Lake) -> Iterator[Warehouse]:
+    """Open the views over a snapshot of the lake, in memory, locked against any change."""
+    for stream in STREAMS.values():
+        lake.footers(stream)  # a torn or foreign file is named here, not by DuckDB
+    with lake.snapshot() as folder:
+        connection = duckdb.connect(config=_CONFIG)
+        try:
+            _prepare(connection, folder)
+            build_views(connection, folder, "pq")
+            _lock_down(connection, folder)
+            yield Warehouse(connection)
+        finally:
+            connection.close()
+
+
+def write_views(lake: Lake) -> Path:
+    """Re-make `analytics.duckdb`: the same views over the lake's own files, for other tools."""
+    lake.require()
+    path = lake.path / "analytics.duckdb"
+    temporary = lake.path / ".analytics.writing"
+    temporary.unlink(missing_ok=True)
+    config = _CONFIG | {"storage_compatibility_version": STORAGE_VERSION}
+    try:
+        with duckdb.connect(temporary, config=config) as connection:
+            connection.execute("SET TimeZone='UTC'")
+            build_views(connection, lake.path, "parquet")
+        temporary.replace(path)
+        sync_folder(lake.path)
+    except duckdb.Error as error:
+        raise LakeError(f"cannot make {path}: {_first_line(error)}") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def build_views(connection: duckdb.DuckDBPyConnection, folder: Path, suffix: str) -> None:
+    """Create macros, views and their comments over the month files below a folder."""
+    sources = _sources(folder, suffix)
+    connection.execute(read_macros())
+    for model in read_models():
+        connection.execute(f"create view {model.name} as {_fill(model.sql, sources)}")
+        _comment(connection, model.name, f"{model.meaning} Grain: {model.grain}.", model.columns)
+    for model in read_statement_macros():
+        body = _fill(model.sql, sources)
+        connection.execute(f"create macro {model.name}{model.signature} as table {body}")
+    _build_exceptions(connection, sources)
+
+
+def list_views() -> list[dict[str, str]]:
+    """Describe the public views and statement macros for people."""
+    exceptions = Model("exceptions", "", "what breaks a rule.", "one row per finding", (), "")
+    public = [model for model in read_models() if model.is_public]
+    described = [(model, model.columns) for model in (*public, *read_statement_macros())]
+    described.append((exceptions, _EXCEPTION_COLUMNS))
+    return [
+        {
+            "view": f"{model.name}{model.signature}",
+            "grain": model.grain,
+            "columns": ", ".join(columns),
+            "meaning": model.meaning,
+        }
+        for model, columns in sorted(described, key=lambda item: item[0].name)
+    ]
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """Return a frame that keeps every digit: Arrow-backed, never float."""
+    import pandas as pd
+
+    frame: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    return frame
+
+
+def _build_exceptions(connection: duckdb.DuckDBPyConnection, sources: dict[str, str]) -> None:
+    """Create `exceptions`: the findings of all checks in one view."""
+    findings = "\nunion all\n".join(
+        f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
+        "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, detail, occurred_at "
+        f"from ({_fill(check.sql, sources)})"
+        for check in read_checks()
+    )
+    connection.execute(f"create view exceptions as {findings}")
+    meaning = "what breaks a rule. Grain: one row per finding."
+    _comment(connection, "exceptions", meaning, _EXCEPTION_COLUMNS)
+
+
+def _prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    for setting in (
+        "TimeZone='UTC'",
+        f"temp_directory={_quote(str(folder / 'tmp'))}",
+        "python_enable_replacements=false",
+        "cache_local_files=false",
+        "parquet_metadata_cache=false",
+    ):
+        connection.execute(f"SET {setting}")
+
+
+def _lock_down(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    connection.execute(f"SET allowed_directories=[{_quote(str(folder))}]")
+    connection.execute("SET enable_external_access=false")
+    connection.execute("SET lock_configuration=true")
+
+
+def _sources(folder: Path, suffix: str) -> dict[str, str]:
+    """Return the SQL literal of each placeholder's files."""
+    kinds = {"": "{}", "changes_": "changes/{}", "quarantine_": "quarantine/{}"}
+    return {
+        f"{prefix}{name}": _quote(os.fspath(folder / kind.format(name) / f"*.{suffix}"))
+        for prefix, kind in kinds.items()
+        for name in STREAMS
+    }
+
+
+def _fill(sql: str, sources: dict[str, str]) -> str:
+    for name, literal in sources.items():
+        sql = sql.replace(f"{{{name}}}", literal)
+    return sql.rstrip()
+
+
+def _comment(
+    connection: duckdb.DuckDBPyConnection, view: str, meaning: str, columns: Mapping[str, str]
+) -> None:
+    connection.execute(f"comment on view {view} is {_quote(meaning)}")
+    for name, text in columns.items():
+        connection.execute(f"comment on column {view}.{name} is {_quote(text)}")
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _first_line(error: duckdb.Error) -> str:
+    return str(error).strip().splitlines()[0]
