@@ -1,0 +1,33 @@
+"""The Merchant Payments API itself as a local service: seeded, deterministic, no key needed.
+
+It stands on the ground floor only and shares no code with the client it serves, so
+that a rule misread on one side does not agree with itself on the other. Public names
+load when used: importing this package loads no web framework.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "Account": "account",
+    "Clock": "clock",
+    "Quirks": "quirks",
+    "Refusal": "refusals",
+    "Running": "server",
+    "Scenario": "scenario",
+    "Service": "service",
+    "Store": "store",
+    "create_app": "app",
+    "seed": "seeding",
+    "serve": "server",
+    "write_env_file": "server",
+}
+
+__all__ = sorted(_HOMES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -1,0 +1,94 @@
+"""The merchant behind a scenario: profile, keys and secrets, all derived from it."""
+
+import hashlib
+import uuid
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from svc_analytics.masked import Masked
+from svc_analytics.periods import format_instant
+from svc_analytics.sandbox.market import COINS
+from svc_analytics.sandbox.scenario import Scenario
+from svc_analytics.tokens import ROTATION_OVERLAP, SigningSecret
+
+KeyClass = Literal["checkout", "payout"]
+
+
+@dataclass(frozen=True)
+class Account:
+    """A business on the platform. Rings are newest first; no repr shows a key or secret."""
+
+    merchant_id: str
+    checkout_key: Masked
+    payout_key: Masked
+    cursor_secret: Masked
+    receipt_ring: tuple[SigningSecret, ...]
+    webhook_ring: tuple[SigningSecret, ...]
+
+    @property
+    def profile(self) -> dict[str, Any]:
+        """The merchant profile of `GET /me`."""
+        return {
+            "id": self.merchant_id,
+            "display_name": "Saffron & Tile",
+            "display_name_fa": "زعفران و کاشی",
+            "logo_url": "https://saffron-tile.example/logo.svg",
+            "status": "active",
+            "accepted_currencies": [coin.slug for coin in COINS],
+            "webhook_url": "https://saffron-tile.example/hooks/pay",
+        }
+
+    def receipt_secret(self, at: int) -> Masked:
+        """Return the secret that signs a receipt issued at an instant."""
+        return next(
+            (entry.secret for entry in self.receipt_ring if (entry.valid_from or 0) <= at),
+            self.receipt_ring[-1].secret,
+        )
+
+    def accepted_receipt_ring(self, now: int) -> tuple[SigningSecret, ...]:
+        """Return the secrets by which the service still verifies receipts.
+
+        Events, Delivery 8: the previous secret is accepted for 24 hours, then no more.
+        """
+        in_force = [entry for entry in self.receipt_ring if (entry.valid_from or 0) <= now]
+        since = (in_force[0].valid_from or 0) if in_force else now
+        return tuple(in_force[: 2 if now < since + ROTATION_OVERLAP else 1])
+
+    def environment(self, base_url: str) -> dict[str, str]:
+        """Return the settings that point the toolkit at this merchant."""
+        return {
+            "SVC_BASE_URL": base_url,
+            "SVC_CHECKOUT_KEY": self.checkout_key.reveal(),
+            "SVC_PAYOUT_KEY": self.payout_key.reveal(),
+            "SVC_RECEIPT_SECRETS": _ring_text(self.receipt_ring),
+            "SVC_WEBHOOK_SECRETS": _ring_text(self.webhook_ring),
+        }
+
+
+def account_of(scenario: Scenario) -> Account:
+    """Derive the merchant of a scenario; another scenario has another one."""
+
+    def derive(purpose: str) -> str:
+        return hashlib.sha256(f"{scenario.identity}/{purpose}".encode()).hexdigest()
+
+    def dated(prefix: str, purpose: str, since: int) -> SigningSecret:
+        return SigningSecret(Masked(prefix + derive(purpose)), since)
+
+    return Account(
+        merchant_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"sandbox:{scenario.identity}")),
+        checkout_key=Masked(f"svc_live_{derive('checkout key')}"),
+        payout_key=Masked(f"svc_payout_{derive('payout key')}"),
+        cursor_secret=Masked(derive("cursors")),
+        receipt_ring=(
+            dated("rcpt_", "second receipt secret", scenario.receipt_secret_rotated_at),
+            dated("rcpt_", "first receipt secret", scenario.start),
+        ),
+        webhook_ring=(dated("whsec_", "webhook secret", scenario.start),),
+    )
+
+
+def _ring_text(ring: Iterable[SigningSecret]) -> str:
+    return ",".join(
+        f"{entry.secret.reveal()}@{format_instant(entry.valid_from or 0)}" for entry in ring
+    )

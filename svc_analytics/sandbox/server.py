@@ -1,0 +1,119 @@
+"""The sandbox as a running server on this machine's loopback."""
+
+import asyncio
+import errno
+import ipaddress
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+
+import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.sandbox.app import create_app
+from svc_analytics.sandbox.service import Service
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that answers now, and the settings that point the toolkit at it."""
+
+    base_url: str
+    environment: dict[str, str] = field(repr=False)  # holds keys and secrets
+
+
+@contextmanager
+def serve(service: Service, port: int = 0, host: str = "127.0.0.1") -> Iterator[Running]:
+    """Serve on a thread of its own until the block ends; port 0 takes a free one.
+
+    The thread brings its own event loop, so the caller may be running one.
+    """
+    listener = _listen(host, port)
+    base_url = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+    server = uvicorn.Server(_config(service))
+    thread = Thread(target=server.run, args=([listener],), name="sandbox", daemon=True)
+    thread.start()
+    try:
+        _await_start(server, thread)
+        yield Running(base_url, service.account.environment(base_url))
+    finally:
+        server.should_exit = True
+        thread.join()
+        listener.close()
+
+
+def write_env_file(path: str | os.PathLike[str], environment: Mapping[str, str]) -> None:
+    """Write settings as `NAME=value` lines that only this user can read, in one step."""
+    target = Path(path)
+    text = "".join(f"{name}={value}\n" for name, value in environment.items())
+    try:
+        # mkstemp makes the file with mode 0600.
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(temporary).replace(target)
+    except OSError as error:
+        raise ConfigError(f"cannot write {target}: {error.strerror}") from error
+
+
+class _Protocol(H11Protocol):
+    """HTTP/1.1 that lets the app reach its connection, to break it when told to."""
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        self.app_state = {**self.app_state, "transport": transport}
+        # Head and body leave apart; without this the body waits 40 ms for an acknowledgement.
+        transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        super().connection_made(transport)
+
+
+def _config(service: Service) -> uvicorn.Config:
+    return uvicorn.Config(
+        create_app(service),
+        http=_Protocol,
+        ws="none",
+        loop="asyncio",
+        lifespan="off",
+        log_config=None,
+        log_level="warning",
+        access_log=False,
+        date_header=False,  # answers carry the sandbox's own date
+        server_header=False,
+        timeout_graceful_shutdown=1,
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    if not _is_loopback(host):
+        raise ConfigError(f"{host} is not this machine's loopback: serve on 127.0.0.1")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=256)
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise ConfigError(f"cannot listen on {host}: {error.strerror}") from error
+        message = f"port {port} is in use: choose another with --port"
+        raise ConfigError(message) from error
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _await_start(server: uvicorn.Server, thread: Thread) -> None:
+    while not server.started:
+        if not thread.is_alive():
+            message = "the sandbox's server ended before it began to answer"
+            raise SvcError(message)
+        time.sleep(0.002)

@@ -1,0 +1,86 @@
+"""A small merchant, seeded once, and the service and server that show it."""
+
+import httpx
+import pytest
+
+from svc_analytics.sandbox import Clock, Quirks, Refusal, Scenario, Service, Store, seed, serve
+
+
+@pytest.fixture(scope="session")
+def scenario():
+    return Scenario(seed=7, months=4, payments=300)
+
+
+@pytest.fixture(scope="session")
+def store(scenario):
+    with Store() as store:
+        seed(store, scenario)
+        yield store
+
+
+@pytest.fixture
+def service(store, scenario):
+    return Service(store, Clock(scenario.until))
+
+
+@pytest.fixture
+def payout_key(service):
+    return service.account.payout_key.reveal()
+
+
+@pytest.fixture
+def checkout_key(service):
+    return service.account.checkout_key.reveal()
+
+
+@pytest.fixture(scope="session")
+def live(store, scenario):
+    """One server for all tests: the service behind it, and where it answers."""
+    service = Service(store, Clock(scenario.until))
+    with serve(service) as running:
+        yield service, running
+
+
+@pytest.fixture
+def served(live, scenario):
+    """The service behind the server, well-behaved again and at its own time."""
+    service, _ = live
+    service.quirks = Quirks()
+    service.clock.set(scenario.until)
+    return service
+
+
+@pytest.fixture
+def client(live, served):
+    """A client with the payout-class key, which reaches all but the receipts."""
+    _, running = live
+    headers = {"authorization": f"Bearer {running.environment['SVC_PAYOUT_KEY']}"}
+    with httpx.Client(base_url=f"{running.base_url}/api/pay/v1", headers=headers) as client:
+        yield client
+
+
+@pytest.fixture
+def pages(service, payout_key):
+    """All pages of a list, read as a client reads them."""
+
+    def read(list_name, **query):
+        pages = [getattr(service, list_name)(payout_key, query)]
+        while pages[-1]["next_cursor"] is not None:
+            query["cursor"] = pages[-1]["next_cursor"]
+            pages.append(getattr(service, list_name)(payout_key, query))
+            assert len(pages) < 2000
+        return pages
+
+    return read
+
+
+@pytest.fixture
+def refusal():
+    """What the service refuses a call with: its status and codes."""
+
+    def call(operation, *arguments):
+        with pytest.raises(Refusal) as caught:
+            operation(*arguments)
+        return caught.value.status, *caught.value.codes
+
+    return call

@@ -1,0 +1,278 @@
+"""The service over HTTP: routes, envelopes, the clock's date, and faults on demand."""
+
+import asyncio
+import re
+import stat
+import time
+from urllib.parse import quote
+
+import httpx
+import pytest
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.sandbox import Quirks, Service, serve, write_env_file
+from svc_analytics.sandbox.app import create_app
+from svc_analytics.sandbox.routes import PREFIX, ROUTES
+
+NO_KEY = {"authorization": "none"}
+
+
+def test_answers_are_those_of_the_service(served, client, payout_key):
+    """
+    HTTP adds nothing to the records and takes nothing away.
+    """
+    service = served
+    query = {"limit": "40", "currency": "eth", "from": "2026-08-01T00:00:00Z"}
+    page = client.get("/payments", params=query).json()
+    assert page == service.payments(payout_key, query)
+    assert client.get("/me").json() == service.me(payout_key)
+
+
+def test_id_in_the_path_may_hold_any_character(served, client):
+    """
+    References are percent-encoded by clients, slashes and Persian letters included.
+    """
+    references = [row["reference_id"] for row in served.records("payout_records")]
+    for reference in filter(None, references[::5]):
+        answer = client.get(f"/payouts/{quote(reference, safe='')}")
+        assert answer.json()["reference_id"] == reference
+
+
+def test_receipt_is_verified_over_http(served, client, checkout_key):
+    """
+    POST /receipts/verify takes a JSON body and answers with the payment.
+    """
+    payment = list(served.records("payments"))[-1]
+    headers = {"authorization": f"Bearer {checkout_key}"}
+    answer = client.post("/receipts/verify", json={"receipt": payment["receipt"]}, headers=headers)
+    assert answer.json() == {"valid": True, "payment": payment}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code"),
+    [
+        ("GET", "/nowhere", 404, "NOT_FOUND"),
+        ("GET", "/payments/", 404, "NOT_FOUND"),
+        ("GET", "/payments/a/b", 404, "NOT_FOUND"),
+        ("GET", "/payments/unknown", 404, "PAY_SESSION_NOT_FOUND"),
+        ("GET", "/payouts/unknown", 404, "PAY_SESSION_NOT_FOUND"),
+        ("GET", "/payments?limit=0", 422, "VALIDATION_FAILED"),
+        ("GET", "/payouts?kind=other", 422, "VALIDATION_FAILED"),
+        ("DELETE", "/payments", 405, "METHOD_NOT_ALLOWED"),
+        ("POST", "/payouts", 405, "METHOD_NOT_ALLOWED"),
+        ("POST", "/receipts/verify", 403, "PAY_WRONG_KEY_KIND"),
+    ],
+)
+def test_every_error_has_the_envelope(client, method, path, status, code):
+    """
+    Errors: {statusCode, errors: {error: [CODE]}} and nothing else.
+    """
+    answer = client.request(method, path)
+    assert answer.status_code == status
+    assert answer.json() == {"statusCode": status, "errors": {"error": [code]}}
+    assert answer.headers["content-type"] == "application/json"
+    assert "date" in answer.headers
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
+@pytest.mark.parametrize("header", ["none", "Bearer", "Bearer x", "Basic eDp5"])
+def test_route_without_a_good_key_is_unauthorized(client, route, header):
+    """
+    401 UNAUTHORIZED for a missing, malformed or unknown key, whatever else is wrong.
+    """
+    path = route.path.replace("{id}", "x")
+    answer = client.request(route.method, path, headers={"authorization": header})
+    assert answer.status_code == 401
+    assert answer.json() == {"statusCode": 401, "errors": {"error": ["UNAUTHORIZED"]}}
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"\xff", b"[]", b'{"receipt": 7}'])
+def test_body_that_is_not_the_schema_is_a_422(client, checkout_key, body):
+    """
+    A broken body is VALIDATION_FAILED, never a failure of the service.
+    """
+    headers = {"authorization": f"Bearer {checkout_key}"}
+    answer = client.post("/receipts/verify", content=body, headers=headers)
+    assert answer.json() == {"statusCode": 422, "errors": {"error": ["VALIDATION_FAILED"]}}
+
+
+def test_failure_of_the_service_has_the_envelope(store, service, monkeypatch, caplog):
+    """
+    A bug answers 500 INTERNAL_SERVER_ERROR, and its traceback goes to the log.
+    """
+    monkeypatch.setattr(Service, "me", lambda *_: 1 / 0)
+    with serve(service) as running:
+        answer = httpx.get(f"{running.base_url}{PREFIX}/me")
+    assert answer.json() == {"statusCode": 500, "errors": {"error": ["INTERNAL_SERVER_ERROR"]}}
+    assert "ZeroDivisionError" in caplog.text
+
+
+def test_date_is_the_clocks(served, client, scenario):
+    """
+    Every answer carries the sandbox's own time, or none if so told.
+    """
+    assert client.get("/me").headers.get_list("date") == ["Fri, 20 Nov 2026 12:00:00 GMT"]
+    served.clock.advance(3_600_000_000)
+    assert client.get("/x").headers["date"] == "Fri, 20 Nov 2026 13:00:00 GMT"
+    served.quirks = Quirks(no_date_header=True)
+    assert "date" not in client.get("/me").headers
+
+
+def test_openapi_lists_exactly_the_served_routes(live, served, client):
+    """
+    The description names each served method and path, with its error envelope and security.
+    """
+    document = httpx.get(f"{live[1].base_url}/openapi.json").json()
+    described = {
+        (method.upper(), path) for path, methods in document["paths"].items() for method in methods
+    }
+    app_routes = {
+        (method, re.sub(r":path\}", "}", route.path))
+        for route in create_app(served).routes
+        for method in route.methods
+    }
+    assert described == app_routes - {("GET", "/openapi.json")}
+    assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    assert {"statusCode", "errors"} == set(document["components"]["schemas"]["Error"]["required"])
+
+
+def test_openapi_references_resolve(live, served):
+    """
+    Every schema that the description points at is there.
+    """
+    answer = httpx.get(f"{live[1].base_url}/openapi.json")
+    wanted = set(re.findall(r"#/components/schemas/(\w+)", answer.text))
+    assert wanted == set(answer.json()["components"]["schemas"])
+
+
+@pytest.mark.parametrize(
+    ("failure", "status", "code"),
+    [
+        ("500", 500, "INTERNAL_SERVER_ERROR"),
+        ("502", 502, "BAD_GATEWAY"),
+        ("503", 503, "SERVICE_UNAVAILABLE"),
+        ("429", 429, "RATE_LIMITED"),
+        ("429_retry_after", 429, "RATE_LIMITED"),
+    ],
+)
+def test_refusals_on_demand_have_the_envelope(served, client, failure, status, code):
+    """
+    An ordered failure looks like a real one; only the one says when to come back.
+    """
+    served.quirks = Quirks(fail_every=1, failures=(failure,), retry_after="7")
+    answer = client.get("/payments")
+    assert answer.json() == {"statusCode": status, "errors": {"error": [code]}}
+    assert answer.headers.get("retry-after") == ("7" if failure.endswith("after") else None)
+
+
+def test_page_of_a_proxy_is_a_success_that_is_no_json(served, client):
+    """
+    The nastiest failure: 200 and HTML.
+    """
+    served.quirks = Quirks(fail_every=1, failures=("html",))
+    answer = client.get("/payments")
+    assert answer.status_code == 200
+    assert answer.headers["content-type"].startswith("text/html")
+
+
+def test_cut_body_is_shorter_than_announced(served, client):
+    """
+    Half a page arrives, then the connection ends.
+    """
+    served.quirks = Quirks(fail_every=1, failures=("cut",))
+    with pytest.raises(httpx.RemoteProtocolError, match="without sending complete"):
+        client.get("/payments")
+
+
+def test_reset_comes_before_any_answer(served, client):
+    """
+    The connection is torn down under the request.
+    """
+    served.quirks = Quirks(fail_every=1, failures=("reset",))
+    with pytest.raises(httpx.ReadError):
+        client.get("/payments")
+
+
+def test_every_third_request_fails_in_turn(live, served):
+    """
+    Failures come at a steady rate and alternate, the others are answered.
+    """
+    service = Service(served.store, served.clock, Quirks(fail_every=3, failures=("503", "500")))
+    with serve(service) as running, httpx.Client(base_url=running.base_url) as client:
+        statuses = [client.get(f"{PREFIX}/me", headers=NO_KEY).status_code for _ in range(9)]
+    assert statuses == [401, 401, 503, 401, 401, 500, 401, 401, 503]
+
+
+def test_latency_delays_an_answer(served, client):
+    """
+    A slow service answers all the same, and no sooner than it says.
+    """
+    served.quirks = Quirks(latency=0.05)
+    started = time.monotonic()
+    assert client.get("/me").status_code == 200
+    assert time.monotonic() - started >= 0.05
+
+
+def test_server_runs_beside_an_event_loop(service):
+    """
+    In JupyterLab the caller's thread already runs a loop.
+    """
+
+    async def cell():
+        with serve(service) as running:
+            return httpx.get(f"{running.base_url}{PREFIX}/me", headers=NO_KEY).status_code
+
+    assert asyncio.run(cell()) == 401
+
+
+def test_port_in_use_is_told(live, service):
+    """
+    A taken port is a setting to change, and the message says how.
+    """
+    port = httpx.URL(live[1].base_url).port
+    with pytest.raises(ConfigError, match=f"port {port} is in use"), serve(service, port=port):
+        pass
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.1", "example.com"])
+def test_only_loopback_is_served(service, host):
+    """
+    The sandbox is for this machine alone.
+    """
+    with pytest.raises(ConfigError, match="loopback"), serve(service, host=host):
+        pass
+
+
+def test_env_file_is_private_and_whole(live, tmp_path):
+    """
+    Settings are written in one step, readable by their owner only.
+    """
+    file = tmp_path / ".env"
+    file.write_text("old")
+    environment = live[1].environment
+    write_env_file(file, environment)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert dict(line.split("=", 1) for line in file.read_text().splitlines()) == environment
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_env_file_that_cannot_be_written_is_told(tmp_path):
+    """
+    A folder that is not there is named.
+    """
+    with pytest.raises(ConfigError, match="cannot write"):
+        write_env_file(tmp_path / "nowhere" / ".env", {})
+
+
+def test_environment_is_accepted_by_the_settings(live, tmp_path):
+    """
+    What the sandbox hands out is what the toolkit reads.
+    """
+    from svc_analytics.config import read_settings
+
+    running = live[1]
+    settings = read_settings(environ=running.environment, folder=tmp_path)
+    assert settings.base_url == running.base_url
+    assert settings.key_classes == ("checkout", "payout")
+    assert len(settings.receipt_secrets) == 2
+    assert "svc_" not in repr(running)
