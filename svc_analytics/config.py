@@ -76,10 +76,21 @@ def read_settings(
         payout_key=_key("payout", "SVC_PAYOUT_KEY", source),
         receipt_secrets=_ring("SVC_RECEIPT_SECRETS", source),
         webhook_secrets=_ring("SVC_WEBHOOK_SECRETS", source),
-        data_dir=Path(data_dir or source.text("SVC_DATA_DIR") or "data"),
+        data_dir=read_data_dir(data_dir, environ=source.environ, folder=source.folder),
         patience=patience or _seconds("SVC_PATIENCE", source),
         proxy=source.text("SVC_PROXY"),
     )
+
+
+def read_data_dir(
+    data_dir: str | os.PathLike[str] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Path:
+    """Read where the lake is, for work that needs no service and so no key."""
+    source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
+    return Path(data_dir or source.text("SVC_DATA_DIR") or "data")
 
 
 def check_base_url(url: str) -> str:

@@ -67,6 +67,24 @@ def align(header: list[str], rows: list[list[str]], to_right: Iterable[bool]) ->
     return "\n".join(lines)
 
 
+def on_the_point(cells: list[str]) -> list[str]:
+    """Pad numbers on the right, so that set to the right their points stand in line.
+
+    >>> on_the_point(["1.25", "3", "-"])
+    ['1.25', '3   ', '-   ']
+    """
+    fractions = [len(cell) - cell.find(".") if _has_point(cell) else 0 for cell in cells]
+    longest = max(fractions, default=0)
+    return [
+        cell if ":" in cell else cell + " " * (longest - fraction)
+        for cell, fraction in zip(cells, fractions, strict=True)
+    ]
+
+
+def _has_point(cell: str) -> bool:
+    return "." in cell and ":" not in cell
+
+
 def _plain(value: Any, is_ratio: bool) -> Any:
     if isinstance(value, (Decimal, datetime, date, bytes)):
         return text_of(value, is_ratio=is_ratio)

@@ -1,0 +1,270 @@
+"""What the commands print: values in, text out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from tqdm.auto import tqdm
+
+from svc_analytics.coverage import Coverage
+from svc_analytics.extraction import Extraction
+from svc_analytics.lake import Lake, describe_span, gaps
+from svc_analytics.periods import BEGINNING, DAY, HOUR, MINUTE, SECOND, format_instant
+from svc_analytics.render.cells import is_ratio, rows_of, shown
+from svc_analytics.render.tables import align, on_the_point, to_json, to_objects
+from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.statements import Statement
+from svc_analytics.warehouse import Warehouse, open_warehouse
+
+_FRESHNESS = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
+
+
+class PageBar:
+    """Progress for people: how many rows and pages so far; nobody knows how many there are."""
+
+    def __init__(self, bar: Any) -> None:
+        self._bar = bar
+        self._pages = 0
+
+    def show(self, stream: Stream, rows: int) -> None:
+        """Count one page."""
+        self._pages += 1
+        self._bar.update(rows)
+        self._bar.set_postfix_str(f"{self._pages} pages, now {stream.name}", refresh=False)
+
+
+@contextmanager
+def page_bar() -> Iterator[PageBar]:
+    """Show a bar on stderr if that is a terminal (or a notebook)."""
+    with tqdm(desc="extracting", unit=" rows", disable=None, leave=False) as bar:
+        yield PageBar(bar)
+
+
+def extraction_text(lake: Lake, done: Extraction) -> str:
+    """Tell what an extraction did."""
+    found = done.published
+    lines = [f"{name}: {rows:,} rows read" for name, rows in done.rows.items()]
+    lines.append(f"{done.pages:,} pages read, {found.files} month files written to {lake.path}")
+    lines.append(f"read up to {format_instant(done.read_to)}")
+    if found.quarantined:
+        lines.append(f"{found.quarantined} records set aside: see data/quarantine and `status`")
+    if found.changed:
+        lines.append(
+            f"{found.changed} records changed since they were first read, "
+            f"{found.restated} of them in money or identity: see data/changes"
+        )
+    return "\n".join(lines)
+
+
+def extraction_json(lake: Lake, done: Extraction) -> str:
+    """Tell the same as one JSON document."""
+    document = asdict(done) | {
+        "read_to": format_instant(done.read_to),
+        "data_dir": str(lake.path),
+    }
+    return to_json(document)
+
+
+@dataclass(frozen=True)
+class StreamStatus:
+    """What the lake holds of one stream."""
+
+    name: str
+    rows: int
+    months: int
+    coverage: Coverage
+    quarantined: int
+    first_at: int | None
+    last_at: int | None
+    written_at: int | None
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the beginning of history was read."""
+        return any(start == BEGINNING for start, _ in self.coverage.complete)
+
+    @property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """The unread time between what was read."""
+        read = self.coverage.read
+        return gaps(self.coverage, read[0][0], read[-1][1]) if read else ()
+
+
+@dataclass(frozen=True)
+class LakeStatus:
+    """What the lake holds, and of whom."""
+
+    path: str
+    merchant: dict[str, Any]
+    streams: tuple[StreamStatus, ...]
+
+
+def lake_status(lake: Lake) -> LakeStatus:
+    """Read the state of a lake from its footers and views."""
+    merchant = lake.merchant
+    with open_warehouse(lake) as warehouse:
+        coverage = warehouse.coverage()
+        streams = tuple(
+            _stream_status(lake, stream, coverage[stream.name], warehouse)
+            for stream in STREAMS.values()
+        )
+    return LakeStatus(str(lake.path), merchant, streams)
+
+
+def _stream_status(
+    lake: Lake, stream: Stream, coverage: Coverage, warehouse: Warehouse
+) -> StreamStatus:
+    footers = lake.footers(stream)
+    instants = warehouse.fetch(
+        f"select epoch_us(min({stream.instant})) as first, epoch_us(max({stream.instant})) as last "
+        f"from {stream.name}"
+    ).to_pylist()[0]
+    return StreamStatus(
+        name=stream.name,
+        rows=sum(footer.tally.rows for footer in footers.values()),
+        months=len(footers) - 1,
+        coverage=coverage,
+        quarantined=sum(footer.quarantined for footer in footers.values()),
+        first_at=instants["first"],
+        last_at=instants["last"],
+        written_at=max(footer.written_at for footer in footers.values()) if coverage.read else None,
+    )
+
+
+def status_text(found: LakeStatus) -> str:
+    """Tell the state of a lake to a person."""
+    merchant = found.merchant
+    names = " / ".join(str(merchant[key]) for key in _NAMES if merchant.get(key)) or "(no name)"
+    lines = [
+        f"lake      {found.path}",
+        f"merchant  {names}, {merchant.get('status', 'status unknown')}, {merchant['id']}",
+    ]
+    for stream in found.streams:
+        lines += ["", *_stream_lines(stream)]
+    return "\n".join(lines)
+
+
+_NAMES = ("display_name", "display_name_fa")
+
+
+def _stream_lines(stream: StreamStatus) -> list[str]:
+    if not stream.coverage.read:
+        return [stream.name, "  never extracted: what needs it is unknown"]
+    start = "proven" if stream.is_proven else "not proven: earlier time was not read to its end"
+    first = format_instant(stream.first_at) if stream.first_at is not None else "none"
+    last = format_instant(stream.last_at) if stream.last_at is not None else "none"
+    lines = [
+        stream.name,
+        f"  rows        {stream.rows:,} in {stream.months} months",
+        f"  records     {first} .. {last}",
+        f"  beginning   {start}",
+        *(f"  complete    {describe_span(span)}" for span in stream.coverage.complete),
+        *(f"  provisional {describe_span(span)}" for span in stream.coverage.provisional),
+        *(f"  gap         {describe_span(span)}" for span in stream.gaps),
+        f"  freshness   read up to {_ago(stream.coverage.read[-1][1])}",
+        f"  quarantine  {stream.quarantined}",
+    ]
+    return lines if stream.gaps else [*lines[:-2], "  gaps        none", *lines[-2:]]
+
+
+def status_json(found: LakeStatus) -> str:
+    """Tell the same as one JSON document."""
+    streams = [
+        {
+            "stream": stream.name,
+            "rows": stream.rows,
+            "months": stream.months,
+            "is_start_proven": stream.is_proven,
+            "first_record_at": _instant(stream.first_at),
+            "last_record_at": _instant(stream.last_at),
+            "complete": _spans(stream.coverage.complete),
+            "provisional": _spans(stream.coverage.provisional),
+            "gaps": _spans(stream.gaps),
+            "read_to": _instant(stream.coverage.read[-1][1]) if stream.coverage.read else None,
+            "written_at": _instant(stream.written_at),
+            "quarantined": stream.quarantined,
+        }
+        for stream in found.streams
+    ]
+    return to_json({"data_dir": found.path, "merchant": found.merchant, "streams": streams})
+
+
+def statement_text(made: Statement, folder: Path) -> str:
+    """Print a statement: one figure a line, one currency a column."""
+    period = made.period
+    head = [
+        f"Statement {period.folder} of {made.merchant.get('display_name') or made.merchant['id']}",
+        f"{format_instant(period.start)} .. {format_instant(period.end)} ({period.zone}), "
+        f"data as of {format_instant(made.as_of)}",
+        f"status: {made.status}",
+        *(f"  because {reason.text}" for reason in made.reasons),
+    ]
+    return "\n".join([*head, "", _figures(made), "", f"files: {folder}"])
+
+
+def statement_json(made: Statement, folder: Path) -> str:
+    """Print the same as one JSON document: the manifest, and the summary's rows."""
+    import json
+
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    summary = to_objects(made.tables["summary"])
+    return to_json(manifest | {"folder": str(folder), "summary": summary})
+
+
+def what_next(made: Statement, data_dir: Path | None) -> str:
+    """Name the next things to try, as commands that can be pasted."""
+    option = f" --data-dir {data_dir}" if data_dir else ""
+    path = f'"{data_dir}"' if data_dir else '"data"'
+    query = "select month, currency, net_settlement from net_settlement_monthly"
+    return "\n".join(
+        [
+            "Try next:",
+            f"  svc-analytics status{option}",
+            f'  svc-analytics sql{option} "{query}"',
+            f"  svc-analytics statement{option} --month {made.period.shift(-1).label}"
+            " --zone Asia/Tehran",
+            '  pip install -e ".[lab]" && jupyter lab notebooks, and in a cell:',
+            f'    import svc_analytics as svc; svc.open_lake({path}).sql("from usd_exposure")',
+        ]
+    )
+
+
+def _figures(made: Statement) -> str:
+    summary = made.tables["summary"]
+    if not summary.num_rows:
+        return "no movement and no position in any currency"
+    fields = [field for field in summary.schema if field.name not in ("period", "currency")]
+    columns = list(rows_of(summary.select([field.name for field in fields])))
+    cells = [
+        [
+            shown(value, is_ratio=is_ratio(field))
+            for value, field in zip(column, fields, strict=True)
+        ]
+        for column in columns
+    ]
+    names = [field.name for field in fields]
+    header = ["figure", *summary["currency"].to_pylist()]
+    rows = [list(row) for row in zip(names, *map(on_the_point, cells), strict=True)]
+    return align(header, rows, [False, *(True for _ in columns)])
+
+
+def _ago(micros: int) -> str:
+    passed = max(time.time_ns() // 1000 - micros, 0)
+    for name, unit in _FRESHNESS:
+        if passed >= unit:
+            count = passed // unit
+            return f"{format_instant(micros)}, {count} {name}{'s' * (count > 1)} ago"
+    return f"{format_instant(micros)}, {passed // SECOND} seconds ago"
+
+
+def _instant(micros: int | None) -> str | None:
+    return None if micros is None else format_instant(micros)
+
+
+def _spans(spans: tuple[tuple[int, int], ...]) -> list[list[str]]:
+    return [[format_instant(start), format_instant(end)] for start, end in spans]
