@@ -169,7 +169,7 @@ def sql(query: str | None, form: str, data_dir: str | None, as_json: bool) -> No
     from svc_analytics.render import tables
     from svc_analytics.warehouse import open_warehouse
 
-    text = query if query is not None else click.get_text_stream("stdin").read()
+    text = query if query is not None else sys.stdin.read()
     if not text.strip():
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
     with open_warehouse(open_lake(data_dir)) as warehouse:

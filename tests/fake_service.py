@@ -5,6 +5,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from decimal import Decimal
 from email.utils import format_datetime
 from typing import Any
 from urllib.parse import parse_qs
@@ -45,7 +46,9 @@ def payment(number: int, paid_at: str, amount: str = "10", fee: str = "0.1", **m
     } | more
 
 
-def payout(number: int, created_at: str, amount: str = "2", fee: str = "0.02", **more: Any) -> Record:
+def payout(
+    number: int, created_at: str, amount: str = "2", fee: str = "0.02", **more: Any
+) -> Record:
     """Make a regular payout record of the contract."""
     return {
         "id": str(uuid5(NAMESPACE_OID, f"payout-{number}")),
@@ -68,13 +71,17 @@ def payout(number: int, created_at: str, amount: str = "2", fee: str = "0.02", *
 
 def refund(number: int, of: Record, created_at: str, amount: str = "1", **more: Any) -> Record:
     """Make a regular refund of a payment."""
-    return payout(number, created_at, amount, "0") | {
-        "kind": "refund",
-        "fee_percent": "0",
-        "currency": of["currency"],
-        "payment_id": of["id"],
-        "payer_id": of["payer_id"],
-    } | more
+    return (
+        payout(number, created_at, amount, "0")
+        | {
+            "kind": "refund",
+            "fee_percent": "0",
+            "currency": of["currency"],
+            "payment_id": of["id"],
+            "payer_id": of["payer_id"],
+        }
+        | more
+    )
 
 
 def spread(count: int, start: datetime, step: timedelta) -> list[Record]:
@@ -94,7 +101,9 @@ class FakeService:
     empty_every: int = 0
     order: Callable[[list[Record]], list[Record]] | None = None
     intercept: Handler | None = None
-    merchant: dict[str, Any] = field(default_factory=lambda: {"id": MERCHANT_ID, "display_name": "Shop"})
+    merchant: dict[str, Any] = field(
+        default_factory=lambda: {"id": MERCHANT_ID, "display_name": "Shop"}
+    )
     merchant_of_key: dict[str, str] = field(default_factory=dict)
     requests: list[httpx.Request] = field(default_factory=list)
 
@@ -118,7 +127,9 @@ class FakeService:
         if path.startswith("/payouts") and key == CHECKOUT_KEY:
             return refusal(403, "PAY_WRONG_KEY_KIND")
         if path == "/me":
-            return self._ok(self.merchant | {"id": self.merchant_of_key.get(key, self.merchant["id"])})
+            return self._ok(
+                self.merchant | {"id": self.merchant_of_key.get(key, self.merchant["id"])}
+            )
         if path in ("/payments", "/payouts"):
             return self._ok(self._page(path, request))
         return refusal(404, "NOT_FOUND")
@@ -131,8 +142,8 @@ class FakeService:
     def _page(self, path: str, request: httpx.Request) -> Record:
         query = {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
         instant = "paid_at" if path == "/payments" else "created_at"
-        rows = [r for r in (self.payments if path == "/payments" else self.payouts)]
-        rows = [row for row in rows if self._is_within(row.get(instant), query)]
+        held = self.payments if path == "/payments" else self.payouts
+        rows = [row for row in held if self._is_within(row.get(instant), query)]
         rows.sort(key=lambda row: (str(row.get(instant)), str(row.get("id"))), reverse=True)
         rows = self.order(rows) if self.order else rows
         place, page = map(int, query.get("cursor", "0.0").split("."))
@@ -150,8 +161,16 @@ class FakeService:
             return True
         lower, upper = query.get("from"), query.get("to")
         key = _sortable(at)
-        above = not lower or key > _sortable(lower) or (self.bounds[0] == "[" and key == _sortable(lower))
-        below = not upper or key < _sortable(upper) or (self.bounds[1] == "]" and key == _sortable(upper))
+        above = (
+            not lower
+            or key > _sortable(lower)
+            or (self.bounds[0] == "[" and key == _sortable(lower))
+        )
+        below = (
+            not upper
+            or key < _sortable(upper)
+            or (self.bounds[1] == "]" and key == _sortable(upper))
+        )
         return above and below
 
 
@@ -190,12 +209,8 @@ def _sortable(text: str) -> str:
 
 
 def _minus(a: str, b: str) -> str:
-    from decimal import Decimal
-
     return format(Decimal(a) - Decimal(b), "f")
 
 
 def _plus(a: str, b: str) -> str:
-    from decimal import Decimal
-
     return format(Decimal(a) + Decimal(b), "f")

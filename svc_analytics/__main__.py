@@ -1,0 +1,5 @@
+"""`python -m svc_analytics`: the command line, where no script was installed."""
+
+from svc_analytics.cli import main
+
+main()
