@@ -103,7 +103,7 @@ def keep_quarantine(
     """
     path = lake / "quarantine" / stream.name / f"{month}.parquet"
     before = _read_rows(path)
-    rows = {str(row["sha256"]): row for row in before}
+    rows = {str(row["sha256"]): dict(row) for row in before}
     for item in found:
         rows.setdefault(str(item.to_row()["sha256"]), item.to_row())
     if not rows:
