@@ -244,4 +244,7 @@ def _quote(text: str) -> str:
 
 
 def _first_line(error: duckdb.Error) -> str:
-    return str(error).strip().splitlines()[0]
+    text = str(error).strip().splitlines()[0]
+    if isinstance(error, duckdb.OutOfRangeException):
+        text += " (amounts are exact up to 38 digits, quotients up to 8e15 whole units)"
+    return text

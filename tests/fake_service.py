@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from email.utils import format_datetime
 from typing import Any
 from urllib.parse import parse_qs
@@ -17,6 +17,7 @@ BASE_URL = "https://pay.example"
 CHECKOUT_KEY = "svc_live_" + "1" * 64
 PAYOUT_KEY = "svc_payout_" + "2" * 64
 MERCHANT_ID = "11111111-1111-4111-8111-111111111111"
+EXACT = Context(prec=80)
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 
 Record = dict[str, Any]
@@ -209,8 +210,8 @@ def _sortable(text: str) -> str:
 
 
 def _minus(a: str, b: str) -> str:
-    return format(Decimal(a) - Decimal(b), "f")
+    return format(EXACT.subtract(Decimal(a), Decimal(b)), "f")
 
 
 def _plus(a: str, b: str) -> str:
-    return format(Decimal(a) + Decimal(b), "f")
+    return format(EXACT.add(Decimal(a), Decimal(b)), "f")
