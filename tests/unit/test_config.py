@@ -208,7 +208,7 @@ def test_patience_is_a_number_of_seconds(tmp_path: Path, text: str) -> None:
 def test_secrets_in_the_wrong_order_are_refused_by_name(tmp_path: Path) -> None:
     """A ring oldest first would verify by the wrong dates; the variable is named."""
     ring = "a@2026-01-01T00:00:00Z,b@2026-08-15T00:00:00Z"
-    with pytest.raises(ConfigError, match="SVC_RECEIPT_SECRETS: .* newest first"):
+    with pytest.raises(ConfigError, match=r"SVC_RECEIPT_SECRETS: .* newest first"):
         read_settings(environ={"SVC_RECEIPT_SECRETS": ring}, folder=tmp_path)
 
 

@@ -150,6 +150,13 @@ def test_padding_may_have_been_signed() -> None:
 
 
 TOKEN = token_of(RECORD)
+
+
+def token_with(member: bytes) -> str:
+    """Make a rightly signed token with one member more than the ten facts."""
+    return token_of(json.dumps(RECORD).encode()[:-1] + b"," + member + b"}")
+
+
 MALFORMED = {
     "empty": "",
     "a word": "receipt",
@@ -176,13 +183,13 @@ MALFORMED = {
     "null": token_of(None),
     "two documents": token_of(json.dumps(RECORD).encode() * 2),
     "with a BOM": token_of(b"\xef\xbb\xbf" + json.dumps(RECORD).encode()),
-    "a key twice": token_of(json.dumps(RECORD).encode()[:-1] + b',"amount":"12.50"}'),
-    "a key twice, escaped": token_of(json.dumps(RECORD).encode()[:-1] + b',"\\u0061mount":"1"}'),
-    "a key twice, deep": token_of(json.dumps(RECORD).encode()[:-1] + b',"x":{"a":1,"a":1}}'),
-    "nested too deep": token_of(json.dumps(RECORD).encode()[:-1] + b',"x":' + b"[" * 6000 + b"]" * 6000 + b"}"),
-    "a number of 5000 digits": token_of(json.dumps(RECORD).encode()[:-1] + b',"x":' + b"1" * 5000 + b"}"),
+    "a key twice": token_with(b'"amount":"12.50"'),
+    "a key twice, escaped": token_with(b'"\\u0061mount":"1"'),
+    "a key twice, deep": token_with(b'"x":{"a":1,"a":1}'),
+    "nested too deep": token_with(b'"x":' + b"[" * 6000 + b"]" * 6000),
+    "a number of 5000 digits": token_with(b'"x":' + b"1" * 5000),
     "half a surrogate pair": token_of(json.dumps(RECORD).replace("order-42", "\\ud800").encode()),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("token", MALFORMED.values(), ids=MALFORMED.keys())
@@ -243,9 +250,6 @@ def test_any_signed_payload_gives_a_verdict(payload: bytes) -> None:
 
 def test_depth_of_a_payload_does_not_depend_on_the_callers_stack() -> None:
     """However little stack is left, a deep payload is a verdict, not a RecursionError."""
-    limit = sys.getrecursionlimit()
-    tokens = [
-        token_of(json.dumps(RECORD).encode()[:-1] + b',"x":' + b"[" * n + b"]" * n + b"}")
-        for n in (900, 990, limit)
-    ]
+    depths = (900, 990, sys.getrecursionlimit())
+    tokens = [token_with(b'"x":' + b"[" * n + b"]" * n) for n in depths]
     assert {verdict(token) for token in tokens} <= {"valid", "malformed"}

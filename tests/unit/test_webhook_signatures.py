@@ -94,9 +94,11 @@ def test_other_header_is_refused_with_a_reason(header: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("seconds", "is_accepted"),
-    [(0, True), (300, True), (-300, True), (299.999999, True), (300.000001, False)]
-    + [(-300.000001, False), (301, False), (-301, False), (86_400, False)],
-)  # fmt: skip
+    [
+        *((0, True), (300, True), (-300, True), (299.999999, True), (-299.999999, True)),
+        *((300.000001, False), (-300.000001, False), (301, False), (-301, False)),
+    ],
+)
 def test_five_minutes_are_tolerated_both_ways(seconds: float, is_accepted: bool) -> None:
     """H3: signed 300 s before or after our clock is accepted, a microsecond more is not."""
     now = NOW + round(seconds * SECOND)

@@ -1,0 +1,318 @@
+"""The views: exact, documented, locked down, and in agreement with one another."""
+
+import random
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from arithmetic import quotient
+from conftest import Desk
+from fake_service import CHECKOUT_KEY
+from ledgers import read_ledger
+
+from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.models import read_checks, read_macros, read_models, read_statement_macros
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.warehouse import AnalyticLake, list_views, open_warehouse, write_views
+
+LEDGER = """
+ kind     currency  amount                 fee      at                of  usd_value
+ payment  btc       1.50000001             0.03     2026-09-30T23:59      90000.5
+ payment  btc       2                      0.02     2026-10-01T00:00      130000
+ payment  usdt      100.000001             1.5      2026-10-05T08:00      100
+ payment  eth       0.000000000000000003   0        2026-10-06T08:00
+ refund   btc       0.5                             2026-10-07T08:00  1   32000
+ refund   btc       0.25                            2026-11-02T08:00  2   17000
+ payout   usdt      50                     0.5      2026-10-09T08:00      50
+ payout   sol       7                      0.07     2026-10-10T08:00      1400
+"""
+
+
+@pytest.fixture
+def lake(desk: Desk) -> AnalyticLake:
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract()
+    return desk.lake
+
+
+@pytest.fixture
+def desk(service: Any, settings: Any, tmp_path: Path) -> Desk:
+    return Desk(service, settings, AnalyticLake(tmp_path / "data"))
+
+
+def one(lake: AnalyticLake, query: str) -> Any:
+    return lake.sql(query).iloc[0, 0]
+
+
+def test_macros_equal_decimal_arithmetic_on_random_cases() -> None:
+    """ratio, muldiv and muldiv18 round once, half up, like exact arithmetic does."""
+    chance = random.Random(18)
+    cases = [[_amount(chance) for _ in range(3)] for _ in range(3_000)]
+    cases = [(a, b, c) for a, b, c in cases if abs(a * b) < abs(c) * 10**19 or not c]
+    with duckdb.connect() as connection:
+        connection.execute(read_macros())
+        connection.execute(
+            "create table cases (a decimal(38,18), b decimal(38,18), c decimal(38,18))"
+        )
+        connection.executemany("insert into cases values (?, ?, ?)", cases)
+        found = connection.execute(
+            "select a, b, c, ratio(a, c), muldiv(a, b, c), muldiv18(a, b, c) from cases"
+        ).fetchall()
+    for a, b, c, *got in found:
+        exact = [quotient([a], c, 8), quotient([a, b], c, 8), quotient([a, b], c, 18)]
+        assert got == exact
+
+
+def _amount(chance: random.Random) -> Decimal:
+    places = chance.choice([0, 2, 6, 8, 18])
+    units = chance.choice([0, 1, 5, chance.randrange(10**6), chance.randrange(10**9)])
+    return Decimal(chance.choice([1, 1, -1]) * units).scaleb(-places)
+
+
+MONTHLY = "net_settlement_monthly"
+IDENTITIES = [
+    ("sum(net) from ledger_entries", f"sum(rail_movement) from {MONTHLY}"),
+    ("sum(rail_movement) from net_settlement_daily", f"sum(rail_movement) from {MONTHLY}"),
+    (f"sum(net_settlement - payouts_debited) from {MONTHLY}", f"sum(rail_movement) from {MONTHLY}"),
+    (f"sum(net_sales - refunds_debited) from {MONTHLY}", f"sum(net_settlement) from {MONTHLY}"),
+    ("sum(total_fees_borne) from fees_monthly", "sum(fee) from fees"),
+    ("-sum(fee) from ledger_entries", "sum(fee) from fees"),
+    ("sum(position) from usd_exposure", "sum(net) from ledger_entries"),
+    ("sum(refunds_paid) from refund_ratios_monthly", "sum(amount) from refunds"),
+    (
+        "count(*) from payout_records",
+        "sum(n) from (select count(*) n from payouts union all select count(*) n from refunds)",
+    ),
+    ("count(distinct entry_id) from ledger_entries", "count(*) from ledger_entries"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), IDENTITIES, ids=[left for left, _ in IDENTITIES])
+def test_accounting_identities(lake: AnalyticLake, left: str, right: str) -> None:
+    """What two views say of the same money is the same."""
+    assert one(lake, f"select {left}") == one(lake, f"select {right}")
+
+
+def test_the_monthly_views_agree_with_the_statement_macro(lake: AnalyticLake) -> None:
+    """Three views and the summary give one figure for one thing."""
+    summary = lake.sql(
+        "select currency, net_settlement, effective_fee_rate, refund_ratio_cohort, fee_leakage "
+        "from statement_summary('2026-10-01', '2026-11-01') where payments_count > 0"
+    )
+    views = lake.sql(
+        "select currency, net_settlement, effective_fee_rate, refund_ratio_cohort, fee_leakage "
+        "from net_settlement_monthly join fees_monthly using (month, currency) "
+        "join refund_ratios_monthly using (month, currency) where month = '2026-10' "
+        "order by currency"
+    )
+    assert views.to_dict("records") == summary.to_dict("records")
+
+
+def test_several_refunds_never_fan_out_their_payment(lake: AnalyticLake, desk: Desk) -> None:
+    """A payment refunded twice is still one payment of its month."""
+    again = " refund   btc       0.1                             2026-11-03T08:00  2"
+    desk.service.payouts += read_ledger(f"{LEDGER}{again}\n")[1][-1:]
+    desk.extract(rereads=True)
+    row = lake.sql("from refund_ratios_monthly where month = '2026-10' and currency = 'btc'")
+    assert row["charged_total"][0] == 2
+    assert row["refund_ratio_cohort"][0] == Decimal("0.175")
+
+
+def test_what_was_not_read_is_unknown_in_the_views(desk: Desk) -> None:
+    """Without payout records, the monthly views say NULL where they are needed."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.settings = type(desk.settings)(desk.settings.base_url, desk.settings.checkout_key)
+    desk.extract()
+    known = "select count(net_sales), count(net_settlement), count(payouts_count) from "
+    assert desk.lake.sql(f"{known} net_settlement_monthly").values.tolist() == [[4, 0, 0]]
+    assert one(desk.lake, "select count(position) from usd_exposure") == 0
+    assert one(desk.lake, "select state from coverage where stream = 'payout_records'") == (
+        "not_extracted"
+    )
+
+
+def test_coverage_counts_the_rows_of_each_interval(lake: AnalyticLake) -> None:
+    """One interval from the beginning, and the freshest minutes apart."""
+    rows = lake.sql("select state, rows from coverage where stream = 'payments' order by state")
+    assert rows.values.tolist() == [["complete", 4], ["provisional", 0]]
+
+
+def test_every_view_has_a_grain_and_every_column_a_meaning(lake: AnalyticLake) -> None:
+    """The documentation stands in the SQL, and names exactly the columns there are."""
+    with open_warehouse(lake) as warehouse:
+        for model in read_models():
+            columns = warehouse.fetch(f"from {model.name} limit 0").column_names
+            assert list(model.columns) == columns, model.name
+        for model in read_statement_macros():
+            call = f"from {model.name}('2026-10-01', '2026-11-01') limit 0"
+            assert list(model.columns) == warehouse.fetch(call).column_names, model.name
+
+
+def test_every_promised_view_is_there(lake: AnalyticLake) -> None:
+    """The names that users' SQL relies on."""
+    promised = {
+        *("payments", "payouts", "refunds", "payout_records", "ledger_entries", "fees_monthly"),
+        *("net_settlement_monthly", "refund_ratios_monthly", "usd_exposure", "coverage"),
+    }
+    assert promised <= {view["view"] for view in list_views()}
+
+
+def test_no_view_holds_a_float(lake: AnalyticLake) -> None:
+    """Money is DECIMAL everywhere, ratios included."""
+    with open_warehouse(lake) as warehouse:
+        for model in read_models():
+            kinds = warehouse.fetch(f"from {model.name} limit 0").schema.types
+            assert not [kind for kind in kinds if str(kind) in ("float", "double")], model.name
+
+
+@pytest.mark.parametrize("check", read_checks(), ids=lambda check: check.name)
+def test_a_regular_ledger_breaks_no_rule(lake: AnalyticLake, check: Any) -> None:
+    """No rule cries wolf."""
+    assert one(lake, f"select count(*) from exceptions where check_name = '{check.name}'") == 0
+
+
+BROKEN = {
+    "payment_net_equals_charged_less_fee": ("payments", {"net_amount": "1"}),
+    "payment_amount_is_charged_to_payer": ("payments", {"charged_amount": "9"}),
+    "fee_bearer_is_known": ("payments", {"fee_bearer": None}),
+    "status_is_known": ("payments", {"status": "on_hold"}),
+    "amounts_are_not_negative": ("payments", {"usd_value": "-1"}),
+    "kind_is_known": ("payouts", {"kind": "chargeback"}),
+    "payout_debited_equals_amount_plus_fee": ("payouts", {"debited_amount": "99"}),
+    "settled_in_the_month_created": ("payouts", {"created_at": "2026-11-01T00:00:00Z"}),
+    "refund_is_debited_without_fee": ("refunds", {"fee_amount": "0.1"}),
+    "refunds_stay_within_charged_amount": ("refunds", {"amount": "9", "debited_amount": "9"}),
+    "refund_currency_is_its_payments": ("refunds", {"currency": "usdt"}),
+    "refund_has_its_payment": ("refunds", {"payment_id": "no-such-payment"}),
+    "record_could_be_held": ("payments", {"amount": "1e3"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("check", "where", "change"),
+    [(name, *case) for name, case in BROKEN.items()],
+    ids=BROKEN.keys(),
+)
+def test_each_rule_finds_the_record_that_breaks_it(
+    desk: Desk, check: str, where: str, change: dict[str, Any]
+) -> None:
+    """One altered record, one finding that names it."""
+    payments, records = read_ledger(LEDGER)
+    refunds = [record for record in records if record["kind"] == "refund"]
+    payouts = [record for record in records if record["kind"] == "payout"]
+    broken = {"payments": payments, "payouts": payouts, "refunds": refunds}[where][0]
+    broken |= change
+    desk.service.payments, desk.service.payouts = payments, [*refunds, *payouts]
+    desk.extract()
+    found = desk.lake.sql("select record_id from exceptions where check_name = $c", {"c": check})
+    assert found["record_id"].to_list() == [broken["id"]]
+
+
+def test_an_altered_month_file_is_found(lake: AnalyticLake, desk: Desk) -> None:
+    """G2: rows that are not those the footer vouches for block every statement."""
+
+    path = lake.month_path(PAYMENTS, "2026-10")
+    table = pq.read_table(path)
+    footer = pq.read_metadata(path).metadata[b"svc_analytics"]
+    doubled = pa.array(
+        [value * 2 for value in table["amount"].to_pylist()], PAYMENTS.schema.field("amount").type
+    )
+    table = table.set_column(table.schema.get_field_index("amount"), "amount", doubled)
+    pq.write_table(table.slice(1).replace_schema_metadata({"svc_analytics": footer}), path)
+    names = lake.sql("select distinct check_name from exceptions")["check_name"].to_list()
+    assert {"month_file_matches_its_footer", "month_file_matches_its_totals"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "copy payments to 'out.csv'",
+        "explain analyze copy payments to 'out.csv'",
+        "select 1; select 2",
+        "attach 'other.duckdb'",
+        "create table t as select 1",
+        "set enable_external_access = true",
+        "pragma database_list",
+        "install httpfs",
+        "delete from payments",
+        "",
+    ],
+)
+def test_only_a_single_select_is_answered(lake: AnalyticLake, query: str) -> None:
+    """The lake is read-only, whatever is asked."""
+    with pytest.raises(QueryError):
+        lake.sql(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from read_text('/etc/passwd')",
+        "from read_csv('/etc/passwd')",
+        "from read_parquet('{lake}/payments/*.parquet')",
+        "from glob('/etc/*')",
+        "from read_text('/proc/self/environ')",
+        "from 'https://example.org/x.parquet'",
+        "select getenv('HOME')",
+    ],
+)
+def test_nothing_outside_the_snapshot_can_be_read(lake: AnalyticLake, query: str) -> None:
+    """No file, no address, no environment."""
+    with pytest.raises(QueryError):
+        lake.sql(query.replace("{lake}", str(lake.path)))
+
+
+def test_an_error_in_a_query_is_one_line(lake: AnalyticLake) -> None:
+    """What DuckDB says of a wrong name, without its fifty lines."""
+    with pytest.raises(QueryError) as caught:
+        lake.sql("select nothing from payments")
+    assert "nothing" in str(caught.value) and "\n" not in str(caught.value)
+
+
+def test_answers_are_exact_to_the_last_digit(lake: AnalyticLake) -> None:
+    """18 decimals come back as they went in."""
+    assert one(lake, "select amount from payments where currency = 'eth'") == Decimal("3E-18")
+
+
+OUTSIDE = """
+import duckdb, sys
+with duckdb.connect(sys.argv[1], read_only=True) as connection:
+    print(connection.execute(sys.argv[2]).fetchone()[0])
+"""
+
+
+def ask_outside(lake: AnalyticLake, query: str) -> str:
+    """Ask analytics.duckdb in another process, from another folder."""
+    command = [sys.executable, "-c", OUTSIDE, str(write_views(lake)), query]
+    return subprocess.run(command, cwd="/", capture_output=True, check=True).stdout.decode().strip()
+
+
+def test_other_tools_open_the_views(lake: AnalyticLake) -> None:
+    """analytics.duckdb answers read-only, wherever it is opened."""
+    query = "select sum(net) from ledger_entries where currency = 'sol'"
+    assert ask_outside(lake, query) == "-7.070000000000000000"
+
+
+def test_views_and_columns_are_commented_for_other_tools(lake: AnalyticLake) -> None:
+    """The meaning travels with the database file."""
+    query = "select count(*) from duckdb_columns() where not internal and comment is null"
+    assert ask_outside(lake, query) == "0"
+
+
+def test_a_lake_that_is_none_says_what_to_do(tmp_path: Path) -> None:
+    """An empty folder is not an empty ledger."""
+    with pytest.raises(LakeError, match="svc-analytics demo"):
+        AnalyticLake(tmp_path).sql("from payments")
+
+
+def test_no_key_is_in_reach_of_sql(lake: AnalyticLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """H5: settings and environment of the process are not visible to a query."""
+    monkeypatch.setenv("SVC_CHECKOUT_KEY", CHECKOUT_KEY)
+    settings = lake.sql("select name, value from duckdb_settings()").to_string()
+    assert CHECKOUT_KEY not in settings
