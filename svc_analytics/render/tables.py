@@ -49,7 +49,11 @@ def to_text(table: pa.Table) -> str:
         [_cut(shown(value, is_ratio=flag)) for value, flag in zip(row, ratios, strict=True)]
         for row in rows_of(table)
     ]
-    return align(table.column_names, rows, is_number)
+    columns = [
+        on_the_point(list(column)) if number else list(column)
+        for column, number in zip(zip(*rows, strict=True), is_number, strict=False)
+    ]
+    return align(table.column_names, list(map(list, zip(*columns, strict=True))), is_number)
 
 
 def align(header: list[str], rows: list[list[str]], to_right: Iterable[bool]) -> str:

@@ -1,0 +1,160 @@
+"""What must stay true of the code itself: direction of imports, names, documentation."""
+
+import ast
+import re
+import subprocess
+import sys
+from importlib.metadata import requires
+from pathlib import Path
+
+import click
+import pytest
+
+import svc_analytics
+from svc_analytics.cli import cli
+from svc_analytics.sandbox.commands import sandbox
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "svc_analytics"
+
+# Each layer may import from the layers above it and from its own.
+LAYERS = [
+    {"errors", "money", "periods", "schema", "tokens", "masked", "coverage", "pages", "records"},
+    {"config", "routes", "answers", "pace", "client"},
+    {"monthfile", "merge", "sidefile", "lake", "publication", "writer"},
+    {"segments", "sweep", "extraction", "models", "warehouse"},
+    {"render"},
+    {"statements"},
+    {"reports", "desk", "demo"},
+    {"cli", "__init__", "__main__"},
+]
+GROUND = LAYERS[0]
+# A statement saves itself through its renderers; they know it by type only.
+ALLOWED = {("statements", "render"), ("render", "statements")}
+
+
+def imports_of(path: Path) -> set[str]:
+    """The modules of the package that a file imports, anywhere in it."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("svc_analytics"):
+            parts = (node.module or "").split(".")[1:]
+            found |= {parts[0]} if parts else {alias.name for alias in node.names}
+    return found
+
+
+def layer_of(name: str) -> int:
+    return next(level for level, names in enumerate(LAYERS) if name in names)
+
+
+def modules() -> list[tuple[str, Path]]:
+    own = [(path.stem, path) for path in PACKAGE.glob("*.py")]
+    return own + [("render", path) for path in (PACKAGE / "render").glob("*.py")]
+
+
+@pytest.mark.parametrize(("name", "path"), modules(), ids=lambda value: str(value)[-24:])
+def test_data_flows_one_way(name: str, path: Path) -> None:
+    """No module imports from a layer behind its own."""
+    for imported in imports_of(path) - {"sandbox"}:
+        ok = layer_of(imported) <= layer_of(name) or (name, imported) in ALLOWED
+        assert ok, f"{name} imports {imported}"
+
+
+def test_the_sandbox_stands_on_the_ground_floor_only() -> None:
+    """It shares no code with the client it serves."""
+    for path in (PACKAGE / "sandbox").glob("*.py"):
+        assert imports_of(path) - {"sandbox"} <= GROUND, path.name
+
+
+def test_only_its_command_and_the_demo_import_the_sandbox() -> None:
+    """Nobody who works with a real service loads it."""
+    users = {path.stem for name, path in modules() if "sandbox" in imports_of(path)}
+    assert users == {"demo"} and "svc_analytics.sandbox" in (PACKAGE / "cli.py").read_text()
+
+
+def test_only_the_client_imports_httpx() -> None:
+    """Moving to another client is one file."""
+    users = [path.name for path in PACKAGE.rglob("*.py") if "import httpx" in path.read_text()]
+    assert users == ["client.py"]
+
+
+def test_no_money_passes_through_a_float() -> None:
+    """The doors that lose digits stay shut."""
+    banned = re.compile(r"\.df\(|fetchdf|\bfetch_df|to_df\(|\.to_pandas\(\)|float64|astype\(float")
+    for path in PACKAGE.rglob("*.py"):
+        assert not banned.search(path.read_text()), path.name
+
+
+def test_sql_divides_no_money() -> None:
+    """Ratios come from the exact macros; outside them there is no division and no average."""
+    for path in (PACKAGE / "sql").rglob("*.sql"):
+        code = re.sub(r"--.*|'[^']*'", "", path.read_text())
+        if path.name != "macros.sql":
+            assert not re.search(r"/|\bavg\(|\bmean\(|::double|::float|\bnow\(|current_date", code)
+
+
+def test_public_names_are_the_ones_declared() -> None:
+    """`__all__` and what loads are one list."""
+    assert sorted(svc_analytics.__all__) == sorted(svc_analytics._HOMES)
+    for name in svc_analytics.__all__:
+        assert getattr(svc_analytics, name).__name__ == name
+
+
+def test_using_a_function_does_not_hide_it() -> None:
+    """A submodule of the same name would take a function's place once it is loaded."""
+    assert not set(svc_analytics.__all__) & {path.stem for path in PACKAGE.glob("*.py")}
+
+
+def commands() -> list[tuple[str, click.Command]]:
+    top = [(name, command) for name, command in cli.commands.items()]
+    return top + [(f"sandbox {name}", command) for name, command in sandbox.commands.items()]
+
+
+@pytest.mark.parametrize(("name", "command"), commands(), ids=lambda value: str(value)[:20])
+def test_every_command_has_help_and_stands_in_the_readme(name: str, command: click.Command) -> None:
+    """Help is the documentation, and the README leads to it."""
+    assert command.help and all(
+        option.help or option.name in ("workers", "months", "payments")
+        for option in command.params
+        if isinstance(option, click.Option)
+    )
+    assert f"svc-analytics {name}" in (ROOT / "README.md").read_text()
+
+
+def test_ci_runs_the_readmes_test_command() -> None:
+    """What a stranger types is what CI proves."""
+    ci = (ROOT / ".ci" / "run").read_text()
+    readme = (ROOT / "README.md").read_text()
+    assert 'pip install -e ".[test]" && pytest' in readme
+    assert 'pip install -e ".[test]"' in ci and "\npytest" in ci
+
+
+def test_importing_the_package_is_quick() -> None:
+    """Names load when used."""
+    script = "import sys, svc_analytics; print({'pandas', 'duckdb', 'httpx'} & set(sys.modules))"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert out.stdout.decode().strip() == "set()"
+
+
+def test_everything_imported_is_declared() -> None:
+    """What we import we install, even if something else would bring it."""
+    declared = {re.split(r"[<>=\[; ]", line)[0].lower() for line in requires("svc-analytics") or []}
+    known = {"dotenv": "python-dotenv"}
+    for path in PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            for top in {name.split(".")[0] for name in names} - set(sys.stdlib_module_names):
+                assert top == "svc_analytics" or known.get(top, top) in declared, f"{path}: {top}"
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: path.name)
+def test_modules_stay_short(path: Path) -> None:
+    """Guide sizes: a module of about 300 lines, a function of about 25."""
+    tree = ast.parse(path.read_text())
+    assert len(path.read_text().splitlines()) <= 350
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef):
+            docstring = ast.get_docstring(node) or ""
+            size = (node.end_lineno or 0) - node.lineno - len(docstring.splitlines())
+            assert size <= 50, f"{node.name} has {size} lines"
