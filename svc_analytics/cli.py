@@ -72,7 +72,7 @@ def patience_option(command: Callable[..., None]) -> Callable[..., None]:
         "--patience",
         type=click.IntRange(1),
         metavar="SECONDS",
-        help="Give up after so long without progress.  [default: SVC_PATIENCE or 120]",
+        help="Give up after so long without progress.  [default: SVC_PATIENCE or 60]",
     )(command)
 
 

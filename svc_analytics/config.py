@@ -23,7 +23,7 @@ KeyClass = Literal["checkout", "payout"]
 KEY_PREFIXES: dict[KeyClass, str] = {"checkout": "svc_live_", "payout": "svc_payout_"}
 _HEX64 = re.compile(r"[0-9a-fA-F]{64}\Z", re.ASCII)
 
-DEFAULT_PATIENCE = 120
+DEFAULT_PATIENCE = 60
 
 
 @dataclass(frozen=True)

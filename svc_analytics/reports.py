@@ -228,7 +228,7 @@ def what_next(made: Statement, data_dir: Path | None) -> str:
             f'  svc-analytics sql{option} "{query}"',
             f"  svc-analytics statement{option} --month {made.period.shift(-1).label}"
             " --zone Asia/Tehran",
-            '  pip install -e ".[lab]" && jupyter lab notebooks, and in a cell:',
+            '  pip install -e ".[lab]" && jupyter lab, and in a cell:',
             f'    import svc_analytics as svc; svc.open_lake({path}).sql("from usd_exposure")',
         ]
     )

@@ -1,12 +1,13 @@
 """Two roads through a page: the quick one and the careful one give the same rows."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from fake_service import payment, payout
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from unit_material import AT, body_of, examples, page_of
 
@@ -17,12 +18,16 @@ from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
     ['":', 'a":b', '" :', "\\", "\\u0000", "\0", "=cmd()", "null", "گل‌ها", "\u202eabc", "😀"]  # noqa: RUF001
 )
-AMOUNTS = st.from_regex(r"-?[0-9]{1,20}(\.[0-9]{1,18})?", fullmatch=True, alphabet="-.0123456789")
+AMOUNTS = st.builds(
+    lambda units, scale: format(Decimal(f"{units}E-{scale}"), "f"),
+    st.integers(-(10**20) + 1, 10**20 - 1) | st.integers(-(10**38) + 1, 10**38 - 1),
+    st.just(18) | st.integers(0, 18),
+).filter(lambda text: len(text.lstrip("-").partition(".")[0]) <= 20)
 INSTANTS = st.builds(
     "{}T{}{}{}".format,
     st.dates().filter(lambda day: 1971 <= day.year <= 9990),
     st.times().map(lambda time: f"{time:%H:%M:%S}"),
-    st.from_regex(r"(\.[0-9]{1,6})?", fullmatch=True, alphabet=".0123456789"),
+    st.sampled_from(["", ".5", ".000001", ".999999", ".120", ".1234"]),
     st.sampled_from(["Z", "+00:00", "-00:00", "+03:30", "-04:45", "+14:00", "-23:59"]),
 )
 METADATA = st.recursive(
@@ -31,6 +36,7 @@ METADATA = st.recursive(
     max_leaves=8,
 )
 KINDS = {"text": TEXTS, "money": AMOUNTS, "instant": INSTANTS, "json": METADATA}
+few = settings(examples, max_examples=60)  # a page holds many values: fewer pages say as much
 REGULAR = {
     "payments": payment(1, "2026-10-01T00:00:00Z"),
     "payout_records": payout(1, "2026-10-01T00:00:00Z"),
@@ -60,7 +66,7 @@ def pages(draw: st.DrawFn, stream: Stream) -> Page:
         )
     )
     is_ascii = draw(st.booleans())
-    found = draw(st.lists(records(stream), max_size=3))
+    found = draw(st.lists(records(stream), max_size=2))
     texts = [json.dumps(record, ensure_ascii=is_ascii, **style) for record in found]
     if draw(st.booleans()):
         texts = [
@@ -76,7 +82,7 @@ def is_same(stream: Stream, page: Page) -> bool:
     return quick is None or quick.equals(careful.rows)
 
 
-@examples
+@few
 @given(pages(PAYMENTS))
 def test_payments_are_the_same_by_either_road(page: Page) -> None:
     """Whatever way a page of payments is written, both roads give identical rows."""
@@ -84,7 +90,7 @@ def test_payments_are_the_same_by_either_road(page: Page) -> None:
     assert read_records(PAYMENTS, page, AT).rows.schema == PAYMENTS.schema
 
 
-@examples
+@few
 @given(pages(PAYOUT_RECORDS))
 def test_payout_records_are_the_same_by_either_road(page: Page) -> None:
     """Whatever way a page of payout records is written, both roads give identical rows."""
@@ -137,6 +143,6 @@ def test_rows_keep_the_order_received() -> None:
 def test_moment_of_reading_stands_in_every_row() -> None:
     """`extracted_at` is the moment given, to the microsecond, on either road."""
     text = json.dumps(payment(1, "2026-10-01T00:00:00Z"))
-    for page in (page_of(text.encode()), page_of(text.replace(":", " :").encode())):
+    for page in (page_of(text.encode()), page_of(text.replace('": ', '" : ').encode())):
         rows = read_records(PAYMENTS, page, AT + 1).rows
         assert rows["extracted_at"].cast(pa.int64()).to_pylist() == [AT + 1]
