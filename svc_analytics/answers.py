@@ -1,5 +1,6 @@
 """What an answer of the service means: its body, its clock, or the error it stands for."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +22,8 @@ _AGAIN = {
     "SERVICE_UNAVAILABLE",
     "MAINTENANCE_MODE",
 }
+_CODE = re.compile(r"[A-Z][A-Z0-9_]{0,63}\Z", re.ASCII)
+_MEDIA_TYPE = re.compile(r"[a-z]{1,20}/[a-z.+-]{1,40}", re.ASCII)
 _REFUSALS: dict[str, type[ApiError]] = {
     "UNAUTHORIZED": KeyRefused,
     "PAY_WRONG_KEY_KIND": WrongKeyClass,
@@ -62,14 +65,15 @@ def check_answer(headers: Mapping[str, str], body: bytes) -> Answer:
     """Return a successful answer, or raise `Again` if a proxy spoke in the service's place."""
     kind = headers.get("content-type", "application/json")
     if "json" not in kind.lower():
-        raise Again(f"the answer is {kind[:40]!r}, not JSON")
+        shown = _MEDIA_TYPE.match(kind.lower())
+        raise Again(f"the answer is {shown[0] if shown else 'of no known type'}, not JSON")
     return Answer(body, _read_clock(headers))
 
 
 def _read_clock(headers: Mapping[str, str]) -> int | None:
     try:
         at = parsedate_to_datetime(headers.get("date", ""))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
 
@@ -103,7 +107,8 @@ def _read_codes(body: bytes) -> tuple[str, ...]:
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError, KeyError):
         return ()
     known = codes if isinstance(codes, list) else []
-    return tuple(code[:64] for code in known[:10] if isinstance(code, str))
+    # Only what looks like a code: an echo of the request must not bring a key into a message.
+    return tuple(code for code in known[:10] if isinstance(code, str) and _CODE.match(code))
 
 
 def _read_retry_after(text: str | None) -> float | None:
@@ -114,7 +119,7 @@ def _read_retry_after(text: str | None) -> float | None:
         return float(text.strip()[:9])
     try:
         at = parsedate_to_datetime(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
     return max(0.0, (at - datetime.now(UTC)).total_seconds())

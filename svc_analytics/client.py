@@ -51,17 +51,18 @@ class Client:
         settings.require_service()
         self._settings = settings
         self.pace = pace or Pace(settings.patience)
-        limits = httpx.Limits(max_connections=workers, max_keepalive_connections=workers)
-        inner = transport or httpx.HTTPTransport(
-            limits=limits, proxy=settings.proxy or None, trust_env=False
-        )
+        inner = transport or _open_transport(settings, workers)
         self._http = httpx.Client(
             base_url=settings.base_url,
             transport=_ReadOnly(inner, settings.base_url),
             timeout=TIMEOUT,
             follow_redirects=False,
             trust_env=False,
-            headers={"accept": "application/json", "user-agent": "svc-analytics"},
+            headers={
+                "accept": "application/json",
+                "accept-encoding": "gzip",
+                "user-agent": "svc-analytics",
+            },
         )
 
     def __enter__(self) -> Self:
@@ -136,26 +137,28 @@ class Client:
         path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
         auth = _Bearer(self._key(route, key_class))
         request = self._http.build_request(route.method, path, params=params, json=body)
-        attempt = 0
+        attempt, began_at = 0, self.pace.now()
         while True:
             entered_at = self.pace.enter()
             try:
                 result = read(self._send(request, auth, route.path))
             except (Again, NotJson) as trouble:
-                self._consider(trouble, entered_at, attempt, route.path)
+                self._consider(trouble, entered_at, began_at, attempt, route.path)
                 attempt += 1
             else:
                 self.pace.succeed()
                 return result
 
-    def _consider(self, trouble: Exception, entered_at: float, attempt: int, path: str) -> None:
+    def _consider(
+        self, trouble: Exception, entered_at: float, began_at: float, attempt: int, path: str
+    ) -> None:
         """Slow down and wait as the failure asks, or give up when the patience is spent."""
         status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
         if isinstance(trouble, Again) and trouble.is_throttle:
             self.pace.slow_down(entered_at, trouble.retry_after)
         message = f"the service stayed away on {path}: {trouble}; try again later"
         giving_up = Unavailable(message, status=status, codes=codes, path=path)
-        self.pace.back_off(attempt, giving_up)
+        self.pace.back_off(attempt, giving_up, since=began_at)
 
     def _send(self, request: httpx.Request, auth: httpx.Auth, path: str) -> Answer:
         try:
@@ -169,7 +172,7 @@ class Client:
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 message = "the service's certificate cannot be trusted; no key was sent"
                 raise ApiError(message, path=path) from error
-            raise Again(_describe(error)) from error
+            raise Again(_describe(error)) from None  # its text may hold a header of ours
         except (httpx.DecodingError, httpx.StreamError) as error:
             raise Again("the body was damaged on the way") from error
         if not response.is_success:
@@ -183,6 +186,15 @@ class Client:
                 return key
         variable = f"SVC_{wanted[0].upper()}_KEY"
         raise ConfigError(f"{route.path} needs a {wanted[0]}-class key: set {variable}")
+
+
+def _open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
+    limits = httpx.Limits(max_connections=workers, max_keepalive_connections=workers)
+    try:
+        return httpx.HTTPTransport(limits=limits, proxy=settings.proxy or None, trust_env=False)
+    except (ValueError, httpx.InvalidURL) as error:
+        message = "SVC_PROXY is not the address of a proxy: write http://host:port"
+        raise ConfigError(message) from error
 
 
 class _Bearer(httpx.Auth):
@@ -229,6 +241,9 @@ class _ReadOnly(httpx.BaseTransport):
 
 
 def _read_body(response: httpx.Response) -> bytes:
+    if "," in response.headers.get("content-encoding", ""):
+        # Two codings unfold a thousandfold each, within one chunk and so before any cap.
+        raise ProtocolError("an answer compressed more than once was refused")
     chunks, size, until = [], 0, monotonic() + LONGEST_ANSWER
     for chunk in response.iter_bytes():
         size += len(chunk)
@@ -243,5 +258,7 @@ def _read_body(response: httpx.Response) -> bytes:
 def _describe(error: httpx.TransportError) -> str:
     if isinstance(error, httpx.TimeoutException):
         return "no answer in time"
-    detail = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+    is_ours = isinstance(error, httpx.LocalProtocolError)  # it quotes the header it refuses
+    shown = "" if is_ours else str(error)
+    detail = shown.splitlines()[0][:120] if shown else type(error).__name__
     return f"no connection, or it broke ({detail})"

@@ -16,12 +16,14 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.keyring import SigningSecret, parse_secrets
 from svc_analytics.masked import Masked
-from svc_analytics.tokens import SigningSecret, parse_secrets
 
 KeyClass = Literal["checkout", "payout"]
 KEY_PREFIXES: dict[KeyClass, str] = {"checkout": "svc_live_", "payout": "svc_payout_"}
 _HEX64 = re.compile(r"[0-9a-fA-F]{64}\Z", re.ASCII)
+
+_UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
 
 DEFAULT_PATIENCE = 60
 
@@ -97,13 +99,19 @@ def check_base_url(url: str) -> str:
     """Return the address without a trailing slash; plain http only on this machine."""
     if not url:
         return ""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        is_address = bool(parts.hostname) and parts.port != 0 and not _UNPRINTABLE.search(url)
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise ConfigError("SVC_BASE_URL is not an address: write https://host")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise ConfigError("SVC_BASE_URL holds more than an address: write only https://host")
-    if not parts.hostname or parts.scheme not in ("https", "http"):
-        raise ConfigError(f"SVC_BASE_URL is not an address: {url!r}; write https://host")
-    if parts.scheme == "http" and not _is_loopback(parts.hostname):
-        raise ConfigError(f"SVC_BASE_URL must be https: a key would travel in the clear to {url}")
+    if parts.scheme not in ("https", "http"):
+        raise ConfigError("SVC_BASE_URL is not an address: write https://host")
+    if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
+        raise ConfigError("SVC_BASE_URL must be https: over plain http a key travels in the clear")
     return url.rstrip("/")
 
 
@@ -125,16 +133,21 @@ class _Source:
     def _dotenv(self) -> Mapping[str, str | None]:
         file = self.folder / ".env"
         try:
-            return dotenv_values(file, interpolate=False) if file.is_file() else {}
+            return (
+                dotenv_values(file, interpolate=False, encoding="utf-8-sig")
+                if file.is_file()
+                else {}
+            )
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"cannot read {file}: {type(error).__name__}") from error
 
     def _read(self, name: str, path: str) -> str:
         try:
-            return Path(path).read_text(encoding="utf-8").strip()
+            return Path(path).read_text(encoding="utf-8-sig").strip()
         except (OSError, UnicodeDecodeError) as error:
-            reason = type(error).__name__
-            raise ConfigError(f"cannot read {name}_FILE={path}: {reason}") from error
+            # Neither the path nor the cause is shown: it may be the key itself, misplaced.
+            message = f"cannot read the file that {name}_FILE names: {type(error).__name__}"
+            raise ConfigError(message) from None
 
 
 def _key(key_class: KeyClass, name: str, source: _Source) -> Masked | None:
@@ -160,7 +173,7 @@ def _ring(name: str, source: _Source) -> tuple[SigningSecret, ...]:
 def _seconds(name: str, source: _Source) -> int:
     text = source.text(name)
     if text and not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ConfigError(f"{name} is not a number of seconds: {text!r}")
+        raise ConfigError(f"{name} is not a number of seconds")
     return int(text or DEFAULT_PATIENCE)
 
 

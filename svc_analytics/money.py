@@ -5,7 +5,7 @@ DECIMAL(38,18), so at most 20 digits before the point and 18 behind it.
 """
 
 import re
-from decimal import Context, Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation
 
 from svc_analytics.errors import DataError
 
@@ -18,7 +18,7 @@ AMOUNT_PATTERN = rf"^-?[0-9]{{1,{INTEGER_DIGITS}}}(\.[0-9]{{1,{SCALE}}})?$"
 _AMOUNT = re.compile(AMOUNT_PATTERN.replace("$", r"\Z"))
 
 # Wide enough for any sum or product of amounts; traps instead of rounding.
-EXACT = Context(prec=160)
+EXACT = Context(prec=160, traps=[Inexact, InvalidOperation])
 
 
 def parse_amount(text: str) -> Decimal:

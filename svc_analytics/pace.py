@@ -51,6 +51,10 @@ class Pace:
         """Requests per second allowed now; None while no limit was met."""
         return self._rate
 
+    def now(self) -> float:
+        """Return the moment on this gate's clock."""
+        return self._clock()
+
     def stop(self) -> None:
         """Wake every waiting call and let none pass any more."""
         self._stop.set()
@@ -58,14 +62,14 @@ class Pace:
     def enter(self) -> float:
         """Wait for a turn; return the moment it came, to be given back on refusal."""
         with self._lock:
-            now = self._clock()
-            slot = max(now, self._next_slot)
-            self._next_slot = slot + (1 / self._rate if self._rate else 0)
+            now, slot = self._take_slot()
         while slot > now:
             self._sleep(slot - now)
             with self._lock:
-                # A Retry-After that came while waiting moves everyone behind it.
-                now, slot = self._clock(), max(slot, self._held_until)
+                now = self._clock()
+                if slot < self._held_until:
+                    # A Retry-After that came while waiting: queue again behind it.
+                    now, slot = self._take_slot()
         if self._stop.is_set():
             raise Stopped
         self._note_sent(now)
@@ -96,15 +100,25 @@ class Pace:
                 )
                 self._next_slot = max(self._next_slot, self._held_until)
 
-    def back_off(self, attempt: int, trouble: Unavailable) -> None:
-        """Wait before the next try, or raise the trouble when the patience is spent."""
-        idle = self._clock() - self._progress_at
+    def back_off(self, attempt: int, trouble: Unavailable, since: float | None = None) -> None:
+        """Wait before the next try, or raise the trouble when the patience is spent.
+
+        `since` is when the call began: a rest before it is no time without luck.
+        """
+        begun = self._progress_at if since is None else max(since, self._progress_at)
+        idle = self._clock() - begun
         patience = self._patience if self._is_reached else min(self._patience, FIRST_CONTACT)
         if idle >= patience:
             raise trouble
         pause = min(FIRST_PAUSE * 2 ** min(attempt, 16), LONGEST_PAUSE)
         pause *= JITTER.uniform(0.5, 1)
         self._sleep(min(pause, patience - idle))
+
+    def _take_slot(self) -> tuple[float, float]:
+        now = self._clock()
+        slot = max(now, self._next_slot)
+        self._next_slot = slot + (1 / self._rate if self._rate else 0)
+        return now, slot
 
     def _note_sent(self, now: float) -> None:
         with self._lock:

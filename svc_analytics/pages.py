@@ -77,7 +77,18 @@ def parse_page(body: bytes) -> Page:
         return _cut_page(body)
     if not isinstance(document, dict) or not isinstance(document.get("data"), list):
         raise ProtocolError("the answer is not a page: it has no list named data")
-    return Page(body, _check_cursor(document), document)
+    page = Page(body, _check_cursor(document), document)
+    if not page.has_single_keys:
+        _refuse_doubles(body)
+    return page
+
+
+def _refuse_doubles(body: bytes) -> None:
+    """Refuse a page on which a list or a cursor stands twice: which counts is not known."""
+    try:
+        members(body)
+    except DataError as error:
+        raise ProtocolError(f"the answer is not a page: {error}") from error
 
 
 def _has_spaced_colons(body: bytes) -> bool:
@@ -86,9 +97,14 @@ def _has_spaced_colons(body: bytes) -> bool:
 
 
 def _count_keys(value: Any) -> int:
-    own = len(value) if type(value) is dict else 0
-    inner = value.values() if own else value
-    return own + sum(_count_keys(item) for item in inner if type(item) in (dict, list))
+    count, left = 0, [value]  # a stack of our own: records may be nested deeper than Python's
+    while left:
+        item = left.pop()
+        if type(item) is dict:
+            count += len(item)
+        inner = item.values() if type(item) is dict else item
+        left.extend(value for value in inner if type(value) in (dict, list))
+    return count
 
 
 def members(text: bytes) -> dict[str, bytes]:
@@ -101,7 +117,7 @@ def members(text: bytes) -> dict[str, bytes]:
     """
     found: dict[str, bytes] = {}
     for part in split(text, b"{"):
-        key, value = _split_member(part)
+        key, value = split_member(part)
         if key in found:
             message = f"the key {key!r} stands twice"
             raise DataError(message)
@@ -144,7 +160,7 @@ def _without_blanks(parts: list[bytes]) -> list[bytes]:
     return parts
 
 
-def _split_member(part: bytes) -> tuple[str, bytes]:
+def split_member(part: bytes) -> tuple[str, bytes]:
     key = _TOKEN.match(part)
     rest = part[key.end() :].lstrip() if key else b""
     if not key or not rest.startswith(b":"):

@@ -24,7 +24,7 @@ DAY = 24 * HOUR
 BEGINNING = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND
 
 _RFC3339 = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)\Z", re.ASCII
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:[0-5]\d)\Z", re.ASCII
 )
 _MONTH = re.compile(r"(\d{4})-(\d\d)\Z", re.ASCII)
 _MONTH_NAMES = (
@@ -132,7 +132,9 @@ def month(label: str, zone: str = "UTC") -> Period:
 def month_of(micros: int, zone: str = "UTC") -> Period:
     """Return the month that holds an instant, in a zone."""
     at = from_micros(micros).astimezone(load_zone(zone))
-    return month(f"{at.year:04d}-{at.month:02d}", zone)
+    period = month(f"{at.year:04d}-{at.month:02d}", zone)
+    # Where clocks went back over midnight on a first, the wall shows the old month again.
+    return period if micros < period.end else period.shift(1)
 
 
 def named_month(text: str, now: int, zone: str = "UTC") -> Period:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.errors import DataError
 from svc_analytics.money import AMOUNT_PATTERN, parse_amount
-from svc_analytics.pages import Page
+from svc_analytics.pages import Page, split, split_member
 from svc_analytics.periods import month, parse_instant
 from svc_analytics.schema import INSTANT, MONEY, Column, Stream
 
@@ -212,7 +212,7 @@ def _decode(name: str, raw: bytes) -> Any:
 def _decode_patiently(name: str, raw: bytes) -> Any:
     """Decode what is valid JSON but beyond the quick decoder: huge exponents, surrogates."""
     try:
-        return json.loads(raw, parse_constant=_refuse_constant)
+        return json.loads(raw.decode(), parse_constant=_refuse_constant)
     except RecursionError as error:
         raise DataError(f"{name} is nested too deep") from error
     except ValueError as error:
@@ -233,19 +233,31 @@ def _check_text(name: str, value: str) -> str:
 
 def _set_aside(stream: Stream, raw: bytes, reason: str) -> Rejected:
     """Note a rejected record with whatever of its id and instant can still be read."""
-    # In a record with a doubled key or broken text this regex may be all that finds them.
-    record_id = _find_text(raw, "id")
-    return Rejected(raw, reason, record_id, _find_instant(raw, stream.instant))
+    found = _find_members(raw)
+    record_id = _find_text(found.get("id", b""))
+    return Rejected(raw, reason, record_id, _find_instant(found.get(stream.instant, b"")))
 
 
-def _find_instant(raw: bytes, name: str) -> int | None:
+def _find_members(raw: bytes) -> dict[str, bytes]:
+    """Return the record's own members as far as it comes apart; never those of its metadata."""
+    found: dict[str, bytes] = {}
     try:
-        instant = parse_instant(_find_text(raw, name) or "")[0]
+        for part in split(raw, b"{"):
+            name, value = split_member(part)
+            found.setdefault(name, value)
+    except DataError:
+        pass
+    return found
+
+
+def _find_instant(raw: bytes) -> int | None:
+    try:
+        instant = parse_instant(_find_text(raw) or "")[0]
     except DataError:
         return None
     return instant if CALENDAR[0] <= instant < CALENDAR[1] else None
 
 
-def _find_text(raw: bytes, name: str) -> str | None:
-    match = re.search(rb'"%s"\s*:\s*"([^"\\]{1,200})"' % name.encode(), raw)
+def _find_text(raw: bytes) -> str | None:
+    match = re.fullmatch(rb'"([^"\\]{1,200})"', raw)
     return match[1].decode(errors="replace") if match else None

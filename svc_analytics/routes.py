@@ -42,4 +42,7 @@ def quote_id(text: str) -> str:
     """Encode an id for a path; merchants choose their own, up to 128 free characters."""
     if not text or set(text) == {"."}:
         raise ConfigError(f"{text!r} cannot be the id of a record")
-    return quote(text, safe="")
+    try:
+        return quote(text, safe="")
+    except UnicodeEncodeError as error:
+        raise ConfigError(f"{text!r} cannot be the id of a record") from error

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from svc_analytics.errors import ConfigError, DataError
+from svc_analytics.errors import DataError
+from svc_analytics.keyring import SigningSecret
 from svc_analytics.masked import Masked
 from svc_analytics.money import parse_amount
 from svc_analytics.periods import HOUR, SECOND, format_instant, parse_instant
@@ -45,14 +46,6 @@ _HEADER_TIME = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
 
 class MalformedToken(DataError):
     """A text that is not a receipt token of the contract's form."""
-
-
-@dataclass(frozen=True)
-class SigningSecret:
-    """One secret of a key ring, and the instant it came into force if that is known."""
-
-    secret: Masked
-    valid_from: int | None = None
 
 
 @dataclass(frozen=True)
@@ -90,30 +83,6 @@ class Verdict:
     def is_proven(self) -> bool:
         """Whether the receipt, or failing that the record, proves the payment."""
         return self.verdict in ("valid", "valid_previous_secret", "proven_by_record")
-
-
-def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
-    """Read a key ring, newest first: `new@2026-08-15T00:00:00Z,old`.
-
-    >>> [ring.valid_from for ring in parse_secrets("b@1970-01-01T00:00:01Z, a")]
-    [1000000, None]
-    """
-    ring = tuple(_parse_secret(part.strip()) for part in text.split(",") if part.strip())
-    dates = [entry.valid_from for entry in ring if entry.valid_from is not None]
-    if dates != sorted(dates, reverse=True):
-        raise ConfigError("the secrets are not newest first: order them by the instant behind @")
-    return ring
-
-
-def _parse_secret(part: str) -> SigningSecret:
-    secret, at, instant = part.rpartition("@")
-    if not at:
-        return SigningSecret(Masked(part))
-    try:
-        return SigningSecret(Masked(secret), parse_instant(instant)[0])
-    except DataError:
-        # A secret may itself hold an @; only a date behind the last one is ours.
-        return SigningSecret(Masked(part))
 
 
 def encode_segment(data: bytes) -> str:
@@ -238,7 +207,9 @@ def _read_payload(segment: str) -> Receipt:
         payload = json.loads(raw.decode(), object_pairs_hook=_unique_keys)
     except (binascii.Error, UnicodeDecodeError, RecursionError) as error:
         raise MalformedToken("the payload is not JSON in base64url") from error
-    except json.JSONDecodeError as error:
+    except MalformedToken:
+        raise
+    except ValueError as error:  # a JSONDecodeError, or a number of too many digits
         raise MalformedToken("the payload is not JSON") from error
     if not isinstance(payload, dict):
         raise MalformedToken("the payload is not a JSON object")
@@ -246,6 +217,10 @@ def _read_payload(segment: str) -> Receipt:
     if wrong:
         raise MalformedToken(f"the payload lacks {', '.join(wrong)}")
     facts = {fact: payload[fact] for fact in FACTS}
+    try:
+        "".join(facts.values()).encode()
+    except UnicodeEncodeError as error:
+        raise MalformedToken("a fact of the payload is half of a surrogate pair") from error
     try:
         parse_instant(facts["paid_at"])
         [parse_amount(facts[fact]) for fact in MONEY_FACTS]
@@ -262,13 +237,15 @@ def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _is_equal(fact: str, stated: str, recorded: Any) -> bool:
-    if recorded is None:
-        return False
-    if fact in MONEY_FACTS:
-        return bool(parse_amount(stated) == Decimal(recorded))
-    if fact == "paid_at":
-        at = recorded if isinstance(recorded, int) else parse_instant(recorded)[0]
-        return parse_instant(stated)[0] == at
+    try:
+        if fact in MONEY_FACTS:
+            amount = recorded if isinstance(recorded, Decimal) else parse_amount(recorded)
+            return parse_amount(stated) == amount
+        if fact == "paid_at":
+            at = recorded if isinstance(recorded, int) else parse_instant(recorded)[0]
+            return parse_instant(stated)[0] == at
+    except DataError:
+        return False  # the record breaks the contract: whatever it says, it is not this fact
     return bool(stated == recorded)
 
 
@@ -280,8 +257,8 @@ def _as_text(fact: str, recorded: Any) -> str | None:
 
 def _is_overdue(signer: SigningSecret, ring: Sequence[SigningSecret], receipt: Receipt) -> bool:
     """Tell whether an older secret signed something dated after its overlap had ended."""
-    place = ring.index(signer)
-    successor = ring[place - 1].valid_from if place else None
+    newer = (entry.valid_from for entry in ring[: ring.index(signer)])
+    successor = min((at for at in newer if at is not None), default=None)
     return successor is not None and receipt.paid_at > successor + ROTATION_OVERLAP
 
 
@@ -297,7 +274,7 @@ def _judge_unsigned(
     stays the proof, so age alone is never called a forgery.
     """
     is_same = record is not None and not differences
-    oldest = ring[-1].valid_from
+    oldest = min((entry.valid_from for entry in ring if entry.valid_from is not None), default=None)
     if oldest is None or receipt.paid_at >= oldest:
         known = "the record holds the same facts" if is_same else "nor do its facts match a record"
         reason = f"no secret of the ring verifies it; {known}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import Desk
+from desks import Desk
 from fake_service import FakeService, ids, once, payment, payout, refund, refusal, spread
 
 from svc_analytics.errors import ApiError, ConfigError, KeyRefused, ProtocolError, Unavailable

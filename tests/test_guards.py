@@ -19,7 +19,18 @@ PACKAGE = ROOT / "svc_analytics"
 
 # Each layer may import from the layers above it and from its own.
 LAYERS = [
-    {"errors", "money", "periods", "schema", "tokens", "masked", "coverage", "pages", "records"},
+    {
+        "errors",
+        "money",
+        "periods",
+        "schema",
+        "keyring",
+        "tokens",
+        "masked",
+        "coverage",
+        "pages",
+        "records",
+    },
     {"config", "routes", "answers", "pace", "client"},
     {"monthfile", "merge", "sidefile", "lake", "publication", "writer"},
     {"segments", "sweep", "extraction", "models", "warehouse"},

@@ -12,7 +12,7 @@ import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from conftest import Desk
+from desks import Desk
 from fake_service import MERCHANT_ID, FakeService, ids, payment, spread
 from filelock import FileLock
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import Desk
+from desks import Desk
 from ledgers import read_ledger
 
 from svc_analytics.config import Settings

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from arithmetic import quotient
-from conftest import Desk
+from desks import Desk
 from fake_service import CHECKOUT_KEY
 from ledgers import read_ledger
 

@@ -6,11 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from svc_analytics.keyring import SigningSecret
 from svc_analytics.masked import Masked
 from svc_analytics.periods import format_instant
 from svc_analytics.sandbox.market import COINS
 from svc_analytics.sandbox.scenario import Scenario
-from svc_analytics.tokens import ROTATION_OVERLAP, SigningSecret
+from svc_analytics.tokens import ROTATION_OVERLAP
 
 KeyClass = Literal["checkout", "payout"]
 

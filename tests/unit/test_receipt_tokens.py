@@ -13,16 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit_material import examples
 
+from svc_analytics.keyring import SigningSecret, parse_secrets
 from svc_analytics.masked import Masked
-from svc_analytics.tokens import (
-    FACTS,
-    MalformedToken,
-    SigningSecret,
-    parse_receipt,
-    parse_secrets,
-    sign_receipt,
-    verify_receipt,
-)
+from svc_analytics.tokens import FACTS, MalformedToken, parse_receipt, sign_receipt, verify_receipt
 
 SECRET = "a receipt secret, not a webhook one ✓"
 RING = (SigningSecret(Masked(SECRET)),)

@@ -10,8 +10,9 @@ from test_receipt_tokens import RECORD, token_of
 from unit_material import examples
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.keyring import parse_secrets
 from svc_analytics.periods import DAY, format_instant, parse_instant
-from svc_analytics.tokens import FACTS, MONEY_FACTS, parse_secrets, verify_receipt
+from svc_analytics.tokens import FACTS, MONEY_FACTS, verify_receipt
 
 ROTATED = "2026-08-15T00:00:00Z"  # when `new` came into force
 ROTATED_AT = parse_instant(ROTATED)[0]

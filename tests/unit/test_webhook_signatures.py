@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit_material import examples
 
+from svc_analytics.keyring import SigningSecret, parse_secrets
 from svc_analytics.masked import Masked
 from svc_analytics.periods import SECOND
-from svc_analytics.tokens import SigningSecret, parse_secrets, sign_webhook, verify_webhook
+from svc_analytics.tokens import sign_webhook, verify_webhook
 
 BODY = b'{"event_id":"e-1","type":"test.ping"}'
 AT = 1_760_000_000

@@ -1,0 +1,43 @@
+"""Key rings: the signing secrets of a merchant, newest first, and since when each is in force."""
+
+import re
+from dataclasses import dataclass
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.masked import Masked
+from svc_analytics.periods import parse_bound
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+@dataclass(frozen=True)
+class SigningSecret:
+    """One secret of a key ring, and the instant it came into force if that is known."""
+
+    secret: Masked
+    valid_from: int | None = None
+
+
+def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
+    """Read a key ring, newest first: `new@2026-08-15T00:00:00Z,old`.
+
+    >>> [ring.valid_from for ring in parse_secrets("b@1970-01-01T00:00:01Z, a")]
+    [1000000, None]
+    """
+    ring = tuple(_parse_secret(part.strip()) for part in text.split(",") if part.strip())
+    dates = [entry.valid_from for entry in ring if entry.valid_from is not None]
+    if dates != sorted(dates, reverse=True):
+        raise ConfigError("the secrets are not newest first: order them by the instant behind @")
+    return ring
+
+
+def _parse_secret(part: str) -> SigningSecret:
+    secret, at, instant = part.rpartition("@")
+    if not at:
+        return SigningSecret(Masked(part))
+    if not _DATE.match(instant):
+        return SigningSecret(Masked(part))  # a secret may itself hold an @
+    valid_from = parse_bound(instant)
+    if not secret:
+        raise ConfigError("a date without a secret before its @")
+    return SigningSecret(Masked(secret), valid_from)
