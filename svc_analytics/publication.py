@@ -201,7 +201,7 @@ class StreamPublisher:
         """
         homes = {record_id: label for label in rows for record_id in rows[label]["id"].to_pylist()}
         for label, ids in self._found_elsewhere(homes).items():
-            for home in sorted({homes[record_id] for record_id in ids} & self.footers.keys()):
+            for home in sorted({homes[record_id] for record_id in ids}):
                 self._uncover(home, rows[home], ids)
             self._take_out(label, ids)
 
@@ -219,9 +219,13 @@ class StreamPublisher:
     def _uncover(self, label: str, rows: pa.Table, ids: list[str]) -> None:
         moving = rows.filter(pc.is_in(rows["id"], value_set=pa.array(ids, pa.string())))
         instants = moving[self.stream.instant].cast(pa.int64()).to_pylist()
-        coverage = self.footers[label].coverage.remove((at, at + 1) for at in instants)
-        tables = read_groups(self.lake.month_path(self.stream, label))
-        self.write(label, tables, coverage, self.footers[label].quarantined)
+        moments = [(at, at + 1) for at in instants]
+        # A month without a file may be proven empty by the origin's.
+        for holder in (label, ORIGIN):
+            footer = self.footers.get(holder)
+            if footer and footer.coverage.remove(moments) != footer.coverage:
+                tables = read_groups(self.lake.month_path(self.stream, holder))
+                self.write(holder, tables, footer.coverage.remove(moments), footer.quarantined)
 
     def _take_out(self, label: str, ids: list[str]) -> None:
         path = self.lake.month_path(self.stream, label)

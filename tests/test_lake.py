@@ -4,6 +4,7 @@ import errno
 import os
 import shutil
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -247,3 +248,24 @@ def test_a_lake_can_be_moved(filled: Desk, tmp_path: Path) -> None:
     """Nothing in the month files depends on where they lie."""
     moved = AnalyticLake(shutil.move(filled.lake.path, tmp_path / "elsewhere"))
     assert len(moved.sql("from payments")) == 200
+
+
+@pytest.mark.parametrize("step", range(1, 9))
+def test_a_move_between_months_survives_a_failure_at_any_step(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """E1: a row restated into an earlier, fileless month is never lost on its way there."""
+    moved = filled.service.payments[100]
+    moved["paid_at"] = "2026-05-22T13:10:33.325431Z"
+    real, calls = os.replace, iter(range(1, 100))
+
+    def fail_once(*paths: Any) -> None:
+        if next(calls) == step:
+            raise OSError(errno.EIO, "broken")
+        real(*paths)
+
+    with monkeypatch.context() as broken, suppress(LakeError):
+        broken.setattr("svc_analytics.monthfile.os.replace", fail_once)
+        filled.extract(rereads=True)
+    filled.extract()
+    assert filled.ids() == ids(filled.service.payments)
