@@ -26,6 +26,7 @@ SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
 UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does not confirm
 OVERLAP = 24 * HOUR
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
+QUEUED_PAGES = 64  # how far workers may be ahead of the writer, some 100 kB a page
 STAGED_LIMIT = 96 * 1024 * 1024
 
 OnPage = Callable[[Stream, int], None]
@@ -177,7 +178,7 @@ class _Crew:
 
     def work(self, workers: int) -> None:
         """Sweep all segments; publish as it goes, and at the end whatever happened."""
-        self._delivered: queue.Queue[Delivery] = queue.Queue(maxsize=2 * workers)
+        self._delivered: queue.Queue[Delivery] = queue.Queue(maxsize=QUEUED_PAGES)
         threads = [threading.Thread(target=self._sweep_all, daemon=True) for _ in range(workers)]
         for thread in threads:
             thread.start()

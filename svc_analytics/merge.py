@@ -43,6 +43,9 @@ def in_order(stream: Stream, rows: pa.Table) -> pa.Table:
 def settle(stream: Stream, rows: pa.Table, path: Path) -> Incoming:
     """Compare new rows (one per id) with the versions of them that a month file holds."""
     held = held_rows(stream, path, rows["id"])
+    if not len(held):
+        superseded = held.append_column("is_restatement", pa.array([], pa.bool_()))
+        return Incoming(rows, superseded, bool(len(rows)))
     is_known = pc.is_in(rows["id"], value_set=held["id"].combine_chunks())
     fresh, again = rows.filter(pc.invert(is_known)), rows.filter(is_known)
     again, held = again.sort_by("id"), held.sort_by("id")
@@ -62,8 +65,12 @@ def held_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:
     """Return the rows of a month file that have one of these ids."""
     wanted = ids.combine_chunks()
     found = [stream.schema.empty_table()]
-    for group in groups_of(path):
-        found.append(group.filter(pc.is_in(group["id"], value_set=wanted)))
+    for group in (
+        read_groups(path, where=lambda ids: pc.is_in(ids, value_set=wanted))
+        if path.exists()
+        else ()
+    ):
+        found.append(group)
     return pa.concat_tables(found)
 
 

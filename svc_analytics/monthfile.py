@@ -14,6 +14,7 @@ from typing import Any, Self
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Coverage
@@ -53,22 +54,31 @@ class Counter:
 
     def count(self, stream: Stream, table: pa.Table) -> Tally:
         """Return the control figures of a table of the stream's rows."""
-        # Whole and fractional parts are summed apart: together they could pass 38 digits.
-        sums = ", ".join(f"sum(trunc({name})::hugeint), sum({name} % 1)" for name in stream.money)
-        query = f"select currency, bit_xor(md5_number(id)), {sums} from t group by currency"
         self._connection.register("t", table)
-        rows = self._connection.execute(query).fetchall()
-        self._connection.unregister("t")
+        try:
+            rows = self._sum(stream, "sum({0}), 0")
+        except duckdb.Error:
+            # A sum of more than 38 digits: whole and fractional parts fit when summed apart.
+            rows = self._sum(stream, "sum(trunc({0})::hugeint), sum({0} % 1)")
+        finally:
+            self._connection.unregister("t")
         digest = 0
         for row in rows:
             digest ^= row[1]
         return Tally(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
 
+    def _sum(self, stream: Stream, form: str) -> list[tuple[Any, ...]]:
+        sums = ", ".join(form.format(name) for name in stream.money)
+        query = f"select currency, bit_xor(md5_number(id)), {sums} from t group by currency"
+        return self._connection.execute(query).fetchall()
+
 
 def _total(stream: Stream, parts: tuple[Any, ...]) -> dict[str, Decimal]:
-    wholes = [Decimal(part or 0) for part in parts[::2]]
-    fractions = [part or Decimal() for part in parts[1::2]]
-    sums = map(EXACT.add, wholes, fractions)
+    """Add the two parts of each sum."""
+    sums = (
+        EXACT.add(Decimal(a or 0), Decimal(b or 0))
+        for a, b in zip(parts[::2], parts[1::2], strict=True)
+    )
     return dict(zip(stream.money, sums, strict=True))
 
 
@@ -155,12 +165,25 @@ def torn(path: Path) -> LakeError:
     return LakeError(message)
 
 
-def read_groups(path: Path, columns: list[str] | None = None) -> Iterator[pa.Table]:
-    """Yield a file's row groups in order, every page held against its checksum."""
+def read_groups(
+    path: Path,
+    columns: list[str] | None = None,
+    where: Callable[[pa.ChunkedArray], pa.ChunkedArray] | None = None,
+) -> Iterator[pa.Table]:
+    """Yield a file's row groups in order, every page held against its checksum.
+
+    `where` tells by the ids of a group which rows are wanted; groups without any
+    are not read further.
+    """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for group in range(file.num_row_groups):
-                yield file.read_row_group(group, columns=columns)
+                if where is None:
+                    yield file.read_row_group(group, columns=columns)
+                    continue
+                mask = where(file.read_row_group(group, columns=["id"])["id"])
+                if pc.any(mask).as_py():
+                    yield file.read_row_group(group, columns=columns).filter(mask)
     except (pa.ArrowException, OSError) as error:
         raise torn(path) from error
 
@@ -183,6 +206,7 @@ def write_month(
         _check(temporary, stream, footer, counter)
         os.replace(temporary, path)  # noqa: PTH105  (fault tests count on this one call)
         sync_folder(path.parent)
+        pa.default_memory_pool().release_unused()
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from svc_analytics.errors import DataError, ProtocolError
 
@@ -54,7 +55,7 @@ class Page:
         """
         if self.document is None or _has_spaced_colons(self.body):
             return False
-        return self.body.count(b'":') == _count_keys(self.document)
+        return _count_marks(self.body) == _count_keys(self.document)
 
     def raw_records(self) -> list[bytes]:
         """Return the text of each record, exactly as received."""
@@ -94,6 +95,12 @@ def _refuse_doubles(body: bytes) -> None:
 def _has_spaced_colons(body: bytes) -> bool:
     # One-byte searches are far quicker than two-byte ones, so they go first.
     return any(blank in body and blank + b":" in body for blank in (b" ", b"\t", b"\n", b"\r"))
+
+
+def _count_marks(body: bytes) -> int:
+    """Count the quotes that a colon follows; numpy does it several times as fast as `count`."""
+    text = np.frombuffer(body, np.uint8)
+    return int(np.count_nonzero((text[:-1] == ord('"')) & (text[1:] == ord(":"))))
 
 
 def _count_keys(value: Any) -> int:

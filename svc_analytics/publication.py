@@ -19,6 +19,8 @@ from svc_analytics.periods import BEGINNING, month, month_of, utc_months
 from svc_analytics.schema import Stream
 from svc_analytics.sidefile import Quarantined, changes_schema, keep_changes, keep_quarantine
 
+PACKED_PAGES = 64  # joined at a time
+
 
 @dataclass
 class Published:
@@ -38,6 +40,19 @@ class Staged:
     rejected: list[Quarantined] = field(default_factory=list)
     proven: Spans = ()
     doubted: Spans = ()
+    _loose: list[pa.Table] = field(default_factory=list)
+
+    def add(self, rows: pa.Table) -> None:
+        """Take a page's rows. Pages are packed: small buffers hold twice what they carry."""
+        self._loose.append(rows)
+        if len(self._loose) == PACKED_PAGES:
+            self.pack()
+
+    def pack(self) -> None:
+        """Copy loose pages into one exact block."""
+        if self._loose:
+            self.tables.append(pa.concat_tables(self._loose).combine_chunks())
+            self._loose.clear()
 
 
 @dataclass(frozen=True)
@@ -74,8 +89,10 @@ class StreamPublisher:
 
     def publish(self, staged: Staged) -> None:
         """Bring every month up to what is staged, then the proof of the beginning."""
+        staged.pack()
         tables = staged.tables or [self.stream.schema.empty_table()]
-        rows = self._by_month(latest(pa.concat_tables(tables)))
+        table = pa.concat_tables(tables)
+        rows = self._by_month(table)
         rejected: dict[str, list[Quarantined]] = {}
         for item in staged.rejected:
             rejected.setdefault(month_of(item.position).label, []).append(item)
@@ -88,7 +105,7 @@ class StreamPublisher:
         self._clear_elsewhere(rows)
         for label in sorted({*rows, *rejected, *gained, *doubted} - {ORIGIN}):
             news = _MonthsNews(
-                rows.get(label, self.stream.schema.empty_table()),
+                self._pick(table, rows[label]) if label in rows else table.slice(0, 0),
                 rejected.get(label, []),
                 self._held_coverage(label)
                 .remove(staged.doubted)
@@ -157,8 +174,20 @@ class StreamPublisher:
         labels = [label for label in self.footers if label != ORIGIN]
         return month(min(labels)).start if labels else None
 
+    def _pick(self, table: pa.Table, keys: pa.Table) -> pa.Table:
+        # A filter copies chunk by chunk; `take` would join all chunks of the table first.
+        is_wanted = np.zeros(len(table), np.bool_)
+        is_wanted[np.asarray(keys["place"])] = True
+        return in_order(self.stream, table.filter(pa.array(is_wanted)).combine_chunks())
+
     def _by_month(self, rows: pa.Table) -> dict[str, pa.Table]:
-        rows = in_order(self.stream, rows)
+        """Give each month the keys and places of its rows, in order, one for each id.
+
+        Only keys are sorted: the rows themselves are copied a month at a time.
+        """
+        places = pa.array(np.arange(len(rows)))
+        rows = rows.select(["id", self.stream.instant]).append_column("place", places)
+        rows = in_order(self.stream, latest(rows))
         instants = np.asarray(rows[self.stream.instant].cast(pa.int64()))
         found: dict[str, pa.Table] = {}
         place = 0

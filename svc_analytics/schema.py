@@ -5,6 +5,7 @@ Column order is the physical order of the month files: `id` comes first on purpo
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import pyarrow as pa
@@ -37,16 +38,20 @@ class Stream:
     instant: str  # the property that `from` and `to` bound, and that names the month
     columns: tuple[Column, ...]
 
-    @property
+    @cached_property
     def schema(self) -> pa.Schema:
         """The Arrow schema of a month file."""
         contract = [pa.field(column.name, _TYPES[column.kind]) for column in self.columns]
         return pa.schema([*contract, ("extra", pa.string()), ("extracted_at", INSTANT)])
 
-    @property
+    @cached_property
     def money(self) -> tuple[str, ...]:
         """The names of the amounts, in physical order."""
-        return tuple(column.name for column in self.columns if column.kind == "money")
+        return self.of_kind("money")
+
+    def of_kind(self, kind: Kind) -> tuple[str, ...]:
+        """The names of the columns of a kind, in physical order."""
+        return tuple(column.name for column in self.columns if column.kind == kind)
 
 
 def _required(name: str, kind: Kind = "text") -> Column:

@@ -43,6 +43,7 @@ class LakeWriter:
             name: StreamPublisher(lake, stream, counter, now) for name, stream in STREAMS.items()
         }
         self._staged = {name: Staged() for name in STREAMS}
+        self._staged_bytes = 0
 
     def begin_run(self, *, settled_at: int, is_open_ended: bool) -> None:
         """Set when time counts as settled, and whether the run reads from the beginning."""
@@ -70,13 +71,14 @@ class LakeWriter:
     @property
     def staged_bytes(self) -> int:
         """The memory that waits to be published."""
-        return sum(table.nbytes for staged in self._staged.values() for table in staged.tables)
+        return self._staged_bytes
 
     def stage(self, stream: Stream, records: Records, rejected: Iterable[Quarantined]) -> None:
         """Take rows, in the order they were observed, and rejected records."""
         staged = self._staged[stream.name]
         if len(records.rows):
-            staged.tables.append(records.rows)
+            staged.add(records.rows)
+            self._staged_bytes += records.rows.nbytes
         staged.rejected.extend(rejected)
 
     def prove(self, stream: Stream, span: Span) -> None:
@@ -92,6 +94,7 @@ class LakeWriter:
         for name, publisher in self._publishers.items():
             publisher.publish(self._staged[name])
             self._staged[name] = Staged()
+        self._staged_bytes = 0
 
 
 @contextmanager
