@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 
 from svc_analytics import extraction
 from svc_analytics.config import Settings, read_settings
+from svc_analytics.errors import SvcError
 from svc_analytics.warehouse import AnalyticLake, write_views
 
 
@@ -29,7 +31,10 @@ def extract(
     """
     settings = settings or read_settings(lake.path)
     try:
-        return extraction.extract(lake, settings, request, workers=workers, on_page=on_page)
-    finally:
-        if lake.exists:
+        done = extraction.extract(lake, settings, request, workers=workers, on_page=on_page)
+    except BaseException:
+        with suppress(SvcError):  # what went wrong first is what must be told
             write_views(lake)
+        raise
+    write_views(lake)
+    return done

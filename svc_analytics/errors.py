@@ -83,7 +83,3 @@ class LakeBusy(LakeError):
 
 class QueryError(SvcError):
     """A query that is not a single read-only SELECT, or that DuckDB could not run."""
-
-
-class PeriodNotClosed(SvcError):
-    """The period is still running."""

@@ -4,7 +4,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract
 from svc_analytics.errors import ConfigError, LakeError, ProtocolError
 from svc_analytics.lake import Lake
 from svc_analytics.pace import Stopped
-from svc_analytics.periods import BEGINNING, HOUR, MINUTE
+from svc_analytics.periods import BEGINNING, HOUR, MINUTE, format_instant
 from svc_analytics.publication import Published
 from svc_analytics.routes import ROUTES
 from svc_analytics.schema import STREAMS, Stream
@@ -26,8 +26,9 @@ SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
 UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does not confirm
 OVERLAP = 24 * HOUR
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-QUEUED_PAGES = 64  # how far workers may be ahead of the writer, some 100 kB a page
-STAGED_LIMIT = 96 * 1024 * 1024
+QUEUED = 8  # hand-overs, of up to 16 pages, that workers may be ahead of the writer
+STAGED_SOON = 240 * 1024 * 1024  # published while workers read on, if that was quick before
+STAGED_LIMIT = 96 * 1024 * 1024  # published now
 
 OnPage = Callable[[Stream, int], None]
 
@@ -87,6 +88,9 @@ def extract(
         now = time.time_ns() // 1000
         read_to = now if clock is None else clock
         settled_at = (now - UNKNOWN_CLOCK if clock is None else clock) - SETTLE_LAG
+        if request.start >= read_to:
+            message = f"--from lies behind the service's clock, {format_instant(read_to)}"
+            raise ConfigError(message)
         run = Extraction(profile["id"], read_to)
         with open_writer(lake, profile, now) as writer:
             writer.begin_run(settled_at=settled_at, is_open_ended=request.start == BEGINNING)
@@ -178,7 +182,7 @@ class _Crew:
 
     def work(self, workers: int) -> None:
         """Sweep all segments; publish as it goes, and at the end whatever happened."""
-        self._delivered: queue.Queue[Delivery] = queue.Queue(maxsize=QUEUED_PAGES)
+        self._delivered: queue.Queue[list[Delivery]] = queue.Queue(maxsize=QUEUED)
         threads = [threading.Thread(target=self._sweep_all, daemon=True) for _ in range(workers)]
         for thread in threads:
             thread.start()
@@ -198,10 +202,11 @@ class _Crew:
     def _write_all(self, threads: list[threading.Thread]) -> None:
         while any(thread.is_alive() for thread in threads) or not self._delivered.empty():
             try:
-                delivery = self._delivered.get(timeout=0.05)
+                deliveries = self._delivered.get(timeout=0.05)
             except queue.Empty:
                 continue
-            self._stage(delivery)
+            for delivery in deliveries:
+                self._stage(delivery)
             if self._is_due():
                 self._publish()
 
@@ -219,8 +224,10 @@ class _Crew:
 
     def _is_due(self) -> bool:
         waited = time.monotonic() - self._published_at
+        staged = self._writer.staged_bytes
         is_time = waited >= max(CHECKPOINT, 10 * self._publish_cost)
-        return is_time or self._writer.staged_bytes >= STAGED_LIMIT
+        is_cheap = staged >= STAGED_SOON and waited >= 2 * self._publish_cost
+        return is_time or is_cheap or staged >= STAGED_LIMIT
 
     def _publish(self) -> None:
         began = time.monotonic()
@@ -242,11 +249,13 @@ class _Crew:
                 self._call_off()
             finally:
                 self._board.finish(segment)
+        with suppress(queue.Full):
+            self._delivered.put_nowait([])  # wakes the writer, to see that this worker is done
 
-    def _deliver(self, delivery: Delivery) -> None:
+    def _deliver(self, deliveries: list[Delivery]) -> None:
         while not self._is_off.is_set():
             try:
-                self._delivered.put(delivery, timeout=0.2)
+                self._delivered.put(deliveries, timeout=0.2)
                 return
             except queue.Full:
                 continue

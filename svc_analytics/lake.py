@@ -79,9 +79,9 @@ class Lake:
         found = (file.stem for file in self.folder(stream).glob("*.parquet"))
         return sorted(month for month in found if month != ORIGIN)
 
-    def footers(self, stream: Stream) -> dict[str, Footer]:
+    def footers(self, stream: Stream, merchant_id: str | None = None) -> dict[str, Footer]:
         """The footers of a stream's files by month, the origin's included."""
-        merchant_id = self.merchant_id
+        merchant_id = merchant_id or self.merchant_id
         found = {}
         for file in sorted(self.folder(stream).glob("*.parquet")):
             footer = read_footer(file)

@@ -54,23 +54,23 @@ class Counter:
 
     def count(self, stream: Stream, table: pa.Table) -> Tally:
         """Return the control figures of a table of the stream's rows."""
-        self._connection.register("t", table)
-        try:
-            rows = self._sum(stream, "sum({0}), 0")
-        except duckdb.Error:
-            # A sum of more than 38 digits: whole and fractional parts fit when summed apart.
-            rows = self._sum(stream, "sum(trunc({0})::hugeint), sum({0} % 1)")
-        finally:
-            self._connection.unregister("t")
+        with self._connection.cursor() as cursor:  # months are written side by side
+            cursor.register("t", table)
+            try:
+                rows = _sum(cursor, stream, "sum({0}), 0")
+            except duckdb.Error:
+                # Past 38 digits: whole and fractional parts fit when summed apart.
+                rows = _sum(cursor, stream, "sum(trunc({0})::hugeint), sum({0} % 1)")
         digest = 0
         for row in rows:
             digest ^= row[1]
         return Tally(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
 
-    def _sum(self, stream: Stream, form: str) -> list[tuple[Any, ...]]:
-        sums = ", ".join(form.format(name) for name in stream.money)
-        query = f"select currency, bit_xor(md5_number(id)), {sums} from t group by currency"
-        return self._connection.execute(query).fetchall()
+
+def _sum(cursor: duckdb.DuckDBPyConnection, stream: Stream, form: str) -> list[tuple[Any, ...]]:
+    sums = ", ".join(form.format(name) for name in stream.money)
+    query = f"select currency, bit_xor(md5_number(id)), {sums} from t group by currency"
+    return cursor.execute(query).fetchall()
 
 
 def _total(stream: Stream, parts: tuple[Any, ...]) -> dict[str, Decimal]:
@@ -257,7 +257,8 @@ def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _check(path: Path, stream: Stream, footer: Footer, counter: Counter) -> None:
-    found = sum((counter.count(stream, table) for table in read_groups(path)), Tally())
+    columns = ["id", "currency", *stream.money]
+    found = sum((counter.count(stream, table) for table in read_groups(path, columns)), Tally())
     if found != footer.tally:
         message = (
             f"{path.parent.name}: a written month does not match its own totals; not published"

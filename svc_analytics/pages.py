@@ -53,9 +53,25 @@ class Page:
         Text may hold key marks of its own, so there are never fewer marks than
         keys; equal numbers prove that decoding overwrote nothing.
         """
-        if self.document is None or _has_spaced_colons(self.body):
+        if self.document is None or self.has_spaced_colons:
             return False
-        return _count_marks(self.body) == _count_keys(self.document)
+        return count_marks(self.body) == _count_keys(self.document)
+
+    def refuse_doubles(self) -> None:
+        """Refuse a page on which a list or a cursor stands twice: which counts is not known."""
+        if self.has_single_keys:
+            return
+        try:
+            members(self.body)
+        except DataError as error:
+            raise ProtocolError(f"the answer is not a page: {error}") from error
+
+    @cached_property
+    def has_spaced_colons(self) -> bool:
+        """Whether a blank may stand between a key and its colon, so that marks prove nothing."""
+        # One-byte searches are far quicker than two-byte ones, so they go first.
+        blanks = (b" ", b"\t", b"\n", b"\r")
+        return any(blank in self.body and blank + b":" in self.body for blank in blanks)
 
     def raw_records(self) -> list[bytes]:
         """Return the text of each record, exactly as received."""
@@ -78,26 +94,10 @@ def parse_page(body: bytes) -> Page:
         return _cut_page(body)
     if not isinstance(document, dict) or not isinstance(document.get("data"), list):
         raise ProtocolError("the answer is not a page: it has no list named data")
-    page = Page(body, _check_cursor(document), document)
-    if not page.has_single_keys:
-        _refuse_doubles(body)
-    return page
+    return Page(body, _check_cursor(document), document)
 
 
-def _refuse_doubles(body: bytes) -> None:
-    """Refuse a page on which a list or a cursor stands twice: which counts is not known."""
-    try:
-        members(body)
-    except DataError as error:
-        raise ProtocolError(f"the answer is not a page: {error}") from error
-
-
-def _has_spaced_colons(body: bytes) -> bool:
-    # One-byte searches are far quicker than two-byte ones, so they go first.
-    return any(blank in body and blank + b":" in body for blank in (b" ", b"\t", b"\n", b"\r"))
-
-
-def _count_marks(body: bytes) -> int:
+def count_marks(body: bytes) -> int:
     """Count the quotes that a colon follows; numpy does it several times as fast as `count`."""
     text = np.frombuffer(body, np.uint8)
     return int(np.count_nonzero((text[:-1] == ord('"')) & (text[1:] == ord(":"))))

@@ -3,7 +3,9 @@
 Every month is replaced in one step that carries its rows and its coverage together.
 """
 
+import threading
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
@@ -20,6 +22,7 @@ from svc_analytics.schema import Stream
 from svc_analytics.sidefile import Quarantined, changes_schema, keep_changes, keep_quarantine
 
 PACKED_PAGES = 64  # joined at a time
+WRITERS = 2  # months written side by side
 
 
 @dataclass
@@ -60,7 +63,7 @@ class _MonthsNews:
     """What one month gets."""
 
     rows: pa.Table
-    rejected: list[Quarantined]
+    quarantined: int
     coverage: Coverage
 
 
@@ -72,14 +75,18 @@ class StreamPublisher:
     in the origin's file.
     """
 
-    def __init__(self, lake: Lake, stream: Stream, counter: Counter, now: int) -> None:
+    def __init__(
+        self, lake: Lake, stream: Stream, counter: Counter, merchant_id: str, now: int
+    ) -> None:
         self.lake = lake
         self.stream = stream
-        self.footers = lake.footers(stream)
+        self.footers = lake.footers(stream, merchant_id)
+        self._merchant_id = merchant_id
         self.published = Published()
         self.settled_at = now
         self.gives_every_month_a_file = False
         self._counter = counter
+        self._counting = threading.Lock()
         self._now = now
 
     @property
@@ -93,26 +100,38 @@ class StreamPublisher:
         tables = staged.tables or [self.stream.schema.empty_table()]
         table = pa.concat_tables(tables)
         rows = self._by_month(table)
-        rejected: dict[str, list[Quarantined]] = {}
-        for item in staged.rejected:
-            rejected.setdefault(month_of(item.position).label, []).append(item)
-        gained = self._gains(staged.proven, {*rows, *rejected})
-        doubted = {
-            label
-            for label, footer in self.footers.items()
-            if footer.coverage.remove(staged.doubted) != footer.coverage
-        }
+        # Written first: a month never counts what is not on file beside it.
+        good_ids = [name for keys in rows.values() for name in keys["id"].to_pylist()]
+        new, still_open = keep_quarantine(
+            self.lake.path, self.stream, staged.rejected, good_ids, self._now
+        )
+        self._count(quarantined=new)
+        gained = self._gains(staged.proven, {*rows, *still_open})
         self._clear_elsewhere(rows)
-        for label in sorted({*rows, *rejected, *gained, *doubted} - {ORIGIN}):
+        touched = {*rows, *gained, *self._changed(staged.doubted, still_open)} - {ORIGIN}
+
+        def publish_month(label: str) -> None:
+            held = self._held_coverage(label).remove(staged.doubted)
             news = _MonthsNews(
                 self._pick(table, rows[label]) if label in rows else table.slice(0, 0),
-                rejected.get(label, []),
-                self._held_coverage(label)
-                .remove(staged.doubted)
-                .add(gained.get(label, Coverage())),
+                still_open.get(label, 0),
+                held.add(gained.get(label, Coverage())),
             )
             self._publish_month(label, news)
+
+        # Months do not depend on one another, and Arrow writes outside the interpreter.
+        with ThreadPoolExecutor(WRITERS) as pool:
+            list(pool.map(publish_month, sorted(touched)))
         self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted)
+
+    def _changed(self, doubted: Spans, still_open: dict[str, int]) -> set[str]:
+        """The months that lose coverage, or whose count of rejected records is another now."""
+        return {*still_open} | {
+            label
+            for label, footer in self.footers.items()
+            if footer.coverage.remove(doubted) != footer.coverage
+            or footer.quarantined != still_open.get(label, 0)
+        }
 
     def write(
         self, label: str, tables: Iterable[pa.Table], coverage: Coverage, quarantined: int
@@ -122,7 +141,7 @@ class StreamPublisher:
         def describe(tally: Tally) -> Footer:
             return Footer(
                 stream=self.stream.name,
-                merchant_id=self.lake.merchant_id,
+                merchant_id=self._merchant_id,
                 owns=self._owned(label),
                 coverage=coverage,
                 tally=tally,
@@ -133,23 +152,21 @@ class StreamPublisher:
 
         path = self.lake.month_path(self.stream, label)
         self.footers[label] = write_month(path, self.stream, tables, describe, self._counter)
-        self.published.files += 1
+        self._count(files=1)
 
     def _publish_month(self, label: str, news: _MonthsNews) -> None:
         path = self.lake.month_path(self.stream, label)
         incoming = settle(self.stream, news.rows, path)
-        # Written first: a month never counts what is not on file beside it.
         restated = keep_changes(self.lake.path, self.stream, label, incoming.superseded)
-        new, still_open = keep_quarantine(
-            self.lake.path, self.stream, label, news.rejected, news.rows["id"], self._now
-        )
         before = self.footers.get(label)
-        is_same = before and (before.coverage, before.quarantined) == (news.coverage, still_open)
+        is_same = before and (before.coverage, before.quarantined) == (
+            news.coverage,
+            news.quarantined,
+        )
         if incoming.is_news or not is_same:
-            self.write(label, merged(self.stream, path, incoming.rows), news.coverage, still_open)
-        self.published.quarantined += new
-        self.published.changed += len(incoming.superseded)
-        self.published.restated += restated
+            tables = merged(self.stream, path, incoming.rows)
+            self.write(label, tables, news.coverage, news.quarantined)
+        self._count(changed=len(incoming.superseded), restated=restated)
 
     def _publish_origin(self, gained: Coverage, doubted: Spans) -> None:
         """Keep the proof of the beginning; what months with a file own is theirs."""
@@ -158,6 +175,11 @@ class StreamPublisher:
         coverage = before.coverage.remove(doubted).add(gained).within(*owns)
         if (coverage, owns) != (before.coverage, before.owns):
             self.write(ORIGIN, (), coverage, 0)
+
+    def _count(self, **more: int) -> None:
+        with self._counting:
+            for name, value in more.items():
+                setattr(self.published, name, getattr(self.published, name) + value)
 
     def _held_coverage(self, label: str) -> Coverage:
         footer = self.footers.get(label)
@@ -178,7 +200,7 @@ class StreamPublisher:
         # A filter copies chunk by chunk; `take` would join all chunks of the table first.
         is_wanted = np.zeros(len(table), np.bool_)
         is_wanted[np.asarray(keys["place"])] = True
-        return in_order(self.stream, table.filter(pa.array(is_wanted)).combine_chunks())
+        return in_order(self.stream, table.filter(pa.array(is_wanted)))
 
     def _by_month(self, rows: pa.Table) -> dict[str, pa.Table]:
         """Give each month the keys and places of its rows, in order, one for each id.
@@ -261,8 +283,8 @@ class StreamPublisher:
         held = held_rows(self.stream, path, pa.chunked_array([pa.array(ids, pa.string())]))
         field_ = changes_schema(self.stream).field("is_restatement")
         superseded = held.append_column(field_, pa.array([True] * len(held), pa.bool_()))
-        self.published.restated += keep_changes(self.lake.path, self.stream, label, superseded)
-        self.published.changed += len(held)
+        restated = keep_changes(self.lake.path, self.stream, label, superseded)
+        self._count(changed=len(held), restated=restated)
         footer = self.footers[label]
         self.write(label, without(path, ids), footer.coverage, footer.quarantined)
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.errors import DataError
 from svc_analytics.money import AMOUNT_PATTERN, parse_amount
-from svc_analytics.pages import Page, split, split_member
+from svc_analytics.pages import Page, count_marks, split, split_member
 from svc_analytics.periods import month, parse_instant
 from svc_analytics.schema import INSTANT, MONEY, Column, Kind, Stream
 
@@ -56,6 +56,7 @@ class Records:
 
     rows: pa.Table
     rejected: tuple[Rejected, ...] = ()
+    size: int = 0  # bytes of the page they came on: about what they take in memory
 
     @property
     def received(self) -> int:
@@ -66,10 +67,13 @@ class Records:
 def read_records(stream: Stream, page: Page, extracted_at: int) -> Records:
     """Turn a page into rows of the stream's schema.
 
-    `extracted_at` is the moment of reading, in UTC microseconds.
+    `extracted_at` is the moment of reading, in UTC microseconds. Raises
+    `ProtocolError` for a page whose list or cursor stands on it twice.
     """
     rows = _read_columns(stream, page, extracted_at)
-    return Records(rows) if rows is not None else _read_each(stream, page, extracted_at)
+    if rows is None:
+        return _read_each(stream, page, extracted_at)
+    return Records(rows, size=len(page.body))
 
 
 class _Irregular(Exception):
@@ -79,16 +83,15 @@ class _Irregular(Exception):
 def _read_columns(stream: Stream, page: Page, extracted_at: int) -> pa.Table | None:
     """Read a page of regular records column by column, or return None."""
     records = page.records
-    if records is None or not page.has_single_keys:
-        return None
-    if not all(type(record) is dict for record in records):
+    if records is None or not all(type(record) is dict for record in records):
         return None
     try:
         columns = _read_texts(stream, records)
         columns |= _cast_all(stream, "money", columns, AMOUNT_PATTERN, MONEY)
         columns |= _cast_all(stream, "instant", columns, _INSTANT_PATTERN, INSTANT)
-        columns |= {name: _read_metadata(page) for name in stream.of_kind("json")}
-        extra = _read_extra(stream, page, records)
+        metadata = _read_metadata(page) if stream.of_kind("json") else []
+        columns |= {name: pa.array(metadata, pa.string()) for name in stream.of_kind("json")}
+        extra = _read_extra(stream, page, records, metadata)
     except (_Irregular, pa.ArrowException, UnicodeEncodeError, TypeError):
         return None
     arrays = [columns[column.name] for column in stream.columns]
@@ -129,18 +132,36 @@ def _refuse_odd_years(instants: pa.Array) -> None:
         raise _Irregular
 
 
-def _read_metadata(page: Page) -> pa.Array:
+def _read_metadata(page: Page) -> list[str | None]:
     raw = _metadata_page.decode(page.body).data
     texts = [bytes(record.metadata).decode() for record in raw]
-    return pa.array([None if text == "null" else text for text in texts], pa.string())
+    return [None if text == "null" else text for text in texts]
 
 
-def _read_extra(stream: Stream, page: Page, records: list[dict[str, Any]]) -> pa.Array:
+def _read_extra(
+    stream: Stream, page: Page, records: list[dict[str, Any]], metadata: list[str | None]
+) -> pa.Array:
+    """Read what the contract does not name, once it is proven that no key stands twice."""
     known = {column.name for column in stream.columns}
     if all(record.keys() <= known for record in records):
+        if not _has_single_keys(page, records, metadata):
+            raise _Irregular
         return pa.nulls(len(records), pa.string())
+    if not page.has_single_keys:
+        raise _Irregular
     extras = [_write_extra(known, page.raw_members(raw)) for raw in page.raw_records()]
     return pa.array(extras, pa.string())
+
+
+def _has_single_keys(page: Page, records: list[dict[str, Any]], metadata: list[str | None]) -> bool:
+    """Prove it as `Page.has_single_keys` does, but without a look into any metadata.
+
+    Metadata is kept as text, so its keys need no proof; every other member is known
+    to be flat by now, or its column would not have been read.
+    """
+    keys = len(page.document or ()) + sum(map(len, records))
+    kept = "".join(text for text in metadata if text).encode()
+    return not page.has_spaced_colons and count_marks(page.body) == keys + count_marks(kept)
 
 
 def _write_extra(known: Iterable[str], found: dict[str, bytes]) -> str | None:
@@ -153,6 +174,7 @@ def _write_extra(known: Iterable[str], found: dict[str, bytes]) -> str | None:
 
 def _read_each(stream: Stream, page: Page, extracted_at: int) -> Records:
     """Read a page record by record, setting aside what does not fit."""
+    page.refuse_doubles()
     rows: list[dict[str, Any]] = []
     rejected: list[Rejected] = []
     for raw in page.raw_records():
@@ -164,7 +186,8 @@ def _read_each(stream: Stream, page: Page, extracted_at: int) -> Records:
         name: [row[name] for row in rows] for name in stream.schema.names if name != "extracted_at"
     }
     columns["extracted_at"] = [extracted_at] * len(rows)
-    return Records(pa.Table.from_pydict(columns, schema=stream.schema), tuple(rejected))
+    table = pa.Table.from_pydict(columns, schema=stream.schema)
+    return Records(table, tuple(rejected), len(page.body))
 
 
 def _read_one(stream: Stream, found: dict[str, bytes]) -> dict[str, Any]:

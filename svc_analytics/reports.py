@@ -52,11 +52,11 @@ def extraction_text(lake: Lake, done: Extraction) -> str:
     lines.append(f"{done.pages:,} pages read, {found.files} month files written to {lake.path}")
     lines.append(f"read up to {format_instant(done.read_to)}")
     if found.quarantined:
-        lines.append(f"{found.quarantined} records set aside: see data/quarantine and `status`")
+        lines.append(f"{found.quarantined} records set aside: see {lake.path / 'quarantine'}")
     if found.changed:
         lines.append(
             f"{found.changed} records changed since they were first read, "
-            f"{found.restated} of them in money or identity: see data/changes"
+            f"{found.restated} of them in money or identity: see {lake.path / 'changes'}"
         )
     return "\n".join(lines)
 
@@ -110,30 +110,21 @@ def lake_status(lake: Lake) -> LakeStatus:
     with open_warehouse(lake) as warehouse:
         coverage = warehouse.coverage()
         streams = tuple(
-            _stream_status(lake, stream, coverage[stream.name], warehouse)
-            for stream in STREAMS.values()
+            _stream_status(stream, coverage[stream.name], warehouse) for stream in STREAMS.values()
         )
     return LakeStatus(str(lake.path), merchant, streams)
 
 
-def _stream_status(
-    lake: Lake, stream: Stream, coverage: Coverage, warehouse: Warehouse
-) -> StreamStatus:
-    footers = lake.footers(stream)
-    instants = warehouse.fetch(
-        f"select epoch_us(min({stream.instant})) as first, epoch_us(max({stream.instant})) as last "
-        f"from {stream.name}"
+def _stream_status(stream: Stream, coverage: Coverage, warehouse: Warehouse) -> StreamStatus:
+    found = warehouse.fetch(
+        "select coalesce(sum(rows), 0)::bigint as rows, count(*) - 1 as months, "
+        "coalesce(sum(quarantined), 0)::bigint as quarantined, "
+        f"epoch_us(max(written_at)) as written_at, (select epoch_us(min({stream.instant})) "
+        f"from {stream.name}) as first_at, (select epoch_us(max({stream.instant})) "
+        f"from {stream.name}) as last_at from stg_files where stream = $stream",
+        {"stream": stream.name},
     ).to_pylist()[0]
-    return StreamStatus(
-        name=stream.name,
-        rows=sum(footer.tally.rows for footer in footers.values()),
-        months=len(footers) - 1,
-        coverage=coverage,
-        quarantined=sum(footer.quarantined for footer in footers.values()),
-        first_at=instants["first"],
-        last_at=instants["last"],
-        written_at=max(footer.written_at for footer in footers.values()) if coverage.read else None,
-    )
+    return StreamStatus(name=stream.name, coverage=coverage, **found)
 
 
 def status_text(found: LakeStatus) -> str:

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import cached_property
 from urllib.parse import quote
 
 from svc_analytics.config import KeyClass
@@ -19,7 +20,7 @@ class Route:
     path: str
     key_classes: tuple[KeyClass, ...]
 
-    @property
+    @cached_property
     def pattern(self) -> re.Pattern[str]:
         """What the raw path of such a call looks like, behind the base address."""
         return re.compile(PREFIX + self.path.replace("{id}", "[^/?]+"))

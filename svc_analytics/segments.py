@@ -20,6 +20,8 @@ Instants = npt.NDArray[np.int64]
 # guess: the oldest part sends no lower bound and reads on to the end of the list.
 GUESSED_HISTORY = 10 * 365 * DAY
 SHARED_PAGES = 3  # a part is worth a request of its own from here on
+KEPT_PAGES = 32  # no worker keeps more than this for itself when another is idle
+WORTH_WAITING = 3.0  # times as long for a page as its reading: then more workers help
 PADDING = SECOND  # asked for beyond a segment's bounds: whether they are inclusive is not known
 
 
@@ -55,7 +57,7 @@ class Segment:
     @property
     def promised_pages(self) -> float:
         """How many pages are left if the rest is as dense as what was seen."""
-        if not (self.is_ordered and self.is_bounded and self.rows and self.end < self.top):
+        if not (self.is_ordered and self.rows and self.end < self.top):
             return 0
         return self.pages * self.reach / (self.top - self.end)
 
@@ -64,8 +66,12 @@ class Segment:
         self.oldest = None
 
     def split(self) -> "Segment":
-        """Give away the older half."""
-        middle = self.end - self.reach // 2
+        """Give away the older half, or more of it where the newer one would be long.
+
+        Workers so stay close to one another, and few months are open at a time.
+        """
+        kept = min(0.5, KEPT_PAGES / self.promised_pages)
+        middle = self.end - max(int(self.reach * kept), 1)
         older = Segment(self.stream, self.start, middle, middle)
         self.start = middle
         return older
@@ -129,6 +135,10 @@ class Board:
         self._waiting = list(segments)
         self._active: list[Segment] = []
         self._changed = threading.Condition()
+        self._tops = {segment.stream.name: segment.top for segment in segments}
+        self._asked_for = self._taken_in = 0.0  # seconds spent waiting for pages, and reading them
+        # Streams of which a part was asked for, and whether the bounds were heeded.
+        self._heeded: dict[str, bool] = {}
         self._is_off = False
 
     def take(self) -> Segment | None:
@@ -150,8 +160,16 @@ class Board:
         """Advance a segment while nobody else can take a part of it."""
         with self._changed:
             progress = advance(segment, instants, is_repeat, is_last)
-            self._changed.notify_all()
+            self._note_bounds(segment)
+            if self._longest():  # waking the idle for nothing costs more than reading a page
+                self._changed.notify()
             return progress
+
+    def note_times(self, asking: float, taking: float) -> None:
+        """Note how long a page took to come, and how long to read."""
+        with self._changed:
+            self._asked_for += asking
+            self._taken_in += taking
 
     def finish(self, segment: Segment) -> None:
         """Take a segment off the board, done or failed."""
@@ -166,7 +184,31 @@ class Board:
             self._changed.notify_all()
 
     def _share(self) -> Segment | None:
-        longest = max(self._active, key=lambda segment: segment.promised_pages, default=None)
-        if longest is None or longest.promised_pages < SHARED_PAGES:
-            return None
-        return longest.split()
+        longest = self._longest()
+        return longest.split() if longest else None
+
+    def _longest(self) -> Segment | None:
+        """The segment most worth sharing, if any is."""
+        shared = [segment for segment in self._active if self._may_share(segment.stream.name)]
+        longest = max(shared, key=lambda segment: segment.promised_pages, default=None)
+        is_worth = longest is not None and longest.promised_pages >= SHARED_PAGES
+        return longest if is_worth else None
+
+    def _may_share(self, name: str) -> bool:
+        """Tell whether another worker would help with a stream.
+
+        It would not where pages come about as fast as they are read: one interpreter
+        reads them all. And a stream is shared once, then on only if the part that was
+        shown is the part that was asked for.
+        """
+        if self._asked_for < WORTH_WAITING * self._taken_in:
+            return False
+        parts = sum(segment.stream.name == name for segment in self._active)
+        return self._heeded.get(name, parts == 1)
+
+    def _note_bounds(self, segment: Segment) -> None:
+        name = segment.stream.name
+        if not segment.is_bounded:
+            self._heeded[name] = False
+        elif segment.top < self._tops[name]:
+            self._heeded.setdefault(name, True)

@@ -6,9 +6,11 @@ that depend on nothing but what they hold, so that a repeated write changes noth
 
 import hashlib
 import os
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +18,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.monthfile import ORIGIN, sync_folder, torn
-from svc_analytics.periods import BEGINNING
+from svc_analytics.periods import BEGINNING, month_of
 from svc_analytics.records import Rejected
 from svc_analytics.schema import INSTANT, Stream
 
@@ -25,6 +27,7 @@ QUARANTINE = pa.schema(
         ("sha256", pa.string()),
         ("record_id", pa.string()),
         ("occurred_at", INSTANT),  # null when the record's own instant cannot be read
+        ("placed_at", INSTANT),  # its instant, else that of its neighbours: decides its month
         ("reason", pa.string()),
         ("body", pa.binary()),
         ("window_from", INSTANT),
@@ -44,12 +47,13 @@ class Quarantined:
     window: Span
     seen_at: int
 
-    def to_row(self) -> dict[str, object]:
+    def to_row(self) -> dict[str, Any]:
         """Return the row kept of it."""
         return {
             "sha256": hashlib.sha256(self.record.body).hexdigest(),
             "record_id": self.record.record_id,
             "occurred_at": self.record.instant,
+            "placed_at": self.position,
             "reason": self.record.reason,
             "body": self.record.body,
             "window_from": max(self.window[0], BEGINNING),
@@ -66,9 +70,11 @@ def changes_schema(stream: Stream) -> pa.Schema:
 
 def begin_side_folders(lake: Path, stream: Stream) -> None:
     """Make the folders with a file without rows each, so that views always find a schema."""
-    schemas = {"changes": changes_schema(stream), "quarantine": QUARANTINE}
-    for kind, schema in schemas.items():
-        path = lake / kind / stream.name / f"{ORIGIN}.parquet"
+    paths = {
+        lake / "changes" / stream.name / f"{ORIGIN}.parquet": changes_schema(stream),
+        quarantine_path(lake, stream): QUARANTINE,
+    }
+    for path, schema in paths.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
             _replace(path, schema.empty_table())
@@ -88,37 +94,44 @@ def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -
     return int(pc.sum(superseded["is_restatement"].cast(pa.int64())).as_py())
 
 
+def quarantine_path(lake: Path, stream: Stream) -> Path:
+    """The one file of a stream's rejected records."""
+    return lake / "quarantine" / stream.name / "rejected.parquet"
+
+
 def keep_quarantine(
     lake: Path,
     stream: Stream,
-    month: str,
     found: Iterable[Quarantined],
-    good_ids: pa.ChunkedArray,
+    good_ids: Iterable[str],
     now: int,
-) -> tuple[int, int]:
-    """Merge rejected records into a month's quarantine; return how many are new, and open.
+) -> tuple[int, dict[str, int]]:
+    """Merge rejected records into the quarantine; return how many are new, and open by month.
 
     A record that has since been read rightly under the same id is resolved: it stays
     on file, but no longer stands in a statement's way.
     """
-    path = lake / "quarantine" / stream.name / f"{month}.parquet"
+    path = quarantine_path(lake, stream)
     before = _read_rows(path)
     rows = {str(row["sha256"]): dict(row) for row in before}
     for item in found:
         rows.setdefault(str(item.to_row()["sha256"]), item.to_row())
     if not rows:
-        return 0, 0
-    good = set(good_ids.to_pylist())
+        return 0, {}
+    good = set(good_ids)
     for row in rows.values():
         if row["record_id"] in good and row["resolved_at"] is None:
             row["resolved_at"] = now
     after = [rows[key] for key in sorted(rows)]
     if after != before:
         _replace(path, pa.Table.from_pylist(after, schema=QUARANTINE))
-    return len(after) - len(before), sum(row["resolved_at"] is None for row in after)
+    still_open = Counter(
+        month_of(row["placed_at"]).label for row in after if row["resolved_at"] is None
+    )
+    return len(after) - len(before), dict(still_open)
 
 
-def _read_rows(path: Path) -> list[dict[str, object]]:
+def _read_rows(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     try:

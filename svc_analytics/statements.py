@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from svc_analytics.coverage import Coverage, clip, subtract
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake import Lake, describe_span, gaps
-from svc_analytics.periods import BEGINNING, Period, format_instant, named_month
+from svc_analytics.periods import BEGINNING, Period, format_instant, named_month, utc_months
 from svc_analytics.render.tables import to_csv
 from svc_analytics.warehouse import Warehouse, open_warehouse, to_frame
 
@@ -30,11 +30,12 @@ if TYPE_CHECKING:
 
 TABLES = ("summary", "lines", "daily", "checks")
 _BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
+_KNOWN = "known_to := make_timestamptz($known_to::bigint)"
 _CALLS = {
-    "summary": f"statement_summary({_BOUNDS}, label := $label, "
+    "summary": f"statement_summary({_BOUNDS}, label := $label, {_KNOWN}, "
     "as_of := make_timestamptz($as_of::bigint))",
-    "lines": f"statement_lines({_BOUNDS}, zone := $zone, label := $label)",
-    "daily": f"statement_daily({_BOUNDS}, zone := $zone)",
+    "lines": f"statement_lines({_BOUNDS}, zone := $zone, label := $label, {_KNOWN})",
+    "daily": f"statement_daily({_BOUNDS}, zone := $zone, {_KNOWN})",
 }
 _CHECKS = """
     select check_name, severity, record_id, month, currency, detail
@@ -157,19 +158,35 @@ def statement(lake: Lake, month: str, *, zone: str = "UTC", now: int | None = No
         clock = max(local, as_of)
         if period.start >= clock:
             raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
-        tables = _read_tables(warehouse, period, as_of)
+        warehouse.verify(month.label for month in utc_months(period.start, period.end))
+        known_to = known_until(period, as_of, clock)
+        tables = _read_tables(warehouse, period, as_of, known_to)
     coverage = {name: found.within(period.start, period.end) for name, found in whole.items()}
     never_read = {name for name, found in whole.items() if not found.read}
     reasons = (
         *_unfinished(period, clock),
-        *_unread(period, coverage, never_read, as_of, is_over=period.end <= clock),
+        *_unread(period, coverage, never_read, known_to, is_over=period.end <= clock),
         *_broken(tables["checks"]),
     )
     return Statement(period, lake.merchant, as_of, coverage, reasons, tables)
 
 
-def _read_tables(warehouse: Warehouse, period: Period, as_of: int) -> dict[str, pa.Table]:
+def known_until(period: Period, as_of: int, clock: int) -> int:
+    """Return up to when a period must have been read to be known.
+
+    A running month is known as of the newest sweep; but one that no sweep has
+    reached yet is not known at all.
+    """
+    if period.end <= clock:
+        return period.end
+    return as_of if as_of > period.start else clock
+
+
+def _read_tables(
+    warehouse: Warehouse, period: Period, as_of: int, known_to: int
+) -> dict[str, pa.Table]:
     everything = {
+        "known_to": known_to,
         "start": period.start,
         "end": period.end,
         "as_of": as_of,
@@ -195,13 +212,12 @@ def _unread(
     period: Period,
     coverage: dict[str, Coverage],
     never_read: set[str],
-    as_of: int,
+    until: int,
     *,
     is_over: bool,
 ) -> list[Reason]:
     """Say what of the period was not read, or not settled when it was."""
     reasons = []
-    until = period.end if is_over else min(period.end, max(as_of, period.start))
     for name, found in coverage.items():
         if name in never_read:
             text = f"{name} were never extracted: every figure that needs them is unknown"

@@ -4,6 +4,7 @@ Cursor rules (contract, Lists): follow `next_cursor` until it is null, whatever 
 pages hold; a cursor that comes back, or none at all, fails the segment.
 """
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,10 @@ from svc_analytics.schema import Stream
 from svc_analytics.segments import PADDING, Board, Instants, Segment
 from svc_analytics.sidefile import Quarantined
 
+# Decoding holds the interpreter: side by side, workers would only take it from each other.
+_TURN = threading.Lock()
+HANDED_OVER = 16  # pages
+HAND_OVER_AFTER = 0.2  # seconds
 REOPENINGS = 3  # in a row without progress, before a segment is given up
 _REFUSED_CURSOR = {400, 404, 409, 410, 422}
 
@@ -42,12 +47,18 @@ class Sweep:
     """One worker's way through one segment. `deliver` takes each page's yield."""
 
     def __init__(
-        self, client: Client, board: Board, segment: Segment, deliver: Callable[[Delivery], None]
+        self,
+        client: Client,
+        board: Board,
+        segment: Segment,
+        deliver: Callable[[list[Delivery]], None],
     ) -> None:
         self._client = client
         self._board = board
         self._segment = segment
         self._deliver = deliver
+        self._yield: list[Delivery] = []
+        self._delivered_at = time.monotonic()
         self._cursors: set[str] = set()
         self._ids_before: frozenset[str] = frozenset()
 
@@ -60,11 +71,14 @@ class Sweep:
             window = describe_span((self._segment.start, self._segment.top))
             message = f"{self._segment.stream.name} of {window}: {error}; it is not marked as read"
             raise ProtocolError(message, path=self._segment.stream.route) from error
+        finally:
+            self._hand_over()  # whatever ended it, what was read is kept
 
     def _read_all(self) -> None:
         cursor: str | None = None
         query, idle = self._open(), 0
         while not self._segment.is_done:
+            began_at = time.monotonic()
             try:
                 page = self._ask(query, cursor)
             except ApiError as error:
@@ -73,9 +87,14 @@ class Sweep:
                     raise
                 query, cursor = self._open(), None
                 continue
+            came_at = time.monotonic()
             before = self._segment.end
             cursor = self._next_cursor(page)
-            self._take(page)
+            delivery = self._take(page)
+            self._board.note_times(came_at - began_at, time.monotonic() - came_at)
+            self._yield.append(delivery)
+            if len(self._yield) == HANDED_OVER or came_at - self._delivered_at > HAND_OVER_AFTER:
+                self._hand_over()
             idle = idle if self._segment.end == before else 0
             if cursor is None:
                 return
@@ -101,23 +120,22 @@ class Sweep:
             self._cursors.add(cursor)
         return cursor
 
-    def _take(self, page: Page) -> None:
+    def _take(self, page: Page) -> Delivery:
         stream, now = self._segment.stream, time.time_ns() // 1000
-        records = read_records(stream, page, now)
+        with _TURN:
+            records = read_records(stream, page, now)
         instants = np.asarray(records.rows[stream.instant].cast(pa.int64()))
         ids = records.rows["id"].to_pylist()
         is_repeat = np.fromiter((i in self._ids_before for i in ids), np.bool_, len(ids))
         self._ids_before = frozenset(ids)
         is_last = page.next_cursor is None
         progress = self._board.advance(self._segment, instants, is_repeat, is_last)
-        self._deliver(
-            Delivery(
-                stream,
-                _within(records, instants, progress.wanted),
-                self._rejected(records.rejected, instants, progress.wanted, now),
-                progress.proven,
-                progress.doubted,
-            )
+        return Delivery(
+            stream,
+            _within(records, instants, progress.wanted),
+            self._rejected(records.rejected, instants, progress.wanted, now),
+            progress.proven,
+            progress.doubted,
         )
 
     def _rejected(
@@ -139,13 +157,21 @@ class Sweep:
         if segment.end < segment.top:
             empty = Records(segment.stream.schema.empty_table())
             doubted = ((segment.end, segment.top),)
-            self._deliver(Delivery(segment.stream, empty, doubted=doubted))
+            self._yield.append(Delivery(segment.stream, empty, doubted=doubted))
+
+    def _hand_over(self) -> None:
+        """Give the writer what was read: a few pages at a time, for each time costs a switch."""
+        delivered, self._yield = self._yield, []
+        self._delivered_at = time.monotonic()
+        if delivered:
+            self._deliver(delivered)
 
 
 def _within(records: Records, instants: Instants, wanted: Span) -> Records:
     """Keep the rows a segment owns: the service's bounds may be inclusive, or not heeded."""
     mask = (instants >= wanted[0]) & (instants < wanted[1])
-    return Records(records.rows if mask.all() else records.rows.filter(pa.array(mask)))
+    rows = records.rows if mask.all() else records.rows.filter(pa.array(mask))
+    return Records(rows, size=records.size)
 
 
 def _is_refused_cursor(error: ApiError) -> bool:

@@ -7,8 +7,8 @@ same views for other tools (design 4 and 13).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,7 @@ from svc_analytics.models import (
     read_models,
     read_statement_macros,
 )
-from svc_analytics.monthfile import sync_folder
+from svc_analytics.monthfile import read_groups, sync_folder, torn
 from svc_analytics.schema import STREAMS
 
 if TYPE_CHECKING:
@@ -69,8 +69,21 @@ class AnalyticLake(Lake):
 class Warehouse:
     """An open connection over one unchanging state of the lake."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, connection: duckdb.DuckDBPyConnection, lake: Lake, folder: Path) -> None:
         self._connection = connection
+        self._lake = lake
+        self._folder = folder
+
+    def verify(self, months: Iterable[str]) -> None:
+        """Hold every page of these months' files against its checksum, or raise `LakeError`."""
+        for stream in STREAMS.values():
+            for month in months:
+                path = self._folder / stream.name / f"{month}.pq"
+                try:
+                    for _ in read_groups(path) if path.exists() else ():
+                        pass
+                except LakeError as error:
+                    raise torn(self._lake.month_path(stream, month)) from error
 
     def ask(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """Answer a query that may come from anywhere: one SELECT, or nothing."""
@@ -88,7 +101,8 @@ class Warehouse:
         try:
             return self._connection.sql(query, params=dict(parameters or {})).to_arrow_table()
         except duckdb.Error as error:
-            raise QueryError(_first_line(error)) from error
+            text = _first_line(error).replace(str(self._folder), str(self._lake.path))
+            raise QueryError(text.replace(".pq", ".parquet")) from error
 
     def coverage(self) -> dict[str, Coverage]:
         """Return what was read of each stream, in UTC microseconds."""
@@ -119,20 +133,27 @@ def open_warehouse(lake: Lake) -> Iterator[Warehouse]:
     with lake.snapshot() as folder:
         connection = duckdb.connect(config=_CONFIG)
         try:
-            _prepare(connection, folder)
-            build_views(connection, folder, "pq")
-            _lock_down(connection, folder)
-            yield Warehouse(connection)
+            _open_views(connection, lake, folder)
+            yield Warehouse(connection, lake, folder)
         finally:
             connection.close()
+
+
+def _open_views(connection: duckdb.DuckDBPyConnection, lake: Lake, folder: Path) -> None:
+    try:
+        _prepare(connection, folder)
+        build_views(connection, folder, "pq")
+        _lock_down(connection, folder)
+    except duckdb.Error as error:
+        message = f"{lake.path} cannot be read ({_first_line(error)}): run svc-analytics extract"
+        raise LakeError(message) from error
 
 
 def write_views(lake: Lake) -> Path:
     """Re-make `analytics.duckdb`: the same views over the lake's own files, for other tools."""
     lake.require()
     path = lake.path / "analytics.duckdb"
-    temporary = lake.path / ".analytics.writing"
-    temporary.unlink(missing_ok=True)
+    temporary = lake.path / f".analytics.{os.getpid()}.writing"
     config = _CONFIG | {"storage_compatibility_version": STORAGE_VERSION}
     try:
         with duckdb.connect(temporary, config=config) as connection:
@@ -140,10 +161,11 @@ def write_views(lake: Lake) -> Path:
             build_views(connection, lake.path, "parquet")
         temporary.replace(path)
         sync_folder(lake.path)
-    except duckdb.Error as error:
+    except (duckdb.Error, OSError) as error:
         raise LakeError(f"cannot make {path}: {_first_line(error)}") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
     return path
 
 
@@ -243,8 +265,8 @@ def _quote(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _first_line(error: duckdb.Error) -> str:
+def _first_line(error: Exception) -> str:
     text = str(error).strip().splitlines()[0]
     if isinstance(error, duckdb.OutOfRangeException):
-        text += " (amounts are exact up to 38 digits, quotients up to 8e15 whole units)"
+        text += " (a sum of more than 38 digits cannot be held)"
     return text

@@ -16,7 +16,7 @@ from filelock import FileLock, Timeout
 
 from svc_analytics.coverage import Coverage, Span
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
-from svc_analytics.lake import Lake, sweep_snapshots, write_json
+from svc_analytics.lake import Lake, snapshot_folders, sweep_snapshots, write_json
 from svc_analytics.monthfile import LAYOUT, ORIGIN, Counter, Footer, Tally, write_month
 from svc_analytics.periods import BEGINNING, format_instant
 from svc_analytics.publication import (
@@ -36,11 +36,12 @@ LOCK_PATIENCE = 5  # seconds to wait for another writer to finish
 class LakeWriter:
     """Stages what workers read and publishes it. Made by `open_writer`."""
 
-    def __init__(self, lake: Lake, now: int) -> None:
+    def __init__(self, lake: Lake, merchant_id: str, now: int) -> None:
         counter = Counter()
         self.lake = lake
         self._publishers = {
-            name: StreamPublisher(lake, stream, counter, now) for name, stream in STREAMS.items()
+            name: StreamPublisher(lake, stream, counter, merchant_id, now)
+            for name, stream in STREAMS.items()
         }
         self._staged = {name: Staged() for name in STREAMS}
         self._staged_bytes = 0
@@ -78,7 +79,7 @@ class LakeWriter:
         staged = self._staged[stream.name]
         if len(records.rows):
             staged.add(records.rows)
-            self._staged_bytes += records.rows.nbytes
+            self._staged_bytes += records.size
         staged.rejected.extend(rejected)
 
     def prove(self, stream: Stream, span: Span) -> None:
@@ -109,9 +110,13 @@ def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeW
         lake.path.mkdir(parents=True, exist_ok=True)
         with FileLock(lake.path / ".lock").acquire(timeout=LOCK_PATIENCE):
             (lake.path / ".writer").write_text(f"{os.getpid()}\n")
+            check_merchant(lake, profile)  # again: someone may have begun it meanwhile
             _sweep(lake)
-            _begin(lake, profile, now)
-            yield LakeWriter(lake, now)
+            _begin(lake, profile["id"], now)
+            writer = LakeWriter(lake, profile["id"], now)  # finds a torn file before any change
+            merchant = profile | {"read_at": format_instant(now)}
+            write_json(lake.path / "lake.json", {"layout": LAYOUT, "merchant": merchant})
+            yield writer
     except Timeout as error:
         message = f"{lake.path} is being written by {_holder(lake)}: try again later"
         raise LakeBusy(message) from error
@@ -131,31 +136,32 @@ def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
         raise ConfigError(message)
 
 
-def _begin(lake: Lake, profile: dict[str, Any], now: int) -> None:
-    """Note the merchant as read now; make the folders and the files without rows."""
-    merchant = profile | {"read_at": format_instant(now)}
-    write_json(lake.path / "lake.json", {"layout": LAYOUT, "merchant": merchant})
+def _begin(lake: Lake, merchant_id: str, now: int) -> None:
+    """Make the folders and the files without rows, where they are missing."""
+    counter = Counter()
     for stream in STREAMS.values():
         lake.folder(stream).mkdir(exist_ok=True)
         begin_side_folders(lake.path, stream)
         path = lake.month_path(stream, ORIGIN)
         if not path.exists():
-            _begin_stream(path, stream, profile["id"], now)
+            _begin_stream(path, stream, merchant_id, now, counter)
 
 
-def _begin_stream(path: Path, stream: Stream, merchant_id: str, now: int) -> None:
+def _begin_stream(path: Path, stream: Stream, merchant_id: str, now: int, counter: Counter) -> None:
     def describe(tally: Tally) -> Footer:
         owns = (BEGINNING, now)
         tool = version("svc-analytics")
         return Footer(stream.name, merchant_id, owns, Coverage(), tally, 0, now, tool)
 
-    write_month(path, stream, (), describe, Counter())
+    write_month(path, stream, (), describe, counter)
 
 
 def _sweep(lake: Lake) -> None:
     """Remove what a killed run left: half-written files, and snapshots nobody reads."""
-    for left in lake.path.rglob(".*.writing"):
-        left.unlink(missing_ok=True)
+    for folder in (".", *snapshot_folders()):
+        for left in (lake.path / folder).glob(".*.writing"):
+            if left.is_file() and not left.name.startswith(".analytics"):
+                left.unlink(missing_ok=True)
     sweep_snapshots(lake.path)
 
 

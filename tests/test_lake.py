@@ -17,7 +17,7 @@ from desks import Desk
 from fake_service import MERCHANT_ID, FakeService, ids, payment, spread
 from filelock import FileLock
 
-from svc_analytics import monthfile
+from svc_analytics import monthfile, writer
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.lake import Lake
 from svc_analytics.monthfile import ROW_GROUP, Counter, read_footer
@@ -269,3 +269,36 @@ def test_a_move_between_months_survives_a_failure_at_any_step(
         filled.extract(rereads=True)
     filled.extract()
     assert filled.ids() == ids(filled.service.payments)
+
+
+def test_a_lake_begun_by_another_merchant_meanwhile_is_refused(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The merchant is checked again once the lock is held, before anything is written."""
+    checks = iter([None])
+    real = writer.check_merchant
+    monkeypatch.setattr(writer, "check_merchant", lambda *of: next(checks, None) or real(*of))
+    (filled.lake.path / "lake.json").unlink()
+    before = content(filled.lake)
+    with (
+        pytest.raises(LakeError, match="of another merchant"),
+        open_writer(filled.lake, {"id": "another-merchant"}, 0),
+    ):
+        pass
+    assert content(filled.lake) == before and not filled.lake.exists
+
+
+def test_a_killed_first_run_leaves_no_lake_that_cannot_be_read(tmp_path: Path) -> None:
+    """lake.json is written last: until then there is no lake, and readers say so."""
+    (tmp_path / "payments").mkdir()
+    with pytest.raises(LakeError, match="svc-analytics demo"):
+        AnalyticLake(tmp_path).sql("from payments")
+
+
+def test_a_lost_side_file_is_one_clear_error(filled: Desk) -> None:
+    """What DuckDB would say in five lines, in one, with the next step."""
+    (filled.lake.path / "quarantine" / "payments" / "rejected.parquet").unlink()
+    with pytest.raises(LakeError, match="run svc-analytics extract"):
+        filled.lake.sql("from payments")
+    filled.extract()
+    assert len(filled.lake.sql("from payments")) == 200

@@ -1,6 +1,8 @@
 """Statements of small ledgers whose figures can be checked by hand."""
 
+import csv
 import json
+import os
 from collections.abc import Callable
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -15,6 +17,7 @@ from ledgers import read_ledger
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.periods import parse_instant
+from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements import Statement, statement
 
 LEDGER = """
@@ -121,6 +124,21 @@ def test_a_sum_that_cannot_be_held_is_an_error_and_never_wraps(make: Make) -> No
         make(ledger)
 
 
+def test_a_quotient_out_of_range_is_unknown_and_stops_nothing(make: Make) -> None:
+    """One extreme amount leaves its own rates empty; every sum and every other coin stands."""
+    made = make(
+        """
+ kind     currency  amount                fee  at
+ payment  huge      99999999999999999999  1    2026-10-01T09:00
+ payment  btc       2                     1    2026-10-02T09:00
+"""
+    )
+    assert row(made, "huge")["gross_sales"] == Decimal("99999999999999999999")
+    assert row(made, "huge")["effective_fee_rate"] is None
+    assert row(made, "btc")["effective_fee_rate"] == Decimal("0.5")
+    assert made.checks["check_name"].to_list() == ["amounts_can_be_divided"]
+
+
 def test_a_bearer_never_seen_is_not_borne_by_the_merchant(make: Make) -> None:
     """An unknown bearer's fee is listed among fees and not among fees borne."""
     made = make(
@@ -190,6 +208,26 @@ def test_a_gap_inside_the_period_makes_its_figures_unknown(desk: Desk) -> None:
     assert made.needs_attention
 
 
+def test_time_behind_the_newest_sweep_is_unknown_too(desk: Desk) -> None:
+    """A month that is over and was read only to its 5th has no figures, and says why."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.service.now = datetime(2026, 10, 5, tzinfo=UTC)
+    desk.extract()
+    over = statement(desk.lake, "2026-10", now=_micros(2026, 11, 20))
+    assert row(over, "btc")["gross_sales"] is None and over.needs_attention
+    running = statement(desk.lake, "2026-10", now=_micros(2026, 10, 6))
+    assert row(running, "btc")["gross_sales"] == 2 and not running.needs_attention
+
+
+def test_a_running_month_that_no_sweep_has_reached_is_unknown(desk: Desk) -> None:
+    """Nothing read of it is not nothing sold."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.service.now = datetime(2026, 10, 20, tzinfo=UTC)
+    desk.extract()
+    made = statement(desk.lake, "2026-11", now=_micros(2026, 11, 3))
+    assert row(made, "btc")["payments_count"] is None and made.needs_attention
+
+
 def test_positions_need_the_proven_start_of_history(desk: Desk) -> None:
     """A whole month read gives its figures; positions also need all time before."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
@@ -249,6 +287,18 @@ def test_csv_writes_plain_decimals_and_leaves_unknown_empty(make: Make, tmp_path
     assert eth["effective_fee_rate"] == "0.00000000" and eth["usd_gross"] == ""
 
 
+def test_csv_keeps_text_of_any_kind_in_its_cell(make: Make, desk: Desk, tmp_path: Path) -> None:
+    """Quotes, commas, line ends and a lone carriage return come back as they were."""
+    odd = 'a "b", c\rd\ne'
+    payments, records = read_ledger(LEDGER)
+    payments[1]["reference_id"] = odd
+    desk.service.payments, desk.service.payouts = payments, records
+    desk.extract()
+    folder = statement(desk.lake, "2026-10").save(tmp_path / "out")
+    with (folder / "lines.csv").open(newline="") as file:
+        assert next(csv.DictReader(file))["reference_id"] == odd
+
+
 def test_parquet_and_csv_say_the_same(make: Make, tmp_path: Path) -> None:
     """Two forms of one value."""
     made = make()
@@ -286,6 +336,28 @@ def test_a_sealed_statement_is_never_overwritten(make: Make, tmp_path: Path) -> 
     (folder / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(LakeError, match="sealed"):
         made.save(folder)
+
+
+def test_a_statement_that_was_killed_leaves_nothing_in_the_way(make: Make, desk: Desk) -> None:
+    """What it had begun to write hinders neither the next statement nor an extraction."""
+    made = make()
+    begun = desk.lake.path / "statements" / ".2026-10.1.writing"
+    begun.mkdir(parents=True)
+    os.utime(begun, (0, 0))
+    desk.extract()
+    made.save(desk.lake.path / "statements" / "2026-10")
+    assert [path.name for path in begun.parent.iterdir()] == ["2026-10"]
+
+
+def test_a_flipped_bit_in_the_month_stops_the_statement(make: Make, desk: Desk) -> None:
+    """G2: what no total would notice, the page checksums do; the real file is named."""
+    make()
+    path = desk.lake.month_path(PAYMENTS, "2026-10")
+    data = bytearray(path.read_bytes())
+    data[20] ^= 1  # in the first page, of ids
+    path.write_bytes(bytes(data))
+    with pytest.raises(LakeError, match=r"payments/2026-10\.parquet is torn"):
+        statement(desk.lake, "2026-10")
 
 
 def test_frames_are_exact(make: Make) -> None:

@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from svc_analytics.statements import Statement
 
 MANIFEST = "manifest.json"
+STALE = 3600  # seconds
 
 
 def write_csv(table: pa.Table, path: Path) -> None:
@@ -36,7 +38,9 @@ FORMATS: dict[str, Callable[[pa.Table, Path], None]] = {"csv": write_csv, "parqu
 
 
 def check_formats(formats: tuple[str, ...]) -> None:
-    """Refuse a format that is not written."""
+    """Refuse a format that is not written, or none at all."""
+    if not formats:
+        raise ConfigError(f"no format given: choose of {', '.join(FORMATS)}")
     for name in formats:
         if name not in FORMATS:
             raise ConfigError(f"no format {name!r}: choose of {', '.join(FORMATS)}")
@@ -47,6 +51,7 @@ def write_folder(statement: Statement, out: Path, formats: tuple[str, ...]) -> P
     check_formats(formats)
     out = out.absolute()
     check_replaceable(out)
+    _sweep(out)
     beside = out.with_name(f".{out.name}.{os.getpid()}.writing")
     try:
         beside.mkdir(parents=True)
@@ -80,6 +85,16 @@ def check_replaceable(out: Path) -> None:
         raise LakeError(f"{out} is not empty and not a statement: choose another folder")
     if manifest.get("seal"):
         raise LakeError(f"{out} is sealed and is never overwritten: choose another folder")
+
+
+def _sweep(out: Path) -> None:
+    """Remove what a killed run left beside the folder; an hour is longer than any run."""
+    for left in (
+        *out.parent.glob(f".{out.name}.*.writing"),
+        *out.parent.glob(f".{out.name}.*.old"),
+    ):
+        if time.time() - left.stat().st_mtime > STALE:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _swap(beside: Path, out: Path) -> None:

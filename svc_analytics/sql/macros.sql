@@ -1,6 +1,6 @@
 -- The engine-specific part: exact quotients. Everything else keeps to a portable subset.
--- Amounts become integers of 1e-18; divisors may reach 8e15 whole units. Beyond, DuckDB
--- raises an error, it never rounds in silence. A zero or NULL divisor gives NULL.
+-- Amounts become integers of 1e-18; divisors may reach 8e15 whole units. Beyond, as on a
+-- zero or NULL divisor, the quotient is NULL: unknown, never rounded in silence.
 
 create macro units18(x) as replace(x::decimal(38,18)::varchar, '.', '')::hugeint;
 
@@ -10,11 +10,11 @@ create macro ratio_units8(n, d) as
     + (((((n % d) * 10000) % d) * 20000) + d) // (2 * d);
 
 -- ratio(n, d): n / d, half up at 8 places.
-create macro ratio(n, d) as case
+create macro ratio(n, d) as try(case
     when d <> 0 then (
         sign(n)::hugeint * sign(d)::hugeint * ratio_units8(abs(units18(n)), abs(units18(d)))
     )::decimal(38,0) * 0.00000001::decimal(8,8)
-end;
+end);
 
 -- Long division of a * b by c with b in base 10^4, for non-negative integers.
 create macro muldiv_qr(a, b, c) as list_reduce(
@@ -30,7 +30,7 @@ create macro muldiv_qr(a, b, c) as list_reduce(
 );
 
 -- muldiv(a, b, c): a * b / c, rounded once, half up at 8 places.
-create macro muldiv(a, b, c) as case
+create macro muldiv(a, b, c) as try(case
     when c <> 0 then (
         sign(a)::hugeint * sign(b)::hugeint * sign(c)::hugeint
         * (
@@ -39,10 +39,10 @@ create macro muldiv(a, b, c) as case
             + 5000000000
         ) // 10000000000
     )::decimal(38,0) * 0.00000001::decimal(8,8)
-end;
+end);
 
 -- muldiv18(a, b, c): a * b / c, rounded once, half up at 18 places.
-create macro muldiv18(a, b, c) as case
+create macro muldiv18(a, b, c) as try(case
     when c <> 0 then (
         sign(a)::hugeint * sign(b)::hugeint * sign(c)::hugeint
         * list_transform(
@@ -51,4 +51,4 @@ create macro muldiv18(a, b, c) as case
                 + s.q + (2 * s.r >= abs(units18(c)))::int
         )[1]
     )::decimal(38,0) * 0.000000000000000001::decimal(18,18)
-end;
+end);

@@ -10,6 +10,8 @@ from unit_material import body_of, examples, page_of
 
 from svc_analytics.errors import DataError, ProtocolError
 from svc_analytics.pages import NotJson, members, parse_page, split
+from svc_analytics.records import read_records
+from svc_analytics.schema import PAYMENTS
 
 GOOD = b'{"data":[{"id":"1"},{"id":"2"}],"next_cursor":"abc"}'
 
@@ -130,7 +132,7 @@ def test_cursor_is_passed_on_unchanged(record: bytes, text: bytes, cursor: str |
 def test_envelope_with_a_key_twice_is_no_page(body: bytes) -> None:
     """D3, B1: two lists or two cursors on one page: which of them counts is not known."""
     with pytest.raises((ProtocolError, DataError)):
-        parse_page(body)
+        read_records(PAYMENTS, parse_page(body), 0)
 
 
 def test_unknown_properties_beside_the_data_are_ignored() -> None:

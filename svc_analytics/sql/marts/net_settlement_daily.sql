@@ -3,7 +3,8 @@
 
 with totals as (
     select
-        occurred_on as day, month,
+        occurred_on as day,
+        month,
         currency,
         count(*) filter (where kind = 'payment') as payments_count,
         sum(net) filter (where kind = 'payment') as net_sales,

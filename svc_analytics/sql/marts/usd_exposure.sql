@@ -20,16 +20,28 @@ ranked as (
     where usd_value is not null and gross <> 0
 ),
 
+gaps as (
+    select
+        count(*) as count,
+        count(*) filter (where stream = 'payments') as payments_count
+    from int_coverage_gaps
+),
+
 valued as (
     select
         currency,
         case when gaps.count = 0 then position end as position,
-        muldiv18(usd_value, 1, amount) as implied_rate,
-        occurred_at as implied_rate_at,
+        case when gaps.payments_count = 0 then muldiv18(usd_value, 1, amount) end as implied_rate,
+        case when gaps.payments_count = 0 then occurred_at end as implied_rate_at,
         case when gaps.count = 0 then muldiv(position, usd_value, amount)::decimal(38,18) end as usd_exposure
     from positions
-    cross join (select count(*) as count from int_coverage_gaps) as gaps
+    cross join gaps
     left join (select * from ranked where place = 1) as latest using (currency)
+),
+
+totalled as (
+    select *, sum(usd_exposure) over () as total_exposure
+    from valued
 )
 
 select
@@ -38,6 +50,6 @@ select
     implied_rate,  -- USD per coin of the newest priced record: usd_value over amount, 18 places
     implied_rate_at,  -- when that record occurred, UTC
     usd_exposure,  -- position at that rate, in USD, half up at 8 places
-    ratio(usd_exposure, sum(usd_exposure) over ()) as share  -- share of all coins' exposure, 8 places
-from valued
+    ratio(usd_exposure, total_exposure) as share  -- share of all coins' exposure, 8 places
+from totalled
 order by currency

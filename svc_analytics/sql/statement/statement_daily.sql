@@ -1,8 +1,18 @@
--- statement_daily(starts_at, ends_at, zone := 'UTC'): a period day by day, adding up to its summary.
+-- statement_daily(starts_at, ends_at, zone := 'UTC', known_to := null): a period day by day, adding up to its summary.
 -- grain: one row per local day and currency with a movement. from: ledger_entries, int_coverage_gaps.
 
 with bounds as (
     select starts_at::timestamptz as period_start, ends_at::timestamptz as period_end
+),
+
+gaps as (
+    select stream, gap_start, gap_end from int_coverage_gaps
+    union all
+    -- What lies behind the newest sweep was not read either.
+    select stream, read_to as gap_start, known_to::timestamptz as gap_end
+    from (select 'payments' as stream union all select 'payout_records' as stream) as streams
+    cross join int_lake
+    where read_to < known_to::timestamptz
 ),
 
 known as (
@@ -14,7 +24,7 @@ known as (
             where stream = 'payout_records' and gap_start < period_end and gap_end > period_start
         ) = 0 as has_payouts
     from bounds
-    left join int_coverage_gaps on true
+    left join gaps on true
 ),
 
 entries as (

@@ -1,8 +1,18 @@
--- statement_lines(starts_at, ends_at, zone := 'UTC', label := null): every movement of a period, itemized.
+-- statement_lines(starts_at, ends_at, zone := 'UTC', label := null, known_to := null): every movement of a period, itemized.
 -- grain: one row per ledger entry, in stable order. from: ledger_entries, payments, payout_records, int_coverage_gaps.
 
 with bounds as (
     select starts_at::timestamptz as period_start, ends_at::timestamptz as period_end
+),
+
+gaps as (
+    select stream, gap_start, gap_end from int_coverage_gaps
+    union all
+    -- What lies behind the newest sweep was not read either.
+    select stream, read_to as gap_start, known_to::timestamptz as gap_end
+    from (select 'payments' as stream union all select 'payout_records' as stream) as streams
+    cross join int_lake
+    where read_to < known_to::timestamptz
 ),
 
 known as (
@@ -10,7 +20,7 @@ known as (
         count(*) filter (where gap_start < period_start) = 0 as has_opening,
         count(*) filter (where gap_start < period_end) = 0 as has_closing
     from bounds
-    left join int_coverage_gaps on true
+    left join gaps on true
 ),
 
 entries as (
@@ -32,7 +42,7 @@ inside as (
     where occurred_at >= period_start
 ),
 
--- All refunds of the payments that this period refunds, to tell what each one left.
+-- What was returned of a payment with each of its refunds, in order.
 cumulative as (
     select
         payout_id,
@@ -77,7 +87,7 @@ select
     refunded_after,  -- returned of the payment with this refund
     parent.charged_amount - refunded_after as refundable_left,  -- what could still be refunded of it
     datediff('day', parent.paid_at at time zone zone, occurred_at at time zone zone) as days_to_refund,  -- local days from payment to refund
-    left(sha256(coalesce(inside.payer_id, '')), 12) as payer_ref,  -- pseudonym of the customer, the same on every statement
+    left(sha256(inside.payer_id), 12) as payer_ref,  -- pseudonym of the customer, the same on every statement
     moved.comment,  -- the merchant's note
     null::varchar as receipt_verdict,  -- NULL: receipts are not verified in bulk yet
     sha256(paid.receipt) as receipt_sha256,  -- fingerprint of the receipt token

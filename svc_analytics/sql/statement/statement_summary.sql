@@ -1,6 +1,7 @@
--- statement_summary(starts_at, ends_at, label := null, as_of := null): every figure of a period.
+-- statement_summary(starts_at, ends_at, label := null, as_of := null, known_to := null): every figure of a period.
 -- grain: one row per currency with a position or a movement. from: payments, refunds, ledger_entries, int_lake, int_coverage_gaps.
--- Figures that need what was not read are NULL, never zero. `as_of` bounds "to date".
+-- Figures that need what was not read are NULL, never zero. `as_of` bounds "to date";
+-- `known_to` is how far time had come: unread time before it is a gap.
 
 with bounds as (
     select
@@ -8,6 +9,16 @@ with bounds as (
         ends_at::timestamptz as period_end,
         coalesce(as_of::timestamptz, read_to) as known_until
     from int_lake
+),
+
+gaps as (
+    select stream, gap_start, gap_end from int_coverage_gaps
+    union all
+    -- What lies behind the newest sweep was not read either.
+    select stream, read_to as gap_start, known_to::timestamptz as gap_end
+    from (select 'payments' as stream union all select 'payout_records' as stream) as streams
+    cross join int_lake
+    where read_to < known_to::timestamptz
 ),
 
 known as (
@@ -26,7 +37,7 @@ known as (
         count(*) filter (where gap_start < period_start) = 0 as has_opening,
         count(*) filter (where gap_start < period_end) = 0 as has_closing
     from bounds
-    left join int_coverage_gaps on true
+    left join gaps on true
 ),
 
 entries as (

@@ -1,0 +1,10 @@
+-- amounts_can_be_divided: no amount is so large that its rates are beyond exact arithmetic.
+-- severity: advisory. Ratios and rates by such an amount are left empty; sums stay exact.
+
+select payment_id as record_id, paid_at as occurred_at, currency, 'amount ' || amount as detail
+from payments
+where greatest(amount, charged_amount) >= 8000000000000000
+union all
+select payout_id as record_id, settled_at as occurred_at, currency, 'amount ' || amount as detail
+from payout_records
+where amount >= 8000000000000000
