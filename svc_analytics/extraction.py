@@ -26,9 +26,8 @@ SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
 UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does not confirm
 OVERLAP = 24 * HOUR
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-QUEUED = 8  # hand-overs, of up to 16 pages, that workers may be ahead of the writer
-STAGED_SOON = 240 * 1024 * 1024  # published while workers read on, if that was quick before
-STAGED_LIMIT = 96 * 1024 * 1024  # published now
+QUEUED = 3  # hand-overs, of up to 16 pages, that workers may be ahead of the writer
+STAGED_LIMIT = 24 * 1024 * 1024  # published now
 
 OnPage = Callable[[Stream, int], None]
 
@@ -224,10 +223,8 @@ class _Crew:
 
     def _is_due(self) -> bool:
         waited = time.monotonic() - self._published_at
-        staged = self._writer.staged_bytes
         is_time = waited >= max(CHECKPOINT, 10 * self._publish_cost)
-        is_cheap = staged >= STAGED_SOON and waited >= 2 * self._publish_cost
-        return is_time or is_cheap or staged >= STAGED_LIMIT
+        return is_time or self._writer.staged_bytes >= STAGED_LIMIT
 
     def _publish(self) -> None:
         began = time.monotonic()

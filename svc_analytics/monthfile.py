@@ -9,6 +9,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,7 +25,7 @@ from svc_analytics.schema import Stream
 
 LAYOUT = 1
 FOOTER_KEY = "svc_analytics"
-ROW_GROUP = 50_000
+ROW_GROUP = 12_000  # what is in memory at a time while a month is rewritten
 ORIGIN = "0000-00"  # the file without rows: the schema, and the proof of where history starts
 _CATEGORIES = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
 
@@ -176,14 +177,16 @@ def read_groups(
     are not read further.
     """
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+        with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             for group in range(file.num_row_groups):
+                # Threads of Arrow's own would each keep a heap of what they once held.
+                read = partial(file.read_row_group, group, use_threads=False)
                 if where is None:
-                    yield file.read_row_group(group, columns=columns)
+                    yield read(columns=columns)
                     continue
-                mask = where(file.read_row_group(group, columns=["id"])["id"])
+                mask = where(read(columns=["id"])["id"])
                 if pc.any(mask).as_py():
-                    yield file.read_row_group(group, columns=columns).filter(mask)
+                    yield read(columns=columns).filter(mask)
     except (pa.ArrowException, OSError) as error:
         raise torn(path) from error
 

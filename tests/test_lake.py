@@ -96,7 +96,7 @@ def test_merging_in_small_steps_gives_the_file_of_one_step(
     assert small.ids() == filled.ids()
     groups = pq.read_metadata(small.lake.month_path(PAYMENTS, "2026-10"))
     sizes = [groups.row_group(n).num_rows for n in range(groups.num_row_groups)]
-    assert set(sizes[:-1]) == {16} and ROW_GROUP == 50_000
+    assert set(sizes[:-1]) == {16} and ROW_GROUP <= 50_000
 
 
 def test_a_torn_file_is_named_and_nothing_is_touched(filled: Desk) -> None:
