@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
+from filelock import FileLock
 
 from svc_analytics.coverage import Coverage, unite
 from svc_analytics.errors import LakeError, QueryError
@@ -153,7 +154,17 @@ def write_views(lake: Lake) -> Path:
     """Re-make `analytics.duckdb`: the same views over the lake's own files, for other tools."""
     lake.require()
     path = lake.path / "analytics.duckdb"
-    temporary = lake.path / f".analytics.{os.getpid()}.writing"
+    try:
+        with FileLock(lake.path / ".views.lock"):
+            _write_views(lake, path)
+    except (duckdb.Error, OSError) as error:
+        raise LakeError(f"cannot make {path}: {_first_line(error)}") from error
+    return path
+
+
+def _write_views(lake: Lake, path: Path) -> None:
+    temporary = lake.path / ".analytics.writing"
+    temporary.unlink(missing_ok=True)  # what a killed run left
     config = _CONFIG | {"storage_compatibility_version": STORAGE_VERSION}
     try:
         with duckdb.connect(temporary, config=config) as connection:
@@ -161,12 +172,9 @@ def write_views(lake: Lake) -> Path:
             build_views(connection, lake.path, "parquet")
         temporary.replace(path)
         sync_folder(lake.path)
-    except (duckdb.Error, OSError) as error:
-        raise LakeError(f"cannot make {path}: {_first_line(error)}") from error
     finally:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-    return path
 
 
 def build_views(connection: duckdb.DuckDBPyConnection, folder: Path, suffix: str) -> None:
