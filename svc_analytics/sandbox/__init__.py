@@ -1,5 +1,11 @@
 """The Merchant Payments API itself as a local service: seeded, deterministic, no key needed.
 
+Beside the API it serves `/control` (`control.py`: clock, faults, console actions as
+JSON), a console page at `/console`, the widget at each session's `checkout_url`, and
+the script `/embed.js` that leads to it (`embed.py`).
+Where the contract says "not shown", the module of that resource says what we chose;
+so do `settings.py` for limits and lifetimes and `deliveries.py` for the schedule.
+
 It stands on the ground floor only and shares no code with the client it serves, so
 that a rule misread on one side does not agree with itself on the other. Public names
 load when used: importing this package loads no web framework.

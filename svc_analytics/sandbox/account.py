@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from svc_analytics.keyring import SigningSecret
+from svc_analytics.keyring import ROTATION_OVERLAP, SigningSecret
 from svc_analytics.masked import Masked
 from svc_analytics.periods import format_instant
-from svc_analytics.sandbox.market import COINS
 from svc_analytics.sandbox.scenario import Scenario
-from svc_analytics.tokens import ROTATION_OVERLAP
 
 KeyClass = Literal["checkout", "payout"]
 
@@ -29,15 +27,11 @@ class Account:
 
     @property
     def profile(self) -> dict[str, Any]:
-        """The merchant profile of `GET /me`."""
+        """What of the merchant profile no setting changes."""
         return {
             "id": self.merchant_id,
             "display_name": "Saffron & Tile",
             "display_name_fa": "زعفران و کاشی",
-            "logo_url": "https://saffron-tile.example/logo.svg",
-            "status": "active",
-            "accepted_currencies": [coin.slug for coin in COINS],
-            "webhook_url": "https://saffron-tile.example/hooks/pay",
         }
 
     def receipt_secret(self, at: int) -> Masked:

@@ -20,10 +20,10 @@ def date_header(service: Service) -> Headers:
     return {"date": formatdate(service.clock.now() // SECOND, usegmt=True)}
 
 
-def answer(service: Service, body: dict[str, Any]) -> Response:
+def answer(service: Service, body: dict[str, Any], status: int = 200) -> Response:
     """Return a successful answer."""
     content = msgspec.json.encode(body)
-    return Response(content, headers=date_header(service), media_type="application/json")
+    return Response(content, status, date_header(service), media_type="application/json")
 
 
 def refuse(service: Service, refusal: Refusal, headers: Headers | None = None) -> Response:

@@ -1,6 +1,7 @@
 """The service over HTTP."""
 
 from collections.abc import Awaitable, Callable
+from operator import attrgetter
 from typing import Any
 from urllib.parse import unquote
 
@@ -11,6 +12,7 @@ from starlette.responses import Response
 
 from svc_analytics.sandbox.answers import answer, refuse
 from svc_analytics.sandbox.faults import Faults
+from svc_analytics.sandbox.keys import Presented
 from svc_analytics.sandbox.openapi import describe
 from svc_analytics.sandbox.refusals import Refusal, no_such_route
 from svc_analytics.sandbox.routes import PREFIX, ROUTES, Route
@@ -23,10 +25,9 @@ def create_app(service: Service) -> FastAPI:
     """Return the app that serves a service; every non-2xx answer has the envelope."""
     # The framework's own description and its redirects to other paths are not the contract's.
     app = FastAPI(openapi_url=None, redirect_slashes=False)
-    for route in ROUTES:
-        # ":path", because an id may hold a slash: servers decode %2F before they route.
-        path = PREFIX + route.path.replace("{id}", "{id:path}")
-        app.add_api_route(path, _endpoint(service, route), methods=[route.method])
+    # The longest paths first: an id swallows slashes, and would swallow what stands behind it.
+    for route in sorted(ROUTES, key=lambda route: -route.path.count("/")):
+        app.add_api_route(route.pattern, _endpoint(service, route), methods=[route.method])
     app.add_api_route("/openapi.json", _description(service))
     _add_error_handlers(app, service)
     app.add_middleware(Faults, service=service)
@@ -34,11 +35,11 @@ def create_app(service: Service) -> FastAPI:
 
 
 def _endpoint(service: Service, route: Route) -> Endpoint:
-    operation: Callable[..., dict[str, Any]] = getattr(service, route.operation)
+    operation: Callable[..., dict[str, Any]] = attrgetter(route.operation)(service)
 
     async def endpoint(request: Request) -> Response:
         arguments = await _arguments(route, request)
-        return answer(service, operation(_bearer(request), *arguments))
+        return answer(service, operation(_presented(request), *arguments), route.status)
 
     return endpoint
 
@@ -52,32 +53,34 @@ def _description(service: Service) -> Endpoint:
     return endpoint
 
 
-def _bearer(request: Request) -> str | None:
+def _presented(request: Request) -> Presented:
     scheme, _, key = request.headers.get("authorization", "").partition(" ")
-    return key.strip() if scheme.lower() == "bearer" else None
+    address = request.client.host if request.client else ""
+    return Presented(key.strip() if scheme.lower() == "bearer" else None, address)
 
 
 async def _arguments(route: Route, request: Request) -> tuple[Any, ...]:
     """Return what an operation takes besides the key."""
     if route.filters:
         return (request.query_params,)
-    if route.has_id:
-        return (_path_id(route, request),)
-    return (_json(await request.body()),) if route.body else ()
+    named = (_path_id(route, request),) if route.id_name else ()
+    return (*named, _json(await request.body())) if route.body else named
 
 
 def _path_id(route: Route, request: Request) -> str:
     """Return the id in the path as the client meant it, from the bytes before decoding."""
-    parts = request.scope["raw_path"].split(b"/")
-    if len(parts) != len((PREFIX + route.path).split("/")) or not parts[-1]:
+    wanted = (PREFIX + route.path).split("/")
+    parts = request.scope["raw_path"].decode("latin-1").split("/")
+    place = wanted.index(f"{{{route.id_name}}}")
+    if len(parts) != len(wanted) or not parts[place]:
         raise no_such_route()
-    return unquote(parts[-1])
+    return unquote(parts[place])
 
 
 def _json(body: bytes) -> object:
     try:
         return msgspec.json.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 

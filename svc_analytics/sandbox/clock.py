@@ -23,6 +23,10 @@ class Clock:
         """Stop the clock at an instant."""
         self._at = at
 
+    def run(self) -> None:
+        """Follow the time of this machine again."""
+        self._at = None
+
     def advance(self, micros: int) -> None:
         """Stop the clock that much later than now."""
         self._at = self.now() + micros

@@ -108,7 +108,8 @@ def _welcome(base_url: str, env_file: Path | None) -> str:
         hint = f"settings are in {env_file}: run svc-analytics in {env_file.resolve().parent}"
     else:
         hint = f"settings are in {env_file}: set -a; . {quote(str(env_file.resolve()))}; set +a"
-    return f"The sandbox answers at {base_url} until Ctrl-C\n{hint}"
+    more = f"its console is at {base_url}/console, its control API at {base_url}/control"
+    return f"The sandbox answers at {base_url} until Ctrl-C\n{hint}\n{more}"
 
 
 def _wait_for_interrupt() -> None:

@@ -1,36 +1,46 @@
 """The machine-readable description of exactly what is served."""
 
-from typing import Any
-
-from svc_analytics.money import AMOUNT_PATTERN
 from svc_analytics.sandbox.listing import DEFAULT_LIMIT, KINDS, MOST_ROWS
+from svc_analytics.sandbox.openapi_writes import (
+    FREE,
+    INSTANT,
+    MONEY,
+    TEXT,
+    Json,
+    an_object,
+    ref,
+    write_schemas,
+)
 from svc_analytics.sandbox.routes import PREFIX, Route
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Column, Stream
 
-Json = dict[str, Any]
-
-_TEXT: Json = {"type": "string"}
-_INSTANT: Json = {"type": "string", "format": "date-time"}
 _COLUMNS: dict[str, Json] = {
-    "text": _TEXT,
-    "money": {"type": "string", "pattern": AMOUNT_PATTERN},
-    "instant": _INSTANT,
-    "json": {"type": "object"},
+    "text": TEXT,
+    "money": MONEY,
+    "instant": INSTANT,
+    "json": FREE,
 }
-_NULLABLE = ("payment_id", "reference_id")  # of payout records: plain ones, and console ones
+# Of payout records: plain ones, and console ones. Of both: while the coin has no rate.
+_NULLABLE = ("payment_id", "reference_id", "usd_value")
 _FILTERS: dict[str, Json] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": DEFAULT_LIMIT},
-    "cursor": _TEXT,
-    "currency": _TEXT,
+    "cursor": TEXT,
+    "currency": TEXT,
     "kind": {"type": "string", "enum": list(KINDS)},
-    "from": _INSTANT,
-    "to": _INSTANT,
+    "from": INSTANT,
+    "to": INSTANT,
 }
+_EVERYWHERE = (401, 404, 429, 500, 502, 503)
 _REFUSALS = {
     401: "The key is missing, malformed, revoked or unknown",
-    403: "The key is of the wrong class",
-    404: "No such object under this account",
-    422: "The request breaks its schema, or the receipt does not verify",
+    403: "The key is of the wrong class, or the merchant may not do this",
+    404: "No such object under this account, or the account behind the key is no business",
+    409: "The reference is taken, or the object's state forbids this",
+    422: "The request breaks its schema or a rule of the contract",
+    429: "Too many requests, or a budget is spent",
+    500: "Failure on the service side",
+    502: "Failure between here and the service",
+    503: "Temporarily unable to serve, maintenance, or no live rate",
 }
 
 
@@ -53,16 +63,19 @@ def describe(routes: tuple[Route, ...]) -> Json:
 
 def _operation(route: Route) -> Json:
     parameters = [_parameter(name, "query", _FILTERS[name]) for name in route.filters]
-    if route.has_id:
-        parameters.append(_parameter("id", "path", _TEXT) | {"required": True})
+    if route.id_name:
+        named = _parameter(route.id_name, "path", {"type": "string", "minLength": 1})
+        parameters.append(named | {"required": True})
     operation: Json = {
         "operationId": route.operation,
         "summary": route.summary,
         "parameters": parameters,
         "responses": {
-            "200": _content("Success", route.answers),
-            **{str(status): _content(_REFUSALS[status], "Error") for status in route.refusals},
-            "default": _content("Any other failure", "Error"),
+            str(route.status): _content("Success", route.answers),
+            **{
+                str(status): _content(_REFUSALS[status], "Error")
+                for status in sorted({*route.refusals, *_EVERYWHERE})
+            },
         },
     }
     if route.body:
@@ -75,32 +88,30 @@ def _parameter(name: str, place: str, schema: Json) -> Json:
 
 
 def _content(description: str, schema: str) -> Json:
-    return {"description": description, "content": {"application/json": {"schema": _ref(schema)}}}
-
-
-def _ref(schema: str) -> Json:
-    return {"$ref": f"#/components/schemas/{schema}"}
+    return {"description": description, "content": {"application/json": {"schema": ref(schema)}}}
 
 
 def _schemas() -> dict[str, Json]:
-    codes = {"type": "array", "items": _TEXT}
+    code = {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"}
+    codes = {"type": "array", "items": code, "minItems": 1}
     return {
-        "Payment": _record(PAYMENTS),
+        **write_schemas(),
+        "Payment": _record(PAYMENTS, nullable=("usd_value",)),
         "PayoutRecord": _record(PAYOUT_RECORDS, nullable=_NULLABLE),
         "PaymentPage": _page("Payment"),
         "PayoutPage": _page("PayoutRecord"),
-        "Profile": _object(
-            id=_TEXT,
-            display_name=_TEXT,
-            display_name_fa=_TEXT,
-            logo_url=_TEXT,
-            status=_TEXT,
-            accepted_currencies={"type": "array", "items": _TEXT},
-            webhook_url=_TEXT,
+        "Profile": an_object(
+            id=TEXT,
+            display_name=TEXT,
+            display_name_fa=TEXT,
+            logo_url=TEXT,
+            status=TEXT,
+            accepted_currencies={"type": "array", "items": TEXT},
+            webhook_url=TEXT,
         ),
-        "ReceiptToken": _object(receipt=_TEXT),
-        "ReceiptCheck": _object(valid={"type": "boolean"}, payment=_ref("Payment")),
-        "Error": _object(statusCode={"type": "integer"}, errors=_object(error=codes)),
+        "ReceiptToken": an_object(receipt=TEXT),
+        "ReceiptCheck": an_object(valid={"type": "boolean"}, payment=ref("Payment")),
+        "Error": an_object(statusCode={"type": "integer"}, errors=an_object(error=codes)),
     }
 
 
@@ -109,13 +120,9 @@ def _record(stream: Stream, nullable: tuple[str, ...] = ()) -> Json:
         plain = _COLUMNS[column.kind]
         return {**plain, "type": ["string", "null"]} if column.name in nullable else plain
 
-    return _object(**{column.name: schema(column) for column in stream.columns})
+    return an_object(**{column.name: schema(column) for column in stream.columns})
 
 
 def _page(record: str) -> Json:
-    rows = {"type": "array", "items": _ref(record)}
-    return _object(data=rows, next_cursor={"type": ["string", "null"]})
-
-
-def _object(**properties: Json) -> Json:
-    return {"type": "object", "properties": properties, "required": list(properties)}
+    rows = {"type": "array", "items": ref(record)}
+    return an_object(data=rows, next_cursor={"type": ["string", "null"]})

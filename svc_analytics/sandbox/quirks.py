@@ -1,7 +1,7 @@
 """How this service behaves where the contract is silent, and how it fails when told to."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from zlib import crc32
 
 Bounds = Literal["closed", "open", "half_open", "open_closed", "ignored"]
@@ -19,6 +19,8 @@ class Quirks:
     cursor_lifetime: int = 0  # a cursor is refused after so many more list requests
     bounds: Bounds = "closed"  # which of `from` and `to` belong to the list
     extra_properties: bool = False  # records and pages hold properties nobody knows
+    unknown_status: int = 0  # about every n-th record has a status that the contract does not show
+    visible_after: int = 0  # lists show a record only so many microseconds after its instant
     no_date_header: bool = False
     latency: float = 0  # seconds before every answer
     fail_every: int = 0  # every n-th request fails, in turn by each of `failures`
@@ -43,6 +45,12 @@ class Quirks:
         first = start if start is None or self.bounds in ("closed", "half_open") else start + 1
         last = end if end is None or self.bounds in ("closed", "open_closed") else end - 1
         return first, last
+
+    def altered(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Return a record as this service shows it: some with a status nobody knows yet."""
+        if not self.unknown_status or crc32(record["id"].encode()) % self.unknown_status:
+            return record
+        return {**record, "status": "under_observation"}
 
     def failure(self, request: int) -> Failure | None:
         """Return how the request of that number, from 1, fails; None if it does not."""

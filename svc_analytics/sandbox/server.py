@@ -17,8 +17,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.sandbox.app import create_app
+from svc_analytics.sandbox.pump import pumping
 from svc_analytics.sandbox.service import Service
+from svc_analytics.sandbox.site import create_site
 
 
 @dataclass(frozen=True)
@@ -37,12 +38,14 @@ def serve(service: Service, port: int = 0, host: str = "127.0.0.1") -> Iterator[
     """
     listener = _listen(host, port)
     base_url = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
+    service.world.base_url = base_url
     server = uvicorn.Server(_config(service))
     thread = Thread(target=server.run, args=([listener],), name="sandbox", daemon=True)
     thread.start()
     try:
         _await_start(server, thread)
-        yield Running(base_url, service.account.environment(base_url))
+        with pumping(service):
+            yield Running(base_url, service.account.environment(base_url))
     finally:
         server.should_exit = True
         thread.join()
@@ -75,7 +78,7 @@ class _Protocol(H11Protocol):
 
 def _config(service: Service) -> uvicorn.Config:
     return uvicorn.Config(
-        create_app(service),
+        create_site(service),
         http=_Protocol,
         ws="none",
         loop="asyncio",

@@ -9,6 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from threading import RLock
 from typing import Any, Self
 
 from svc_analytics.errors import ConfigError
@@ -83,6 +84,7 @@ class Store:
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.name = str(path or "a temporary file")
+        self._lock = RLock()  # no thread reads what another has not yet committed
         # An empty name is a private temporary database, deleted when it is closed.
         with self._explaining():
             self._db = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False)
@@ -135,8 +137,28 @@ class Store:
         return (_named(stream, row) for row in self._db.execute(ordered, (now,)))
 
     def fetch(self, sql: str, values: tuple[Any, ...] = ()) -> list[Row]:
-        """Return all rows of a query."""
-        return self._db.execute(sql, values).fetchall()
+        """Return all rows of a query; run a statement that has none."""
+        with self._lock:
+            return self._db.execute(sql, values).fetchall()
+
+    def add(self, stream: Stream, record: StoredRecord) -> None:
+        """Add a settled record to its list."""
+        values = tuple(record[name] for name in _COLUMNS[stream.name])
+        self.fetch(_INSERT[stream.name], values)
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Do all or nothing of a block, alone among all writers; joins one under way.
+
+        BEGIN IMMEDIATE takes the write lock before the first read, so that what a
+        block has checked still holds when it writes.
+        """
+        with self._lock:
+            if self._db.in_transaction:
+                yield
+                return
+            with self._transaction():
+                yield
 
     def _write(self, scenario: Scenario, history: Iterable[DayOfRows]) -> None:
         for statement in (_SCENARIO_TABLE, *map(_table_sql, STREAMS.values())):

@@ -2,6 +2,7 @@
 
 import httpx
 import pytest
+from shop import Shop
 
 from svc_analytics.sandbox import Clock, Quirks, Refusal, Scenario, Service, Store, seed, serve
 
@@ -78,9 +79,16 @@ def pages(service, payout_key):
 def refusal():
     """What the service refuses a call with: its status and codes."""
 
-    def call(operation, *arguments):
+    def call(operation, *arguments, **named):
         with pytest.raises(Refusal) as caught:
-            operation(*arguments)
+            operation(*arguments, **named)
         return caught.value.status, *caught.value.codes
 
     return call
+
+
+@pytest.fixture
+def shop(tmp_path):
+    """A small merchant of one test's own, to write to, with a bound customer."""
+    with Store(tmp_path / "shop.db") as store:
+        yield Shop(store)

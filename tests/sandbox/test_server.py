@@ -59,7 +59,7 @@ def test_receipt_is_verified_over_http(served, client, checkout_key):
         ("GET", "/payments?limit=0", 422, "VALIDATION_FAILED"),
         ("GET", "/payouts?kind=other", 422, "VALIDATION_FAILED"),
         ("DELETE", "/payments", 405, "METHOD_NOT_ALLOWED"),
-        ("POST", "/payouts", 405, "METHOD_NOT_ALLOWED"),
+        ("PUT", "/payouts", 405, "METHOD_NOT_ALLOWED"),
         ("POST", "/receipts/verify", 403, "PAY_WRONG_KEY_KIND"),
     ],
 )

@@ -1,0 +1,118 @@
+"""The business console as pages: what is set, what was delivered, and the few buttons."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from svc_analytics.sandbox import markup
+from svc_analytics.sandbox.answers import date_header
+from svc_analytics.sandbox.console import Console
+from svc_analytics.sandbox.control import Control
+from svc_analytics.sandbox.refusals import Refusal, no_such_route
+from svc_analytics.sandbox.service import Service
+from svc_analytics.sandbox.wallet import BUSINESS
+
+_ACTIONS: dict[str, tuple[str, Callable[[Console, dict[str, str]], dict[str, Any]]]] = {
+    "mint-checkout": ("Mint a checkout key", lambda con, _: con.mint_key({"class": "checkout"})),
+    "mint-payout": ("Mint a payout key", lambda con, _: con.mint_key({"class": "payout"})),
+    "open-receipt": ("Open the receipt secret", lambda con, _: con.open_secret("receipt")),
+    "open-webhook": ("Open the webhook secret", lambda con, _: con.open_secret("webhook")),
+    "rotate-receipt": ("Rotate the receipt secret", lambda con, _: con.rotate_secret("receipt")),
+    "rotate-webhook": ("Rotate the webhook secret", lambda con, _: con.rotate_secret("webhook")),
+    "resume": ("Resume", lambda con, _: con.configure({"is_suspended": False})),
+    "suspend": ("Suspend the business", lambda con, _: con.configure({"is_suspended": True})),
+    "test-event": ("Send a test event", lambda con, _: con.send_test_event()),
+    "revoke": ("Revoke", lambda con, given: con.revoke_key(given.get("id", ""))),
+}
+# What of an answer is shown above the console; settings stand below anyway.
+_TOLD = ("id", "class", "key", "secret", "event_id")
+
+
+class ConsolePages:
+    """One page, and the actions that its buttons post."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._console = Console(service)
+
+    def routes(self) -> list[Route]:
+        """Return the console's routes."""
+        return [
+            Route("/console", self.show, methods=["GET"]),
+            Route("/console/{action}", self.act, methods=["POST"]),
+        ]
+
+    async def show(self, _: Request) -> Response:
+        """Show the console."""
+        return self._page()
+
+    async def act(self, request: Request) -> Response:
+        """Do what a button says, and show the answer above the console."""
+        found = _ACTIONS.get(request.path_params["action"])
+        # A page of another site must not press these buttons.
+        if found is None or not _is_own_page(request):
+            raise no_such_route()
+        fields = parse_qs((await request.body()).decode("utf-8", "replace"))
+        given = {name: values[0] for name, values in fields.items()}
+        try:
+            shown = found[1](self._console, given)
+        except Refusal as refusal:
+            return self._page(markup.alert(", ".join(refusal.codes)), status=refusal.status)
+        told = [(name, value) for name, value in shown.items() if name in _TOLD]
+        note = markup.paragraph("This key is shown only now.") if "key" in shown else ""
+        return self._page(markup.table((), told) + note if told else "")
+
+    def _page(self, *news: str, status: int = 200) -> Response:
+        headers = date_header(self._service)
+        return markup.page(
+            "Business console", *news, *self._parts(), status=status, headers=headers
+        )
+
+    def _parts(self) -> Iterator[str]:
+        state = Control(self._service).state()
+        idle = {"revoke", "suspend" if state["settings"]["is_suspended"] else "resume"}
+        buttons = [
+            markup.form(label, action=f"/console/{action}")
+            for action, (label, _) in _ACTIONS.items()
+            if action not in idle
+        ]
+        yield markup.bar(*buttons)
+        yield "<h2>Keys</h2>" + "".join(map(_key_line, state["keys"]))
+        yield "<h2>Events</h2>" + markup.table(("Event", "State", "Attempts"), self._events())
+        settings = [(name, _told(value)) for name, value in sorted(state["settings"].items())]
+        yield "<h2>Settings</h2>" + markup.table((), settings)
+        own = [one for one in state["wallets"] if one["account"] == BUSINESS]
+        wallets = [(wallet["currency"], wallet["balance"]) for wallet in own]
+        yield "<h2>Wallet</h2>" + markup.table(("Coin", "Balance"), wallets)
+
+    def _events(self) -> Iterator[tuple[str, str, str]]:
+        for event in self._service.deliveries.log():
+            attempts = "; ".join(f"{one['at']} {one['outcome']}" for one in event["attempts"])
+            yield event["type"], event["state"], attempts
+
+
+def _key_line(key: dict[str, Any]) -> str:
+    """Return a key, named by its id's beginning: its value is gone; and the way to revoke it."""
+    told = f"{key['class']} {key['id'][:8]}, made {key['created_at']}"
+    if not key["is_enabled"]:
+        return markup.line(f"{told}, revoked")
+    form = markup.form("Revoke", markup.hidden("id", key["id"]), action="/console/revoke")
+    return markup.line(told, form)
+
+
+def _told(value: Any) -> str:
+    """Return a setting as a person reads it."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "not set" if value is None else str(value)
+
+
+def _is_own_page(request: Request) -> bool:
+    origin = request.headers.get("origin")
+    return origin is None or urlsplit(origin).netloc == request.headers.get("host")

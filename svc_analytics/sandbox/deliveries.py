@@ -1,0 +1,114 @@
+"""Webhook deliveries: signed, at least once, with backoff over a day of the sandbox's clock.
+
+Deliveries never leave this machine: they go to the receiver of the setting
+`deliver_to`, whatever URL the merchant has registered; without one, each attempt
+fails and says so. Not shown by the contract: we chose the schedule below, 5 seconds
+an attempt, and that a redirect is a failure.
+"""
+
+import http.client
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+from urllib.parse import urlsplit
+
+from svc_analytics.periods import DAY, HOUR, MINUTE, SECOND
+from svc_analytics.sandbox.records import instant_text
+from svc_analytics.sandbox.world import World
+from svc_analytics.tokens import sign_webhook
+
+# The pauses behind each failed attempt; behind the last, the event is abandoned.
+BACKOFF = (
+    *(10 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE),
+    *(HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 8 * HOUR),
+)
+ATTEMPT_SECONDS = 5
+_AT_ONCE = 100
+
+Post = Callable[[str, bytes, dict[str, str]], str]  # url, body, headers; "" when answered 2xx
+
+
+class Deliveries:
+    """Sends queued events; nobody who emits one waits for it."""
+
+    def __init__(self, world: World, post: Post | None = None) -> None:
+        self._world = world
+        self._post = post or post_to_this_machine
+        self._lock = Lock()
+
+    def deliver_due(self) -> int:
+        """Attempt every event that is due now, oldest first; return how many that were."""
+        with self._lock:
+            due = self._world.store.fetch(
+                "select id, body, at, attempts from events where state = 'pending'"
+                " and next_at <= ? order by rowid limit ?",
+                (self._world.now(), _AT_ONCE),
+            )
+            for event in due:
+                self._attempt(*event)
+            return len(due)
+
+    def log(self) -> list[dict[str, Any]]:
+        """Return every event with its attempts, newest first, as the console lists them."""
+        sql = "select id, type, state, at, next_at from events order by rowid desc"
+        return [
+            {
+                "event_id": id_,
+                "type": type_,
+                "state": state,
+                "created_at": instant_text(at),
+                "next_attempt_at": instant_text(next_at) if state == "pending" else None,
+                "attempts": self._attempts(id_),
+            }
+            for id_, type_, state, at, next_at in self._world.store.fetch(sql)
+        ]
+
+    def _attempt(self, event_id: str, body: str, emitted_at: int, attempts: int) -> None:
+        now, raw = self._world.now(), body.encode()
+        secrets = self._world.rings.webhook_secrets(now)
+        signature = sign_webhook(raw, secrets, now // SECOND)
+        headers = {"content-type": "application/json", "x-pay-signature": signature}
+        failure = self._send(raw, headers)
+        state = "pending" if failure else "delivered"
+        is_last = attempts >= len(BACKOFF) or now - emitted_at >= DAY
+        if failure and is_last:
+            state = "abandoned"
+        next_at = now + (0 if is_last else BACKOFF[attempts])
+        with self._world.store.transaction():
+            self._world.store.fetch(
+                "update events set state = ?, attempts = attempts + 1, next_at = ? where id = ?",
+                (state, next_at, event_id),
+            )
+            outcome = failure or "delivered"
+            values = (event_id, now, outcome)
+            self._world.store.fetch("insert into attempts values (?, ?, ?)", values)
+
+    def _send(self, body: bytes, headers: dict[str, str]) -> str:
+        url = self._world.settings["deliver_to"]
+        if url is None:
+            return "not sent: no receiver on this machine is set"
+        return self._post(url, body, headers)
+
+    def _attempts(self, event_id: str) -> list[dict[str, str]]:
+        sql = "select at, outcome from attempts where event_id = ? order by rowid"
+        return [
+            {"at": instant_text(at), "outcome": outcome}
+            for at, outcome in self._world.store.fetch(sql, (event_id,))
+        ]
+
+
+def post_to_this_machine(url: str, body: bytes, headers: dict[str, str]) -> str:
+    """Post to a loopback receiver; return why it failed, or nothing."""
+    parts = urlsplit(url)
+    connection = http.client.HTTPConnection(
+        parts.hostname or "", parts.port or 80, timeout=ATTEMPT_SECONDS
+    )
+    try:
+        path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+        connection.request("POST", path, body, headers)
+        status = connection.getresponse().status
+    except (OSError, http.client.HTTPException) as error:
+        return f"no answer: {type(error).__name__}"
+    finally:
+        connection.close()
+    return "" if 200 <= status < 300 else f"answered {status}"

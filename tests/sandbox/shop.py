@@ -1,0 +1,71 @@
+"""A small merchant of one test's own, to write to, and what most tests do with it."""
+
+import json
+
+from svc_analytics.sandbox import Clock, Scenario, Service, seed
+
+
+class Shop:
+    """A service to write to, and what most tests of it do."""
+
+    def __init__(self, store):
+        scenario = Scenario(seed=5, months=2, payments=60)
+        seed(store, scenario)
+        self.service = Service(store, Clock(scenario.until))
+        self.world = self.service.world
+        self.clock = self.service.clock
+        self.checkout = self.service.account.checkout_key.reveal()
+        self.payout = self.service.account.payout_key.reveal()
+        self.world.open_wallets()
+        self.people = {
+            person.email.partition("@")[0]: person for person in self.world.customers.all()
+        }
+
+    def order(self, reference="order-a", **changes):
+        """The body of a valid session request; None takes a member away."""
+        body = {
+            "reference_id": reference,
+            "title": "Tea",
+            "customer": {"id": "C-1", "name": "Sara Rahimi", "email": "sara@shop.example"},
+            "amounts": [{"currency": "usdt", "amount": "20"}],
+            **changes,
+        }
+        return {name: value for name, value in body.items() if value is not None}
+
+    def session(self, reference="order-a", **changes):
+        return self.service.sessions.create(self.checkout, self.order(reference, **changes))
+
+    def bind(self, name="sara", customer_id="C-1", supplied=None):
+        person = self.people[name]
+        customer = {"id": customer_id, "name": supplied or person.name, "email": "x@shop.example"}
+        return self.service.bindings.bind(customer, person.payer_id)
+
+    def confirm(self, session, name="sara", currency="usdt", **more):
+        payer_id = self.people[name].payer_id
+        return self.service.confirmations.confirm(session["id"], payer_id, currency, **more)
+
+    def paid(self, reference="order-a", **changes):
+        """A payment of 20 USDT by Sara, unless told otherwise."""
+        if not self.world.store.fetch("select 1 from bindings where customer_id = 'C-1'"):
+            self.bind()
+        payment_id = self.confirm(self.session(reference, **changes))
+        return self.service.payment(self.checkout, payment_id)
+
+    def pay_out(self, reference="out-a", amount="5", currency="usdt", **changes):
+        body = {"reference_id": reference, "currency": currency, "amount": amount, **changes}
+        if "payer_id" not in body and "recipient_token" not in body:
+            body["payer_id"] = next(iter(self.service.records("payments")))["payer_id"]
+        kept = {name: value for name, value in body.items() if value is not None}
+        return self.service.pay_out(self.payout, kept)
+
+    def refund(self, payment, amount, reference="back-a", **more):
+        body = {"reference_id": reference, "amount": amount, **more}
+        return self.service.refund(self.payout, payment["id"], body)
+
+    def balance(self, account, currency="usdt"):
+        return self.world.wallet.balance(account, currency)
+
+    def events(self):
+        """The bodies of all events so far, oldest first."""
+        rows = self.world.store.fetch("select body from events order by rowid")
+        return [json.loads(body) for (body,) in rows]

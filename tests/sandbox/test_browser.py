@@ -1,0 +1,241 @@
+"""The widget, the console and the embed script, as a person meets them in Chromium."""
+
+import http.server
+import os
+import shutil
+from threading import Thread
+
+import pytest
+from playwright.sync_api import expect, sync_playwright
+
+from svc_analytics.sandbox import serve
+from svc_analytics.tokens import verify_receipt
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+SHOP = "https://shop.example"
+
+
+def chromium():
+    """The path of a Chromium; without one, skip, or fail where it is required."""
+    for found in map(shutil.which, NAMES):
+        if found:
+            return found
+    reason = "no Chromium on this machine: install the package chromium"
+    if os.environ.get("SVC_REQUIRE_BROWSER") == "1":
+        pytest.fail(reason)
+    return pytest.skip(reason)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def running(shop):
+    with serve(shop.service) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser, running):
+    """A tab in which the shop's own pages say what they are, and nothing else is reached."""
+    with browser.new_context(viewport={"width": 900, "height": 900}) as context:
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.route(f"{SHOP}/**", showing("<h1>The shop</h1>"))
+        yield page
+
+
+def showing(html):
+    """What answers every request with one page."""
+    return lambda route: route.fulfill(body=f"<!doctype html>{html}", content_type="text/html")
+
+
+@pytest.fixture
+def picture(page, tmp_path):
+    """Keeps a picture of the page, for whoever looks into the folder of a failed test."""
+    return lambda name: page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
+
+
+def sign_in(page, session, name):
+    page.goto(session["checkout_url"])
+    page.get_by_label("You are").select_option(label=name)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def test_customer_signs_in_links_the_account_and_pays(shop, page, picture):
+    """
+    Back at the shop with receipt and payment_id; the receipt proves the payment.
+    """
+    amounts = [{"currency": "usdt", "amount": "20"}, {"currency": "btc", "amount": "0.001"}]
+    session = shop.session(return_url=f"{SHOP}/done?o=1", description="Green", amounts=amounts)
+    sign_in(page, session, "Sara Rahimi")
+    picture("ceremony")
+    page.get_by_role("button", name="Link my account to this shop").click()
+    page.get_by_label("Pay with").select_option("btc")
+    picture("pay")
+    page.get_by_role("button", name="Pay").click()
+    page.wait_for_url(f"{SHOP}/done?**")
+    payment = shop.service.sessions.read(shop.checkout, session["id"])["payment"]
+    query = f"?o=1&receipt={payment['receipt']}&payment_id={payment['id']}"
+    assert page.url == f"{SHOP}/done{query}" and payment["currency"] == "btc"
+    account = shop.service.account
+    facts = {**payment, "payment_id": payment["id"], "merchant_id": account.merchant_id}
+    assert verify_receipt(payment["receipt"], account.receipt_ring, facts).verdict == "valid"
+
+
+def test_second_factor_is_asked_for_until_it_is_right(shop, page, picture):
+    """
+    A wrong code is told to the customer; the right one pays.
+    """
+    shop.world.settings["asks_totp"] = True
+    shop.bind("leila")
+    session = shop.session(return_url=f"{SHOP}/done")
+    sign_in(page, session, "Leila Moradi")
+    page.get_by_label("Second factor").fill("000000")
+    page.get_by_role("button", name="Pay").click()
+    expect(page.get_by_role("alert")).to_contain_text("That code is not right.")
+    picture("wrong code")
+    page.get_by_label("Second factor").fill("246810")
+    page.get_by_role("button", name="Pay").click()
+    page.wait_for_url(f"{SHOP}/done?receipt=v1.**")
+
+
+def test_customer_goes_back_to_the_store_unpaid(shop, page, picture):
+    """
+    The link leads to cancel_url; once the shop has cancelled, nothing can be paid.
+    """
+    session = shop.session(cancel_url=f"{SHOP}/cart")
+    sign_in(page, session, "Sara Rahimi")
+    page.get_by_role("link", name="Back to the store").click()
+    page.wait_for_url(f"{SHOP}/cart")
+    shop.service.sessions.cancel(shop.checkout, session["id"])
+    page.goto(session["checkout_url"])
+    expect(page.get_by_text("This checkout is cancelled.")).to_be_visible()
+    assert page.get_by_role("button").count() == 0
+    picture("cancelled")
+
+
+def test_console_mints_a_key_once_and_revokes_it(shop, running, page, picture):
+    """
+    The key works, is not shown again, and is refused after the last Revoke button.
+    """
+    page.goto(f"{running.base_url}/console")
+    picture("console")
+    page.get_by_role("button", name="Mint a checkout key").click()
+    key = page.get_by_text("svc_live_").inner_text()
+    picture("minted")
+    assert shop.service.me(key)["status"] == "active"
+    page.goto(f"{running.base_url}/console")
+    assert key not in page.content()
+    page.get_by_role("button", name="Revoke").last.click()
+    expect(page.get_by_text("revoked")).to_be_visible()
+    assert shop.world.keys.class_of(key) is None
+
+
+def test_console_sends_a_test_event_and_lists_it(shop, running, page, picture):
+    """
+    Refused until the webhook secret was opened; then in the log with its attempt's failure.
+    """
+    page.goto(f"{running.base_url}/console")
+    page.get_by_role("button", name="Send a test event").click()
+    expect(page.get_by_role("alert")).to_have_text("MERCHANT_WEBHOOK_SECRET_UNSEEN")
+    page.get_by_role("button", name="Open the webhook secret").click()
+    page.get_by_role("button", name="Send a test event").click()
+    shop.service.deliveries.deliver_due()
+    page.goto(f"{running.base_url}/console")
+    row = page.get_by_role("row").filter(has_text="test.ping")
+    expect(row).to_contain_text("not sent: no receiver on this machine is set")
+    picture("events")
+
+
+def test_console_suspends_and_resumes_the_business(shop, running, page):
+    """
+    A suspended business has the status of one; the button turns into the way back.
+    """
+    page.goto(f"{running.base_url}/console")
+    page.get_by_role("button", name="Suspend the business").click()
+    resume = page.get_by_role("button", name="Resume")
+    expect(resume).to_be_visible()
+    assert shop.service.me(shop.checkout)["status"] == "suspended"
+    resume.click()
+    expect(page.get_by_role("button", name="Suspend the business")).to_be_visible()
+    assert shop.service.me(shop.checkout)["status"] == "active"
+
+
+@pytest.fixture
+def shop_page(page):
+    """Serves one page of the shop from this machine, opens it, and returns what it logs."""
+    said, pages = [], []
+
+    class Pages(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(pages[-1].encode())
+
+        def log_message(self, *_):
+            pass
+
+    def show(html):
+        pages.append(f"<!doctype html>{html}")
+        page.goto(f"http://localhost:{server.server_port}/cart")
+        return said
+
+    page.on("console", lambda message: said.append(message.text))
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Pages) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield show
+        server.shutdown()
+
+
+def embedding(running, session_id):
+    """The markup that a shop puts into its page."""
+    return f'<script src="{running.base_url}/embed.js" data-session="{session_id}"></script>'
+
+
+def test_embed_script_opens_the_widget_of_its_session(shop, running, page, shop_page, picture):
+    """
+    One button on the shop's page; behind it the session's checkout_url.
+    """
+    session = shop.session()
+    shop_page(f"<h1>Your cart</h1>{embedding(running, session['id'])}")
+    picture("embedded")
+    page.get_by_role("button", name="Pay").click()
+    page.wait_for_url(session["checkout_url"])
+    expect(page.get_by_role("button", name="Sign in")).to_be_visible()
+
+
+def test_embed_script_takes_nothing_but_an_id(running, page, shop_page):
+    """
+    Another address in data-session makes no button, and a word on the page's console.
+    """
+    said = shop_page(embedding(running, "../console"))
+    assert page.get_by_role("button").count() == 0
+    assert any("data-session must be the id" in text for text in said)
+
+
+def test_widget_refuses_to_be_framed(shop, shop_page):
+    """
+    No page can lie above the place where the customer signs in.
+    """
+    said = shop_page(f'<iframe src="{shop.session()["checkout_url"]}"></iframe>')
+    assert any("frame-ancestors" in text for text in said)
+
+
+@pytest.mark.parametrize(("required", "outcome"), [("1", "Failed"), ("", "Skipped")])
+def test_missing_chromium_skips_or_fails(monkeypatch, required, outcome):
+    """
+    Where it is required, as in CI, nothing is skipped silently.
+    """
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    monkeypatch.setenv("SVC_REQUIRE_BROWSER", required)
+    with pytest.raises(BaseException, match="no Chromium") as caught:
+        chromium()
+    assert type(caught.value).__name__ == outcome

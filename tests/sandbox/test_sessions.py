@@ -1,0 +1,358 @@
+"""Checkout sessions (contract, Sessions and States)."""
+
+import pytest
+
+from svc_analytics.periods import DAY, HOUR, MINUTE, SECOND
+
+UUID_FORM = r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}"
+ALL_CODES = (
+    422,
+    "PAY_AMOUNT_INVALID",
+    "PAY_CURRENCY_NOT_ACCEPTED",
+    "PAY_CUSTOMER_REQUIRED",
+    "VALIDATION_FAILED",
+)
+
+
+@pytest.fixture
+def refused(shop, refusal):
+    """What a session request is refused with, by the members it changes."""
+
+    def call(**changes):
+        return refusal(shop.service.sessions.create, shop.checkout, shop.order(**changes))
+
+    return call
+
+
+def test_session_holds_what_was_asked(shop):
+    """
+    Amounts come back with all of a coin's decimals, optional members as they were sent.
+    """
+    sent = {"description": "Green", "return_url": "https://shop.example/a", "metadata": {"n": 1}}
+    session = shop.session(**sent)
+    assert {name: session[name] for name in sent} == sent
+    assert session["amounts"] == [
+        {"currency": "usdt", "amount": "20.000000", "usd_value": session["amounts"][0]["usd_value"]}
+    ]
+    assert (session["status"], session["title"]) == ("open", "Tea")
+    assert session["checkout_url"].endswith(f"/checkout/{session['id']}")
+    assert "payment" not in session and "cancel_url" not in session
+
+
+def test_session_is_read_by_either_id(shop):
+    """
+    UUID or reference_id.
+    """
+    session = shop.session()
+    for name in ("id", "reference_id"):
+        assert shop.service.sessions.read(shop.checkout, session[name]) == session
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reference_id": None},
+        {"reference_id": "x" * 129},
+        {"reference_id": 7},
+        {"title": None},
+        {"title": "x" * 129},
+        {"description": "x" * 513},
+        {"customer": "C-1"},
+        {"customer": {"id": "C-1", "name": "Sara"}},
+        {"customer": {"id": "C-1", "name": "Sara", "email": 7}},
+        {"amounts": [{"currency": "usdt", "amount": 20}]},
+        {"amounts": [{"currency": "usdt", "amount": "1e3"}]},
+        {"amounts": [{"currency": "usdt"}]},
+        {"amounts": []},
+        {"amounts": None, "price_usd": 20},
+        {"return_url": "http://shop.example"},
+        {"cancel_url": "shop"},
+        {"metadata": []},
+        {"ttl_minutes": 4},
+        {"ttl_minutes": 1441},
+        {"ttl_minutes": "30"},
+        {"ttl_minutes": True},
+    ],
+    ids=str,
+)
+def test_broken_schema_is_one_code(refused, changes):
+    """
+    A missing member, a wrong type, a text over its maximum: VALIDATION_FAILED.
+    """
+    assert refused(**changes) == (422, "VALIDATION_FAILED")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reference_id": "x" * 128},
+        {"title": "x" * 128},
+        {"description": "x" * 512},
+        {"ttl_minutes": 5},
+        {"ttl_minutes": 1440},
+        {"amounts": None, "price_usd": "0.00000001"},
+        {"surprise": "let pass"},
+        {"description": None},
+    ],
+    ids=lambda changes: next(iter(changes)),
+)
+def test_limits_themselves_are_allowed(shop, changes):
+    """
+    Each maximum of the contract can be reached.
+    """
+    assert shop.session(changes.pop("reference_id", "order-a"), **changes)["status"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("changes", "code"),
+    [
+        ({"customer": None}, "PAY_CUSTOMER_REQUIRED"),
+        ({"price_usd": "1"}, "PAY_AMOUNT_INVALID"),
+        ({"amounts": None}, "PAY_AMOUNT_INVALID"),
+        ({"amounts": None, "price_usd": "0"}, "PAY_AMOUNT_INVALID"),
+        ({"amounts": None, "price_usd": "-1"}, "PAY_AMOUNT_INVALID"),
+        ({"amounts": None, "price_usd": "1.123456789"}, "PAY_AMOUNT_INVALID"),
+        ({"amounts": [{"currency": "usdt", "amount": "0"}]}, "PAY_AMOUNT_INVALID"),
+        ({"amounts": [{"currency": "usdt", "amount": "1.0000001"}]}, "PAY_AMOUNT_INVALID"),
+        ({"amounts": [{"currency": "usdt", "amount": "1"}] * 2}, "PAY_AMOUNT_INVALID"),
+        ({"amounts": [{"currency": "btc", "amount": "1000000001"}]}, "PAY_AMOUNT_INVALID"),
+        ({"amounts": [{"currency": "ton", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
+        ({"amounts": [{"currency": "xmr", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
+        ({"amounts": [{"currency": "irt", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
+    ],
+    ids=str,
+)
+def test_each_rule_of_a_request_has_its_code(refused, changes, code):
+    """
+    Sessions rules 1 and 2, and the mandatory customer.
+    """
+    assert refused(**changes) == (422, code)
+
+
+def test_a_body_that_breaks_several_rules_gets_every_code(refused):
+    """
+    The array of codes holds all of them at once.
+    """
+    amounts = [{"currency": "irt", "amount": "1"}, {"currency": "usdt", "amount": "-1"}]
+    assert refused(title=7, customer=None, amounts=amounts) == ALL_CODES
+
+
+@pytest.mark.parametrize("body", [None, [], "text", 7])
+def test_body_that_is_no_object_is_refused(shop, refusal, body):
+    """
+    Whatever JSON it is.
+    """
+    assert refusal(shop.service.sessions.create, shop.checkout, body) == (422, "VALIDATION_FAILED")
+
+
+def test_identical_request_returns_the_original(shop):
+    """
+    Rule 4: member order does not matter, later settings neither.
+    """
+    session = shop.session(metadata={"a": 1, "b": 2})
+    shop.world.settings["accepted_currencies"] = ["btc"]
+    shop.clock.advance(MINUTE)
+    assert shop.session(metadata={"b": 2, "a": 1}) == session
+
+
+@pytest.mark.parametrize("reference", ["order-a", "order-0000001"], ids=["ours", "of the past"])
+def test_other_payload_under_a_used_reference_is_refused(shop, refused, reference):
+    """
+    Rule 4; orders of the seeded past have used theirs too.
+    """
+    shop.session()
+    answer = refused(reference_id=reference, title="Coffee")
+    assert answer == (409, "PAY_DUPLICATE_REFERENCE")
+
+
+def test_price_in_usd_is_quoted_into_every_accepted_coin(shop):
+    """
+    At the live rate of creation; the quotes stay when the rate moves on.
+    """
+    session = shop.session(amounts=None, price_usd="20.00")
+    assert (session["pricing_mode"], session["price_usd"]) == ("usd", "20.00")
+    assert [quote["currency"] for quote in session["amounts"]] == ["usdt", "btc", "sol", "eth"]
+    assert {quote["usd_value"][:5] for quote in session["amounts"]} <= {"20.00", "19.99"}
+    shop.clock.advance(20 * MINUTE)
+    again = shop.service.sessions.read(shop.checkout, session["id"])
+    assert again["amounts"] == session["amounts"]
+
+
+def test_coin_without_a_rate_is_omitted_from_the_quotes(shop):
+    """
+    The others are still quoted.
+    """
+    shop.world.settings["absent_rates"] = ["btc", "eth"]
+    session = shop.session(amounts=None, price_usd="20")
+    assert [quote["currency"] for quote in session["amounts"]] == ["usdt", "sol"]
+
+
+def test_price_that_no_coin_can_quote_is_unavailable(shop, refused):
+    """
+    Rule 3: 503, and the same request succeeds later.
+    """
+    shop.world.settings["absent_rates"] = ["usdt", "btc", "sol", "eth"]
+    assert refused(amounts=None, price_usd="20") == (503, "PAY_RATE_UNAVAILABLE")
+    shop.world.settings["absent_rates"] = []
+    assert shop.session(amounts=None, price_usd="20")["status"] == "open"
+
+
+@pytest.mark.parametrize("setting", [("is_suspended", True), ("is_rail_enabled", False)])
+def test_business_that_cannot_take_payments_makes_no_session(shop, refused, setting):
+    """
+    MERCHANT_DISABLED, suspended or with the rail off; reads go on.
+    """
+    session = shop.session()
+    shop.world.settings[setting[0]] = setting[1]
+    assert refused(reference_id="order-b") == (403, "MERCHANT_DISABLED")
+    assert shop.service.sessions.read(shop.checkout, session["id"]) == session
+
+
+def test_session_lives_as_long_as_asked(shop):
+    """
+    `ttl_minutes` overrides the configured lifetime, 30 minutes here.
+    """
+    made, asked = shop.session(), shop.session("order-b", ttl_minutes=5)
+    assert made["expires_at"] == "2026-11-20T12:30:00Z"
+    assert asked["expires_at"] == "2026-11-20T12:05:00Z"
+
+
+def test_unpaid_session_expires_on_the_clock_and_says_so_once(shop, refusal):
+    """
+    open to expired at `expires_at`, not before, with one event of exactly its fields.
+    """
+    session = shop.session(ttl_minutes=5)
+    shop.clock.advance(5 * MINUTE - SECOND)
+    assert shop.service.sessions.read(shop.checkout, session["id"])["status"] == "open"
+    shop.clock.advance(SECOND)
+    for _ in range(2):
+        assert shop.service.sessions.read(shop.checkout, session["id"])["status"] == "expired"
+    [event] = shop.events()
+    ids = {"event_id": event["event_id"], "session_id": session["id"]}
+    told = {"type": "session.expired", "reference_id": "order-a", "status": "expired"}
+    assert event == {**ids, **told}
+
+
+def test_expired_session_cannot_be_paid(shop, refusal):
+    """
+    PAY_SESSION_EXPIRED (422), and it stays expired.
+    """
+    shop.bind()
+    session = shop.session()
+    shop.clock.advance(HOUR)
+    assert refusal(shop.confirm, session) == (422, "PAY_SESSION_EXPIRED")
+
+
+def test_cancelling_twice_is_cancelling_once(shop):
+    """
+    open to cancelled; cancelled is returned unchanged; neither tells an event.
+    """
+    session = shop.session()
+    first = shop.service.sessions.cancel(shop.checkout, "order-a")
+    assert (first["status"], first["id"]) == ("cancelled", session["id"])
+    assert shop.service.sessions.cancel(shop.checkout, session["id"]) == first
+    assert shop.events() == []
+
+
+def test_cancelled_session_neither_expires_nor_is_paid(shop, refusal):
+    """
+    A cancelled session is at its end.
+    """
+    shop.bind()
+    session = shop.session()
+    shop.service.sessions.cancel(shop.checkout, session["id"])
+    assert refusal(shop.confirm, session) == (409, "PAY_SESSION_STATE")
+    shop.clock.advance(DAY)
+    assert shop.service.sessions.read(shop.checkout, "order-a")["status"] == "cancelled"
+
+
+@pytest.mark.parametrize("end", ["completed", "expired"])
+def test_session_at_another_end_cannot_be_cancelled(shop, refusal, end):
+    """
+    PAY_SESSION_STATE (409), and the session stays what it is.
+    """
+    if end == "completed":
+        shop.paid()
+    else:
+        shop.session()
+        shop.clock.advance(DAY)
+    answer = refusal(shop.service.sessions.cancel, shop.checkout, "order-a")
+    assert answer == (409, "PAY_SESSION_STATE")
+    assert shop.service.sessions.read(shop.checkout, "order-a")["status"] == end
+
+
+@pytest.mark.parametrize("operation", ["read", "cancel"])
+def test_unknown_session_is_not_found(shop, refusal, operation):
+    """
+    Also when it is another business's.
+    """
+    call = getattr(shop.service.sessions, operation)
+    assert refusal(call, shop.checkout, "nowhere") == (404, "PAY_SESSION_NOT_FOUND")
+
+
+def test_orders_of_the_seeded_past_are_sessions_too(shop):
+    """
+    By session id and by reference, completed, with their payment embedded.
+    """
+    payment = next(shop.service.records("payments"))
+    for name in ("session_id", "reference_id"):
+        session = shop.service.sessions.read(shop.checkout, payment[name])
+        assert (session["status"], session["payment"]) == ("completed", payment)
+
+
+def test_reference_that_looks_like_anothers_id_names_its_own(shop):
+    """
+    The answer to a request is always its own object, whatever the merchant calls it.
+    """
+    first = shop.session()
+    assert shop.session(first["id"])["reference_id"] == first["id"]
+    record = shop.pay_out()
+    assert shop.pay_out(record["id"], "4")["amount"] == "4.000000"
+
+
+def test_payout_class_does_not_reach_sessions(shop, refusal):
+    """
+    Authentication 4 and 5.
+    """
+    wrong = (403, "PAY_WRONG_KEY_KIND")
+    assert refusal(shop.service.sessions.create, shop.payout, shop.order()) == wrong
+    assert refusal(shop.service.sessions.read, shop.payout, "x") == wrong
+    assert refusal(shop.service.sessions.cancel, shop.payout, "x") == wrong
+
+
+@pytest.mark.parametrize(
+    ("url", "is_good"),
+    [
+        ("https://shop.example:8443/done?a=چای#top", True),
+        ("HTTPS://me@10.0.0.1", True),
+        ("http://shop.example/", False),
+        ("https:///done", False),
+        ("https://[48]/", False),
+        ("https://shop.example/a b", False),
+    ],
+)
+def test_return_url_is_an_https_uri(shop, refusal, url, is_good):
+    """
+    A name or an IPv4 address behind https; what could not be parsed later is refused now.
+    """
+    if is_good:
+        assert shop.session(return_url=url)["return_url"] == url
+    else:
+        create, order = shop.service.sessions.create, shop.order(return_url=url)
+        assert refusal(create, shop.checkout, order) == (422, "VALIDATION_FAILED")
+
+
+def test_whole_number_may_be_written_with_a_point(shop):
+    """
+    JSON has no integers of its own: 30.0 minutes are 30.
+    """
+    assert shop.session(ttl_minutes=30.0)["status"] == "open"
+
+
+def test_amounts_hold_ten_entries_at_most(shop, refusal):
+    """
+    There are fewer coins than that, so an eleventh entry breaks two rules at once.
+    """
+    order = shop.order(amounts=[{"currency": "usdt", "amount": "1"}] * 11)
+    answer = refusal(shop.service.sessions.create, shop.checkout, order)
+    assert answer == (422, "PAY_AMOUNT_INVALID", "VALIDATION_FAILED")

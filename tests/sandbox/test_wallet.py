@@ -1,0 +1,204 @@
+"""Money on the sandbox: double entry, nothing doubled, nothing lost, killed or not."""
+
+import signal
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+
+import pytest
+
+from svc_analytics.periods import DAY
+from svc_analytics.sandbox import Clock, Refusal, Service, Store
+from svc_analytics.sandbox.console import Console
+from svc_analytics.sandbox.market import COINS, decimal_text
+from svc_analytics.sandbox.wallet import BUSINESS, FEES, customer
+
+
+def test_wallet_opens_with_what_the_past_left(shop):
+    """
+    Per coin: net of all payments less all that was debited, the current month's rows included.
+    """
+    shop.clock.set(shop.world.scenario.current_month.end + DAY)
+    for coin in COINS:
+        left = _sum(shop, "payments", "net_amount", coin) - _sum(
+            shop, "payout_records", "debited_amount", coin
+        )
+        assert Decimal(decimal_text(shop.balance(BUSINESS, coin.slug), coin.decimals)) == left
+
+
+def test_every_coin_sums_to_zero_whatever_moves(shop):
+    """
+    Entries of all accounts cancel out, and balances are the sums of entries.
+    """
+    payment = shop.paid()
+    shop.refund(payment, "7.5")
+    shop.pay_out()
+    assert set(shop.world.wallet.sums().values()) == {0}
+    for account, currency, units in shop.world.wallet.balances():
+        sql = "select units from entries where account = ? and currency = ?"
+        rows = shop.world.store.fetch(sql, (account, currency))
+        assert units == sum(int(text) for (text,) in rows)
+
+
+def test_payment_moves_from_payer_to_business_and_fees(shop):
+    """
+    20 USDT at the last tier of 1 %: 19.80 to the business, 0.20 to the fees.
+    """
+    payer = customer(shop.people["sara"].payer_id)
+    before = [shop.balance(account) for account in (payer, BUSINESS, FEES)]
+    shop.paid()
+    after = [shop.balance(account) for account in (payer, BUSINESS, FEES)]
+    moved = [new - old for old, new in zip(before, after, strict=True)]
+    assert moved == [-20_000_000, 19_800_000, 200_000]
+
+
+def test_refused_operation_moves_nothing(shop, refusal):
+    """
+    All or nothing: after a refusal every balance is what it was.
+    """
+    payment = shop.paid()
+    before = sorted(shop.world.wallet.balances())
+    assert refusal(shop.refund, payment, "20.000001")[1] == "PAY_REFUND_EXCEEDS_PAYMENT"
+    assert refusal(shop.pay_out, amount="1000000")[1] == "PAY_PAYOUT_LIMIT"
+    assert sorted(shop.world.wallet.balances()) == before
+
+
+def test_what_the_coming_days_will_take_cannot_be_spent(shop):
+    """
+    Payouts of the seeded past that are yet to show keep their money: no balance goes negative.
+    """
+    store, now = shop.world.store, shop.clock.now()
+    store.fetch(
+        "insert into payout_records select 'x', null, kind, status, 'usdt', '9', '10.000000',"
+        " '1', fee_percent, usd_value, payer_id, payment_id, comment, ?, ? from payout_records"
+        " limit 1",
+        (now + 1000, now + 1000),
+    )
+    usdt = COINS[0]
+    free = shop.world.wallet.available(usdt, now)
+    shop.clock.advance(1000)
+    assert free <= shop.balance(BUSINESS) - 10_000_000
+    assert free <= shop.world.wallet.available(usdt, shop.clock.now())
+
+
+def test_200_refunds_at_once_never_exceed_what_was_charged(shop):
+    """
+    Of 200 concurrent refunds of 1 USDT of a payment of 20, exactly 20 succeed.
+    """
+    payment = shop.paid()
+
+    def attempt(number):
+        try:
+            return shop.refund(payment, "1", f"back-{number}")["amount"]
+        except Refusal as refusal:
+            return refusal.codes[0]
+
+    with ThreadPoolExecutor(16) as pool:
+        answers = list(pool.map(attempt, range(200)))
+    assert answers.count("1.000000") == 20
+    assert answers.count("PAY_REFUND_EXCEEDS_PAYMENT") == 180
+    assert set(shop.world.wallet.sums().values()) == {0}
+
+
+def test_one_reference_sent_50_times_at_once_pays_once(shop):
+    """
+    Concurrent replays all answer with the one record.
+    """
+    before = shop.balance(BUSINESS)
+    with ThreadPoolExecutor(16) as pool:
+        ids = {record["id"] for record in pool.map(lambda _: shop.pay_out(), range(50))}
+    assert len(ids) == 1
+    assert before - shop.balance(BUSINESS) == 5_050_000
+
+
+def test_two_services_on_one_file_share_its_money(shop):
+    """
+    Two connections refund one payment in turns; the cap holds across them.
+    """
+    payment = shop.paid()
+    with Store(shop.world.store.name) as store:
+        other = Service(store, Clock(shop.clock.now()))
+        body = {"reference_id": "there", "amount": "15"}
+        assert other.refund(shop.payout, payment["id"], body)["amount"] == "15.000000"
+    with pytest.raises(Refusal, match="PAY_REFUND_EXCEEDS_PAYMENT"):
+        shop.refund(payment, "6", "here")
+
+
+def test_what_was_answered_survives_a_kill(shop):
+    """
+    A process killed right after its answer has paid; asked again, it pays no second time.
+    """
+    code = (
+        "import os, signal, sys\n"
+        "from svc_analytics.sandbox import Clock, Service, Store\n"
+        "service = Service(Store(sys.argv[1]), Clock(int(sys.argv[2])))\n"
+        "key = service.account.payout_key.reveal()\n"
+        "body = {'reference_id': 'back-a', 'amount': '3'}\n"
+        "print(service.refund(key, sys.argv[3], body)['id'], flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    payment = shop.paid()
+    arguments = [shop.world.store.name, str(shop.clock.now()), payment["id"]]
+    killed = subprocess.run([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE)
+    assert killed.returncode == -signal.SIGKILL
+    assert shop.refund(payment, "3")["id"] == killed.stdout.decode().strip()
+    assert set(shop.world.wallet.sums().values()) == {0}
+
+
+def test_kill_at_any_moment_leaves_whole_movements(shop):
+    """
+    A process killed while it refunds cent after cent: what it answered is there, the books agree.
+    """
+    code = (
+        "import sys\n"
+        "from svc_analytics.sandbox import Clock, Service, Store\n"
+        "service = Service(Store(sys.argv[1]), Clock(int(sys.argv[2])))\n"
+        "key = service.account.payout_key.reveal()\n"
+        "for number in range(2000):\n"
+        "    body = {'reference_id': f'cent-{number}', 'amount': '0.01'}\n"
+        "    print(service.refund(key, sys.argv[3], body)['id'], flush=True)\n"
+    )
+    payment = shop.paid()
+    arguments = [shop.world.store.name, str(shop.clock.now()), payment["id"]]
+    command = [sys.executable, "-c", code, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        answered = [process.stdout.readline().strip() for _ in range(20)]
+        process.kill()
+        answered += process.stdout.read().split("\n")[:-1]
+    refunds = [row for row in shop.service.records("payout_records") if row["payment_id"]]
+    made = [row for row in refunds if row["payment_id"] == payment["id"]]
+    assert set(answered) <= {row["id"] for row in made} and len(made) - len(answered) <= 1
+    assert set(shop.world.wallet.sums().values()) == {0}
+    assert 20_000_000 - 10_000 * len(made) == _refundable(shop, payment)
+    told = [event["payout_id"] for event in shop.events() if "payout_id" in event]
+    assert sorted(told) == sorted(row["id"] for row in made)
+
+
+def test_everything_is_there_when_the_file_is_opened_again(shop):
+    """
+    Sessions, keys, settings, rotated secrets and undelivered events outlive their process.
+    """
+    console = Console(shop.service)
+    session, key = shop.session(), console.mint_key({"class": "checkout"})["key"]
+    secret = console.rotate_secret("receipt")["secret"]
+    console.configure({"payout_scope": "any"})
+    shop.paid("order-b")
+    with Store(shop.world.store.name) as store:
+        again = Service(store, Clock(shop.clock.now()))
+        assert again.sessions.read(key, session["id"])["status"] == "open"
+        assert again.account.receipt_ring[0].secret.reveal() == secret
+        assert again.world.settings["payout_scope"] == "any"
+        assert len(again.deliveries.log()) == len(shop.events())
+
+
+def _refundable(shop, payment):
+    """What the ledger says Sara paid and did not get back, in units."""
+    payer = customer(shop.people["sara"].payer_id)
+    sql = "select units from entries where account = ? and movement not like 'funding%'"
+    return -sum(int(units) for (units,) in shop.world.store.fetch(sql, (payer,)))
+
+
+def _sum(shop, stream, column, coin):
+    rows = shop.service.records(stream)
+    return sum((Decimal(row[column]) for row in rows if row["currency"] == coin.slug), Decimal(0))
