@@ -45,10 +45,19 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class Answer:
-    """A successful answer: its whole body, and the service's clock if it gave one."""
+    """A successful answer: its whole body, and the text of the service's clock."""
 
     body: bytes
-    served_at: int | None
+    date: str = ""
+
+    @property
+    def served_at(self) -> int | None:
+        """The service's clock, in UTC microseconds; None if it did not tell it."""
+        try:
+            at = parsedate_to_datetime(self.date)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 class Again(Exception):
@@ -67,15 +76,7 @@ def check_answer(headers: Mapping[str, str], body: bytes) -> Answer:
     if "json" not in kind.lower():
         shown = _MEDIA_TYPE.match(kind.lower())
         raise Again(f"the answer is {shown[0] if shown else 'of no known type'}, not JSON")
-    return Answer(body, _read_clock(headers))
-
-
-def _read_clock(headers: Mapping[str, str]) -> int | None:
-    try:
-        at = parsedate_to_datetime(headers.get("date", ""))
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
+    return Answer(body, headers.get("date", ""))
 
 
 def refuse(status: int, headers: Mapping[str, str], body: bytes, path: str) -> NoReturn:

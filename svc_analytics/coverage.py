@@ -70,6 +70,16 @@ class Coverage:
         """All time that was read, settled or not."""
         return unite(self.complete, self.provisional)
 
+    def __str__(self) -> str:
+        from svc_analytics.render.display import coverage_sheet
+
+        return repr(coverage_sheet(self))
+
+    def _repr_html_(self) -> str:
+        from svc_analytics.render.display import coverage_sheet
+
+        return coverage_sheet(self)._repr_html_()
+
     def add(self, other: "Coverage") -> Self:
         """Return the union; what is complete in either is complete."""
         complete = unite(self.complete, other.complete)

@@ -11,6 +11,7 @@ from typing import Any
 from svc_analytics.client import Client
 from svc_analytics.config import KeyClass, Settings
 from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract
+from svc_analytics.deliveries import Delivery
 from svc_analytics.errors import ConfigError, LakeError, ProtocolError
 from svc_analytics.lake import Lake
 from svc_analytics.pace import Stopped
@@ -19,14 +20,14 @@ from svc_analytics.publication import Published
 from svc_analytics.routes import ROUTES
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.segments import Board, Segment
-from svc_analytics.sweep import Delivery, Sweep
+from svc_analytics.sweep import Sweep
 from svc_analytics.writer import LakeWriter, check_merchant, open_writer
 
 SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
 UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does not confirm
 OVERLAP = 24 * HOUR
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-QUEUED = 3  # hand-overs, of up to 16 pages, that workers may be ahead of the writer
+QUEUED = 4  # hand-overs, of up to 32 pages, that workers may be ahead of the writer
 STAGED_LIMIT = 24 * 1024 * 1024  # published now
 
 OnPage = Callable[[Stream, int], None]
@@ -181,7 +182,7 @@ class _Crew:
 
     def work(self, workers: int) -> None:
         """Sweep all segments; publish as it goes, and at the end whatever happened."""
-        self._delivered: queue.Queue[list[Delivery]] = queue.Queue(maxsize=QUEUED)
+        self._delivered: queue.Queue[Delivery | None] = queue.Queue(maxsize=QUEUED)
         threads = [threading.Thread(target=self._sweep_all, daemon=True) for _ in range(workers)]
         for thread in threads:
             thread.start()
@@ -201,25 +202,28 @@ class _Crew:
     def _write_all(self, threads: list[threading.Thread]) -> None:
         while any(thread.is_alive() for thread in threads) or not self._delivered.empty():
             try:
-                deliveries = self._delivered.get(timeout=0.05)
+                delivery = self._delivered.get(timeout=0.05)
             except queue.Empty:
                 continue
-            for delivery in deliveries:
-                self._stage(delivery)
+            if delivery is None:
+                continue
+            self._stage(delivery)
             if self._is_due():
                 self._publish()
 
     def _stage(self, delivery: Delivery) -> None:
         stream = delivery.stream
-        self._writer.stage(stream, delivery.records, delivery.rejected)
-        # What an earlier run proved stays proven: only this sweep is in doubt.
-        self._writer.doubt(stream, subtract(delivery.doubted, self._known[stream.name]))
-        for span in delivery.proven:
-            self._writer.prove(stream, span)
-        self._run.pages += 1
-        self._run.rows[stream.name] += delivery.records.received
+        self._writer.stage(stream, delivery.rows, delivery.rejected, delivery.size)
+        for progress in delivery.progress:
+            # What an earlier run proved stays proven: only this sweep is in doubt.
+            self._writer.doubt(stream, subtract(progress.doubted, self._known[stream.name]))
+            for span in progress.proven:
+                self._writer.prove(stream, span)
+        self._run.pages += len(delivery.received)
+        self._run.rows[stream.name] += sum(delivery.received)
         if self._on_page:
-            self._on_page(stream, delivery.records.received)
+            for received in delivery.received:
+                self._on_page(stream, received)
 
     def _is_due(self) -> bool:
         waited = time.monotonic() - self._published_at
@@ -247,12 +251,12 @@ class _Crew:
             finally:
                 self._board.finish(segment)
         with suppress(queue.Full):
-            self._delivered.put_nowait([])  # wakes the writer, to see that this worker is done
+            self._delivered.put_nowait(None)  # wakes the writer, to see that this worker is done
 
-    def _deliver(self, deliveries: list[Delivery]) -> None:
+    def _deliver(self, delivery: Delivery) -> None:
         while not self._is_off.is_set():
             try:
-                self._delivered.put(deliveries, timeout=0.2)
+                self._delivered.put(delivery, timeout=0.2)
                 return
             except queue.Full:
                 continue

@@ -5,7 +5,7 @@ A month is merged as a stream of row groups, so that memory does not grow with i
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,15 +29,32 @@ class Incoming:
     is_news: bool  # whether the month's content changes at all
 
 
-def latest(rows: pa.Table) -> pa.Table:
-    """Keep the last row of each id: rows are in the order they were observed."""
-    places = {record_id: place for place, record_id in enumerate(rows["id"].to_pylist())}
-    return rows if len(places) == len(rows) else rows.take(list(places.values()))
+def drain(stream: Stream, tables: list[pa.Table]) -> pa.Table:
+    """Join tables into one, in order, keeping the last row of each id.
+
+    Rows come in the order they were observed. The list is emptied and columns are
+    copied one by one, so that never two copies of everything are held.
+    """
+    table = pa.concat_tables([stream.schema.empty_table(), *tables])
+    tables.clear()
+    order = pc.sort_indices(table, sort_keys=_sort_keys(stream))
+    if pc.count_distinct(table["id"]).as_py() < len(table):
+        places = {name: place for place, name in enumerate(table["id"].to_pylist())}
+        order = order.filter(pc.is_in(order, value_set=pa.array(places.values(), order.type)))
+    columns = {name: table[name] for name in table.schema.names}
+    del table
+    for name in columns:
+        columns[name] = columns[name].combine_chunks().take(order)
+    return pa.Table.from_arrays(list(columns.values()), schema=stream.schema)
 
 
 def in_order(stream: Stream, rows: pa.Table) -> pa.Table:
     """Sort rows by instant and id, the order of every month file."""
-    return rows.sort_by([(stream.instant, "ascending"), ("id", "ascending")])
+    return rows.sort_by(_sort_keys(stream))
+
+
+def _sort_keys(stream: Stream) -> list[tuple[str, str]]:
+    return [(stream.instant, "ascending"), ("id", "ascending")]
 
 
 def settle(stream: Stream, rows: pa.Table, path: Path) -> Incoming:
@@ -74,11 +91,6 @@ def held_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:
     return pa.concat_tables(found)
 
 
-def groups_of(path: Path) -> Iterator[pa.Table]:
-    """Yield the row groups of a month file, none if the month has no file yet."""
-    return read_groups(path) if path.exists() else iter(())
-
-
 def compare(
     stream: Stream, held: pa.Table, again: pa.Table
 ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
@@ -110,10 +122,13 @@ def _is_same_json(old: str | None, new: str | None) -> bool:
 
 def merged(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Table]:
     """Yield a month's rows in order: the held ones, each id of `incoming` replaced or added."""
+    if not path.exists():
+        yield incoming
+        return
     instants = incoming[stream.instant].cast(pa.int64()).to_pylist()
     keys = list(zip(instants, incoming["id"].to_pylist(), strict=True))
     ids, done = incoming["id"].combine_chunks(), 0
-    for group in groups_of(path):
+    for group in read_groups(path):
         last = (group[stream.instant].cast(pa.int64())[-1].as_py(), group["id"][-1].as_py())
         until = bisect_right(keys, last, lo=done)
         kept = group.filter(pc.invert(pc.is_in(group["id"], value_set=ids)))
@@ -122,8 +137,7 @@ def merged(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Table]
     yield incoming.slice(done)
 
 
-def without(path: Path, ids: Iterable[str]) -> Iterator[pa.Table]:
+def without(path: Path, ids: pa.Array) -> Iterator[pa.Table]:
     """Yield a month's rows in order, but for those with one of these ids."""
-    gone = pa.array(list(ids), pa.string())
     for group in read_groups(path):
-        yield group.filter(pc.invert(pc.is_in(group["id"], value_set=gone)))
+        yield group.filter(pc.invert(pc.is_in(group["id"], value_set=ids)))

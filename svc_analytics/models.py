@@ -5,7 +5,7 @@ the comment behind each column of its last select becomes that column's comment.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -62,11 +62,34 @@ def read_macros() -> str:
 @cache
 def read_models() -> tuple[Model, ...]:
     """Return the views, each behind the ones it reads from."""
-    found = {
-        model.name: model
+    return _in_order(
+        model
         for layer in ("staging", "intermediate", "marts")
         for model in map(_read_model, _sql_files(layer))
-    }
+    )
+
+
+@cache
+def read_statement_macros() -> tuple[Model, ...]:
+    """Return the table macros of a statement, which take any half-open interval."""
+    return _in_order(map(_read_model, _sql_files("statement")))
+
+
+@cache
+def read_checks() -> tuple[Check, ...]:
+    """Return the rules, by name."""
+    return tuple(map(_read_check, _sql_files("checks")))
+
+
+@cache
+def read_footings() -> tuple[Check, ...]:
+    """Return the rules that a statement's own tables must keep, by name."""
+    return tuple(map(_read_check, _sql_files("footings")))
+
+
+def _in_order(models: Iterable[Model]) -> tuple[Model, ...]:
+    """Put each model behind those of its sources that are among them."""
+    found = {model.name: model for model in models}
     ordered: dict[str, Model] = {}
 
     def place(model: Model) -> None:
@@ -78,18 +101,6 @@ def read_models() -> tuple[Model, ...]:
     for model in found.values():
         place(model)
     return tuple(ordered.values())
-
-
-@cache
-def read_statement_macros() -> tuple[Model, ...]:
-    """Return the table macros of a statement, which take any half-open interval."""
-    return tuple(map(_read_model, _sql_files("statement")))
-
-
-@cache
-def read_checks() -> tuple[Check, ...]:
-    """Return the rules, by name."""
-    return tuple(map(_read_check, _sql_files("checks")))
 
 
 def _read_model(sql: str) -> Model:

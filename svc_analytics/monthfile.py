@@ -55,7 +55,7 @@ class Counter:
 
     def count(self, stream: Stream, table: pa.Table) -> Tally:
         """Return the control figures of a table of the stream's rows."""
-        with self._connection.cursor() as cursor:  # months are written side by side
+        with self._connection.cursor() as cursor:
             cursor.register("t", table)
             try:
                 rows = _sum(cursor, stream, "sum({0}), 0")

@@ -1,8 +1,8 @@
 """One page of a list, taken from the body of an answer.
 
-Two roads lead through a page. The quick one decodes it whole. A page that does not
-decode (one record nested a thousand deep, a bare NaN, half a surrogate pair) is cut
-at its own commas instead, so that one bad record never takes the others with it.
+A page comes apart in one step, its records still as text. One that does not (a record
+nested a thousand deep, a bare NaN) is cut at its own commas instead, so that one bad
+record never takes the others with it.
 """
 
 import re
@@ -25,26 +25,31 @@ class NotJson(DataError):
     """A body that is not one JSON document: cut off, from a proxy, or not JSON at all."""
 
 
-class _RawPage(msgspec.Struct):
-    data: list[msgspec.Raw]
+class _Envelope(msgspec.Struct):
+    data: msgspec.Raw
+    next_cursor: str | None
 
 
+_quick_list = msgspec.json.Decoder(list[msgspec.Raw])
 _quick_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_quick_records = msgspec.json.Decoder(_RawPage)
+_quick_page = msgspec.json.Decoder(_Envelope)
 
 
 @dataclass(frozen=True)
 class Page:
-    """A page as received. `document` is None when only the raw texts can be told apart."""
+    """A page as received: its body, and the cursor of the page that follows it."""
 
     body: bytes
     next_cursor: str | None
-    document: dict[str, Any] | None = None
 
-    @property
-    def records(self) -> list[Any] | None:
-        """The records, decoded; None when the page had to be cut instead."""
-        return None if self.document is None else list(self.document["data"])
+    @cached_property
+    def document(self) -> dict[str, Any] | None:
+        """The whole page, decoded; None when only the raw texts can be told apart."""
+        try:
+            document = _decode(self.body)
+        except NotJson:
+            return None
+        return document if isinstance(document, dict) else None
 
     @cached_property
     def has_single_keys(self) -> bool:
@@ -77,7 +82,7 @@ class Page:
         """Return the text of each record, exactly as received."""
         if self.document is None:
             return split(members(self.body)["data"])
-        return [bytes(raw) for raw in _quick_records.decode(self.body).data]
+        return [bytes(raw) for raw in _quick_list.decode(_quick_page.decode(self.body).data)]
 
     def raw_members(self, raw: bytes) -> dict[str, bytes]:
         """Split the text of one record of this page into its members, as received."""
@@ -89,12 +94,30 @@ class Page:
 def parse_page(body: bytes) -> Page:
     """Read a page; raise `NotJson`, or `ProtocolError` when it is JSON of another shape."""
     try:
-        document = msgspec.json.decode(body)
+        envelope = _quick_page.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _parse_patiently(body)
+    if bytes(memoryview(envelope.data)[:1]) != b"[":
+        return _parse_patiently(body)
+    return Page(body, _check_cursor({"next_cursor": envelope.next_cursor}))
+
+
+def _parse_patiently(body: bytes) -> Page:
+    """Read a page that does not come apart in one step, or say what is wrong with it."""
+    try:
+        document = _decode(body)
+    except NotJson:
         return _cut_page(body)
     if not isinstance(document, dict) or not isinstance(document.get("data"), list):
         raise ProtocolError("the answer is not a page: it has no list named data")
-    return Page(body, _check_cursor(document), document)
+    return Page(body, _check_cursor(document))
+
+
+def _decode(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise NotJson("the body is not JSON") from error
 
 
 def count_marks(body: bytes) -> int:

@@ -3,9 +3,7 @@
 Every month is replaced in one step that carries its rows and its coverage together.
 """
 
-import threading
 from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
@@ -15,14 +13,13 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Coverage, Span, Spans, unite
 from svc_analytics.lake import Lake, whole_coverage
-from svc_analytics.merge import held_rows, in_order, latest, merged, settle, without
+from svc_analytics.merge import drain, held_rows, merged, settle, without
 from svc_analytics.monthfile import ORIGIN, Counter, Footer, Tally, read_groups, write_month
 from svc_analytics.periods import BEGINNING, month, month_of, utc_months
 from svc_analytics.schema import Stream
 from svc_analytics.sidefile import Quarantined, changes_schema, keep_changes, keep_quarantine
 
-PACKED_PAGES = 64  # joined at a time
-WRITERS = 2  # months written side by side
+PACKED_ROWS = 6_400  # joined at a time
 
 
 @dataclass
@@ -46,13 +43,13 @@ class Staged:
     _loose: list[pa.Table] = field(default_factory=list)
 
     def add(self, rows: pa.Table) -> None:
-        """Take a page's rows. Pages are packed: small buffers hold twice what they carry."""
+        """Take some pages' rows. They are packed: small buffers hold twice what they carry."""
         self._loose.append(rows)
-        if len(self._loose) == PACKED_PAGES:
+        if sum(map(len, self._loose)) >= PACKED_ROWS:
             self.pack()
 
     def pack(self) -> None:
-        """Copy loose pages into one exact block."""
+        """Copy loose rows into one exact block."""
         if self._loose:
             self.tables.append(pa.concat_tables(self._loose).combine_chunks())
             self._loose.clear()
@@ -86,7 +83,6 @@ class StreamPublisher:
         self.settled_at = now
         self.gives_every_month_a_file = False
         self._counter = counter
-        self._counting = threading.Lock()
         self._now = now
 
     @property
@@ -97,31 +93,25 @@ class StreamPublisher:
     def publish(self, staged: Staged) -> None:
         """Bring every month up to what is staged, then the proof of the beginning."""
         staged.pack()
-        tables = staged.tables or [self.stream.schema.empty_table()]
-        table = pa.concat_tables(tables)
+        table = drain(self.stream, staged.tables)
         rows = self._by_month(table)
         # Written first: a month never counts what is not on file beside it.
-        good_ids = [name for keys in rows.values() for name in keys["id"].to_pylist()]
         new, still_open = keep_quarantine(
-            self.lake.path, self.stream, staged.rejected, good_ids, self._now
+            self.lake.path, self.stream, staged.rejected, table["id"], self._now
         )
         self._count(quarantined=new)
         gained = self._gains(staged.proven, {*rows, *still_open})
         self._clear_elsewhere(rows)
         touched = {*rows, *gained, *self._changed(staged.doubted, still_open)} - {ORIGIN}
 
-        def publish_month(label: str) -> None:
+        for label in sorted(touched):
             held = self._held_coverage(label).remove(staged.doubted)
             news = _MonthsNews(
-                self._pick(table, rows[label]) if label in rows else table.slice(0, 0),
+                rows.get(label, table.slice(0, 0)),
                 still_open.get(label, 0),
                 held.add(gained.get(label, Coverage())),
             )
             self._publish_month(label, news)
-
-        # Months do not depend on one another, and Arrow writes outside the interpreter.
-        with ThreadPoolExecutor(WRITERS) as pool:
-            list(pool.map(publish_month, sorted(touched)))
         self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted)
 
     def _changed(self, doubted: Spans, still_open: dict[str, int]) -> set[str]:
@@ -177,9 +167,8 @@ class StreamPublisher:
             self.write(ORIGIN, (), coverage, 0)
 
     def _count(self, **more: int) -> None:
-        with self._counting:
-            for name, value in more.items():
-                setattr(self.published, name, getattr(self.published, name) + value)
+        for name, value in more.items():
+            setattr(self.published, name, getattr(self.published, name) + value)
 
     def _held_coverage(self, label: str) -> Coverage:
         footer = self.footers.get(label)
@@ -196,20 +185,8 @@ class StreamPublisher:
         labels = [label for label in self.footers if label != ORIGIN]
         return month(min(labels)).start if labels else None
 
-    def _pick(self, table: pa.Table, keys: pa.Table) -> pa.Table:
-        # A filter copies chunk by chunk; `take` would join all chunks of the table first.
-        is_wanted = np.zeros(len(table), np.bool_)
-        is_wanted[np.asarray(keys["place"])] = True
-        return in_order(self.stream, table.filter(pa.array(is_wanted)))
-
     def _by_month(self, rows: pa.Table) -> dict[str, pa.Table]:
-        """Give each month the keys and places of its rows, in order, one for each id.
-
-        Only keys are sorted: the rows themselves are copied a month at a time.
-        """
-        places = pa.array(np.arange(len(rows)))
-        rows = rows.select(["id", self.stream.instant]).append_column("place", places)
-        rows = in_order(self.stream, latest(rows))
+        """Cut rows in order at the bounds of months."""
         instants = np.asarray(rows[self.stream.instant].cast(pa.int64()))
         found: dict[str, pa.Table] = {}
         place = 0
@@ -250,25 +227,29 @@ class StreamPublisher:
         The new month is published without the proof of that instant first, so that a
         kill in between leaves a gap to be read again, never a lost or doubled row.
         """
-        homes = {record_id: label for label in rows for record_id in rows[label]["id"].to_pylist()}
-        for label, ids in self._found_elsewhere(homes).items():
-            for home in sorted({homes[record_id] for record_id in ids}):
-                self._uncover(home, rows[home], ids)
+        for label, ids in self._found_elsewhere(rows).items():
+            for home, keys in rows.items():
+                if home != label and pc.any(pc.is_in(keys["id"], value_set=ids)).as_py():
+                    self._uncover(home, keys, ids)
             self._take_out(label, ids)
 
-    def _found_elsewhere(self, homes: dict[str, str]) -> dict[str, list[str]]:
-        wanted = pa.array(list(homes), pa.string())
-        found: dict[str, list[str]] = {}
-        for label in self.footers if homes else ():
-            for group in read_groups(self.lake.month_path(self.stream, label), ["id"]):
-                held = group["id"].filter(pc.is_in(group["id"], value_set=wanted)).to_pylist()
-                away = [record_id for record_id in held if homes[record_id] != label]
-                if away:
-                    found.setdefault(label, []).extend(away)
+    def _found_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
+        """Find new ids that a month's file holds while they now belong to another month."""
+        wanted = {label: keys["id"].combine_chunks() for label, keys in rows.items()}
+        found: dict[str, pa.Array] = {}
+        for label in self.footers if rows else ():
+            others = pa.chunked_array(
+                [ids for home, ids in wanted.items() if home != label], pa.string()
+            ).combine_chunks()
+            groups = read_groups(self.lake.month_path(self.stream, label), ["id"])
+            away = [group["id"].filter(pc.is_in(group["id"], value_set=others)) for group in groups]
+            ids = pa.chunked_array(away, pa.string()).combine_chunks()
+            if len(ids):
+                found[label] = ids
         return found
 
-    def _uncover(self, label: str, rows: pa.Table, ids: list[str]) -> None:
-        moving = rows.filter(pc.is_in(rows["id"], value_set=pa.array(ids, pa.string())))
+    def _uncover(self, label: str, rows: pa.Table, ids: pa.Array) -> None:
+        moving = rows.filter(pc.is_in(rows["id"], value_set=ids))
         instants = moving[self.stream.instant].cast(pa.int64()).to_pylist()
         moments = [(at, at + 1) for at in instants]
         # A month without a file may be proven empty by the origin's.
@@ -278,9 +259,9 @@ class StreamPublisher:
                 tables = read_groups(self.lake.month_path(self.stream, holder))
                 self.write(holder, tables, footer.coverage.remove(moments), footer.quarantined)
 
-    def _take_out(self, label: str, ids: list[str]) -> None:
+    def _take_out(self, label: str, ids: pa.Array) -> None:
         path = self.lake.month_path(self.stream, label)
-        held = held_rows(self.stream, path, pa.chunked_array([pa.array(ids, pa.string())]))
+        held = held_rows(self.stream, path, pa.chunked_array([ids]))
         field_ = changes_schema(self.stream).field("is_restatement")
         superseded = held.append_column(field_, pa.array([True] * len(held), pa.bool_()))
         restated = keep_changes(self.lake.path, self.stream, label, superseded)

@@ -106,3 +106,52 @@ PAYOUT_RECORDS = Stream(
 )
 
 STREAMS = {stream.name: stream for stream in (PAYMENTS, PAYOUT_RECORDS)}
+
+# Looked up one by one, by ids from elsewhere: no list of the service bounds them in
+# time, so they are one file each, and their first column is what they are known by.
+SESSIONS = Stream(
+    name="sessions",
+    route="session",
+    instant="created_at",
+    columns=(
+        _required("id"),
+        Column("reference_id"),
+        _required("status"),
+        Column("title"),
+        Column("description"),
+        Column("amounts", "json"),
+        Column("pricing_mode"),
+        Column("price_usd", "money"),
+        Column("checkout_url"),
+        Column("return_url"),
+        Column("cancel_url"),
+        Column("metadata", "json"),
+        Column("payment", "json"),
+        Column("expires_at", "instant"),
+        Column("created_at", "instant"),
+    ),
+)
+
+BINDINGS = Stream(
+    name="bindings",
+    route="binding",
+    instant="created_at",
+    columns=(
+        _required("customer_id"),
+        _required("state"),  # of the answer; none when no live binding exists
+        Column("binding_id"),
+        Column("payer_id"),
+        Column("masked_name"),
+        Column("supplied_name"),
+        Column("supplied_name_native"),
+        Column("supplied_email"),
+        Column("status"),
+        Column("match_score"),
+        Column("match_passed", "json"),
+        Column("bound_at", "instant"),
+        Column("reviewed_at", "instant"),
+        Column("created_at", "instant"),
+    ),
+)
+
+SIDE_STREAMS = {stream.name: stream for stream in (SESSIONS, BINDINGS)}

@@ -20,7 +20,7 @@ from svc_analytics.coverage import Span
 from svc_analytics.monthfile import ORIGIN, sync_folder, torn
 from svc_analytics.periods import BEGINNING, month_of
 from svc_analytics.records import Rejected
-from svc_analytics.schema import INSTANT, Stream
+from svc_analytics.schema import INSTANT, SIDE_STREAMS, Stream
 
 QUARANTINE = pa.schema(
     [
@@ -34,6 +34,22 @@ QUARANTINE = pa.schema(
         ("window_to", INSTANT),
         ("first_seen_at", INSTANT),
         ("resolved_at", INSTANT),  # when a good record of the same id was read
+    ]
+)
+
+# One row per checked token. `record_extracted_at` names the version of the record that
+# was held against it; `ring` is a fingerprint of the secrets, which tells none of them.
+VERDICTS_FOLDER = "receipt_verdicts"
+VERDICTS = pa.schema(
+    [
+        ("payment_id", pa.string()),
+        ("receipt_sha256", pa.string()),
+        ("verdict", pa.string()),
+        ("reason", pa.string()),
+        ("differences", pa.string()),  # JSON: each differing fact with both values
+        ("checked_at", INSTANT),
+        ("ring", pa.string()),
+        ("record_extracted_at", INSTANT),
     ]
 )
 
@@ -73,7 +89,10 @@ def begin_side_folders(lake: Path, stream: Stream) -> None:
     paths = {
         lake / "changes" / stream.name / f"{ORIGIN}.parquet": changes_schema(stream),
         quarantine_path(lake, stream): QUARANTINE,
+        lake / VERDICTS_FOLDER / f"{ORIGIN}.parquet": VERDICTS,
     }
+    for side in SIDE_STREAMS.values():
+        paths[lake / side.name / f"{ORIGIN}.parquet"] = side.schema
     for path, schema in paths.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists():
@@ -94,6 +113,41 @@ def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -
     return int(pc.sum(superseded["is_restatement"].cast(pa.int64())).as_py())
 
 
+def keep_objects(lake: Path, stream: Stream, found: pa.Table) -> None:
+    """Put objects that were looked up in the place of older observations of the same ids.
+
+    An identical one keeps its `extracted_at`: since when this content is known.
+    """
+    key = stream.columns[0].name
+    path = lake / stream.name / "held.parquet"
+    before = _read_table(path) if path.exists() else stream.schema.empty_table()
+    is_asked = pc.is_in(before[key], value_set=found[key].combine_chunks())
+    known = {row.pop(key): row for row in before.filter(is_asked).to_pylist()}
+    newest = {row[key]: _since(row, known.get(row[key])) for row in found.to_pylist()}
+    after = pa.concat_tables(
+        [
+            before.filter(pc.invert(is_asked)),
+            pa.Table.from_pylist(list(newest.values()), schema=stream.schema),
+        ]
+    )
+    # Not the name that the lake's writer sweeps: it may begin its own run meanwhile.
+    _replace(path, after.sort_by(key), ".fetching")
+
+
+def _since(row: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
+    is_same = before is not None and all(
+        row[name] == value for name, value in before.items() if name != "extracted_at"
+    )
+    return row | {"extracted_at": before["extracted_at"]} if before and is_same else row
+
+
+def _read_table(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        raise torn(path) from error
+
+
 def quarantine_path(lake: Path, stream: Stream) -> Path:
     """The one file of a stream's rejected records."""
     return lake / "quarantine" / stream.name / "rejected.parquet"
@@ -103,7 +157,7 @@ def keep_quarantine(
     lake: Path,
     stream: Stream,
     found: Iterable[Quarantined],
-    good_ids: Iterable[str],
+    good_ids: pa.ChunkedArray,
     now: int,
 ) -> tuple[int, dict[str, int]]:
     """Merge rejected records into the quarantine; return how many are new, and open by month.
@@ -118,7 +172,7 @@ def keep_quarantine(
         rows.setdefault(str(item.to_row()["sha256"]), item.to_row())
     if not rows:
         return 0, {}
-    good = set(good_ids)
+    good = set(good_ids.to_pylist())
     for row in rows.values():
         if row["record_id"] in good and row["resolved_at"] is None:
             row["resolved_at"] = now
@@ -134,10 +188,7 @@ def keep_quarantine(
 def _read_rows(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
-    try:
-        table = pq.read_table(path, page_checksum_verification=True)
-    except (pa.ArrowException, OSError) as error:
-        raise torn(path) from error
+    table = _read_table(path)
     instants = [field.name for field in QUARANTINE if field.type == INSTANT]
     for name in instants:  # as integers: Python's own datetimes would need a conversion back
         place = table.schema.get_field_index(name)
@@ -145,8 +196,8 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
     return list(table.to_pylist())
 
 
-def _replace(path: Path, table: pa.Table) -> None:
-    temporary = path.with_name(f".{path.stem}.writing")
+def _replace(path: Path, table: pa.Table, suffix: str = ".writing") -> None:
+    temporary = path.with_name(f".{path.stem}{suffix}")
     try:
         with temporary.open("wb") as file:
             pq.write_table(table, file, compression="zstd", write_page_checksum=True)

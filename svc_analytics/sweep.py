@@ -7,40 +7,24 @@ pages hold; a cursor that comes back, or none at all, fails the segment.
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 
 from svc_analytics.client import Client
-from svc_analytics.coverage import Span, Spans
+from svc_analytics.deliveries import Delivery, Sighting, Taken, gather
 from svc_analytics.errors import ApiError, NotFound, ProtocolError
 from svc_analytics.lake import describe_span
 from svc_analytics.pages import Page
 from svc_analytics.periods import BEGINNING, SECOND, format_instant
-from svc_analytics.records import Records, Rejected, read_records
 from svc_analytics.routes import MAX_LIMIT
-from svc_analytics.schema import Stream
-from svc_analytics.segments import PADDING, Board, Instants, Segment
-from svc_analytics.sidefile import Quarantined
+from svc_analytics.segments import PADDING, Board, Progress, Segment
 
 # Decoding holds the interpreter: side by side, workers would only take it from each other.
 _TURN = threading.Lock()
-HANDED_OVER = 16  # pages
+HANDED_OVER = 32  # pages
 HAND_OVER_AFTER = 0.2  # seconds
 REOPENINGS = 3  # in a row without progress, before a segment is given up
 _REFUSED_CURSOR = {400, 404, 409, 410, 422}
-
-
-@dataclass(frozen=True)
-class Delivery:
-    """What travels to the writer: rows, and the intervals they prove or put in doubt."""
-
-    stream: Stream
-    records: Records
-    rejected: tuple[Quarantined, ...] = ()
-    proven: Spans = ()
-    doubted: Spans = ()
 
 
 class Sweep:
@@ -51,13 +35,13 @@ class Sweep:
         client: Client,
         board: Board,
         segment: Segment,
-        deliver: Callable[[list[Delivery]], None],
+        deliver: Callable[[Delivery], None],
     ) -> None:
         self._client = client
         self._board = board
         self._segment = segment
         self._deliver = deliver
-        self._yield: list[Delivery] = []
+        self._taken: list[Taken] = []
         self._delivered_at = time.monotonic()
         self._cursors: set[str] = set()
         self._ids_before: frozenset[str] = frozenset()
@@ -90,11 +74,10 @@ class Sweep:
             came_at = time.monotonic()
             before = self._segment.end
             cursor = self._next_cursor(page)
-            delivery = self._take(page)
-            self._board.note_times(came_at - began_at, time.monotonic() - came_at)
-            self._yield.append(delivery)
-            if len(self._yield) == HANDED_OVER or came_at - self._delivered_at > HAND_OVER_AFTER:
+            self._take(page)
+            if len(self._taken) == HANDED_OVER or came_at - self._delivered_at > HAND_OVER_AFTER:
                 self._hand_over()
+            self._board.note_times(came_at - began_at, time.monotonic() - came_at)
             idle = idle if self._segment.end == before else 0
             if cursor is None:
                 return
@@ -120,58 +103,36 @@ class Sweep:
             self._cursors.add(cursor)
         return cursor
 
-    def _take(self, page: Page) -> Delivery:
-        stream, now = self._segment.stream, time.time_ns() // 1000
+    def _take(self, page: Page) -> None:
         with _TURN:
-            records = read_records(stream, page, now)
-        instants = np.asarray(records.rows[stream.instant].cast(pa.int64()))
-        ids = records.rows["id"].to_pylist()
-        is_repeat = np.fromiter((i in self._ids_before for i in ids), np.bool_, len(ids))
+            sight = Sighting.of(self._segment.stream, page, time.time_ns() // 1000)
+        ids = sight.ids
+        is_repeat = np.zeros(len(ids), np.bool_)
+        if not self._ids_before.isdisjoint(ids):
+            is_repeat[:] = [record_id in self._ids_before for record_id in ids]
         self._ids_before = frozenset(ids)
         is_last = page.next_cursor is None
-        progress = self._board.advance(self._segment, instants, is_repeat, is_last)
-        return Delivery(
-            stream,
-            _within(records, instants, progress.wanted),
-            self._rejected(records.rejected, instants, progress.wanted, now),
-            progress.proven,
-            progress.doubted,
-        )
-
-    def _rejected(
-        self, rejected: tuple[Rejected, ...], instants: Instants, wanted: Span, now: int
-    ) -> tuple[Quarantined, ...]:
-        """Place rejected records in time; one without an instant stands by its neighbours."""
-        nearby = int(instants.min()) if len(instants) else wanted[1] - 1
-        nearby = min(max(nearby, wanted[0], 0), wanted[1] - 1)
-        placed = [(item, nearby if item.instant is None else item.instant) for item in rejected]
-        return tuple(
-            Quarantined(item, position, wanted, now)
-            for item, position in placed
-            if wanted[0] <= position < wanted[1]
-        )
+        progress = self._board.advance(self._segment, sight.instants, is_repeat, is_last)
+        self._taken.append((sight, progress))
 
     def _take_back(self) -> None:
         """Put in doubt what this sweep had proven: a broken list proves nothing."""
+        self._hand_over()
         segment = self._segment
         if segment.end < segment.top:
-            empty = Records(segment.stream.schema.empty_table())
-            doubted = ((segment.end, segment.top),)
-            self._yield.append(Delivery(segment.stream, empty, doubted=doubted))
+            doubt = Progress((segment.start, segment.end), doubted=((segment.end, segment.top),))
+            none = segment.stream.schema.empty_table()
+            self._deliver(Delivery(segment.stream, none, 0, progress=(doubt,)))
 
     def _hand_over(self) -> None:
         """Give the writer what was read: a few pages at a time, for each time costs a switch."""
-        delivered, self._yield = self._yield, []
+        taken, self._taken = self._taken, []
         self._delivered_at = time.monotonic()
-        if delivered:
-            self._deliver(delivered)
-
-
-def _within(records: Records, instants: Instants, wanted: Span) -> Records:
-    """Keep the rows a segment owns: the service's bounds may be inclusive, or not heeded."""
-    mask = (instants >= wanted[0]) & (instants < wanted[1])
-    rows = records.rows if mask.all() else records.rows.filter(pa.array(mask))
-    return Records(rows, size=records.size)
+        if taken:
+            with _TURN:
+                deliveries = gather(self._segment.stream, taken)
+            for delivery in deliveries:
+                self._deliver(delivery)
 
 
 def _is_refused_cursor(error: ApiError) -> bool:

@@ -12,6 +12,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 from filelock import FileLock, Timeout
 
 from svc_analytics.coverage import Coverage, Span
@@ -26,7 +27,6 @@ from svc_analytics.publication import (
     stage_doubt,
     stage_proof,
 )
-from svc_analytics.records import Records
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.sidefile import Quarantined, begin_side_folders
 
@@ -36,8 +36,7 @@ LOCK_PATIENCE = 5  # seconds to wait for another writer to finish
 class LakeWriter:
     """Stages what workers read and publishes it. Made by `open_writer`."""
 
-    def __init__(self, lake: Lake, merchant_id: str, now: int) -> None:
-        counter = Counter()
+    def __init__(self, lake: Lake, merchant_id: str, now: int, counter: Counter) -> None:
         self.lake = lake
         self._publishers = {
             name: StreamPublisher(lake, stream, counter, merchant_id, now)
@@ -74,12 +73,17 @@ class LakeWriter:
         """The memory that waits to be published."""
         return self._staged_bytes
 
-    def stage(self, stream: Stream, records: Records, rejected: Iterable[Quarantined]) -> None:
-        """Take rows, in the order they were observed, and rejected records."""
+    def stage(
+        self, stream: Stream, rows: pa.Table, rejected: Iterable[Quarantined] = (), size: int = 0
+    ) -> None:
+        """Take rows, in the order they were observed, and rejected records.
+
+        `size` is about what the rows take in memory, in bytes.
+        """
         staged = self._staged[stream.name]
-        if len(records.rows):
-            staged.add(records.rows)
-            self._staged_bytes += records.size
+        if len(rows):
+            staged.add(rows)
+            self._staged_bytes += size
         staged.rejected.extend(rejected)
 
     def prove(self, stream: Stream, span: Span) -> None:
@@ -112,8 +116,10 @@ def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeW
             (lake.path / ".writer").write_text(f"{os.getpid()}\n")
             check_merchant(lake, profile)  # again: someone may have begun it meanwhile
             _sweep(lake)
-            _begin(lake, profile["id"], now)
-            writer = LakeWriter(lake, profile["id"], now)  # finds a torn file before any change
+            counter = Counter()
+            _begin(lake, profile["id"], now, counter)
+            # Made here: a torn file is found before anything is changed.
+            writer = LakeWriter(lake, profile["id"], now, counter)
             merchant = profile | {"read_at": format_instant(now)}
             write_json(lake.path / "lake.json", {"layout": LAYOUT, "merchant": merchant})
             yield writer
@@ -136,9 +142,8 @@ def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
         raise ConfigError(message)
 
 
-def _begin(lake: Lake, merchant_id: str, now: int) -> None:
+def _begin(lake: Lake, merchant_id: str, now: int, counter: Counter) -> None:
     """Make the folders and the files without rows, where they are missing."""
-    counter = Counter()
     for stream in STREAMS.values():
         lake.folder(stream).mkdir(exist_ok=True)
         begin_side_folders(lake.path, stream)

@@ -85,6 +85,40 @@ def refund(number: int, of: Record, created_at: str, amount: str = "1", **more: 
     )
 
 
+def session(of: Record, **more: Any) -> Record:
+    """Make the completed session behind a payment."""
+    return {
+        "id": of["session_id"],
+        "reference_id": of["reference_id"],
+        "status": "completed",
+        "title": "Tea",
+        "amounts": [{"currency": "usdt", "amount": of["amount"], "usd_value": "10.00"}],
+        "pricing_mode": "usd",
+        "price_usd": "10.00",
+        "checkout_url": f"https://pay.example/c/{of['session_id']}",
+        "metadata": {"cart": 1},
+        "payment": {"id": of["id"]},
+        "expires_at": "2026-11-01T10:30:00Z",
+        "created_at": "2026-11-01T10:00:00Z",
+    } | more
+
+
+def binding(customer_id: str, **more: Any) -> Record:
+    """Make the answer about a customer with a live binding."""
+    held = {
+        "binding_id": str(uuid5(NAMESPACE_OID, f"binding-{customer_id}")),
+        "customer_id": customer_id,
+        "payer_id": str(uuid5(NAMESPACE_OID, f"payer-{customer_id}")),
+        "masked_name": "S*** R***",
+        "status": "active",
+        "match_score": "0.97",
+        "match_passed": True,
+        "bound_at": "2026-10-01T00:00:00Z",
+        "created_at": "2026-10-01T00:00:00Z",
+    } | more
+    return {"customer_id": customer_id, "state": held["status"], "binding": held}
+
+
 def spread(count: int, start: datetime, step: timedelta) -> list[Record]:
     """Make payments at equal steps of time."""
     return [payment(n, _stamp(start + n * step)) for n in range(count)]
@@ -96,6 +130,8 @@ class FakeService:
 
     payments: list[Record] = field(default_factory=list)
     payouts: list[Record] = field(default_factory=list)
+    sessions: dict[str, Record] = field(default_factory=dict)
+    bindings: dict[str, Record] = field(default_factory=dict)  # answers, by customer id
     now: datetime | None = NOW
     page_size: Callable[[int], int] = lambda page: 100
     bounds: str = "[]"  # which of from and to are inclusive; "" when they are not heeded
@@ -133,7 +169,15 @@ class FakeService:
             )
         if path in ("/payments", "/payouts"):
             return self._ok(self._page(path, request))
-        return refusal(404, "NOT_FOUND")
+        return self._object(path, key)
+
+    def _object(self, path: str, key: str) -> httpx.Response:
+        kind, _, rest = path.strip("/").partition("/")
+        if kind == "sessions" and key == PAYOUT_KEY:
+            return refusal(403, "PAY_WRONG_KEY_KIND")
+        held = {"sessions": self.sessions, "customers": self.bindings}.get(kind, {})
+        found = held.get(rest.removesuffix("/binding"))
+        return self._ok(found) if found else refusal(404, "PAY_SESSION_NOT_FOUND")
 
     def _ok(self, document: Any) -> httpx.Response:
         headers = {"date": format_datetime(self.now, usegmt=True)} if self.now else {}

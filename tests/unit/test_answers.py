@@ -210,7 +210,7 @@ def test_any_refusal_has_a_meaning(text: str, status: int, body: bytes) -> None:
 )
 def test_json_is_an_answer(kind: str) -> None:
     """A body that says it is JSON is the service's own."""
-    assert check_answer({"content-type": kind}, b"{}") == Answer(b"{}", None)
+    assert check_answer({"content-type": kind}, b"{}") == Answer(b"{}")
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/plain", "", "application/octet-stream"])
@@ -243,23 +243,26 @@ def test_services_clock_is_read_if_it_makes_sense(text: str, at: int | None) -> 
 def test_object_that_is_no_json_is_tried_again(body: bytes) -> None:
     """A6: a damaged object is NotJson, which is retried."""
     with pytest.raises(NotJson):
-        read_object(Answer(body, None))
+        read_object(Answer(body))
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b'"x"', b"1"])
 def test_json_that_is_no_object_breaks_the_contract(body: bytes) -> None:
     """A list where an object was promised is a ProtocolError."""
     with pytest.raises(ProtocolError):
-        read_object(Answer(body, None))
+        read_object(Answer(body))
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"id":null}', b'{"id":""}', b'{"id":5}'])
 def test_profile_needs_an_id(body: bytes) -> None:
     """H1: without the merchant's id no lake can be told from another."""
     with pytest.raises(ProtocolError, match="no id"):
-        read_profile(Answer(body, None))
+        read_profile(Answer(body))
 
 
 def test_profile_comes_with_the_services_clock() -> None:
     """The profile is the object as received, beside the moment it was served."""
-    assert read_profile(Answer(b'{"id":"m","new":1.5}', 7)) == ({"id": "m", "new": 1.5}, 7)
+    assert read_profile(Answer(b'{"id":"m","new":1.5}', "Thu, 01 Jan 1970 00:00:07 GMT")) == (
+        {"id": "m", "new": 1.5},
+        7_000_000,
+    )

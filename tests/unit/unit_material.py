@@ -8,11 +8,12 @@ from fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
 from hypothesis import HealthCheck, settings
 
 from svc_analytics.client import Client
+from svc_analytics.columns import read_records
 from svc_analytics.config import Settings
 from svc_analytics.masked import Masked
 from svc_analytics.pace import Pace
 from svc_analytics.pages import Page, parse_page
-from svc_analytics.records import Records, read_records
+from svc_analytics.records import Records
 from svc_analytics.schema import PAYMENTS, Stream
 
 PERSIAN = {ord("0") + n: 0x6F0 + n for n in range(10)}  # digits, for str.translate

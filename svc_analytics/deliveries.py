@@ -1,0 +1,119 @@
+"""What travels from a sweep to the writer: rows, and the time they prove or put in doubt."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from svc_analytics.columns import Instants, Reading, read_ahead, read_records, read_together
+from svc_analytics.coverage import Span
+from svc_analytics.pages import Page
+from svc_analytics.records import Records, Rejected, read_each
+from svc_analytics.schema import Stream
+from svc_analytics.segments import Progress
+from svc_analytics.sidefile import Quarantined
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Some pages of one stream. `received` counts the records of each, wanted or not."""
+
+    stream: Stream
+    rows: pa.Table
+    size: int  # bytes of the pages: about what their rows take in memory
+    received: tuple[int, ...] = ()
+    rejected: tuple[Quarantined, ...] = ()
+    progress: tuple[Progress, ...] = ()
+
+
+@dataclass(frozen=True)
+class Sighting:
+    """A page just read: regular as far as one can see, or already taken apart with care."""
+
+    page: Page
+    at: int
+    found: Reading | Records
+    instants: Instants
+
+    @classmethod
+    def of(cls, stream: Stream, page: Page, at: int) -> "Sighting":
+        """Read no more of a page than a sweep must know; raise `ProtocolError` for a broken one."""
+        reading = read_ahead(stream, page, at)
+        if reading is not None:
+            return cls(page, at, reading, reading.instants)
+        records = read_each(stream, page, at)
+        return cls(page, at, records, _instants(stream, records.rows))
+
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the records that can be held, in the order received."""
+        found = self.found
+        ids = found.texts["id"] if isinstance(found, Reading) else found.rows["id"]
+        return list(ids.to_pylist())
+
+
+Taken = tuple[Sighting, Progress]
+
+
+def gather(stream: Stream, taken: Sequence[Taken]) -> list[Delivery]:
+    """Turn pages into rows: all at once if all are regular, else each by itself."""
+    readings = [sight.found for sight, _ in taken if isinstance(sight.found, Reading)]
+    rows = read_together(stream, readings) if len(readings) == len(taken) else None
+    if rows is None:
+        return [_gather_one(stream, sight, progress) for sight, progress in taken]
+    is_wanted = np.concatenate(
+        [_is_within(sight.instants, progress.wanted) for sight, progress in taken]
+    )
+    return [
+        Delivery(
+            stream,
+            _keep(rows, is_wanted),
+            sum(len(sight.page.body) for sight, _ in taken),
+            received=tuple(len(sight.instants) for sight, _ in taken),
+            progress=tuple(progress for _, progress in taken),
+        )
+    ]
+
+
+def _gather_one(stream: Stream, sight: Sighting, progress: Progress) -> Delivery:
+    records = sight.found
+    if not isinstance(records, Records):
+        records = read_records(stream, sight.page, sight.at)
+    instants = _instants(stream, records.rows)
+    return Delivery(
+        stream,
+        _keep(records.rows, _is_within(instants, progress.wanted)),
+        len(sight.page.body),
+        (records.received,),
+        _place(records.rejected, instants, progress.wanted, sight.at),
+        (progress,),
+    )
+
+
+def _instants(stream: Stream, rows: pa.Table) -> Instants:
+    return np.asarray(rows[stream.instant].cast(pa.int64()))
+
+
+def _is_within(instants: Instants, span: Span) -> npt.NDArray[np.bool_]:
+    """Tell what a segment owns: the service's bounds may be inclusive, or not heeded."""
+    return (instants >= span[0]) & (instants < span[1])
+
+
+def _keep(rows: pa.Table, is_wanted: npt.NDArray[np.bool_]) -> pa.Table:
+    return rows if is_wanted.all() else rows.filter(pa.array(is_wanted))
+
+
+def _place(
+    rejected: Sequence[Rejected], instants: Instants, wanted: Span, seen_at: int
+) -> tuple[Quarantined, ...]:
+    """Place rejected records in time; one without an instant stands by its neighbours."""
+    nearby = int(instants.min()) if len(instants) else wanted[1] - 1
+    nearby = min(max(nearby, wanted[0], 0), wanted[1] - 1)
+    placed = [(item, nearby if item.instant is None else item.instant) for item in rejected]
+    return tuple(
+        Quarantined(item, position, wanted, seen_at)
+        for item, position in placed
+        if wanted[0] <= position < wanted[1]
+    )
