@@ -1,12 +1,14 @@
 """Key rings: the signing secrets of a merchant, newest first, and since when each is in force."""
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.masked import Masked
-from svc_analytics.periods import parse_bound
+from svc_analytics.periods import HOUR, parse_bound
 
+ROTATION_OVERLAP = 24 * HOUR  # contract, Limits: secret rotation overlap
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
@@ -29,6 +31,27 @@ def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
     if dates != sorted(dates, reverse=True):
         raise ConfigError("the secrets are not newest first: order them by the instant behind @")
     return ring
+
+
+def last_signing(signer: SigningSecret, ring: Sequence[SigningSecret]) -> int | None:
+    """The last instant at which a secret may have signed, or None when no date ends it.
+
+    Contract, Events 8: the previous secret is accepted for 24 hours after its successor.
+    """
+    newer = (entry.valid_from for entry in ring[: ring.index(signer)])
+    successor = min((at for at in newer if at is not None), default=None)
+    return None if successor is None else successor + ROTATION_OVERLAP
+
+
+def is_overdue(signer: SigningSecret, ring: Sequence[SigningSecret], paid_at: int) -> bool:
+    """Tell whether an older secret signed something dated after its overlap had ended."""
+    until = last_signing(signer, ring)
+    return until is not None and paid_at > until
+
+
+def oldest_date(ring: Iterable[SigningSecret]) -> int | None:
+    """The instant before which the ring's secrets signed nothing, or None where no date says."""
+    return min((entry.valid_from for entry in ring if entry.valid_from is not None), default=None)
 
 
 def _parse_secret(part: str) -> SigningSecret:

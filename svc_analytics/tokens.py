@@ -17,10 +17,10 @@ from decimal import Decimal
 from typing import Any
 
 from svc_analytics.errors import DataError
-from svc_analytics.keyring import SigningSecret
+from svc_analytics.keyring import SigningSecret, is_overdue, oldest_date
 from svc_analytics.masked import Masked
-from svc_analytics.money import parse_amount
-from svc_analytics.periods import HOUR, SECOND, format_instant, parse_instant
+from svc_analytics.money import format_amount, parse_amount
+from svc_analytics.periods import SECOND, format_instant, parse_instant
 
 # In the canonical order of the contract.
 FACTS = (
@@ -37,7 +37,15 @@ FACTS = (
 )
 MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
 MAX_TOKEN_LENGTH = 16_384
-ROTATION_OVERLAP = 24 * HOUR  # contract, Limits: secret rotation overlap
+NO_SIGNER = "no secret of the ring verifies it"
+UNSIGNED_BUT_EQUAL = f"{NO_SIGNER}; the record holds the same facts"
+OLDER_BUT_EQUAL = "older than the ring; the record holds the same facts"
+BY_NEWEST = "signed by the newest secret; all facts agree"
+BY_OLDER = "signed by an older secret; all facts agree"
+WEBHOOK_SIGNED = (
+    "a webhook secret verifies it, no receipt secret does: a settings error, "
+    "SVC_RECEIPT_SECRETS must hold the receipt secret of the console"
+)
 WEBHOOK_TOLERANCE = 300 * SECOND  # contract, Limits: both directions
 
 _TOKEN = re.compile(r"v1\.([A-Za-z0-9_-]+)(={0,2})\.([A-Za-z0-9_-]{43})(=?)\Z", re.ASCII)
@@ -115,13 +123,17 @@ def signer_of(token: str, ring: Iterable[SigningSecret]) -> SigningSecret | None
 
 
 def verify_receipt(
-    token: str, ring: Sequence[SigningSecret], record: Mapping[str, Any] | None
+    token: str,
+    ring: Sequence[SigningSecret],
+    record: Mapping[str, Any] | None,
+    webhook_ring: Iterable[SigningSecret] = (),
 ) -> Verdict:
     """Check one token: form, then signature, then its ten facts against the record.
 
     `record` holds the ten facts under their names in the token, amounts as Decimal
     or contract text and `paid_at` as microseconds or text; None when no such
-    payment exists.
+    payment exists. The webhook secrets verify nothing: they only explain why a
+    token fails that was taken to be signed with them.
     """
     if not ring:
         return Verdict("not_checked", "no receipt secret is configured")
@@ -130,18 +142,31 @@ def verify_receipt(
         receipt = parse_receipt(token)
     except MalformedToken as error:
         return Verdict("malformed", str(error))
+    found = _judge(receipt, signer, ring, record)
+    if signer is None and signer_of(token, webhook_ring):
+        return Verdict("bad_signature", WEBHOOK_SIGNED, receipt, found.differences)
+    return found
+
+
+def _judge(
+    receipt: Receipt,
+    signer: SigningSecret | None,
+    ring: Sequence[SigningSecret],
+    record: Mapping[str, Any] | None,
+) -> Verdict:
     differences = () if record is None else compare_facts(receipt, record)
-    if signer is None or _is_overdue(signer, ring, receipt):
-        return _judge_unsigned(receipt, ring, record, differences)
+    if signer is None or is_overdue(signer, ring, receipt.paid_at):
+        return _judge_unsigned(receipt, signer, ring, record, differences)
     if record is None:
         return Verdict("unknown_payment", "rightly signed, but no such payment", receipt)
     if differences:
         names = ", ".join(difference.fact for difference in differences)
         reason = f"rightly signed, but the record differs in {names}"
         return Verdict("facts_mismatch", reason, receipt, differences)
+    notes = _notes(receipt, record)
     if signer is ring[0]:
-        return Verdict("valid", "signed by the newest secret; all facts agree", receipt)
-    return Verdict("valid_previous_secret", "signed by an older secret; all facts agree", receipt)
+        return Verdict("valid", BY_NEWEST + notes, receipt)
+    return Verdict("valid_previous_secret", BY_OLDER + notes, receipt)
 
 
 def compare_facts(receipt: Receipt, record: Mapping[str, Any]) -> tuple[Difference, ...]:
@@ -252,18 +277,29 @@ def _is_equal(fact: str, stated: str, recorded: Any) -> bool:
 def _as_text(fact: str, recorded: Any) -> str | None:
     if fact == "paid_at" and isinstance(recorded, int):
         return format_instant(recorded)
+    if isinstance(recorded, Decimal):
+        return format_amount(recorded)
     return None if recorded is None else str(recorded)
 
 
-def _is_overdue(signer: SigningSecret, ring: Sequence[SigningSecret], receipt: Receipt) -> bool:
-    """Tell whether an older secret signed something dated after its overlap had ended."""
-    newer = (entry.valid_from for entry in ring[: ring.index(signer)])
-    successor = min((at for at in newer if at is not None), default=None)
-    return successor is not None and receipt.paid_at > successor + ROTATION_OVERLAP
+def _notes(receipt: Receipt, record: Mapping[str, Any]) -> str:
+    """Tell what is tolerated and still worth knowing: amounts written otherwise, more facts."""
+    notes = [
+        f"{fact} {receipt.facts[fact]} is written {record[fact]} in the record"
+        for fact in FACTS
+        if fact in MONEY_FACTS
+        and isinstance(record[fact], str)
+        and record[fact] != receipt.facts[fact]
+    ]
+    if receipt.more_facts:
+        shown = ", ".join(repr(name)[:40] for name in receipt.more_facts[:5])
+        notes.append(f"it states {len(receipt.more_facts)} more facts: {shown}")
+    return "".join(f"; {note}" for note in notes)
 
 
 def _judge_unsigned(
     receipt: Receipt,
+    signer: SigningSecret | None,
     ring: Sequence[SigningSecret],
     record: Mapping[str, Any] | None,
     differences: tuple[Difference, ...],
@@ -274,15 +310,15 @@ def _judge_unsigned(
     stays the proof, so age alone is never called a forgery.
     """
     is_same = record is not None and not differences
-    oldest = min((entry.valid_from for entry in ring if entry.valid_from is not None), default=None)
+    oldest = oldest_date(ring)
     if oldest is None or receipt.paid_at >= oldest:
         known = "the record holds the same facts" if is_same else "nor do its facts match a record"
-        reason = f"no secret of the ring verifies it; {known}"
+        why = "an older secret verifies it, but not on its date" if signer else NO_SIGNER
+        reason = f"{why}; {known}"
         return Verdict("bad_signature", reason, receipt, differences)
     if record is None:
         return Verdict("unknown_payment", "older than the ring, and no such payment", receipt)
     if differences:
         reason = "older than the ring, and the record differs"
         return Verdict("facts_mismatch", reason, receipt, differences)
-    reason = "older than the ring; the record holds the same facts"
-    return Verdict("proven_by_record", reason, receipt)
+    return Verdict("proven_by_record", OLDER_BUT_EQUAL, receipt)

@@ -1,0 +1,268 @@
+"""Tokens wherever people keep them: CSV, Parquet, NDJSON, plain text, stdin.
+
+Inputs are hostile or merely broken: lines are bounded, encodings are forgiven, and
+what cannot be read is a row without a token, never the end of the run.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import parse_qs, urlsplit
+
+import msgspec
+
+from svc_analytics.errors import ConfigError, DataError
+
+BATCH = 50_000
+LONGEST_LINE = 1 << 20
+MOST_LINES_OF_A_ROW = 50  # a quote that never closes must not swallow the rest of a file
+NAMES = ("receipt", "receipt_token", "token")
+
+_TOKEN = re.compile(r"v1\.[A-Za-z0-9_=-]+\.[A-Za-z0-9_=-]+")
+_LOOSE = re.compile(rf"(?<![\w.=-]){_TOKEN.pattern}(?![\w=-]|\.[\w-])", re.ASCII)
+
+Row = tuple[int, str | None]  # line number from 1, and the token if one stands there
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Some rows of one source, in order."""
+
+    source: str
+    lines: list[int]
+    tokens: list[str | None]
+
+
+def read_sources(paths: Iterable[str], column: str | None = None) -> Iterator[Batch]:
+    """Yield the tokens of files in order; `-` is stdin. `column` names theirs, else it is found.
+
+    Raises `ConfigError` for a file that is not there or a column that cannot be found.
+    """
+    for path in paths:
+        source = path.encode("utf-8", "replace").decode()  # names of files need not be text
+        with _opened(path) as file:
+            rows = _rows_of(file, Path(path).suffix.lower(), source, column)
+            while batch := list(islice(rows, BATCH)):
+                lines, tokens = zip(*batch, strict=True)
+                yield Batch(source, list(lines), list(tokens))
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[BinaryIO]:
+    if path == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        file = Path(path).open("rb")  # noqa: SIM115 - closed below, where only its own errors count
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a file name"
+        raise ConfigError(f"cannot read {path!r:.200}: {reason}") from error
+    with file:
+        yield file
+
+
+def _rows_of(file: BinaryIO, suffix: str, source: str, column: str | None) -> Iterator[Row]:
+    head = file.peek(4) if isinstance(file, io.BufferedReader) else b""
+    if suffix in (".parquet", ".pq") or head.startswith(b"PAR1"):
+        return _parquet(file, source, column)
+    lines = _bounded(file, _encoding(head))
+    first = next(lines, "")
+    lines = chain([first], lines) if first else lines
+    form = _FORMS.get(suffix) or _guess(first, column)
+    return form(lines, source, column)
+
+
+def _encoding(head: bytes) -> str:
+    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))  # how Excel writes "Unicode text"
+    return "utf-16" if is_utf16 else "utf-8-sig"
+
+
+def _bounded(file: BinaryIO, encoding: str) -> Iterator[str]:
+    """Yield lines, of a longer one only its beginning."""
+    text = io.TextIOWrapper(file, encoding, errors="replace")
+    try:
+        while line := text.readline(LONGEST_LINE):
+            yield line
+            while not line.endswith("\n") and len(line) == LONGEST_LINE:
+                line = text.readline(LONGEST_LINE)
+    finally:
+        with suppress(ValueError):  # closed already, by whoever opened it
+            text.detach()
+
+
+def _guess(first: str, column: str | None) -> Callable[..., Iterator[Row]]:
+    text = first.strip()
+    if text.startswith(("{", '"v1.')):
+        return _ndjson
+    is_header = bool({cell.strip(' "').lower() for cell in re.split("[,;\t]", text)} & {*NAMES})
+    has_cells = bool(re.search("[,;\t]", text)) and not _LOOSE.search(text)
+    return _csv if column or is_header or has_cells else _text
+
+
+# ---------- text and NDJSON
+
+
+def _text(lines: Iterator[str], source: str, column: str | None) -> Iterator[Row]:
+    """Read a token a line, as it is, in a link, or among words; empty lines count for nothing."""
+    for number, line in enumerate(lines, 1):
+        text = line.strip(" \t\r\n")
+        if text:
+            yield from ((number, token) for token in _tokens_in(text))
+
+
+def _tokens_in(text: str) -> list[str]:
+    if "receipt=" in text:
+        return [_of_link(text)]
+    if re.search(r"\s", text):
+        return _LOOSE.findall(text) or [text]
+    return [text]
+
+
+def _of_link(text: str) -> str:
+    try:
+        found = parse_qs(urlsplit(text).query, max_num_fields=50).get("receipt")
+    except ValueError:
+        found = None
+    return found[0] if found else next(iter(_LOOSE.findall(text)), text)
+
+
+def _ndjson(lines: Iterator[str], source: str, column: str | None) -> Iterator[Row]:
+    for number, line in enumerate(lines, 1):
+        if line.strip():
+            yield number, _of_json(line, column)
+
+
+def _of_json(line: str, column: str | None) -> str | None:
+    try:
+        value: Any = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError, ValueError):
+        return None
+    if isinstance(value, dict):
+        names = [column] if column else [name for name in NAMES if name in value]
+        value = value.get(names[0]) if names else _only_token(value.values())
+    return value if isinstance(value, str) else None
+
+
+def _only_token(values: Iterable[Any]) -> str | None:
+    return next((text for text in values if isinstance(text, str) and text.startswith("v1.")), None)
+
+
+# ---------- CSV
+
+
+def _csv(lines: Iterator[str], source: str, column: str | None) -> Iterator[Row]:
+    records = _csv_records(lines)
+    opening = list(islice(records, 100))
+    if not opening:
+        return
+    place, is_headed = _place_in_csv([cells for _, cells in opening], column, source)
+    for number, cells in chain(opening[1 if is_headed else 0 :], records):
+        if any(cells):
+            yield number, (cells[place].strip() or None) if place < len(cells) else None
+
+
+def _csv_records(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yield each record with the number of its first line.
+
+    Where a quote never closes, its lines are read one by one instead.
+    """
+    numbered = enumerate(lines, 1)
+    first = next(numbered, None)
+    if first is None:
+        return
+    separator = max(",;\t", key=first[1].count)
+    for number, line in chain([first], numbered):
+        if '"' not in line:
+            yield number, line.rstrip("\r\n").split(separator)
+            continue
+        taken = [line]
+
+        def more(taken: list[str] = taken) -> Iterator[str]:
+            yield taken[0]
+            for _, following in islice(numbered, MOST_LINES_OF_A_ROW - 1):
+                taken.append(following)
+                yield following
+
+        try:
+            cells = next(csv.reader(more(), delimiter=separator, strict=True), [])
+            yield number, cells
+        except csv.Error:
+            for offset, text in enumerate(taken):
+                yield number + offset, [cell.strip(' "\r\n') for cell in text.split(separator)]
+
+
+def _place_in_csv(opening: list[list[str]], column: str | None, source: str) -> tuple[int, bool]:
+    """Tell which cell holds the token, and whether the first row names the columns."""
+    header = [cell.strip().lower() for cell in opening[0]]
+    if column is not None:
+        if column.lower() not in header:
+            shown = ", ".join(header[:10])[:200]
+            raise ConfigError(f"{source} has no column {column!r}; its first line has: {shown}")
+        return header.index(column.lower()), True
+    for name in NAMES:
+        if name in header:
+            return header.index(name), True
+    for cells in opening:
+        for place, cell in enumerate(cells):
+            if _TOKEN.match(cell.strip()):
+                return place, not _TOKEN.match(
+                    opening[0][place].strip() if place < len(header) else ""
+                )
+    raise ConfigError(f"no column of {source} holds receipt tokens: name it with --column")
+
+
+# ---------- Parquet
+
+
+def _parquet(file: BinaryIO, source: str, column: str | None) -> Iterator[Row]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    data = file if file.seekable() else io.BytesIO(file.read())
+    try:
+        with pq.ParquetFile(data) as table:
+            name = _column_of_parquet(table, column, source)
+            number = 0
+            for batch in table.iter_batches(10_000, columns=[name]):
+                for value in batch.column(0).to_pylist():
+                    number += 1
+                    yield number, value if isinstance(value, str) else None
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{source} is not a Parquet file that can be read") from error
+
+
+def _column_of_parquet(table: Any, column: str | None, source: str) -> str:
+    import pyarrow as pa
+
+    names = table.schema_arrow.names
+    if column is not None and column in names:
+        return column
+    texts = [
+        f.name
+        for f in table.schema_arrow
+        if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)
+    ]
+    found = [name for name in NAMES if name in texts] if column is None else []
+    if found or (column is None and len(texts) == 1):
+        return str((found or texts)[0])
+    wanted = f"no column {column!r}" if column is not None else "no column of receipt tokens"
+    raise ConfigError(f"{source} has {wanted}; name one of: {', '.join(names)[:200]}")
+
+
+_FORMS: dict[str, Callable[..., Iterator[Row]]] = {
+    ".csv": _csv,
+    ".tsv": _csv,
+    ".ndjson": _ndjson,
+    ".jsonl": _ndjson,
+    ".txt": _text,
+    ".log": _text,
+}
