@@ -1,0 +1,33 @@
+"""One function, one figure, drawn on the Axes it is given. For statements and notebooks.
+
+Tables are Arrow tables or the frames that `lake.sql` returns. A float is a position in
+the picture and nothing else: numbers that are read as text are written from decimals.
+Every scale of amounts holds its zero, each coin has its own axis, and what differs in
+colour differs in hatching or marker too, so that a grey print can be read.
+"""
+
+from svc_analytics.charts.amounts import (
+    fee_rate,
+    net_settlement_daily,
+    refund_ratio,
+    usd_exposure,
+)
+from svc_analytics.charts.axes import percent
+from svc_analytics.charts.records import (
+    coverage_calendar,
+    position,
+    receipt_verdicts,
+    refund_cohorts,
+)
+
+__all__ = [
+    "coverage_calendar",
+    "fee_rate",
+    "net_settlement_daily",
+    "percent",
+    "position",
+    "receipt_verdicts",
+    "refund_cohorts",
+    "refund_ratio",
+    "usd_exposure",
+]

@@ -1,0 +1,105 @@
+"""What all charts share: rows of a table, days and amounts along an axis, looks in grey."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from svc_analytics.money import EXACT, format_amount, group_digits
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from matplotlib.axes import Axes
+
+    Table: TypeAlias = pa.Table | pd.DataFrame
+
+Row = dict[str, Any]
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # told apart without seeing hue
+HATCH = "/////"
+MOST_TICKS = 6
+
+
+def percent(ratio: Decimal) -> str:
+    """Write a ratio of 8 places as a percentage, exactly.
+
+    >>> percent(Decimal("0.01273686"))
+    '1.273686%'
+    """
+    return f"{group_digits(format_amount(ratio.scaleb(2, EXACT)))}%"
+
+
+def rows_of(table: Table, currency: str | None = None) -> list[Row]:
+    """Return a table's rows, or those of one coin."""
+    import pyarrow as pa
+
+    arrow = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table)
+    rows: list[Row] = arrow.to_pylist()
+    return [row for row in rows if currency is None or row["currency"] == currency]
+
+
+def hatched() -> dict[str, Any]:
+    """The look of what must differ from a filled bar in a grey print."""
+    return {"facecolor": "white", "edgecolor": ORANGE, "hatch": HATCH, "linewidth": 0.8}
+
+
+def signed_bars(bars: Callable[..., Any], values: Sequence[tuple[int, Decimal]]) -> None:
+    """Draw amounts above zero filled and those below hatched."""
+    above = [(place, float(value)) for place, value in values if value >= 0]
+    below = [(place, float(value)) for place, value in values if value < 0]
+    for pairs, look in ((above, {"color": BLUE}), (below, hatched())):
+        if pairs:
+            places, lengths = zip(*pairs, strict=True)
+            bars(places, lengths, 0.8, **look)
+
+
+def labels(rows: list[Row]) -> list[str]:
+    """Return the month or period of each row."""
+    name = "month" if rows and "month" in rows[0] else "period"
+    return [str(row[name]) for row in rows]
+
+
+def all_days(table: Table) -> list[int]:
+    """Return the days of every coin, so that the pictures of one table stand in line."""
+    return sorted({row["day"].toordinal() for row in rows_of(table)})
+
+
+def label_places(axes: Axes, labels: list[str]) -> None:
+    """Name places 0, 1, 2 …, leaving names out where there are many."""
+    step = -(-len(labels) // MOST_TICKS) or 1
+    axes.set_xticks(range(0, len(labels), step), labels[::step])
+
+
+def label_days(axes: Axes, days: list[int]) -> None:
+    """Name the days of an axis of ordinals."""
+    if days:
+        first, last = days[0], max(days[-1], days[0] + MOST_TICKS)
+        step = -(-(last - first + 1) // MOST_TICKS)
+        ticks = range(first, last + 1, step)
+        axes.set_xticks(ticks, [f"{date.fromordinal(day):%m-%d}" for day in ticks])
+        axes.set_xlim(first - 0.8, last + 0.8)
+
+
+def amounts(axis: Any) -> None:
+    """Write the ticks of an axis as plain amounts."""
+    axis.set_major_formatter(lambda value, _: tick(value))
+
+
+def tick(value: float) -> str:
+    """Write a tick's place plainly: no exponent, no offset, thousands apart."""
+    return group_digits(format_amount(Decimal(f"{value:.10g}")))
+
+
+def percent_axis(axis: Any, drawn: list[float]) -> None:
+    """Write the ticks of an axis as percentages, from zero up."""
+    axis.set_major_formatter(lambda value, _: f"{tick(value * 100)}%")
+    known = [value for value in drawn if value == value]
+    axis.axes.set_ylim(0, max(known, default=0) * 1.25 or 0.01)
+
+
+def say_if_empty(axes: Axes, drawn: Sequence[Any], text: str) -> None:
+    """Say what an empty frame of axes means: it would look like zero."""
+    if not drawn:
+        axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GREY)

@@ -1,0 +1,95 @@
+"""`notebook` and `lab`: a notebook run to a page, and JupyterLab with the settings in place."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from svc_analytics.cli import cli, note, open_lake, shared_options
+from svc_analytics.errors import ConfigError
+
+
+@cli.command()
+@click.argument("name")
+@click.option("--month", metavar="M", help="2026-10.  [default: the last full month of the lake]")
+@click.option("--zone", default="UTC", show_default=True, help="IANA zone of the month.")
+@click.option("--out", metavar="FILE", help="Where to write.  [default: NAME-MONTH.html]")
+@shared_options
+def notebook(
+    name: str, month: str | None, zone: str, out: str | None, data_dir: str | None, as_json: bool
+) -> None:
+    """Run the notebook NAME (such as 02) for a month and write it as HTML.
+
+    The notebook itself is not changed.
+    """
+    from tqdm.auto import tqdm
+
+    from svc_analytics import notebooks
+    from svc_analytics.periods import month as parse_month
+    from svc_analytics.render.tables import to_json
+
+    lake = open_lake(data_dir)
+    path = notebooks.find_notebook(name)
+    chosen = parse_month(month, zone).label if month else notebooks.last_full_month(lake, zone)
+    target = Path(out or f"{path.stem}-{chosen}.html")
+    parameters = {"DATA_DIR": str(lake.path), "MONTH": chosen, "ZONE": zone}
+    with tqdm(desc=path.stem, unit=" cells", disable=None, leave=False) as bar:
+        done = notebooks.run_notebook(path, parameters, on_cell=lambda _: bar.update())
+    _write(target, notebooks.to_html(done, path.stem))
+    click.echo(
+        to_json({"notebook": path.stem, "month": chosen, "file": str(target)})
+        if as_json
+        else str(target)
+    )
+
+
+@cli.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+@click.option("--data-dir", metavar="DIR", help="The lake.  [default: SVC_DATA_DIR or data]")
+def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
+    """Open JupyterLab on the notebooks, with the settings of .env in place.
+
+    Further ARGUMENTS are JupyterLab's own, such as --no-browser or --port 8890.
+    """
+    from importlib.util import find_spec
+
+    from svc_analytics.notebooks import notebook_folder
+
+    if find_spec("jupyterlab") is None:
+        raise ConfigError('jupyterlab is not installed: pip install -e ".[lab]"')
+    folder = notebook_folder()
+    environment = lab_environment(data_dir)
+    note(f"JupyterLab opens on {folder}")
+    words = [sys.executable, "-m", "jupyterlab", f"--notebook-dir={folder}", *arguments]
+    os.execvpe(sys.executable, words, environment)  # noqa: S606
+
+
+def lab_environment(data_dir: str | None) -> dict[str, str]:
+    """Return the environment of the notebooks: this one, and before it what `.env` adds.
+
+    Checked first, so that a wrong setting is told here and not in a cell.
+    """
+    from dotenv import dotenv_values
+
+    from svc_analytics.config import read_settings
+
+    settings = read_settings(data_dir)
+    file = Path.cwd() / ".env"
+    held = dotenv_values(file, interpolate=False, encoding="utf-8-sig") if file.is_file() else {}
+    added = {name: value for name, value in held.items() if value and name.startswith("SVC_")}
+    here = {name: value for name, value in os.environ.items() if value}
+    return added | here | {"SVC_DATA_DIR": str(settings.data_dir.absolute())}
+
+
+def _write(target: Path, text: str) -> None:
+    temporary = target.with_name(f".{target.name}.writing")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(target)
+    except OSError as error:
+        raise ConfigError(f"cannot write {target}: {error.strerror}") from error
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,195 @@
+"""Notebooks: where they are, what month they speak of, running one with parameters."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import sysconfig
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.lake import gaps
+from svc_analytics.periods import month_of
+from svc_analytics.render.cells import one_line
+from svc_analytics.schema import STREAMS
+
+if TYPE_CHECKING:
+    from svc_analytics.lake import Lake
+
+MOST_MONTHS = 1200
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+# What the template would fetch: diagrams and formulas, of which our notebooks have none.
+_REMOTE = re.compile(r"<script[^>]*>(?:(?!</script>).)*?mermaid(?:(?!</script>).)*</script>", re.S)
+TIMEOUT = 600  # seconds for one cell
+
+
+class NotebookFailed(SvcError):
+    """A cell of a notebook raised an error."""
+
+
+def last_full_month(lake: Lake, zone: str = "UTC") -> str:
+    """Return the newest month that is over and was read whole, of every stream that is read.
+
+    Raises `ConfigError` where there is none.
+    """
+    read = [found for stream in STREAMS.values() if (found := lake.coverage(stream)).read]
+    newest = min((found.read[-1][1] for found in read), default=None)
+    if newest is None:
+        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
+    oldest = min(found.read[0][0] for found in read)
+    period = month_of(newest, zone).shift(-1)
+    for _ in range(MOST_MONTHS):
+        if period.end <= oldest:
+            break
+        if not any(gaps(found, period.start, period.end) for found in read):
+            return period.label
+        period = period.shift(-1)
+    raise ConfigError(f"{lake.path} holds no full month yet: name one with MONTH or --month")
+
+
+def known_months(lake: Lake, zone: str = "UTC") -> list[str]:
+    """Return the months from the first record to the newest reading, newest first."""
+    labels = sorted({label for stream in STREAMS.values() for label in lake.months(stream)})
+    last = last_full_month(lake, zone)
+    newest = max(lake.coverage(stream).read[-1:] for stream in STREAMS.values())
+    running = month_of(newest[0][1] - 1, zone).label if newest else last
+    return sorted({*labels, last, running}, reverse=True)
+
+
+def notebook_errors() -> None:
+    """Show errors of this package as one readable line, in a notebook; elsewhere do nothing."""
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    shell = get_ipython()
+    if shell is not None:
+        shell.set_custom_exc((SvcError,), _say_in_one_line)
+
+
+def _say_in_one_line(
+    shell: Any, kind: type[BaseException], value: BaseException, trace: Any, tb_offset: Any = None
+) -> list[str]:
+    """Print an error for people, and hand it on for whoever runs the notebook."""
+    line = one_line(f"{kind.__name__}: {value}")
+    shell._showtraceback(kind, value, [line])
+    return [line]
+
+
+def notebook_folder() -> Path:
+    """Return where the notebooks are: the working folder's, the project's, or those installed."""
+    shared = Path(sysconfig.get_path("data")) / "share" / "svc-analytics" / "notebooks"
+    for folder in (Path.cwd() / "notebooks", Path(__file__).parent.parent / "notebooks", shared):
+        if any(folder.glob("0*.ipynb")):
+            return folder
+    raise ConfigError("no folder of notebooks is here: run this in a clone of the project")
+
+
+def find_notebook(name: str) -> Path:
+    """Return a notebook by its path, its name, or its number, such as `02`."""
+    if name.endswith(".ipynb") and Path(name).is_file():
+        return Path(name)
+    folder = notebook_folder()
+    every = sorted(folder.glob("*.ipynb"))
+    found = [path for path in every if path.stem == name] or [
+        path for path in every if name and path.stem.startswith(f"{name}-")
+    ]
+    if len(found) != 1:
+        raise ConfigError(f"no notebook {name!r}: choose {', '.join(p.stem for p in every)}")
+    return found[0]
+
+
+def inject(notebook: Any, parameters: Mapping[str, Any]) -> None:
+    """Set parameters after the cell tagged `parameters`, which says what there is to set."""
+    nbformat, _ = _lab_modules()
+    tagged = [
+        place
+        for place, cell in enumerate(notebook.cells)
+        if "parameters" in cell.metadata.get("tags", ())
+    ]
+    if len(tagged) != 1:
+        raise ConfigError("a notebook needs one cell tagged parameters to be given any")
+    source = "\n".join(f"{name} = {value!r}" for name, value in parameters.items())
+    metadata = {"tags": ["injected-parameters"]}
+    notebook.cells.insert(tagged[0] + 1, nbformat.v4.new_code_cell(source, metadata=metadata))
+
+
+def run_notebook(
+    path: Path,
+    parameters: Mapping[str, Any],
+    *,
+    on_cell: Callable[[int], None] = lambda _: None,
+) -> Any:
+    """Run a copy of a notebook with parameters and return it with its outputs.
+
+    The kernel is this Python, in the working folder. Raises `NotebookFailed` with the
+    error of the first cell that fails.
+    """
+    nbformat, client = _lab_modules()
+    try:
+        notebook = nbformat.read(path, as_version=4)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} is not a notebook") from error
+    inject(notebook, parameters)
+    runner = client.NotebookClient(
+        notebook,
+        timeout=TIMEOUT,
+        kernel_name="python3",
+        extra_arguments=["--IPKernelApp.log_level=40"],
+        resources={"metadata": {"path": os.fspath(Path.cwd())}},
+        on_cell_executed=lambda **cell: on_cell(cell["cell_index"]),
+    )
+    try:
+        runner.execute()
+    except client.exceptions.CellExecutionError as error:
+        said = one_line(f"{error.ename}: {error.evalue}")
+        raise NotebookFailed(f"{path.name} failed: {said}") from error
+    except (client.exceptions.CellTimeoutError, client.exceptions.DeadKernelError) as error:
+        raise NotebookFailed(f"{path.name} failed: {one_line(str(error))}") from error
+    return notebook
+
+
+def to_html(notebook: Any, title: str) -> str:
+    """Return an executed notebook as one HTML page that loads nothing from elsewhere.
+
+    Pickers need a running kernel: of them the page shows only the cell.
+    """
+    import nbconvert
+
+    urls = ("jquery", "mathjax", "mermaid_js", "mermaid_layout_elk_js", "require_js")
+    nowhere = {f"{name}_url": "" for name in urls}
+    exporter: Any = nbconvert.HTMLExporter
+    page = exporter(**nowhere).from_notebook_node(
+        _without_widgets(notebook), {"metadata": {"name": title}}
+    )[0]
+    return _REMOTE.sub("", str(page))
+
+
+def _without_widgets(notebook: Any) -> Any:
+    still = deepcopy(notebook)
+    still.metadata.pop("widgets", None)
+    for cell in still.cells:
+        if "outputs" in cell:
+            cell.outputs = [out for out in cell.outputs if _WIDGET not in out.get("data", {})]
+    return still
+
+
+def _lab_modules() -> tuple[Any, Any]:
+    try:
+        import nbclient
+        import nbconvert  # noqa: F401
+        import nbformat
+    except ModuleNotFoundError as error:
+        message = f'{error.name} is not installed: pip install -e ".[lab]"'
+        raise ConfigError(message) from error
+    return nbformat, nbclient
+
+
+def outputs_of(notebook: Any) -> Iterator[str]:
+    """Yield every text that a notebook's outputs hold."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            yield str(output.get("text", ""))
+            yield from map(str, output.get("data", {}).values())
+            yield from map(str, output.get("traceback", ()))

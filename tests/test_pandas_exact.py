@@ -1,0 +1,65 @@
+"""What the README and notebook 07 say of pandas on these frames, claim by claim."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+TINY = Decimal("0.000000000000000001")
+EXACT_SUM = Decimal("90000000000000000.000000000000000001")
+KIND = pa.decimal128(38, 18)
+
+
+def frame(*amounts: Decimal | None) -> pd.DataFrame:
+    table = pa.table({"coin": ["btc"] * len(amounts), "net": pa.array(amounts, KIND)})
+    result: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    return result
+
+
+MONEY = frame(Decimal(10**17), TINY, -Decimal(10**16))
+
+
+@pytest.mark.parametrize(
+    ("ask", "exact"),
+    [
+        (lambda f: f["net"].sum(), EXACT_SUM),
+        (lambda f: f.groupby("coin")["net"].sum()["btc"], EXACT_SUM),
+        (lambda f: f["net"].max() + f["net"].min(), Decimal(9 * 10**16)),
+        (lambda f: f.sort_values("net")["net"].iloc[1], TINY),
+        (lambda f: f[f["net"] < 1]["net"].iloc[0], TINY),
+        (lambda f: f.merge(f.head(1), on="coin")["net_x"].iloc[1], TINY),
+    ],
+)
+def test_these_operations_keep_every_digit(ask: Callable[[Any], Decimal], exact: Decimal) -> None:
+    """Sum, group, compare, sort, filter, join: 90,000,000,000,000,000.000000000000000001."""
+    assert ask(MONEY) == exact
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [
+        lambda f: f["net"] + f["net"],
+        lambda f: f["net"] - f["net"],
+        lambda f: f["net"] * 2,
+        lambda f: f["net"] / f["net"],
+        lambda f: f["net"].cumsum(),
+    ],
+)
+def test_these_operations_refuse(ask: Callable[[Any], object]) -> None:
+    """They raise, so nobody goes on with a wrong number: SQL does them."""
+    with pytest.raises((pa.ArrowInvalid, TypeError)):
+        ask(MONEY)
+
+
+@pytest.mark.parametrize("ask", [lambda s: s.median(), lambda s: s.std()])
+def test_these_operations_answer_in_floats(ask: Callable[[Any], object]) -> None:
+    """Positions in a picture, never money."""
+    assert isinstance(ask(MONEY["net"]), float)
+
+
+def test_sums_past_the_limit_are_wrong_without_a_word() -> None:
+    """2 x 99999999999999999999 turns negative in pandas; SQL refuses (see test_warehouse)."""
+    assert frame(*[Decimal(10**20 - 1)] * 2)["net"].sum() < 0
