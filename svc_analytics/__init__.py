@@ -16,12 +16,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from svc_analytics.client import Client
+    from svc_analytics.closing import close, close_all_due
     from svc_analytics.config import Settings, read_settings
+    from svc_analytics.demo import demo_lake
     from svc_analytics.desk import extract, open_lake
     from svc_analytics.errors import SvcError
     from svc_analytics.extraction import Request
+    from svc_analytics.notebooks import last_full_month, notebook_errors
+    from svc_analytics.pickers import pick
+    from svc_analytics.proof import diff_statements, verify_statement
+    from svc_analytics.render.display import draw, search, show
     from svc_analytics.statements import Statement, statement
     from svc_analytics.tokens import verify_receipt, verify_webhook
+    from svc_analytics.verification import verify_receipts
+    from svc_analytics.witness import verify_webhooks
 
 _HOMES = {
     "Client": "client",
@@ -29,12 +37,25 @@ _HOMES = {
     "Settings": "config",
     "Statement": "statements",
     "SvcError": "errors",
+    "demo_lake": "demo",
+    "draw": "render.display",
+    "last_full_month": "notebooks",
+    "notebook_errors": "notebooks",
+    "pick": "pickers",
+    "search": "render.display",
+    "show": "render.display",
+    "close": "closing",
+    "close_all_due": "closing",
+    "diff_statements": "proof",
     "extract": "desk",
     "open_lake": "desk",
     "read_settings": "config",
     "statement": "statements",
     "verify_receipt": "tokens",
+    "verify_receipts": "verification",
+    "verify_statement": "proof",
     "verify_webhook": "tokens",
+    "verify_webhooks": "witness",
 }
 
 __all__ = [
@@ -43,12 +64,25 @@ __all__ = [
     "Settings",
     "Statement",
     "SvcError",
+    "close",
+    "close_all_due",
+    "demo_lake",
+    "diff_statements",
+    "draw",
     "extract",
+    "last_full_month",
+    "notebook_errors",
     "open_lake",
+    "pick",
     "read_settings",
+    "search",
+    "show",
     "statement",
     "verify_receipt",
+    "verify_receipts",
+    "verify_statement",
     "verify_webhook",
+    "verify_webhooks",
 ]
 
 

@@ -25,12 +25,15 @@ INTERRUPTED = 130
 
 
 class _Group(click.Group):
-    """A group whose `sandbox` commands load only when asked for."""
+    """A group whose `sandbox` and `receipts` commands load only when asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), "sandbox"])
+        return sorted([*super().list_commands(ctx), "sandbox", "receipts"])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name == "receipts":
+            found: click.Command = import_module("svc_analytics.commands_receipts").receipts
+            return found
         if cmd_name == "sandbox":
             group: click.Command = import_module("svc_analytics.sandbox.commands").sandbox
             return group
@@ -66,6 +69,17 @@ def shared_options(command: Callable[..., None]) -> Callable[..., None]:
     return update_wrapper(run, command)
 
 
+def calendar_option(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the calendar a month is named in."""
+    return click.option(
+        "--calendar",
+        default="gregorian",
+        show_default=True,
+        type=click.Choice(["gregorian", "jalali"]),
+        help="Jalali months are written 1405-08.",
+    )(command)
+
+
 def patience_option(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the time it may spend without getting anywhere."""
     return click.option(
@@ -95,6 +109,8 @@ def patience_option(command: Callable[..., None]) -> Callable[..., None]:
     help="How much of what is complete to read again, for records that appear late.",
 )
 @click.option("--reread", is_flag=True, help="Read all of the interval again, complete or not.")
+@click.option("--sessions", is_flag=True, help="Fetch the sessions behind the payments as well.")
+@click.option("--bindings", metavar="FILE", help="Fetch the bindings of its customer ids as well.")
 @patience_option
 @shared_options
 def extract(
@@ -104,6 +120,8 @@ def extract(
     workers: int,
     overlap_hours: int,
     reread: bool,
+    sessions: bool,
+    bindings: str | None,
     patience: int | None,
     data_dir: str | None,
     as_json: bool,
@@ -113,7 +131,7 @@ def extract(
     Reads what is missing, and the newest day again. Interrupt it at any time: what
     was proven is kept, and the next run goes on from there.
     """
-    from svc_analytics import desk, reports
+    from svc_analytics import desk, reports, side_streams
     from svc_analytics.config import read_settings
     from svc_analytics.extraction import Request, missing_key
     from svc_analytics.periods import BEGINNING, HOUR, parse_bound
@@ -133,15 +151,21 @@ def extract(
         if key_class := missing_key(settings, STREAMS[name]):
             variable = f"SVC_{key_class.upper()}_KEY"
             raise ConfigError(f"{name} needs a {key_class}-class key: set {variable}")
+    if sessions:
+        side_streams.check_key(settings)
+    customers = side_streams.read_customers(bindings) if bindings else []
     lake = AnalyticLake(settings.data_dir)
     with reports.page_bar() as bar:
         done = desk.extract(lake, settings, request, workers=workers, on_page=bar.show)
-    click.echo(
-        reports.extraction_json(lake, done) if as_json else reports.extraction_text(lake, done)
+    span = (request.start, request.end or done.read_to) if sessions else None
+    asked = side_streams.look_up(
+        lake, settings, sessions_of=span, customers=customers, workers=workers
     )
+    tell = reports.extraction_json if as_json else reports.extraction_text
+    click.echo(tell(lake, done, asked))
     for name, reason in done.not_extracted.items():
         note(f"{name} were not extracted: {reason}")
-    if done.needs_attention:
+    if done.needs_attention or any(found.rejected for found in asked):
         raise SystemExit(ATTENTION)
 
 
@@ -201,39 +225,6 @@ def views(data_dir: str | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.option("--month", metavar="MONTH", help="2026-10, or a name: october is the latest one.")
-@click.option("--last-month", "choice", flag_value="last", help="The last month that is over.")
-@click.option("--this-month", "choice", flag_value="this", help="The month that is running.")
-@click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
-@click.option(
-    "--format", "formats", default="csv,parquet", show_default=True, help="Any of csv, parquet."
-)
-@click.option("--out", metavar="DIR", help="Its folder.  [default: statements/ in the lake]")
-@shared_options
-def statement(
-    month: str | None,
-    choice: str | None,
-    zone: str,
-    formats: str,
-    out: str | None,
-    data_dir: str | None,
-    as_json: bool,
-) -> None:
-    """Write a month's statement and print its summary."""
-    from svc_analytics.render.folder import check_formats
-    from svc_analytics.statements import statement as make_statement
-
-    wanted = tuple(name.strip() for name in formats.split(",") if name.strip())
-    check_formats(wanted)
-    lake = open_lake(data_dir)
-    made = make_statement(lake, choose_month(month, choice, zone), zone=zone)
-    folder = made.save(out or lake.path / "statements" / made.period.folder, wanted)
-    show_statement(made, folder, as_json=as_json)
-    if made.needs_attention:
-        raise SystemExit(ATTENTION)
-
-
-@cli.command()
 @click.option("--months", default=12, show_default=True, type=click.IntRange(1, 120))
 @click.option("--payments", default=20_000, show_default=True, type=click.IntRange(1))
 @click.option("--seed", default=7, show_default=True, help="Which made-up merchant to play.")
@@ -241,8 +232,8 @@ def statement(
 def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: bool) -> None:
     """Run the whole path on the local sandbox: no account, no key, about half a minute.
 
-    Seeds a merchant's history, extracts it over HTTP, makes the statement of the last
-    full month, and says what to try next.
+    Seeds a merchant's history, extracts it over HTTP, verifies its receipts, closes the
+    last full month, and says what to try next.
     """
     from svc_analytics import reports
     from svc_analytics.config import read_data_dir
@@ -267,7 +258,7 @@ def open_lake(data_dir: str | None) -> Any:
     return lake
 
 
-def choose_month(month: str | None, choice: str | None, zone: str) -> str:
+def choose_month(month: str | None, choice: str | None, zone: str, calendar: str) -> str:
     """Return the month that was asked for, in one way and not in two."""
     import time
 
@@ -277,7 +268,7 @@ def choose_month(month: str | None, choice: str | None, zone: str) -> str:
         raise ConfigError("say which month: --month 2026-10, --last-month or --this-month")
     if month is not None:
         return month
-    current = month_of(time.time_ns() // 1000, zone)
+    current = month_of(time.time_ns() // 1000, zone, calendar)
     return (current.shift(-1) if choice == "last" else current).label
 
 
@@ -323,3 +314,11 @@ def complain(text: str, code: int) -> int:
     if sys.argv.count("-vv") or sys.argv.count("-v") > 1:
         traceback.print_exc()
     return code
+
+
+# Their commands join the group above, which they import.
+import svc_analytics.commands_check  # noqa: E402
+import svc_analytics.commands_close  # noqa: E402
+import svc_analytics.commands_lab  # noqa: E402
+import svc_analytics.commands_statement  # noqa: E402
+import svc_analytics.commands_webhooks  # noqa: E402, F401

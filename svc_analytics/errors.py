@@ -83,3 +83,7 @@ class LakeBusy(LakeError):
 
 class QueryError(SvcError):
     """A query that is not a single read-only SELECT, or that DuckDB could not run."""
+
+
+class PeriodNotClosed(SvcError):
+    """The month is still running, or ended too recently for late records to have come."""

@@ -19,7 +19,7 @@ from svc_analytics.coverage import Coverage, Span, Spans, subtract
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.monthfile import LAYOUT, ORIGIN, Footer, read_footer, sync_folder
 from svc_analytics.periods import BEGINNING, format_instant
-from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.schema import SIDE_STREAMS, STREAMS, Stream
 
 _SNAPSHOT = ".snapshot-"
 
@@ -135,7 +135,11 @@ def gaps(coverage: Coverage, start: int, end: int) -> Spans:
 def snapshot_folders() -> list[str]:
     """The folders of Parquet files that views read, relative to the lake."""
     kinds = ("{}", "changes/{}", "quarantine/{}")
-    return [kind.format(name) for kind in kinds for name in STREAMS]
+    return [
+        *(kind.format(name) for kind in kinds for name in STREAMS),
+        "receipt_verdicts",
+        *SIDE_STREAMS,
+    ]
 
 
 def describe_span(span: Span) -> str:

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Self
 from zoneinfo import ZoneInfo
 
+from svc_analytics.calendars import find_calendar
 from svc_analytics.errors import ConfigError, DataError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -112,38 +112,37 @@ class Period:
 
     @property
     def folder(self) -> str:
-        """The name of this period's statement folder: `2026-10`, `2026-10@Asia-Tehran`."""
+        """The name of its statement folder: `2026-10`, `2026-10@Asia-Tehran`, `1405-08`."""
         return self.label if self.zone == "UTC" else f"{self.label}@{self.zone.replace('/', '-')}"
 
-    def shift(self, months: int) -> Self:
+    def shift(self, months: int) -> "Period":
         """Return the period that many months later (earlier, if negative)."""
-        first = _first_of_month(self.label)
-        index = first.year * 12 + first.month - 1 + months
-        return type(self)(*_bounds(date(index // 12, index % 12 + 1, 1), self.zone), zone=self.zone)
+        return _period(_month_index(self.label, self.calendar) + months, self.zone, self.calendar)
 
 
-def month(label: str, zone: str = "UTC") -> Period:
-    """Return the Gregorian month `2026-10` as seen in an IANA zone.
+def month(label: str, zone: str = "UTC", calendar: str = "gregorian") -> Period:
+    """Return a month, such as `2026-10`, as seen in an IANA zone; `1405-08` in the Jalali calendar.
 
     >>> month("2026-10").end - month("2026-10").start == 31 * DAY
     True
     """
-    return Period(*_bounds(_first_of_month(label), zone), zone=zone)
+    return _period(_month_index(label, calendar), zone, calendar)
 
 
-def month_of(micros: int, zone: str = "UTC") -> Period:
+def month_of(micros: int, zone: str = "UTC", calendar: str = "gregorian") -> Period:
     """Return the month that holds an instant, in a zone."""
     at = from_micros(micros).astimezone(load_zone(zone))
-    period = month(f"{at.year:04d}-{at.month:02d}", zone)
+    year, number = find_calendar(calendar).month_of(at.date())
+    period = _period(year * 12 + number - 1, zone, calendar)
     # Where clocks went back over midnight on a first, the wall shows the old month again.
     return period if micros < period.end else period.shift(1)
 
 
-def named_month(text: str, now: int, zone: str = "UTC") -> Period:
+def named_month(text: str, now: int, zone: str = "UTC", calendar: str = "gregorian") -> Period:
     """Read a month given by a person: `2026-10`, or `october` for the latest October so far."""
     name = text.strip().lower()
-    if name not in _MONTH_NAMES:
-        return month(text, zone)
+    if calendar != "gregorian" or name not in _MONTH_NAMES:
+        return month(text, zone, calendar)
     current = month_of(now, zone)
     back = (int(current.label[5:]) - 1 - _MONTH_NAMES.index(name)) % 12
     return current.shift(-back)
@@ -157,16 +156,24 @@ def utc_months(start: int, end: int) -> Iterator[Period]:
         period = period.shift(1)
 
 
-def _first_of_month(label: str) -> date:
+def _month_index(label: str, calendar: str) -> int:
+    """Count the months from the calendar's year 0 to a label such as `2026-10`."""
+    years = find_calendar(calendar).years
     match = _MONTH.match(label)
-    if not match or not 1 <= int(match[2]) <= 12 or not 1970 <= int(match[1]) <= 9998:
-        raise ConfigError(f"{label!r} is not a month: write it as 2026-10")
-    return date(int(match[1]), int(match[2]), 1)
+    if not match or not 1 <= int(match[2]) <= 12 or int(match[1]) not in years:
+        example = "2026-10" if calendar == "gregorian" else "1405-08"
+        raise ConfigError(
+            f"{label!r} is not a month of the {calendar} calendar: write it as {example}"
+        )
+    return int(match[1]) * 12 + int(match[2]) - 1
 
 
-def _bounds(first: date, zone: str) -> tuple[str, int, int]:
-    following = (first + timedelta(days=31)).replace(day=1)
-    return f"{first:%Y-%m}", _midnight(first, zone), _midnight(following, zone)
+def _period(index: int, zone: str, calendar: str) -> Period:
+    first_day = find_calendar(calendar).first_day
+    start, end = (
+        _midnight(first_day(place // 12, place % 12 + 1), zone) for place in (index, index + 1)
+    )
+    return Period(f"{index // 12:04d}-{index % 12 + 1:02d}", start, end, zone, calendar)
 
 
 def _midnight(day: date, zone: str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,12 +12,14 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from svc_analytics.coverage import Coverage
+from svc_analytics.explanations import Explanation
 from svc_analytics.extraction import Extraction
 from svc_analytics.lake import Lake, describe_span, gaps
 from svc_analytics.periods import BEGINNING, DAY, HOUR, MINUTE, SECOND, format_instant
-from svc_analytics.render.cells import is_ratio, rows_of, shown
-from svc_analytics.render.tables import align, on_the_point, to_json, to_objects
+from svc_analytics.render.cells import is_ratio, rows_of, shown, text_of
+from svc_analytics.render.tables import align, on_the_point, to_json, to_objects, to_text
 from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.side_streams import LookUps
 from svc_analytics.statements import Statement
 from svc_analytics.warehouse import Warehouse, open_warehouse
 
@@ -45,7 +47,7 @@ def page_bar() -> Iterator[PageBar]:
         yield PageBar(bar)
 
 
-def extraction_text(lake: Lake, done: Extraction) -> str:
+def extraction_text(lake: Lake, done: Extraction, asked: Sequence[LookUps] = ()) -> str:
     """Tell what an extraction did."""
     found = done.published
     lines = [f"{name}: {rows:,} rows read" for name, rows in done.rows.items()]
@@ -58,14 +60,18 @@ def extraction_text(lake: Lake, done: Extraction) -> str:
             f"{found.changed} records changed since they were first read, "
             f"{found.restated} of them in money or identity: see {lake.path / 'changes'}"
         )
+    for each in asked:
+        lines.append(f"{each.stream}: {each.fetched:,} fetched, {len(each.not_found):,} not found")
+        lines += [f"{each.stream}: {id_!r:.60}: {reason}" for id_, reason in each.rejected.items()]
     return "\n".join(lines)
 
 
-def extraction_json(lake: Lake, done: Extraction) -> str:
+def extraction_json(lake: Lake, done: Extraction, asked: Sequence[LookUps] = ()) -> str:
     """Tell the same as one JSON document."""
     document = asdict(done) | {
         "read_to": format_instant(done.read_to),
         "data_dir": str(lake.path),
+        "looked_up": [asdict(each) for each in asked],
     }
     return to_json(document)
 
@@ -194,8 +200,19 @@ def statement_text(made: Statement, folder: Path) -> str:
         f"data as of {format_instant(made.as_of)}",
         f"status: {made.status}",
         *(f"  because {reason.text}" for reason in made.reasons),
+        *_accepted(made),
     ]
     return "\n".join([*head, "", _figures(made), "", f"files: {folder}"])
+
+
+def _accepted(made: Statement) -> list[str]:
+    """Name every finding that a person accepted."""
+    return [
+        f"  accepted {row['check_name']} of {row['record_id'] or 'no record'}: "
+        f"{row['acknowledged_reason']} ({row['acknowledged_by']})"
+        for row in made.tables["checks"].to_pylist()
+        if row["acknowledged_by"]
+    ]
 
 
 def statement_json(made: Statement, folder: Path) -> str:
@@ -205,6 +222,25 @@ def statement_json(made: Statement, folder: Path) -> str:
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     summary = to_objects(made.tables["summary"])
     return to_json(manifest | {"folder": str(folder), "summary": summary})
+
+
+def explanation_text(found: Explanation, *, as_json: bool) -> str:
+    """Tell what a figure is made of: its value, its SQL, and its records."""
+    if as_json:
+        document = {
+            "figure": found.figure,
+            "currency": found.currency,
+            "period": found.period.folder,
+            "value": text_of(found.value) if found.value is not None else None,
+            "sql": found.sql,
+            "rows": to_objects(found.table),
+        }
+        return to_json(document)
+    value = (
+        "unknown: not all of its records were read" if found.value is None else shown(found.value)
+    )
+    head = f"{found.figure} of {found.currency}, {found.period.folder}: {value}"
+    return "\n\n".join([head, found.sql, to_text(found.table), f"{len(found.table)} records"])
 
 
 def what_next(made: Statement, data_dir: Path | None) -> str:

@@ -16,36 +16,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from svc_analytics.acknowledgements import acknowledge, in_the_way, read_acknowledgements
+from svc_analytics.assertions import read_assertions
 from svc_analytics.coverage import Coverage, clip, subtract
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake import Lake, describe_span, gaps
 from svc_analytics.periods import BEGINNING, Period, format_instant, named_month, utc_months
 from svc_analytics.render.tables import to_csv
-from svc_analytics.warehouse import Warehouse, open_warehouse, to_frame
+from svc_analytics.tables import TABLES, read_tables
+from svc_analytics.warehouse import open_warehouse, to_frame
+from svc_analytics.witness import find_missing
 
 if TYPE_CHECKING:
     import pandas as pd
-
-TABLES = ("summary", "lines", "daily", "checks")
-_BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
-_KNOWN = "known_to := make_timestamptz($known_to::bigint)"
-_CALLS = {
-    "summary": f"statement_summary({_BOUNDS}, label := $label, {_KNOWN}, "
-    "as_of := make_timestamptz($as_of::bigint))",
-    "lines": f"statement_lines({_BOUNDS}, zone := $zone, label := $label, {_KNOWN})",
-    "daily": f"statement_daily({_BOUNDS}, zone := $zone, {_KNOWN})",
-}
-_CHECKS = """
-    select check_name, severity, record_id, month, currency, detail
-    from exceptions
-    where occurred_at is null or (
-        occurred_at >= make_timestamptz($start::bigint)
-        and occurred_at < make_timestamptz($end::bigint)
-    )
-    order by severity desc, check_name, occurred_at, record_id
-"""
 
 
 @dataclass(frozen=True)
@@ -93,6 +77,11 @@ class Statement:
         return to_frame(self.tables["daily"])
 
     @property
+    def figures(self) -> pd.DataFrame:
+        """One row per currency and figure that the summary has no column for."""
+        return to_frame(self.tables["figures"])
+
+    @property
     def checks(self) -> pd.DataFrame:
         """One row per finding that concerns the period; none when all is well."""
         return to_frame(self.tables["checks"])
@@ -100,6 +89,16 @@ class Statement:
     def __repr__(self) -> str:
         rows = len(self.tables["lines"])
         return f"Statement({self.period.folder}, {self.status}, {rows} lines)"
+
+    def __str__(self) -> str:
+        from svc_analytics.render.display import statement_sheet
+
+        return repr(statement_sheet(self))
+
+    def _repr_html_(self) -> str:
+        from svc_analytics.render.display import statement_sheet
+
+        return statement_sheet(self)._repr_html_()
 
     def manifest(self, files: dict[str, dict[str, Any]]) -> dict[str, Any]:
         """Describe the statement and its files; nothing in it depends on the clock."""
@@ -141,26 +140,40 @@ class Statement:
         return write_folder(self, Path(out), tuple(formats))
 
 
-def statement(lake: Lake, month: str, *, zone: str = "UTC", now: int | None = None) -> Statement:
+def statement(
+    lake: Lake,
+    month: str,
+    *,
+    zone: str = "UTC",
+    calendar: str = "gregorian",
+    now: int | None = None,
+    as_of: int | None = None,
+    webhooks: str | Path | None = None,
+) -> Statement:
     """Make the statement of a month, `2026-10` or a name such as `october`.
 
-    Figures that depend on what was not read are NULL. Raises `ConfigError` for a
-    month that is not one, or has not begun.
+    In the `jalali` calendar a month is `1405-08`. Figures that depend on what was not
+    read are NULL. `as_of` makes an earlier statement again: what is stated to date
+    ends there, by default at the newest sweep. Records that a log of `webhooks` names
+    and the lake lacks become findings. Raises `ConfigError` for a month that is not
+    one, or has not begun.
     """
     local = time.time_ns() // 1000 if now is None else now
-    period = named_month(month, local, zone)
+    period = named_month(month, local, zone, calendar)
     with open_warehouse(lake) as warehouse:
         whole = warehouse.coverage()
-        as_of = max((end for found in whole.values() for _, end in found.read), default=None)
-        if as_of is None:
-            message = f"nothing was read into {lake.path} yet: run svc-analytics extract"
-            raise ConfigError(message)
-        clock = max(local, as_of)
+        read_to = _read_to(lake, whole, as_of)
+        as_of = read_to if as_of is None else as_of
+        clock = max(local, read_to)
         if period.start >= clock:
             raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
         warehouse.verify(month.label for month in utc_months(period.start, period.end))
-        known_to = known_until(period, as_of, clock)
-        tables = _read_tables(warehouse, period, as_of, known_to)
+        known_to = known_until(period, read_to, clock)
+        tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
+    if webhooks is not None:
+        missing = find_missing(webhooks, lake, period, tables["checks"].schema)
+        tables["checks"] = pa.concat_tables([tables["checks"], missing])
+    tables["checks"] = acknowledge(tables["checks"], read_acknowledgements(lake.path))
     coverage = {name: found.within(period.start, period.end) for name, found in whole.items()}
     never_read = {name for name, found in whole.items() if not found.read}
     reasons = (
@@ -169,6 +182,17 @@ def statement(lake: Lake, month: str, *, zone: str = "UTC", now: int | None = No
         *_broken(tables["checks"]),
     )
     return Statement(period, lake.merchant, as_of, coverage, reasons, tables)
+
+
+def _read_to(lake: Lake, whole: dict[str, Coverage], as_of: int | None) -> int:
+    """Return how far the newest sweep came; refuse when it knows less than is to be stated."""
+    read_to = max((end for found in whole.values() for _, end in found.read), default=None)
+    if read_to is None:
+        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
+    if as_of is not None and read_to < as_of:
+        message = f"{lake.path} was read only up to {format_instant(read_to)}: run extract first"
+        raise LakeError(message)
+    return read_to
 
 
 def known_until(period: Period, as_of: int, clock: int) -> int:
@@ -180,26 +204,6 @@ def known_until(period: Period, as_of: int, clock: int) -> int:
     if period.end <= clock:
         return period.end
     return as_of if as_of > period.start else clock
-
-
-def _read_tables(
-    warehouse: Warehouse, period: Period, as_of: int, known_to: int
-) -> dict[str, pa.Table]:
-    everything = {
-        "known_to": known_to,
-        "start": period.start,
-        "end": period.end,
-        "as_of": as_of,
-        "zone": period.zone,
-        "label": period.label,
-    }
-    queries = {name: f"from {call}" for name, call in _CALLS.items()} | {"checks": _CHECKS}
-    return {
-        name: warehouse.fetch(
-            query, {key: value for key, value in everything.items() if f"${key}" in query}
-        )
-        for name, query in queries.items()
-    }
 
 
 def _unfinished(period: Period, clock: int) -> list[Reason]:
@@ -233,8 +237,7 @@ def _unread(
 
 
 def _broken(checks: pa.Table) -> list[Reason]:
-    blocking = checks.filter(pc.equal(checks["severity"], "blocking"))
-    counts = Counter(blocking["check_name"].to_pylist())
+    counts = Counter(in_the_way(checks)["check_name"].to_pylist())
     return [
         Reason(f"{count} blocking finding{'s' * (count > 1)} of {name}")
         for name, count in sorted(counts.items())

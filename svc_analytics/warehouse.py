@@ -27,10 +27,12 @@ from svc_analytics.models import (
     read_statement_macros,
 )
 from svc_analytics.monthfile import read_groups, sync_folder, torn
-from svc_analytics.schema import STREAMS
+from svc_analytics.schema import SIDE_STREAMS, STREAMS
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from svc_analytics.explanations import Explanation
 
 # Files written by DuckDB 2 must still open in the 1.x command line.
 STORAGE_VERSION = "v1.2.0"
@@ -52,6 +54,16 @@ _EXCEPTION_COLUMNS = {
 class AnalyticLake(Lake):
     """A lake that answers SQL: what `svc_analytics.open_lake` returns."""
 
+    def __str__(self) -> str:
+        from svc_analytics.render.display import lake_sheet
+
+        return repr(lake_sheet(self))
+
+    def _repr_html_(self) -> str:
+        from svc_analytics.render.display import lake_sheet
+
+        return lake_sheet(self)._repr_html_()
+
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Answer one read-only query on the views, exactly, as an Arrow-backed frame.
 
@@ -59,6 +71,20 @@ class AnalyticLake(Lake):
         """
         with open_warehouse(self) as warehouse:
             return to_frame(warehouse.ask(query, parameters))
+
+    def explain(
+        self,
+        month: str,
+        currency: str,
+        figure: str,
+        *,
+        zone: str = "UTC",
+        calendar: str = "gregorian",
+    ) -> Explanation:
+        """Say where a figure of a month's statement comes from: its SQL and its records."""
+        from svc_analytics.explanations import explain
+
+        return explain(self, month, currency, figure, zone=zone, calendar=calendar)
 
     def views(self) -> pd.DataFrame:
         """List the views and statement macros: name, grain, columns and meaning."""
@@ -97,10 +123,21 @@ class Warehouse:
             raise QueryError("only a single SELECT is answered: the lake is read-only")
         return self.fetch(query, parameters)
 
-    def fetch(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
-        """Answer a query of our own as an Arrow table: decimals and instants stay exact."""
+    def fetch(
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        tables: Mapping[str, pa.Table] | None = None,
+    ) -> pa.Table:
+        """Answer a query of our own as an Arrow table: decimals and instants stay exact.
+
+        `tables` can be queried by name beside the views.
+        """
         try:
-            return self._connection.sql(query, params=dict(parameters or {})).to_arrow_table()
+            with self._connection.cursor() as cursor:
+                for name, table in (tables or {}).items():
+                    cursor.register(name, table)
+                return cursor.sql(query, params=dict(parameters or {})).to_arrow_table()
         except duckdb.Error as error:
             text = _first_line(error).replace(str(self._folder), str(self._lake.path))
             raise QueryError(text.replace(".pq", ".parquet")) from error
@@ -193,8 +230,8 @@ def build_views(connection: duckdb.DuckDBPyConnection, folder: Path, suffix: str
 def list_views() -> list[dict[str, str]]:
     """Describe the public views and statement macros for people."""
     exceptions = Model("exceptions", "", "what breaks a rule.", "one row per finding", (), "")
-    public = [model for model in read_models() if model.is_public]
-    described = [(model, model.columns) for model in (*public, *read_statement_macros())]
+    models = [*read_models(), *read_statement_macros()]
+    described = [(model, model.columns) for model in models if model.is_public]
     described.append((exceptions, _EXCEPTION_COLUMNS))
     return [
         {
@@ -231,7 +268,7 @@ def _build_exceptions(connection: duckdb.DuckDBPyConnection, sources: dict[str, 
 def _prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     for setting in (
         "TimeZone='UTC'",
-        f"temp_directory={_quote(str(folder / 'tmp'))}",
+        f"temp_directory={quote(str(folder / 'tmp'))}",
         "python_enable_replacements=false",
         "cache_local_files=false",
         "parquet_metadata_cache=false",
@@ -240,7 +277,7 @@ def _prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
 
 def _lock_down(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    connection.execute(f"SET allowed_directories=[{_quote(str(folder))}]")
+    connection.execute(f"SET allowed_directories=[{quote(str(folder))}]")
     connection.execute("SET enable_external_access=false")
     connection.execute("SET lock_configuration=true")
 
@@ -248,10 +285,12 @@ def _lock_down(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 def _sources(folder: Path, suffix: str) -> dict[str, str]:
     """Return the SQL literal of each placeholder's files."""
     kinds = {"": "{}", "changes_": "changes/{}", "quarantine_": "quarantine/{}"}
+    folders = {
+        f"{prefix}{name}": kind.format(name) for prefix, kind in kinds.items() for name in STREAMS
+    }
+    folders |= {name: name for name in ("receipt_verdicts", *SIDE_STREAMS)}
     return {
-        f"{prefix}{name}": _quote(os.fspath(folder / kind.format(name) / f"*.{suffix}"))
-        for prefix, kind in kinds.items()
-        for name in STREAMS
+        name: quote(os.fspath(folder / inside / f"*.{suffix}")) for name, inside in folders.items()
     }
 
 
@@ -264,12 +303,13 @@ def _fill(sql: str, sources: dict[str, str]) -> str:
 def _comment(
     connection: duckdb.DuckDBPyConnection, view: str, meaning: str, columns: Mapping[str, str]
 ) -> None:
-    connection.execute(f"comment on view {view} is {_quote(meaning)}")
+    connection.execute(f"comment on view {view} is {quote(meaning)}")
     for name, text in columns.items():
-        connection.execute(f"comment on column {view}.{name} is {_quote(text)}")
+        connection.execute(f"comment on column {view}.{name} is {quote(text)}")
 
 
-def _quote(text: str) -> str:
+def quote(text: str) -> str:
+    """Write a text as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"
 
 

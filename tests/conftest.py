@@ -15,7 +15,14 @@ from svc_analytics.warehouse import AnalyticLake
 @pytest.fixture(autouse=True)
 def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Keep the settings and the working folder of whoever runs the tests out of them."""
-    for name in ("BASE_URL", "CHECKOUT_KEY", "PAYOUT_KEY", "RECEIPT_SECRETS", "DATA_DIR"):
+    for name in (
+        "BASE_URL",
+        "CHECKOUT_KEY",
+        "PAYOUT_KEY",
+        "RECEIPT_SECRETS",
+        "WEBHOOK_SECRETS",
+        "DATA_DIR",
+    ):
         monkeypatch.delenv(f"SVC_{name}", raising=False)
     monkeypatch.chdir(tmp_path)
 

@@ -329,3 +329,18 @@ def test_interrupting_says_what_is_kept(
     monkeypatch.setattr("svc_analytics.desk.extract", interrupt)
     done = run("extract")
     assert done.code == 130 and "kept" in done.err and len(done.lines) == 1
+
+
+def test_a_statement_is_written_in_every_form_asked_for(filled: Path, run: Run) -> None:
+    """A workbook, a page, a document and a journal beside the tables."""
+    made = run("statement", "--month", "2026-10", "--format", "csv, xlsx,html,json,journal")
+    assert made.code == 0
+    names = {path.name for path in (filled / "statements" / "2026-10").iterdir()}
+    assert {"summary.csv", "statement.xlsx", "statement.html", "statement.json"} <= names
+    assert {"journal.csv", "journal.beancount"} <= names
+
+
+def test_a_form_that_does_not_exist_is_2(filled: Path, run: Run) -> None:
+    """The forms that do are named."""
+    refused = run("statement", "--month", "2026-10", "--format", "docx")
+    assert refused.code == 2 and "csv, parquet, xlsx, html, json, journal, pdf" in refused.err

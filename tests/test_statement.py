@@ -19,6 +19,7 @@ from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.periods import parse_instant
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements import Statement, statement
+from svc_analytics.tables import TABLES
 
 LEDGER = """
  kind     currency  amount                fee     at                of  usd_value
@@ -268,11 +269,7 @@ def test_saved_files_hold_what_the_manifest_says(make: Make, tmp_path: Path) -> 
     """CSV and Parquet of every table, and a manifest over them."""
     folder = make().save(tmp_path / "out")
     manifest = json.loads((folder / "manifest.json").read_text())
-    names = [
-        f"{table}.{suffix}"
-        for table in ("summary", "lines", "daily", "checks")
-        for suffix in ("csv", "parquet")
-    ]
+    names = [f"{table}.{suffix}" for table in TABLES for suffix in ("csv", "parquet")]
     assert sorted(manifest["files"]) == sorted(names)
     assert sorted(path.name for path in folder.iterdir()) == sorted([*names, "manifest.json"])
     assert manifest["status"] == "final" and manifest["label"] == "2026-10"

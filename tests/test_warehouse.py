@@ -1,5 +1,6 @@
 """The views: exact, documented, locked down, and in agreement with one another."""
 
+import itertools
 import random
 import subprocess
 import sys
@@ -25,7 +26,7 @@ LEDGER = """
  kind     currency  amount                 fee      at                of  usd_value
  payment  btc       1.50000001             0.03     2026-09-30T23:59      90000.5
  payment  btc       2                      0.02     2026-10-01T00:00      130000
- payment  usdt      100.000001             1.5      2026-10-05T08:00      100
+ payment  usdt      100.000001             1        2026-10-05T08:00      100
  payment  eth       0.000000000000000003   0        2026-10-06T08:00
  refund   btc       0.5                             2026-10-07T08:00  1   32000
  refund   btc       0.25                            2026-11-02T08:00  2   17000
@@ -159,6 +160,8 @@ def test_every_promised_view_is_there(lake: AnalyticLake) -> None:
     promised = {
         *("payments", "payouts", "refunds", "payout_records", "ledger_entries", "fees_monthly"),
         *("net_settlement_monthly", "refund_ratios_monthly", "usd_exposure", "coverage"),
+        *("fees", "net_settlement_daily", "refund_cohorts", "usd_rates", "position_daily"),
+        *("payers", "fee_tiers", "exceptions"),
     }
     assert promised <= {view["view"] for view in list_views()}
 
@@ -191,6 +194,8 @@ BROKEN = {
     "refund_currency_is_its_payments": ("refunds", {"currency": "usdt"}),
     "refund_has_its_payment": ("refunds", {"payment_id": "no-such-payment"}),
     "record_could_be_held": ("payments", {"amount": "1e3"}),
+    "amounts_are_not_zero": ("payouts", {"amount": "0", "fee_amount": "0", "debited_amount": "0"}),
+    "payout_fee_is_at_payments_tier": ("payouts", {"fee_amount": "0.7", "debited_amount": "50.7"}),
 }
 
 
@@ -212,6 +217,108 @@ def test_each_rule_finds_the_record_that_breaks_it(
     desk.extract()
     found = desk.lake.sql("select record_id from exceptions where check_name = $c", {"c": check})
     assert found["record_id"].to_list() == [broken["id"]]
+
+
+PRICED = """
+ kind     currency  amount  fee   at                of  usd_value
+ payment  btc       1       0.01  2026-10-01T08:00      60000
+ payment  btc       1       0.01  2026-10-01T09:00      60100
+ payment  btc       1       0.01  2026-10-01T10:00      60200
+ payment  btc       1       0.05  2026-10-01T11:00      70000
+ payment  btc       9       0.09  2026-11-01T08:00
+ refund   btc       0.5           2026-11-02T08:00  1   31000
+ payout   btc       1       0.01  2026-11-03T08:00
+"""
+
+
+@pytest.fixture
+def priced(desk: Desk) -> AnalyticLake:
+    desk.service.payments, desk.service.payouts = read_ledger(PRICED)
+    desk.extract()
+    return desk.lake
+
+
+def details(lake: AnalyticLake, check: str, length: int) -> list[str]:
+    query = "select detail from exceptions where check_name = $check"
+    return [text[:length] for text in lake.sql(query, {"check": check})["detail"]]
+
+
+def test_a_rate_far_from_its_days_median_is_found(priced: AnalyticLake) -> None:
+    """70,000 lies more than a tenth above the median of 60,150."""
+    query = (
+        "select detail from exceptions where check_name = 'implied_rate_is_near_its_days_median'"
+    )
+    assert [text[:10] for text in priced.sql(query)["detail"]] == ["rate 70000"]
+
+
+def test_a_fee_off_its_days_tier_is_found(priced: AnalyticLake) -> None:
+    """Three payments show a tier of 1 %, the fourth paid 5 %."""
+    assert details(priced, "payment_fee_is_at_its_tier", 8) == ["fee 0.05"]
+    tiers = priced.sql("select month, rate, payments_count, off_tier_count from fee_tiers")
+    assert tiers.to_dict("list") == {
+        "month": ["2026-10", "2026-11"],
+        "rate": [Decimal("0.01"), Decimal("0.01")],
+        "payments_count": [4, 1],
+        "off_tier_count": [1, 0],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "field"),
+    [
+        ("receipt_number_is_unique", "payments", "receipt_no"),
+        ("reference_is_unique", "payouts", "reference_id"),
+    ],
+)
+def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, field: str) -> None:
+    """Both records are named."""
+    desk.service.payments, desk.service.payouts = read_ledger(PRICED)
+    records = getattr(desk.service, where)
+    records[1][field] = records[0][field]
+    desk.extract()
+    found = desk.lake.sql(
+        "select record_id from exceptions where check_name = $name", {"name": name}
+    )
+    assert sorted(found["record_id"]) == sorted(record["id"] for record in records[:2])
+
+
+def test_the_rate_book_says_how_sure_it_is(priced: AnalyticLake) -> None:
+    """Newest, lowest, median and highest rate of a day, and how many movements were priced."""
+    book = priced.sql("select * exclude record_id from usd_rates where day = '2026-10-01'")
+    assert book.iloc[0][["rate", "low", "median", "high"]].to_list() == [
+        Decimal(70000),
+        Decimal(60000),
+        Decimal(60150),
+        Decimal(70000),
+    ]
+    unpriced = priced.sql(
+        "select coalesce(rate, 0) as rate, priced_count, total_count from usd_rates order by day"
+    )
+    assert unpriced.to_dict("list") == {
+        "rate": [Decimal(70000), 0, Decimal(62000), 0],
+        "priced_count": [4, 0, 1, 0],
+        "total_count": [4, 1, 1, 1],
+    }
+
+
+def test_refunds_stand_under_the_month_of_their_payment(priced: AnalyticLake) -> None:
+    """Half a coin of October's four came back in November."""
+    found = priced.sql("select * from refund_cohorts").to_dict("records")
+    assert found == [
+        {
+            "payment_month": "2026-10", "refund_month": "2026-11", "currency": "btc",
+            "refunds_count": 1, "refunds_paid": Decimal("0.5"), "charged_total": Decimal(4),
+            "ratio": Decimal("0.125"),
+        }
+    ]  # fmt: skip
+
+
+def test_the_position_goes_on_through_quiet_days(priced: AnalyticLake) -> None:
+    """Each day opens where the day before closed, also where nothing moved."""
+    days = priced.sql("select * from position_daily order by day").to_dict("records")
+    assert [day["movement"] for day in days[:2]] == [Decimal("3.92"), 0]
+    assert all(a["closing"] == b["opening"] for a, b in itertools.pairwise(days))
+    assert days[-1]["closing"] == Decimal("3.92") + Decimal("8.91") - Decimal("1.51")
 
 
 def test_an_altered_month_file_is_found(lake: AnalyticLake, desk: Desk) -> None:

@@ -15,6 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.monthfile import sync_folder
+from svc_analytics.render.documents import DOCUMENTS, require_pdf
 from svc_analytics.render.tables import to_csv
 
 if TYPE_CHECKING:
@@ -34,7 +36,12 @@ def write_parquet(table: pa.Table, path: Path) -> None:
     pq.write_table(table.combine_chunks(), path, compression="zstd", write_page_checksum=True)
 
 
-FORMATS: dict[str, Callable[[pa.Table, Path], None]] = {"csv": write_csv, "parquet": write_parquet}
+# A form is written either once per table, or once of the whole statement.
+TABLE_FORMATS: dict[str, Callable[[pa.Table, Path], None]] = {
+    "csv": write_csv,
+    "parquet": write_parquet,
+}
+FORMATS = (*TABLE_FORMATS, *DOCUMENTS)
 
 
 def check_formats(formats: tuple[str, ...]) -> None:
@@ -44,32 +51,74 @@ def check_formats(formats: tuple[str, ...]) -> None:
     for name in formats:
         if name not in FORMATS:
             raise ConfigError(f"no format {name!r}: choose of {', '.join(FORMATS)}")
+    if "pdf" in formats:
+        require_pdf()
 
 
-def write_folder(statement: Statement, out: Path, formats: tuple[str, ...]) -> Path:
-    """Write a statement beside its place, then swap it in whole."""
+Finish = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+def write_folder(
+    statement: Statement, out: Path, formats: tuple[str, ...], finish: Finish = dict
+) -> Path:
+    """Write a statement beside its place, then swap it in whole.
+
+    `finish` gets the manifest and returns the one to write, such as a sealed one.
+    """
     check_formats(formats)
     out = out.absolute()
+    recover(out)
     check_replaceable(out)
     _sweep(out)
     beside = out.with_name(f".{out.name}.{os.getpid()}.writing")
     try:
         beside.mkdir(parents=True)
-        files = {}
-        for table_name, table in statement.tables.items():
-            for suffix in formats:
-                path = beside / f"{table_name}.{suffix}"
-                FORMATS[suffix](table, path)
-                files[path.name] = _describe(path, table.num_rows)
-        manifest = json.dumps(statement.manifest(files), ensure_ascii=False, indent=2)
+        rows = _write_tables(statement, beside, formats) | _write_documents(
+            statement, beside, formats
+        )
+        files = {name: _describe(beside / name, count) for name, count in rows.items()}
+        finished = finish(statement.manifest(files))
+        manifest = json.dumps(finished, ensure_ascii=False, indent=2)
         (beside / MANIFEST).write_text(f"{manifest}\n", encoding="utf-8")
+        _sync(beside)
         _swap(beside, out)
+        sync_folder(out.parent)
     except OSError as error:
         message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
         raise LakeError(message) from error
     finally:
         shutil.rmtree(beside, ignore_errors=True)
     return out
+
+
+def _write_tables(statement: Statement, folder: Path, formats: tuple[str, ...]) -> dict[str, int]:
+    """Write each table in each form that holds one table; return the files' rows."""
+    rows = {}
+    for table_name, table in statement.tables.items():
+        for suffix in dict.fromkeys(name for name in formats if name in TABLE_FORMATS):
+            path = folder / f"{table_name}.{suffix}"
+            TABLE_FORMATS[suffix](table, path)
+            rows[path.name] = table.num_rows
+    return rows
+
+
+def _write_documents(
+    statement: Statement, folder: Path, formats: tuple[str, ...]
+) -> dict[str, int]:
+    """Write each form that holds the whole statement; return the files' rows."""
+    wanted = [name for name in dict.fromkeys(formats) if name in DOCUMENTS]
+    if not wanted:
+        return {}
+    # A seal covers the files' hashes, so no file can hold it.
+    facts = {
+        name: value
+        for name, value in statement.manifest({}).items()
+        if name not in ("files", "seal")
+    }
+    rows: dict[str, int] = {}
+    for name in wanted:
+        rows |= DOCUMENTS[name](statement, facts, folder)
+    return rows
 
 
 def check_replaceable(out: Path) -> None:
@@ -87,6 +136,13 @@ def check_replaceable(out: Path) -> None:
         raise LakeError(f"{out} is sealed and is never overwritten: choose another folder")
 
 
+def recover(out: Path) -> None:
+    """Put back the folder that a run killed within its swap has moved aside."""
+    moved_aside = sorted(out.parent.glob(f".{out.name}.*.old"))
+    if moved_aside and not out.exists():
+        moved_aside[-1].rename(out)
+
+
 def _sweep(out: Path) -> None:
     """Remove what a killed run left beside the folder; an hour is longer than any run."""
     for left in (
@@ -95,6 +151,14 @@ def _sweep(out: Path) -> None:
     ):
         if time.time() - left.stat().st_mtime > STALE:
             shutil.rmtree(left, ignore_errors=True)
+
+
+def _sync(folder: Path) -> None:
+    """Make files durable: a seal is never written again, so it must survive a power cut."""
+    for path in folder.iterdir():
+        with path.open("rb+") as file:
+            os.fsync(file.fileno())
+    sync_folder(folder)
 
 
 def _swap(beside: Path, out: Path) -> None:

@@ -16,7 +16,12 @@ LONGEST_CELL = 48
 def to_csv(table: pa.Table) -> str:
     """Write a table as CSV: plain decimals, instants in UTC with Z, empty for NULL."""
     rows = [table.column_names, *texts_of(table)]
-    return "".join(f"{','.join(map(_quote, row))}\n" for row in rows)
+    return "".join(map(csv_line, rows))
+
+
+def csv_line(texts: Iterable[str]) -> str:
+    """Write one line of CSV."""
+    return f"{','.join(map(_quote, texts))}\n"
 
 
 def _quote(text: str) -> str:

@@ -4,6 +4,10 @@ import duckdb
 import pytest
 from bare_server import payment_id, serve
 from extract_benchmark import extract_all, fetch_all
+from statement_benchmark import generate
+
+from svc_analytics.lake import Lake
+from svc_analytics.warehouse import open_warehouse
 
 PAYMENTS = 500
 
@@ -30,3 +34,17 @@ def test_the_floor_fetches_every_page(base_url):
     The floor is the same work on the wire: every page of the list, and not one more.
     """
     assert fetch_all(base_url) == PAYMENTS / 100
+
+
+def test_the_generated_lake_is_a_whole_one(tmp_path):
+    """
+    What the statement benchmark times is a true summary: every month's rows, all known.
+    """
+    lake = Lake(tmp_path / "lake")
+    period = generate(lake, 3_600, 3)
+    with open_warehouse(lake) as warehouse:
+        bounds = {"s": period.start, "e": period.end}
+        query = "from statement_summary(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
+        rows = warehouse.fetch(query, bounds).to_pylist()
+    assert sum(row["payments_count"] for row in rows) == 1_200
+    assert all(row["opening_position"] is not None for row in rows)

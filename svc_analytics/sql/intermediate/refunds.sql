@@ -1,6 +1,13 @@
 -- refunds: money returned to payers, each with the payment it returns.
 -- grain: one row per refund. from: payout_records, payments.
 
+-- Few payments are refunded: looking only those up keeps years of payments out of memory.
+with parents as (
+    select payment_id, currency, paid_at, month, charged_amount, fee_amount
+    from payments
+    where payment_id in (select payment_id from payout_records where kind = 'refund')
+)
+
 select
     payout_records.payout_id,  -- the refund, UUID
     payout_records.reference_id,  -- the refund's own merchant id, not the order's
@@ -21,12 +28,12 @@ select
     payout_records.comment,  -- the merchant's note
     payout_records.extra,  -- properties the contract does not name, JSON text
     payout_records.extracted_at,  -- when this content was first read, UTC
-    payments.payment_id is not null as has_payment,  -- whether the refunded payment is in the lake
-    payments.currency as payment_currency,  -- coin of the refunded payment
-    payments.paid_at as payment_paid_at,  -- when the refunded payment was paid, UTC
-    payments.month as payment_month,  -- UTC month of the refunded payment
-    payments.charged_amount as payment_charged_amount,  -- the cap for all refunds of the payment
-    payments.fee_amount as payment_fee_amount  -- the payment's fee, which a refund does not return
+    parents.payment_id is not null as has_payment,  -- whether the refunded payment is in the lake
+    parents.currency as payment_currency,  -- coin of the refunded payment
+    parents.paid_at as payment_paid_at,  -- when the refunded payment was paid, UTC
+    parents.month as payment_month,  -- UTC month of the refunded payment
+    parents.charged_amount as payment_charged_amount,  -- the cap for all refunds of the payment
+    parents.fee_amount as payment_fee_amount  -- the payment's fee, which a refund does not return
 from payout_records
-left join payments on payments.payment_id = payout_records.payment_id
+left join parents on parents.payment_id = payout_records.payment_id
 where payout_records.kind = 'refund'

@@ -1,37 +1,10 @@
 -- statement_daily(starts_at, ends_at, zone := 'UTC', known_to := null): a period day by day, adding up to its summary.
--- grain: one row per local day and currency with a movement. from: ledger_entries, int_coverage_gaps.
+-- grain: one row per local day and currency with a movement. from: ledger_entries, int_period_known.
 
-with bounds as (
-    select starts_at::timestamptz as period_start, ends_at::timestamptz as period_end
-),
-
-gaps as (
-    select stream, gap_start, gap_end from int_coverage_gaps
-    union all
-    -- What lies behind the newest sweep was not read either.
-    select stream, read_to as gap_start, known_to::timestamptz as gap_end
-    from (select 'payments' as stream union all select 'payout_records' as stream) as streams
-    cross join int_lake
-    where read_to < known_to::timestamptz
-),
-
-known as (
-    select
-        count(*) filter (
-            where stream = 'payments' and gap_start < period_end and gap_end > period_start
-        ) = 0 as has_payments,
-        count(*) filter (
-            where stream = 'payout_records' and gap_start < period_end and gap_end > period_start
-        ) = 0 as has_payouts
-    from bounds
-    left join gaps on true
-),
-
-entries as (
+with entries as (
     select ledger_entries.*, (occurred_at at time zone zone)::date as local_day
     from ledger_entries
-    cross join bounds
-    where occurred_at >= period_start and occurred_at < period_end
+    where occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz
 ),
 
 totals as (
@@ -66,5 +39,5 @@ select
     case when has_payments and has_payouts then coalesce(net_settlement, 0)::decimal(38,18) end as net_settlement,  -- net_sales less refunds_debited
     case when has_payments and has_payouts then rail_movement end as rail_movement  -- net_settlement less payouts_debited
 from totals
-cross join known
+cross join int_period_known(starts_at, ends_at, known_to := known_to)
 order by local_day, currency

@@ -1,45 +1,23 @@
 -- statement_lines(starts_at, ends_at, zone := 'UTC', label := null, known_to := null): every movement of a period, itemized.
--- grain: one row per ledger entry, in stable order. from: ledger_entries, payments, payout_records, int_coverage_gaps.
+-- grain: one row per ledger entry, in stable order. from: ledger_entries, payments, payout_records, receipt_status, int_period_known.
 
-with bounds as (
-    select starts_at::timestamptz as period_start, ends_at::timestamptz as period_end
-),
-
-gaps as (
-    select stream, gap_start, gap_end from int_coverage_gaps
-    union all
-    -- What lies behind the newest sweep was not read either.
-    select stream, read_to as gap_start, known_to::timestamptz as gap_end
-    from (select 'payments' as stream union all select 'payout_records' as stream) as streams
-    cross join int_lake
-    where read_to < known_to::timestamptz
-),
-
-known as (
-    select
-        count(*) filter (where gap_start < period_start) = 0 as has_opening,
-        count(*) filter (where gap_start < period_end) = 0 as has_closing
-    from bounds
-    left join gaps on true
-),
-
-entries as (
-    select
-        ledger_entries.*,
-        sum(net) over (
-            partition by currency order by occurred_at, kind, record_id
-            rows between unbounded preceding and current row
-        ) as running_position
+with openings as (
+    select currency, sum(net) as opening
     from ledger_entries
-    cross join bounds
-    where occurred_at < period_end
+    where occurred_at < starts_at::timestamptz
+    group by currency
 ),
 
 inside as (
-    select entries.*
-    from entries
-    cross join bounds
-    where occurred_at >= period_start
+    select
+        ledger_entries.*,
+        coalesce(opening, 0) + sum(net) over (
+            partition by ledger_entries.currency order by occurred_at, kind, record_id
+            rows between unbounded preceding and current row
+        ) as running_position
+    from ledger_entries
+    left join openings on openings.currency = ledger_entries.currency
+    where occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz
 ),
 
 -- What was returned of a payment with each of its refunds, in order.
@@ -51,8 +29,7 @@ cumulative as (
             rows between unbounded preceding and current row
         ) as refunded_after
     from refunds
-    cross join bounds
-    where status = 'completed' and currency = payment_currency and settled_at < period_end
+    where status = 'completed' and currency = payment_currency and settled_at < ends_at::timestamptz
 )
 
 select
@@ -89,13 +66,14 @@ select
     datediff('day', parent.paid_at at time zone zone, occurred_at at time zone zone) as days_to_refund,  -- local days from payment to refund
     left(sha256(inside.payer_id), 12) as payer_ref,  -- pseudonym of the customer, the same on every statement
     moved.comment,  -- the merchant's note
-    null::varchar as receipt_verdict,  -- NULL: receipts are not verified in bulk yet
+    proof.verdict as receipt_verdict,  -- how far the payment's receipt is proven
     sha256(paid.receipt) as receipt_sha256,  -- fingerprint of the receipt token
     coalesce(paid.extracted_at, moved.extracted_at) as first_seen_at  -- when this content was first read, UTC
 from inside
-cross join known
+cross join int_period_known(starts_at, ends_at, known_to := known_to)
 left join payments as paid on inside.kind = 'payment' and paid.payment_id = record_id
 left join payout_records as moved on inside.kind <> 'payment' and moved.payout_id = record_id
+left join receipt_status as proof on inside.kind = 'payment' and proof.payment_id = record_id
 left join payments as parent on parent.payment_id = parent_payment_id
 left join cumulative on cumulative.payout_id = record_id
 order by line_no

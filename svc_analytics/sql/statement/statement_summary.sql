@@ -1,68 +1,28 @@
 -- statement_summary(starts_at, ends_at, label := null, as_of := null, known_to := null): every figure of a period.
--- grain: one row per currency with a position or a movement. from: payments, refunds, ledger_entries, int_lake, int_coverage_gaps.
+-- grain: one row per currency with a position or a movement. from: payments, refunds, ledger_entries, receipt_status, int_lake, int_period_known.
 -- Figures that need what was not read are NULL, never zero. `as_of` bounds "to date";
 -- `known_to` is how far time had come: unread time before it is a gap.
 
 with bounds as (
-    select
-        starts_at::timestamptz as period_start,
-        ends_at::timestamptz as period_end,
-        coalesce(as_of::timestamptz, read_to) as known_until
-    from int_lake
-),
-
-gaps as (
-    select stream, gap_start, gap_end from int_coverage_gaps
-    union all
-    -- What lies behind the newest sweep was not read either.
-    select stream, read_to as gap_start, known_to::timestamptz as gap_end
-    from (select 'payments' as stream union all select 'payout_records' as stream) as streams
-    cross join int_lake
-    where read_to < known_to::timestamptz
-),
-
-known as (
-    select
-        count(*) filter (
-            where stream = 'payments' and gap_start < period_end and gap_end > period_start
-        ) = 0 as has_payments,
-        count(*) filter (
-            where stream = 'payout_records' and gap_start < period_end and gap_end > period_start
-        ) = 0 as has_payouts,
-        count(*) filter (
-            where stream = 'payout_records' and gap_start < known_until and gap_end > period_start
-        ) = 0 as has_refunds_to_date,
-        count(*) filter (where stream = 'payments' and gap_start < period_end) = 0
-            as has_payments_before,
-        count(*) filter (where gap_start < period_start) = 0 as has_opening,
-        count(*) filter (where gap_start < period_end) = 0 as has_closing
-    from bounds
-    left join gaps on true
-),
-
-entries as (
-    select ledger_entries.*, occurred_at >= period_start as is_inside
-    from ledger_entries
-    cross join bounds
-    where occurred_at < period_end
+    select coalesce(as_of::timestamptz, read_to) as known_until from int_lake
 ),
 
 positions as (
     select
         currency,
-        count(*) filter (where is_inside) as movements_count,
-        coalesce(sum(net) filter (where not is_inside), 0)::decimal(38,18) as opening,
-        coalesce(sum(net) filter (where is_inside), 0)::decimal(38,18) as movement,
+        count(*) filter (where occurred_at >= starts_at::timestamptz) as movements_count,
+        coalesce(sum(net) filter (where occurred_at < starts_at::timestamptz), 0)::decimal(38,18) as opening,
+        coalesce(sum(net) filter (where occurred_at >= starts_at::timestamptz), 0)::decimal(38,18) as movement,
         sum(net) as closing
-    from entries
+    from ledger_entries
+    where occurred_at < ends_at::timestamptz
     group by currency
 ),
 
 sold as (
     select payments.*
     from payments
-    cross join bounds
-    where status = 'completed' and paid_at >= period_start and paid_at < period_end
+    where status = 'completed' and paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
 ),
 
 sales as (
@@ -82,12 +42,31 @@ sales as (
     group by currency
 ),
 
-refunded as (
-    select refunds.payment_id, sum(refunds.amount) as refunded_amount
+-- Read once: every refund is looked up with its payment.
+given_back as materialized (
+    select
+        payment_id,
+        currency,
+        amount,
+        debited_amount,
+        fee_amount,
+        usd_value,
+        settled_at,
+        has_payment,
+        payment_currency,
+        payment_paid_at,
+        payment_charged_amount,
+        payment_fee_amount
     from refunds
+    where status = 'completed'
+),
+
+refunded as (
+    select payment_id, sum(amount) as refunded_amount
+    from given_back
     cross join bounds
-    where status = 'completed' and currency = payment_currency and settled_at < known_until
-    group by refunds.payment_id
+    where currency = payment_currency and settled_at < known_until
+    group by payment_id
 ),
 
 cohorts as (
@@ -107,17 +86,16 @@ returned as (
         sum(amount) as refunds_paid,
         sum(debited_amount) as refunds_debited,
         sum(fee_amount) as refund_fees,
-        sum(amount) filter (where payment_paid_at >= period_start) as refunds_same_period,
-        sum(amount) filter (where payment_paid_at < period_start) as refunds_prior_period,
+        sum(amount) filter (where payment_paid_at >= starts_at::timestamptz) as refunds_same_period,
+        sum(amount) filter (where payment_paid_at < starts_at::timestamptz) as refunds_prior_period,
         sum(amount) filter (where not has_payment) as refunds_unresolved,
         sum(muldiv18(payment_fee_amount, amount, payment_charged_amount)) filter (
             where payment_currency = currency
         ) as fee_leakage,
         count(*) filter (where not has_payment) as unresolved_count,
         sum(usd_value) as usd_refunds
-    from refunds
-    cross join bounds
-    where status = 'completed' and settled_at >= period_start and settled_at < period_end
+    from given_back
+    where settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
     group by currency
 ),
 
@@ -130,21 +108,50 @@ sent as (
         sum(debited_amount) as payouts_debited,
         sum(usd_value) as usd_payouts
     from payouts
-    cross join bounds
-    where status = 'completed' and settled_at >= period_start and settled_at < period_end
+    where status = 'completed' and settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
+    group by currency
+),
+
+-- Only tokens verify a receipt; the record alone proves it, but attests nothing.
+attested as (
+    select
+        currency,
+        count(*) filter (where verdict <> 'not_checked') as receipts_checked,
+        count(*) filter (
+            where verdict in ('valid', 'valid_previous_secret', 'proven_by_record')
+        ) as receipts_valid,
+        sum(charged_amount) filter (
+            where verdict in ('valid', 'valid_previous_secret')
+        ) as attested_amount
+    from receipt_status
+    where status = 'completed' and paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
+    group by currency
+),
+
+-- Without a secret no verdict was ever made: the figures are unknown, not zero.
+verified as (
+    select count(*) > 0 as has_verdicts from stg_receipt_verdicts
+),
+
+-- Only the newest instant of each coin needs an order among its records.
+newest as (
+    select currency, max(occurred_at) as rate_at
+    from ledger_entries
+    where usd_value is not null and gross <> 0 and occurred_at < ends_at::timestamptz
     group by currency
 ),
 
 ranked as (
     select
-        currency,
+        ledger_entries.currency,
         abs(gross) as rate_amount,
         usd_value as rate_usd_value,
-        occurred_at as rate_at,
+        rate_at,
         row_number() over (
-            partition by currency order by occurred_at desc, kind desc, record_id desc
+            partition by ledger_entries.currency order by kind desc, record_id desc
         ) as place
-    from entries
+    from ledger_entries
+    inner join newest on newest.currency = ledger_entries.currency and rate_at = occurred_at
     where usd_value is not null and gross <> 0
 ),
 
@@ -184,6 +191,9 @@ figures as (
         case when payments_count is null then 0::decimal(38,18) else usd_fees end as usd_fees,
         case when refunds_count is null then 0::decimal(38,18) else usd_refunds end as usd_refunds,
         case when payouts_count is null then 0::decimal(38,18) else usd_payouts end as usd_payouts,
+        coalesce(receipts_checked, 0) as receipts_checked,
+        coalesce(receipts_valid, 0) as receipts_valid,
+        coalesce(attested_amount, 0)::decimal(38,18) as attested_amount,
         rate_amount,
         rate_usd_value,
         rate_at
@@ -192,6 +202,7 @@ figures as (
     left join cohorts using (currency)
     left join returned using (currency)
     left join sent using (currency)
+    left join attested using (currency)
     left join (select * from ranked where place = 1) as latest using (currency)
     where movements_count > 0 or closing <> 0
 )
@@ -234,9 +245,10 @@ select
     case when has_payments then muldiv18(rate_usd_value, 1, rate_amount) end as implied_rate,  -- USD per coin of the newest priced record before the end, 18 places
     case when has_payments then rate_at end as implied_rate_at,  -- when that record occurred, UTC
     case when has_closing then muldiv(closing, rate_usd_value, rate_amount)::decimal(38,18) end as usd_exposure,  -- closing_position at the unrounded implied rate, USD, 8 places
-    null::bigint as receipts_checked,  -- NULL: receipts are not verified in bulk yet
-    null::bigint as receipts_valid,  -- NULL: receipts are not verified in bulk yet
-    null::decimal(38,8) as attested_ratio  -- NULL: receipts are not verified in bulk yet
+    case when has_verdicts and has_payments then receipts_checked end as receipts_checked,  -- payments whose receipt got a verdict; NULL when none was ever verified
+    case when has_verdicts and has_payments then receipts_valid end as receipts_valid,  -- of them, proven by signature or by record
+    case when has_verdicts and has_payments then ratio(attested_amount, charged_total) end as attested_ratio  -- share of charged_total proven by signature, 8 places
 from figures
-cross join known
+cross join verified
+cross join int_period_known(starts_at, ends_at, as_of := as_of, known_to := known_to)
 order by currency

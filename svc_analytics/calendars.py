@@ -1,0 +1,52 @@
+"""Calendars: on which day a month begins, and which month a day is of."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+
+from svc_analytics.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """A calendar of twelve months a year; `years` are those whose months can be named."""
+
+    name: str
+    years: range
+    first_day: Callable[[int, int], date]
+    month_of: Callable[[date], tuple[int, int]]
+
+
+def _first_gregorian_day(year: int, month: int) -> date:
+    return date(year, month, 1)
+
+
+def _gregorian_month(day: date) -> tuple[int, int]:
+    return day.year, day.month
+
+
+def _first_jalali_day(year: int, month: int) -> date:
+    import jdatetime  # only who asks for this calendar waits for it
+
+    found: date = jdatetime.date(year, month, 1).togregorian()
+    return found
+
+
+def _jalali_month(day: date) -> tuple[int, int]:
+    import jdatetime
+
+    found = jdatetime.date.fromgregorian(date=day)
+    return found.year, found.month
+
+
+CALENDARS = {
+    "gregorian": Calendar("gregorian", range(1970, 9999), _first_gregorian_day, _gregorian_month),
+    "jalali": Calendar("jalali", range(1349, 9300), _first_jalali_day, _jalali_month),
+}
+
+
+def find_calendar(name: str) -> Calendar:
+    """Return the calendar of that name, or say that there is none."""
+    if name not in CALENDARS:
+        raise ConfigError(f"no calendar {name!r}: use {' or '.join(CALENDARS)}")
+    return CALENDARS[name]

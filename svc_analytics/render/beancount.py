@@ -1,0 +1,116 @@
+"""A journal in the language of Beancount, one period complete in itself.
+
+Beancount allows an entry to miss zero by half of its last digit, so all amounts of a
+coin are padded to the same, full number of digits, and balances allow nothing at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from svc_analytics.periods import load_zone
+from svc_analytics.render.cells import one_line, text_of
+from svc_analytics.render.journal import ACCOUNTS, WALLET, Entry, Journal
+
+if TYPE_CHECKING:
+    from svc_analytics.statements import Statement
+
+BEANCOUNT_DIGITS = 28  # the precision of its arithmetic
+USD = "USD"
+
+
+def write_beancount(
+    journal: Journal, statement: Statement, facts: dict[str, Any], path: Path
+) -> None:
+    """Write the journal as a file that `bean-check` accepts."""
+    summary = statement.tables["summary"].to_pylist()
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in _head(journal, facts))
+        for entry in journal.entries:
+            file.writelines(f"{line}\n" for line in _transaction(journal, entry))
+        file.writelines(f"{line}\n" for line in _balances(journal, summary))
+        file.writelines(f"{line}\n" for line in _prices(journal, summary, statement.period.zone))
+
+
+def quoted(text: str) -> str:
+    r"""Write a text as a string of Beancount, on one line.
+
+    >>> print(quoted('a "b" \\ c'))
+    "a \"b\" \\ c"
+    """
+    return '"' + one_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+
+
+def _head(journal: Journal, facts: dict[str, Any]) -> Iterator[str]:
+    merchant = facts["merchant"]
+    name = merchant.get("display_name") or merchant["id"]
+    yield f"; Statement {one_line(facts['label'])}, {facts['status']}, as of {facts['as_of']}"
+    yield from (f"; because {one_line(reason)}" for reason in facts["reasons"])
+    yield f"; content digest {facts['content_digest']}"
+    yield "; The month is complete in itself. Where it follows another, leave out the opening"
+    yield "; entries, open and commodity lines, which the earlier month already holds."
+    yield f'option "title" {quoted(name + " " + facts["label"])}'
+    yield f'option "operating_currency" "{USD}"'
+    yield ""
+    for account in ACCOUNTS:
+        yield f"{journal.first_day} open {account}"
+    for currency, commodity in journal.commodities.items():
+        yield f"{journal.first_day} commodity {commodity}"
+        yield f"  slug: {quoted(currency)}"
+    yield ""
+
+
+def _beyond(journal: Journal, summary: list[dict[str, Any]]) -> set[str]:
+    """Return the currencies with amounts of more digits than Beancount reckons with."""
+    amounts = [(entry.currency, value) for entry in journal.entries for _, value in entry.postings]
+    amounts += [
+        (row["currency"], row["closing_position"])
+        for row in summary
+        if row["closing_position"] is not None
+    ]
+    return {
+        currency
+        for currency, value in amounts
+        if len(journal.amount(value, currency).strip("-").replace(".", "").lstrip("0"))
+        > BEANCOUNT_DIGITS
+    }
+
+
+def _transaction(journal: Journal, entry: Entry) -> Iterator[str]:
+    flag = "!" if entry.needs_review else "*"
+    narration = f"{entry.kind} {entry.reference_id or entry.currency}"
+    yield f"{entry.day} {flag} {quoted(narration)}"
+    yield f"  entry_id: {quoted(entry.entry_id)}"
+    for name in ("receipt_no", "comment"):
+        if text := getattr(entry, name):
+            yield f"  {name}: {quoted(text)}"
+    commodity = journal.commodities[entry.currency]
+    for account, value in entry.postings:
+        yield f"  {account:<28} {journal.amount(value, entry.currency):>28} {commodity}"
+    yield ""
+
+
+def _balances(journal: Journal, summary: list[dict[str, Any]]) -> Iterator[str]:
+    """Assert each known closing position, with no tolerance, as the next day begins."""
+    beyond = _beyond(journal, summary)
+    if beyond:
+        yield f"; Beancount reckons with {BEANCOUNT_DIGITS} digits: of coins with longer amounts,"
+        yield "; which are exact as written, the balance stands as a remark."
+    for row in summary:
+        if (closing := row["closing_position"]) is not None:
+            amount = journal.amount(closing, row["currency"])
+            commodity = journal.commodities[row["currency"]]
+            mark = "; " if row["currency"] in beyond else ""
+            yield f"{mark}{journal.end_day} balance {WALLET}  {amount} ~ 0 {commodity}"
+
+
+def _prices(journal: Journal, summary: list[dict[str, Any]], zone: str) -> Iterator[str]:
+    for row in summary:
+        commodity = journal.commodities.get(row["currency"])
+        rate: Decimal | None = row["implied_rate"]
+        if rate is not None and commodity not in (None, USD):
+            day = row["implied_rate_at"].astimezone(load_zone(zone)).date()
+            yield f"{day} price {commodity}  {text_of(rate)} {USD}"

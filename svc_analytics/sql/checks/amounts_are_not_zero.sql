@@ -1,0 +1,10 @@
+-- amounts_are_not_zero: a payment, payout or refund moves more than nothing.
+-- severity: advisory.
+
+select payment_id as record_id, paid_at as occurred_at, currency, 'amount 0' as detail
+from payments
+where amount = 0
+union all
+select payout_id as record_id, settled_at as occurred_at, currency, kind || ' of 0' as detail
+from payout_records
+where amount = 0

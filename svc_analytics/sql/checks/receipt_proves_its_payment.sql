@@ -1,0 +1,13 @@
+-- receipt_proves_its_payment: no receipt that was checked is forged, malformed, or states other facts than its payment.
+-- severity: blocking. Receipts that were not checked yet, or are missing, are not claimed to be wrong.
+
+select
+    payments.payment_id as record_id,
+    payments.paid_at as occurred_at,
+    payments.currency,
+    checked.verdict || ': ' || checked.reason as detail
+from payments
+inner join stg_receipt_verdicts as checked
+    on checked.payment_id = payments.payment_id
+    and checked.record_extracted_at = payments.extracted_at
+where checked.verdict in ('facts_mismatch', 'bad_signature', 'malformed')

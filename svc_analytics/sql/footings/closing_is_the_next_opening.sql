@@ -1,0 +1,21 @@
+-- closing_is_the_next_opening: each day opens where the day before closed, the first at the opening, the last closes at the closing.
+-- severity: blocking. from: the statement's own position and summary.
+
+with days as (
+    select
+        *,
+        lag(closing) over (partition by currency order by day) as closed_before,
+        row_number() over (partition by currency order by day desc) as place_from_end
+    from position
+)
+
+select
+    days.currency || ' ' || day as record_id,
+    null::timestamptz as occurred_at,
+    days.currency,
+    'opens at ' || opening || ' after ' || coalesce(closed_before, opening_position) || ', closes at '
+        || closing || ' of ' || closing_position as detail
+from days
+inner join summary on summary.currency = days.currency
+where opening <> coalesce(closed_before, opening_position)
+    or (place_from_end = 1 and closing <> closing_position)

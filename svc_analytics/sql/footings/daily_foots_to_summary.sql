@@ -1,0 +1,24 @@
+-- daily_foots_to_summary: the days of each currency add up to its summary.
+-- severity: blocking. from: the statement's own daily and summary.
+
+with footed as (
+    select
+        currency,
+        sum(payments_count) as payments_count,
+        sum(net_settlement) as net_settlement,
+        sum(rail_movement) as rail_movement
+    from daily
+    group by currency
+)
+
+select
+    currency as record_id,
+    null::timestamptz as occurred_at,
+    currency,
+    'days settle ' || coalesce(footed.net_settlement, 0) || ', the summary '
+        || summary.net_settlement as detail
+from summary
+left join footed using (currency)
+where coalesce(footed.payments_count, 0) <> summary.payments_count
+    or coalesce(footed.net_settlement, 0) <> summary.net_settlement
+    or coalesce(footed.rail_movement, 0) <> summary.rail_movement

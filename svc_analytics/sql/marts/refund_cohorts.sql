@@ -1,0 +1,36 @@
+-- refund_cohorts: when payments of each month came back.
+-- grain: one row per month of payment, month of refund and currency with a refund; NULL where a stream was not read. from: payments, refunds, int_month_known.
+
+with sold as (
+    select month, currency, sum(charged_amount) as charged_total
+    from payments
+    where status = 'completed'
+    group by month, currency
+),
+
+returned as (
+    select
+        payment_month,
+        month as refund_month,
+        currency,
+        count(*) as refunds_count,
+        sum(amount) as refunds_paid
+    from refunds
+    where status = 'completed' and has_payment and currency = payment_currency
+    group by payment_month, month, currency
+)
+
+select
+    payment_month,  -- UTC month of the payments, as text 2026-10
+    refund_month,  -- UTC month of the refunds
+    returned.currency,  -- coin slug
+    case when at_refund.has_payouts then refunds_count end as refunds_count,  -- refunds of these payments settled in that month
+    case when at_refund.has_payouts then refunds_paid end as refunds_paid,  -- returned by them, in currency
+    case when at_payment.has_payments then charged_total end as charged_total,  -- what payers paid in the month of payment, in currency
+    case when at_payment.has_payments and at_refund.has_payouts
+        then ratio(refunds_paid, charged_total) end as ratio  -- refunds_paid over charged_total, 8 places
+from returned
+left join sold on sold.month = payment_month and sold.currency = returned.currency
+left join int_month_known as at_payment on at_payment.month = payment_month
+left join int_month_known as at_refund on at_refund.month = refund_month
+order by payment_month, refund_month, returned.currency

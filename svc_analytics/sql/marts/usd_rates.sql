@@ -1,0 +1,37 @@
+-- usd_rates: the rate book, from what the service recorded as the value of each movement.
+-- grain: one row per currency and UTC day with a movement. from: ledger_entries, int_priced_entries.
+
+with days as (
+    select currency, occurred_on as day, count(*) as total_count
+    from ledger_entries
+    group by currency, occurred_on
+),
+
+priced as (
+    select
+        currency,
+        day,
+        min(rate) as low,
+        median(rate) as median,
+        max(rate) as high,
+        count(*) as priced_count
+    from int_priced_entries
+    group by currency, day
+)
+
+select
+    days.currency,  -- coin slug
+    days.day,  -- UTC day
+    rate,  -- USD per coin of the day's newest priced record, 18 places; NULL when none was priced
+    occurred_at as rate_at,  -- when that record occurred, UTC
+    record_id,  -- that record: payment_id or payout_id
+    low,  -- lowest rate of the day
+    median,  -- median rate of the day
+    high,  -- highest rate of the day
+    coalesce(priced_count, 0) as priced_count,  -- movements with a recorded value
+    total_count  -- all movements of the day
+from days
+left join priced using (currency, day)
+left join int_priced_entries as newest
+    on newest.currency = days.currency and newest.day = days.day and place_in_day = 1
+order by days.currency, days.day

@@ -1,0 +1,72 @@
+-- statement_cohorts(starts_at, ends_at, months := null, known_to := null): refunds by the month of the payment and the month of the refund.
+-- grain: one row per month of payment, month of refund up to the period's end, and currency with a refund. from: payments, refunds, int_period_known.
+-- `months` lists the calendar's months as {label, month_start, month_end}; without it, UTC months.
+
+with beginning as (
+    select date_trunc('month', min(paid_at at time zone 'UTC')) as first_month from payments
+),
+
+bounds as (
+    select
+        first_month,
+        ends_at::timestamptz at time zone 'UTC' - interval 1 microsecond as last_moment
+    from beginning
+),
+
+utc_months as (
+    select
+        strftime(first_day, '%Y-%m') as label,
+        first_day at time zone 'UTC' as month_start,
+        (first_day + interval 1 month) at time zone 'UTC' as month_end
+    from (
+        select unnest(generate_series(first_month, last_moment, interval 1 month)) as first_day
+        from bounds
+    ) as listed
+    where months is null
+),
+
+calendar as (
+    select * from utc_months
+    union all
+    select unnest(
+        months::struct(label varchar, month_start timestamptz, month_end timestamptz)[],
+        recursive := true
+    )
+),
+
+sold as (
+    select label, currency, sum(charged_amount) as charged_total
+    from payments
+    inner join calendar on paid_at >= month_start and paid_at < month_end
+    where status = 'completed'
+    group by label, currency
+),
+
+returned as (
+    select
+        paid.label as payment_month,
+        settled.label as refund_month,
+        currency,
+        count(*) as refunds_count,
+        sum(amount) as refunds_paid
+    from refunds
+    inner join calendar as paid
+        on payment_paid_at >= paid.month_start and payment_paid_at < paid.month_end
+    inner join calendar as settled
+        on settled_at >= settled.month_start and settled_at < settled.month_end
+    where status = 'completed' and currency = payment_currency
+    group by all
+)
+
+select
+    payment_month,  -- month of the payments
+    refund_month,  -- month of the refunds
+    returned.currency,  -- coin slug
+    case when has_closing then refunds_count end as refunds_count,  -- refunds of these payments settled in that month
+    case when has_closing then refunds_paid end as refunds_paid,  -- returned by them
+    case when has_closing then charged_total end as charged_total,  -- what payers paid in the month of payment
+    case when has_closing then ratio(refunds_paid, charged_total) end as ratio  -- refunds_paid over charged_total, 8 places
+from returned
+left join sold on sold.label = payment_month and sold.currency = returned.currency
+cross join int_period_known(starts_at, ends_at, known_to := known_to)
+order by payment_month, refund_month, returned.currency

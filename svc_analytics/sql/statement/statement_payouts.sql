@@ -1,0 +1,19 @@
+-- statement_payouts(starts_at, ends_at): every payout of a period.
+-- grain: one row per completed payout. from: payouts.
+
+select
+    payout_id,  -- the payout
+    reference_id,  -- the merchant's own id of it
+    settled_at,  -- when the money moved, UTC
+    currency,  -- coin slug
+    amount,  -- what the recipient received
+    fee_amount,  -- the service's fee
+    debited_amount,  -- debited from the wallet
+    fee_percent,  -- the rate as the service states it
+    usd_value,  -- as recorded, USD
+    left(sha256(payer_id), 12) as payer_ref,  -- pseudonym of the recipient, the same on every statement
+    comment  -- the merchant's note
+from payouts
+where status = 'completed'
+    and settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
+order by settled_at, payout_id

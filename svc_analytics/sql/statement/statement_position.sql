@@ -1,0 +1,67 @@
+-- statement_position(starts_at, ends_at, zone := 'UTC', known_to := null): the rail's position, day by day.
+-- grain: one row per currency with a position or a movement, and local day of the period. from: ledger_entries, int_period_known, int_lake.
+
+with bounds as (
+    select
+        -- A running period has a position only up to where it was read.
+        least(ends_at::timestamptz, coalesce(read_to, ends_at::timestamptz)) as last_known
+    from int_lake
+),
+
+entries as (
+    select currency, net, occurred_at, (occurred_at at time zone zone)::date as local_day
+    from ledger_entries
+    where occurred_at < ends_at::timestamptz
+),
+
+openings as (
+    select
+        currency,
+        coalesce(sum(net) filter (where occurred_at < starts_at::timestamptz), 0)::decimal(38,18) as opening,
+        count(*) filter (where occurred_at >= starts_at::timestamptz) as movements_count
+    from entries
+    group by currency
+),
+
+movements as (
+    select currency, local_day as day, sum(net) as movement
+    from entries
+    where occurred_at >= starts_at::timestamptz
+    group by currency, local_day
+),
+
+days as (
+    select unnest(
+        generate_series(
+            (starts_at::timestamptz at time zone zone)::date::timestamp,
+            (last_known at time zone zone - interval 1 microsecond)::date::timestamp,
+            interval 1 day
+        )
+    )::date as day
+    from bounds
+),
+
+running as (
+    select
+        days.day,
+        openings.currency,
+        coalesce(movement, 0)::decimal(38,18) as movement,
+        openings.opening + sum(coalesce(movement, 0)::decimal(38,18)) over (
+            partition by openings.currency order by days.day
+            rows between unbounded preceding and current row
+        ) as closing
+    from openings
+    cross join days
+    left join movements on movements.currency = openings.currency and movements.day = days.day
+    where movements_count > 0 or opening <> 0
+)
+
+select
+    day,  -- the day in the statement's zone
+    currency,  -- coin slug
+    case when has_opening and has_closing then closing - movement end as opening,  -- position at the start of the day
+    case when has_payments and has_payouts then movement end as movement,  -- what the rail moved that day
+    case when has_opening and has_closing then closing end as closing  -- position at its end; the next day's opening
+from running
+cross join int_period_known(starts_at, ends_at, known_to := known_to)
+order by day, currency

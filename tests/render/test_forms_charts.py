@@ -1,0 +1,123 @@
+"""Charts: one function, one figure, readable without colour and honest about zero."""
+
+from datetime import date
+from decimal import Decimal
+from functools import partial
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+import pyarrow as pa
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from svc_analytics import charts
+from svc_analytics.render.picture import draw_svg
+
+DAYS = pa.table(
+    {
+        "day": [date(2026, 10, 1), date(2026, 10, 2), date(2026, 10, 3), date(2026, 10, 1)],
+        "currency": ["btc", "btc", "btc", "eth"],
+        "net_settlement": pa.array(
+            [Decimal("2.5"), Decimal("-1"), None, Decimal(9)], pa.decimal128(38, 18)
+        ),
+        "payment_fees": pa.array([Decimal("0.1"), Decimal(0), None, None], pa.decimal128(38, 18)),
+        "gross_sales": pa.array([Decimal(10), Decimal(0), None, None], pa.decimal128(38, 18)),
+    }
+)
+MONTHS = pa.table(
+    {
+        "month": ["2026-09", "2026-10"],
+        "currency": ["btc", "btc"],
+        "refund_ratio_period": pa.array([Decimal("0.01273686"), None], pa.decimal128(38, 8)),
+        "refund_ratio_cohort": pa.array([Decimal("0.5"), Decimal("1.2")], pa.decimal128(38, 8)),
+    }
+)
+WORTH = {"currency": ["btc", "eth", "sol"], "usd_exposure": [Decimal(3), Decimal(1), None]}
+
+
+@pytest.fixture
+def axes() -> Axes:
+    return Figure().subplots()
+
+
+def texts(axes: Axes) -> list[str]:
+    return [text.get_text() for text in axes.texts]
+
+
+def test_a_coin_has_its_own_axis_with_its_own_days(axes: Axes) -> None:
+    """9 eth never stand on the scale of 2.5 btc."""
+    charts.net_settlement_daily(axes, DAYS, "btc")
+    bars: list[Any] = list(axes.patches)
+    assert [bar.get_height() for bar in bars] == [2.5, -1.0]
+    assert axes.get_ylabel() == "btc"
+
+
+def test_days_below_zero_are_hatched_and_unknown_ones_crossed(axes: Axes) -> None:
+    """In a grey print they differ without hue."""
+    charts.net_settlement_daily(axes, DAYS, "btc")
+    assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
+    crosses = next(line for line in axes.lines if line.get_label() == "unknown")
+    assert (crosses.get_marker(), list(crosses.get_xdata())) == (
+        "x",
+        [date(2026, 10, 3).toordinal()],
+    )
+
+
+def test_a_rate_over_nothing_breaks_the_line(axes: Axes) -> None:
+    """1 % on the first day; where nothing was sold there is no point, and zero is in sight."""
+    charts.fee_rate(axes, DAYS, "btc")
+    first, *others = list(axes.lines[0].get_ydata())
+    assert first == 0.01 and all(value != value for value in others)
+    assert axes.get_ylim()[0] == 0
+
+
+def test_refund_ratios_say_their_exact_values(axes: Axes) -> None:
+    """Two kinds of bars, the second hatched; a ratio may exceed 1."""
+    charts.refund_ratio(axes, MONTHS, "btc")
+    assert texts(axes) == ["1.273686%", "50%", "120%"]
+    assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True, True]
+    assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 1.2
+
+
+def test_exposure_names_shares_and_what_is_unknown(axes: Axes) -> None:
+    """3 and 1 USD are three quarters and a quarter; sol is not drawn as zero."""
+    charts.usd_exposure(axes, pa.table(WORTH))
+    assert texts(axes) == ["1 USD, 25.00%", "3 USD, 75.00%"]
+    assert axes.get_xlabel() == "USD; unknown: sol"
+
+
+def test_shares_need_a_whole(axes: Axes) -> None:
+    """Where a position is below zero, parts of the sum are no shares."""
+    charts.usd_exposure(axes, pa.table(WORTH | {"usd_exposure": [Decimal(3), Decimal(-1), None]}))
+    assert texts(axes) == ["-1 USD", "3 USD"]
+
+
+def test_frames_can_be_drawn_as_tables_can(axes: Axes) -> None:
+    """What `lake.sql` returns goes straight into a chart."""
+    frame: pd.DataFrame = DAYS.to_pandas(types_mapper=pd.ArrowDtype)
+    charts.net_settlement_daily(axes, frame, "btc")
+    assert len(axes.patches) == 2
+
+
+def test_a_coin_without_data_says_so(axes: Axes) -> None:
+    """An empty frame of axes would look like zero."""
+    charts.net_settlement_daily(axes, DAYS, "sol")
+    assert texts(axes) == ["no movement"]
+
+
+def test_ticks_are_plain_numbers() -> None:
+    """No exponent and no offset, however large or small."""
+    assert charts.axes.tick(12_500_000.0) == "12,500,000"
+    assert charts.axes.tick(0.000002) == "0.000002"
+
+
+def test_a_picture_has_the_same_bytes_whatever_the_user_has_set() -> None:
+    """No date in it, and no setting of a notebook changes it."""
+    draw = partial(charts.net_settlement_daily, table=DAYS, currency="btc")
+    first = draw_svg("a", draw, 'Net "settlement"')
+    with mpl.rc_context({"font.size": 20, "axes.grid": True}):
+        assert draw_svg("a", draw, 'Net "settlement"') == first
+    assert "dc:date" not in first and "&quot;settlement&quot;" in first
+    assert first.startswith("<svg") and draw_svg("b", draw, "") != first

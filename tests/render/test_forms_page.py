@@ -1,0 +1,139 @@
+"""A statement as a page: safe, whole, and honest about what is unknown."""
+
+import re
+from collections import Counter
+from decimal import Decimal
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from desks import Desk
+from form_material import PERSIAN, Make, Save
+
+from svc_analytics.config import Settings
+from svc_analytics.render import page
+from svc_analytics.render.figures import DASH
+
+VOID = {"meta", "br", "img", "path", "use", "rect", "line"}
+
+
+class Outline(HTMLParser):
+    """The elements of a page, and whether they are nested as they should be."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.seen: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def html(folder: Path) -> str:
+    return (folder / "statement.html").read_text(encoding="utf-8")
+
+
+def test_texts_of_people_are_never_markup(save: Save) -> None:
+    """A merchant named like a script is a merchant with an odd name."""
+    text = html(save("html"))
+    outline = Outline(text)
+    assert outline.open == [] and "script" not in {tag for tag, _ in outline.seen}
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+
+
+def test_text_that_turns_its_direction_is_shown_as_what_it_is(save: Save) -> None:
+    """U+202E in a comment reverses nothing."""
+    text = html(save("html"))
+    assert "invoice[U+202E]xslx.exe" in text and "\u202e" not in text
+
+
+def test_persian_names_are_set_apart(save: Save) -> None:
+    """A name that runs from right to left keeps its own direction."""
+    assert f'<bdi dir="auto" lang="fa">{PERSIAN}</bdi>' in html(save("html"))
+
+
+def test_the_page_needs_nothing_from_elsewhere(save: Save) -> None:
+    """No image, no font, no script, no link, and a policy that forbids them."""
+    text = html(save("html"))
+    for tag, attributes in Outline(text).seen:
+        assert tag not in ("script", "link", "img", "iframe", "object", "a")
+        links = [attributes.get(name) for name in ("src", "href", "xlink:href")]
+        assert all(link is None or link.startswith("#") for link in links)
+    assert not re.search(r"@import|url\((?!#)", text) and "default-src 'none'" in text
+
+
+def test_ids_of_its_charts_do_not_meet(save: Save) -> None:
+    """Every id of the page is its own, and every reference leads to one."""
+    text = html(save("html"))
+    ids = Counter(re.findall(r'\bid="([^"]+)"', text))
+    assert max(ids.values()) == 1
+    assert set(re.findall(r'(?:href="|url\()#([^")]+)', text)) <= set(ids)
+
+
+def test_figures_are_exact_and_say_their_coin(save: Save) -> None:
+    """Every digit, thousands apart, the coin beside."""
+    text = html(save("html", ledger=LARGE))
+    assert '1,234,567.000000000000000003&nbsp;<span class="unit">usdt</span>' in text
+
+
+LARGE = """
+ kind     currency  amount                      fee  at
+ payment  usdt      1234567.000000000000000003  0    2026-10-01T09:00
+"""
+
+
+def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_path: Path) -> None:
+    """Without payout records: no zero, and why."""
+    desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
+    text = html(make().save(tmp_path / "out", ("html",)))
+    reason = "unknown: payout_records were never extracted"
+    assert re.search(rf'<td class="n unknown figure" title="{reason}[^"]*">{DASH}</td>', text)
+    assert '<div class="badge provisional">provisional</div>' in text
+    assert "nothing of the period was read" in text
+
+
+def test_a_ratio_over_nothing_says_so(save: Save) -> None:
+    """sol was only paid out: its fee rate is undefined, not unread."""
+    assert f'title="undefined: gross sales is zero">{DASH}</td>' in html(save("html"))
+
+
+def test_long_tables_say_where_the_rest_is(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page shows the first lines and counts the others."""
+    monkeypatch.setattr(page, "MOST_ROWS", 2)
+    text = html(save("html"))
+    assert "The first 2 of 7 rows." in text and "csv, parquet, xlsx and json" in text
+
+
+def test_tables_that_come_later_are_shown(make: Make, tmp_path: Path) -> None:
+    """`cohorts` has a section once a statement has it."""
+    made = make()
+    ratio = pa.array([Decimal("0.01273686")], pa.decimal128(38, 8))
+    made.tables["cohorts"] = pa.table({"refunds_count": [12_345], "ratio": ratio})
+    text = html(made.save(tmp_path / "out", ("html",)))
+    assert "<h2>Cohorts</h2>" in text
+    assert '<td class="n">12,345</td><td class="n">1.273686%</td>' in text
+
+
+def test_a_merchant_of_few_words_has_a_page(make: Make, tmp_path: Path) -> None:
+    """Without any name, its id stands in its place."""
+    made = make()
+    made.merchant.clear()
+    made.merchant["id"] = "m-1"
+    assert '<bdi dir="auto">m-1</bdi>' in html(made.save(tmp_path / "out", ("html",)))
+
+
+def test_a_month_without_movement_is_a_page_too(save: Save) -> None:
+    """It says that nothing happened."""
+    text = html(save("html", month="2026-08"))
+    assert "No movement and no position in any currency." in text and Outline(text).open == []
