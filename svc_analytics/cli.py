@@ -190,13 +190,14 @@ def sql(query: str | None, form: str, data_dir: str | None, as_json: bool) -> No
     \b
     svc-analytics sql "select month, currency, net_settlement from net_settlement_monthly"
     """
+    from svc_analytics.models import named_in
     from svc_analytics.render import tables
     from svc_analytics.warehouse import open_warehouse
 
     text = query if query is not None else sys.stdin.read()
     if not text.strip():
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
-    with open_warehouse(open_lake(data_dir)) as warehouse:
+    with open_warehouse(open_lake(data_dir), named_in(text)) as warehouse:
         found = warehouse.ask(text)
     if as_json:
         click.echo(tables.to_json(tables.to_objects(found)))

@@ -23,6 +23,7 @@ from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError, PeriodNotClosed
 from svc_analytics.extraction import Extraction, Request
 from svc_analytics.lake import Lake
+from svc_analytics.models import named_in
 from svc_analytics.periods import HOUR, Period, format_instant, month_of, named_month
 from svc_analytics.proof import STATEMENTS, derive_again, restatement
 from svc_analytics.render.folder import check_formats, write_folder
@@ -163,12 +164,13 @@ def _ways(
 
 
 def _due(job: _Job, zone: str, calendar: str) -> Iterator[Period]:
-    with open_warehouse(job.lake) as warehouse:
-        first = warehouse.fetch(
-            "select epoch_us(min(starts_at)) as first from ("
-            "select min(paid_at) as starts_at from payments "
-            "union all select min(settled_at) from payout_records) as firsts"
-        )["first"][0].as_py()
+    query = (
+        "select epoch_us(min(starts_at)) as first from ("
+        "select min(paid_at) as starts_at from payments "
+        "union all select min(settled_at) from payout_records) as firsts"
+    )
+    with open_warehouse(job.lake, named_in(query)) as warehouse:
+        first = warehouse.fetch(query)["first"][0].as_py()
     period = None if first is None else month_of(first, zone, calendar)
     while period and period.end + job.grace <= job.clock:
         yield period

@@ -148,6 +148,7 @@ def _verify_lake(
     out: str | None,
     as_json: bool,
 ) -> int:
+    from svc_analytics.models import named_in
     from svc_analytics.periods import month as read_month
     from svc_analytics.verdicts import verify_lake
     from svc_analytics.warehouse import open_warehouse
@@ -164,7 +165,7 @@ def _verify_lake(
             on_rows=bar.update,
         )
     note(f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since they were")
-    with open_warehouse(lake) as warehouse:
+    with open_warehouse(lake, named_in(_ON_FILE, _COUNTS)) as warehouse:
         listed = warehouse.fetch(_ON_FILE, {"month": label, "every": every})
         found = warehouse.fetch(_COUNTS, {"month": label}).to_pylist()
     counts = Counter({row["verdict"]: row["receipts"] for row in found})

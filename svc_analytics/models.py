@@ -15,6 +15,7 @@ _TITLE = re.compile(r"-- (?P<name>\w+)(?P<signature>\(.*?\))?: (?P<meaning>.+)")
 _GRAIN = re.compile(r"-- grain: (?P<grain>.+?)\. from: (?P<sources>.+)\.")
 _SEVERITY = re.compile(r"-- severity: (?P<severity>blocking|advisory)\.")
 _COLUMN = re.compile(r"^ {4}(?:.*\bas )?(?:\w+\.)?(?P<name>\w+),?  -- (?P<meaning>.+)$", re.M)
+_CATALOGUE = {"describe", "information_schema", "pragma", "show", "summarize"}
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,25 @@ def read_checks() -> tuple[Check, ...]:
 def read_footings() -> tuple[Check, ...]:
     """Return the rules that a statement's own tables must keep, by name."""
     return tuple(map(_read_check, _sql_files("footings")))
+
+
+def named_in(*queries: str) -> frozenset[str] | None:
+    """Return the models that queries need, with all that they read from; None for all.
+
+    Making a view costs more than reading a small one. A query on the catalogue, or one
+    that names no model, needs whatever there is.
+    """
+    words = set(re.findall(r"\w+", " ".join(queries).casefold()))
+    models = {model.name: model for model in (*read_models(), *read_statement_macros())}
+    if "exceptions" in words or words & _CATALOGUE or any(w.startswith("duckdb_") for w in words):
+        return None
+    needed: set[str] = set()
+    found = words & models.keys()
+    while found:
+        needed |= found
+        sources = {source for name in found for source in models[name].sources}
+        found = (sources & models.keys()) - needed
+    return frozenset(needed) or None
 
 
 def _in_order(models: Iterable[Model]) -> tuple[Model, ...]:

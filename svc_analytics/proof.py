@@ -13,6 +13,7 @@ from svc_analytics.comparison import as_texts, compare, read_tables
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import LakeError
 from svc_analytics.lake import Lake
+from svc_analytics.models import named_in
 from svc_analytics.periods import Period, parse_bound
 from svc_analytics.seals import (
     Manifest,
@@ -135,8 +136,9 @@ def restatement(lake: Lake, folder: Path, manifest: Manifest, made: Statement) -
 
 def changed_ids(lake: Lake) -> frozenset[str]:
     """Return the records of which the lake keeps an older version."""
-    with open_warehouse(lake) as warehouse:
-        found = warehouse.fetch("select distinct record_id from stg_changes")
+    query = "select distinct record_id from stg_changes"
+    with open_warehouse(lake, named_in(query)) as warehouse:
+        found = warehouse.fetch(query)
     return frozenset(found["record_id"].to_pylist())
 
 

@@ -23,6 +23,7 @@ from svc_analytics.config import Settings
 from svc_analytics.coverage import Span
 from svc_analytics.errors import ConfigError, DataError, LakeBusy, NotFound, ProtocolError
 from svc_analytics.lake import Lake
+from svc_analytics.models import named_in
 from svc_analytics.pages import Page
 from svc_analytics.records import read_each
 from svc_analytics.routes import quote_id
@@ -127,7 +128,7 @@ def _connected(settings: Settings, workers: int, client: Client | None) -> Itera
 
 
 def _unheld_sessions(lake: Lake, span: Span) -> list[str]:
-    with open_warehouse(lake) as warehouse:
+    with open_warehouse(lake, named_in(_UNHELD)) as warehouse:
         found = warehouse.fetch(_UNHELD, {"start": span[0], "end": span[1]})
     return list(found["session_id"].to_pylist())
 

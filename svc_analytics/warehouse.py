@@ -7,7 +7,7 @@ same views for other tools (design 4 and 13).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,6 +21,7 @@ from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.lake import Lake
 from svc_analytics.models import (
     Model,
+    named_in,
     read_checks,
     read_macros,
     read_models,
@@ -69,7 +70,7 @@ class AnalyticLake(Lake):
 
         Raises `QueryError` for anything but a single SELECT, and for errors in it.
         """
-        with open_warehouse(self) as warehouse:
+        with open_warehouse(self, named_in(query)) as warehouse:
             return to_frame(warehouse.ask(query, parameters))
 
     def explain(
@@ -164,23 +165,31 @@ class Warehouse:
 
 
 @contextmanager
-def open_warehouse(lake: Lake) -> Iterator[Warehouse]:
-    """Open the views over a snapshot of the lake, in memory, locked against any change."""
+def open_warehouse(lake: Lake, models: Collection[str] | None = None) -> Iterator[Warehouse]:
+    """Open the views over a snapshot of the lake, in memory, locked against any change.
+
+    `models` names those to make, sources included; without it there are all.
+    """
     for stream in STREAMS.values():
         lake.footers(stream)  # a torn or foreign file is named here, not by DuckDB
     with lake.snapshot() as folder:
         connection = duckdb.connect(config=_CONFIG)
         try:
-            _open_views(connection, lake, folder)
+            _open_views(connection, lake, folder, models)
             yield Warehouse(connection, lake, folder)
         finally:
             connection.close()
 
 
-def _open_views(connection: duckdb.DuckDBPyConnection, lake: Lake, folder: Path) -> None:
+def _open_views(
+    connection: duckdb.DuckDBPyConnection,
+    lake: Lake,
+    folder: Path,
+    models: Collection[str] | None,
+) -> None:
     try:
         _prepare(connection, folder)
-        build_views(connection, folder, "pq")
+        build_views(connection, folder, "pq", models)
         _lock_down(connection, folder)
     except duckdb.Error as error:
         message = f"{lake.path} cannot be read ({_first_line(error)}): run svc-analytics extract"
@@ -214,17 +223,27 @@ def _write_views(lake: Lake, path: Path) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def build_views(connection: duckdb.DuckDBPyConnection, folder: Path, suffix: str) -> None:
+def build_views(
+    connection: duckdb.DuckDBPyConnection,
+    folder: Path,
+    suffix: str,
+    models: Collection[str] | None = None,
+) -> None:
     """Create macros, views and their comments over the month files below a folder."""
     sources = _sources(folder, suffix)
     connection.execute(read_macros())
-    for model in read_models():
+    for model in _chosen(read_models(), models):
         connection.execute(f"create view {model.name} as {_fill(model.sql, sources)}")
         _comment(connection, model.name, f"{model.meaning} Grain: {model.grain}.", model.columns)
-    for model in read_statement_macros():
+    for model in _chosen(read_statement_macros(), models):
         body = _fill(model.sql, sources)
         connection.execute(f"create macro {model.name}{model.signature} as table {body}")
-    _build_exceptions(connection, sources)
+    if models is None:
+        _build_exceptions(connection, sources)
+
+
+def _chosen(models: Iterable[Model], names: Collection[str] | None) -> Iterator[Model]:
+    return (model for model in models if names is None or model.name in names)
 
 
 def list_views() -> list[dict[str, str]]:

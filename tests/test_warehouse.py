@@ -20,7 +20,7 @@ from ledgers import read_ledger
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.masked import Masked
-from svc_analytics.models import read_macros, read_models, read_statement_macros
+from svc_analytics.models import named_in, read_macros, read_models, read_statement_macros
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.warehouse import AnalyticLake, list_views, open_warehouse, write_views
 
@@ -159,6 +159,17 @@ def test_every_view_has_a_grain_and_every_column_a_meaning(regular: AnalyticLake
         for model in read_statement_macros():
             call = f"from {model.name}('2026-10-01', '2026-11-01') limit 0"
             assert list(model.columns) == warehouse.fetch(call).column_names, model.name
+
+
+def test_a_query_makes_only_the_views_it_needs(regular: AnalyticLake) -> None:
+    """Each model stands on the sources it names; the catalogue shows all of them."""
+    calls = [model.name for model in read_models()]
+    calls += [f"{model.name}('2026-10-01', '2026-11-01')" for model in read_statement_macros()]
+    for call in calls:
+        with open_warehouse(regular, named_in(f"from {call}")) as warehouse:
+            warehouse.fetch(f"from {call} limit 0")
+    everything = one(regular, "select count(*) from duckdb_views() where not internal")
+    assert everything == len(read_models()) + 1
 
 
 def test_every_promised_view_is_there(regular: AnalyticLake) -> None:

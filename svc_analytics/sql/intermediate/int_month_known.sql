@@ -1,5 +1,5 @@
 -- int_month_known: whether each month with a movement was read without a gap.
--- grain: one row per UTC month. from: ledger_entries, int_coverage_gaps, int_lake.
+-- grain: one row per UTC month. from: ledger_entries, int_coverage_gaps.
 
 with months as (
     select distinct

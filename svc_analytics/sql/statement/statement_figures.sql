@@ -1,5 +1,5 @@
 -- statement_figures(starts_at, ends_at, as_of := null, known_to := null, assertions := null): every figure of a period that its summary has no column for.
--- grain: one row per currency with a position or a movement, and figure. from: statement_summary, payments, refunds, payouts, ledger_entries, int_payment_refunds, int_period_known, int_lake.
+-- grain: one row per currency with a position or a movement, and figure. from: statement_summary, payments, refunds, payouts, ledger_entries, int_period_known, int_lake.
 -- `assertions` lists balances that people read off the console, as {asserted_at, currency, balance}.
 
 with bounds as (

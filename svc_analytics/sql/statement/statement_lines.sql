@@ -1,5 +1,5 @@
 -- statement_lines(starts_at, ends_at, zone := 'UTC', label := null, known_to := null): every movement of a period, itemized.
--- grain: one row per ledger entry, in stable order. from: ledger_entries, payments, payout_records, receipt_status, int_period_known.
+-- grain: one row per ledger entry, in stable order. from: ledger_entries, payments, refunds, payout_records, receipt_status, int_period_known.
 
 with openings as (
     select currency, sum(net) as opening

@@ -1,5 +1,5 @@
 -- statement_summary(starts_at, ends_at, label := null, as_of := null, known_to := null): every figure of a period.
--- grain: one row per currency with a position or a movement. from: payments, refunds, ledger_entries, receipt_status, int_lake, int_period_known.
+-- grain: one row per currency with a position or a movement. from: payments, payouts, refunds, ledger_entries, receipt_status, stg_receipt_verdicts, int_lake, int_period_known.
 -- Figures that need what was not read are NULL, never zero. `as_of` bounds "to date";
 -- `known_to` is how far time had come: unread time before it is a gap.
 
