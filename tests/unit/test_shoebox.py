@@ -8,12 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from receipt_material import FACTS, signed
 from unit_material import examples
 
-from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.repetition import Repetitions
 from svc_analytics.shoebox import Batch, read_sources
 
@@ -92,15 +92,18 @@ def test_stdin_says_by_its_content_what_it_is(monkeypatch: pytest.MonkeyPatch) -
 
 
 @examples
+@example(b"PAR1", "a.txt")
 @given(st.binary(max_size=300), st.sampled_from(["a.csv", "a.txt", "a.ndjson", "a.tsv", "a"]))
 def test_arbitrary_bytes_are_rows_or_one_clear_error(
     tmp_path_factory: pytest.TempPathFactory, content: bytes, name: str
 ) -> None:
-    """Never a traceback: at worst, no column of tokens can be found."""
+    """At worst, no column of tokens can be found, or what begins like Parquet is none."""
     try:
         found = rows(tmp_path_factory.getbasetemp() / name, content)
     except ConfigError as error:
         assert "--column" in str(error)
+    except DataError as error:
+        assert content.startswith(b"PAR1") and "not a Parquet file" in str(error)
     else:
         assert all(token is None or isinstance(token, str) for _, token in found)
 
