@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from svc_analytics.coverage import Coverage, Span, Spans, subtract
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.monthfile import LAYOUT, ORIGIN, Footer, read_footer, sync_folder
-from svc_analytics.periods import BEGINNING, format_instant
+from svc_analytics.periods import BEGINNING, format_instant, month_of
 from svc_analytics.schema import SIDE_STREAMS, STREAMS, Stream
 
 _SNAPSHOT = ".snapshot-"
@@ -87,6 +87,8 @@ class Lake:
             footer = read_footer(file)
             if (footer.merchant_id, footer.stream) != (merchant_id, stream.name):
                 raise LakeError(f"{file} is of another merchant or stream: move it out of the lake")
+            if file.stem not in (ORIGIN, month_of(footer.owns[0]).label):
+                raise LakeError(f"{file} is the file of another month: move it out of the lake")
             found[file.stem] = footer
         return found
 

@@ -18,10 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from svc_analytics import checksums
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import LakeError
 from svc_analytics.money import EXACT, format_amount
-from svc_analytics.schema import Stream
+from svc_analytics.schema import STREAMS, Stream
 
 LAYOUT = 1
 FOOTER_KEY = "svc_analytics"
@@ -117,6 +118,7 @@ class Footer:
             "quarantined": self.quarantined,
             "written_at": self.written_at,
             "tool_version": self.tool_version,
+            checksums.NAME: checksums.PLACE,
         }
         return json.dumps(document)
 
@@ -149,15 +151,20 @@ class Footer:
 def read_footer(path: Path) -> Footer:
     """Read a file's footer, or raise `LakeError` naming the file and what to do."""
     try:
-        metadata = pq.read_metadata(path).metadata or {}
-        return Footer.from_json(metadata[FOOTER_KEY.encode()])
+        found = pq.read_metadata(pa.BufferReader(checksums.read_signed_footer(path)))
+        footer = Footer.from_json((found.metadata or {})[FOOTER_KEY.encode()])
     except LakeError as error:
         raise LakeError(f"{path}: {error}") from error
     except KeyError as error:
         message = f"{path} is not a month file of ours: move it out of the lake"
         raise LakeError(message) from error
-    except (pa.ArrowException, OSError, ValueError, TypeError) as error:
+    except (pa.ArrowException, OSError, ValueError, TypeError, ArithmeticError) as error:
         raise torn(path) from error
+    stream = STREAMS.get(footer.stream)
+    if stream and not found.schema.to_arrow_schema().equals(stream.schema):
+        # Another tool wrote it anew, in types that may have cost it digits.
+        raise torn(path)
+    return footer
 
 
 def torn(path: Path) -> LakeError:
@@ -226,7 +233,7 @@ def _write(
     tally = Tally()
     names = stream.schema.names
     with (
-        path.open("wb") as file,
+        path.open("w+b") as file,
         pq.ParquetWriter(
             file,
             stream.schema,
@@ -242,6 +249,7 @@ def _write(
         footer = describe(tally)
         writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
         writer.close()
+        checksums.sign_footer(file)
         file.flush()
         os.fsync(file.fileno())
     return footer

@@ -36,7 +36,7 @@ LAYERS = [
         "columns",
     },
     {"config", "routes", "answers", "pace", "client"},
-    {"monthfile", "merge", "sidefile", "lake", "publication", "writer"},
+    {"checksums", "monthfile", "merge", "sidefile", "lake", "publication", "writer"},
     {"receipts", "verdicts", "shoebox", "repetition", "confirmation", "verification"},
     {"segments", "deliveries", "sweep", "extraction", "models", "warehouse", "explanations"},
     {"webhook_log", "witness", "side_streams"},
