@@ -17,7 +17,13 @@ from svc_analytics.merge import drain, held_rows, merged, settle, without
 from svc_analytics.monthfile import ORIGIN, Counter, Footer, Tally, read_groups, write_month
 from svc_analytics.periods import BEGINNING, month, month_of, utc_months
 from svc_analytics.schema import Stream
-from svc_analytics.sidefile import Quarantined, changes_schema, keep_changes, keep_quarantine
+from svc_analytics.sidefile import (
+    Quarantined,
+    changes_schema,
+    count_quarantined,
+    keep_changes,
+    keep_quarantine,
+)
 
 PACKED_ROWS = 6_400  # joined at a time
 
@@ -89,6 +95,15 @@ class StreamPublisher:
     def coverage(self) -> Coverage:
         """What is published as read."""
         return whole_coverage(self.footers)
+
+    def lost(self) -> Spans:
+        """The months that count rejected records of which no file tells any more."""
+        held = count_quarantined(self.lake.path, self.stream)
+        return unite(
+            footer.owns
+            for label, footer in self.footers.items()
+            if footer.quarantined > held.get(label, 0)
+        )
 
     def publish(self, staged: Staged) -> None:
         """Bring every month up to what is staged, then the proof of the beginning."""

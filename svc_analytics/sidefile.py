@@ -179,10 +179,16 @@ def keep_quarantine(
     after = [rows[key] for key in sorted(rows)]
     if after != before:
         _replace(path, pa.Table.from_pylist(after, schema=QUARANTINE))
-    still_open = Counter(
-        month_of(row["placed_at"]).label for row in after if row["resolved_at"] is None
-    )
-    return len(after) - len(before), dict(still_open)
+    return len(after) - len(before), _open_by_month(after)
+
+
+def count_quarantined(lake: Path, stream: Stream) -> dict[str, int]:
+    """Return how many rejected records of each month are on file and not yet resolved."""
+    return _open_by_month(_read_rows(quarantine_path(lake, stream)))
+
+
+def _open_by_month(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
+    return Counter(month_of(row["placed_at"]).label for row in rows if row["resolved_at"] is None)
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

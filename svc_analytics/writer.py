@@ -42,7 +42,10 @@ class LakeWriter:
             name: StreamPublisher(lake, stream, counter, merchant_id, now)
             for name, stream in STREAMS.items()
         }
-        self._staged = {name: Staged() for name in STREAMS}
+        # What was set aside and then lost cannot be told from nothing: it is read anew.
+        self._staged = {
+            name: Staged(doubted=publisher.lost()) for name, publisher in self._publishers.items()
+        }
         self._staged_bytes = 0
 
     def begin_run(self, *, settled_at: int, is_open_ended: bool) -> None:
@@ -52,8 +55,8 @@ class LakeWriter:
             publisher.gives_every_month_a_file = not is_open_ended
 
     def coverage(self, stream: Stream) -> Coverage:
-        """What is published as read of a stream."""
-        return self._publishers[stream.name].coverage
+        """What is published as read of a stream, and not in doubt."""
+        return self._publishers[stream.name].coverage.remove(self._staged[stream.name].doubted)
 
     @property
     def published(self) -> Published:

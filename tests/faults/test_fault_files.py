@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from closings import Closer
 from desks import Desk
-from fake_service import ids, payout, spread
+from fake_service import ids, payment, payout, spread
 
 from svc_analytics.errors import LakeError
 from svc_analytics.monthfile import Counter, Tally, read_footer, read_groups
@@ -217,6 +217,19 @@ def test_a_lost_proof_of_the_beginning_is_brought_back(filled: Desk) -> None:
     filled.extract()
     assert filled.lake.coverage(PAYMENTS) == before
     assert filled.lake.sql(known, bounds)["known"].to_list() == [1]
+
+
+def test_a_lost_quarantine_blocks_and_is_read_anew(filled: Desk) -> None:
+    """G2: what was set aside and then lost is not nothing: it is set aside again."""
+    filled.service.payments.append(payment(99, "2026-10-09T00:00:00Z", "10") | {"amount": "1e3"})
+    filled.extract(rereads=True)
+    path = filled.lake.path / "quarantine" / "payments" / "rejected.parquet"
+    empty = pq.read_table(path).slice(0, 0)
+    pq.write_table(empty, path)
+    assert findings(filled) == ["set_aside_records_are_on_file"]
+    path.unlink()
+    filled.extract()
+    assert findings(filled) == ["record_could_be_held"] and len(pq.read_table(path)) == 1
 
 
 def test_a_newer_month_file_is_not_guessed_at(filled: Desk) -> None:

@@ -1,0 +1,29 @@
+-- set_aside_records_are_on_file: the rejected records that a month counts are held in quarantine/.
+-- severity: blocking. Where they were lost, the next run of extract reads the month anew.
+
+with held as (
+    select
+        stream,
+        strftime(occurred_at at time zone 'UTC', '%Y-%m') as month,
+        count(*) as held_count
+    from stg_quarantine
+    group by stream, month
+),
+
+counted as (
+    select
+        stream,
+        regexp_extract(file_name, '([^/\\]+)\.[a-z]+$', 1) as month,
+        quarantined as counted
+    from stg_files
+)
+
+select
+    stream || ' ' || month as record_id,
+    null::timestamptz as occurred_at,
+    null::varchar as currency,
+    stream || ': ' || counted || ' rejected records, ' || coalesce(held_count, 0) || ' on file'
+        as detail
+from counted
+left join held using (stream, month)
+where counted > coalesce(held_count, 0)
