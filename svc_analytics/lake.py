@@ -55,7 +55,8 @@ class Lake:
             document = json.loads((self.path / "lake.json").read_text(encoding="utf-8"))
             layout, merchant = document["layout"], document["merchant"]
         except (OSError, ValueError, KeyError, TypeError) as error:
-            raise LakeError(f"{self.path / 'lake.json'} cannot be read") from error
+            message = f"{self.path / 'lake.json'} is torn: move it away and run extract"
+            raise LakeError(message) from error
         if layout > LAYOUT:
             message = f"{self.path} was written by a newer svc-analytics; update this one"
             raise LakeError(message)

@@ -29,6 +29,7 @@ from svc_analytics.models import (
 )
 from svc_analytics.monthfile import read_groups, sync_folder, torn
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
+from svc_analytics.sidefile import VERDICTS_FOLDER
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,15 +104,22 @@ class Warehouse:
         self._folder = folder
 
     def verify(self, months: Iterable[str]) -> None:
-        """Hold every page of these months' files against its checksum, or raise `LakeError`."""
-        for stream in STREAMS.values():
-            for month in months:
-                path = self._folder / stream.name / f"{month}.pq"
-                try:
-                    for _ in read_groups(path) if path.exists() else ():
-                        pass
-                except LakeError as error:
-                    raise torn(self._lake.month_path(stream, month)) from error
+        """Hold every page of these months' files against its checksum, or raise `LakeError`.
+
+        So are what was set aside and what was superseded, of any month: they keep a
+        statement from being final.
+        """
+        folders = (*STREAMS, VERDICTS_FOLDER)
+        files = [self._folder / name / f"{month}.pq" for month in months for name in folders]
+        for kind in ("changes", "quarantine"):
+            files += sorted((self._folder / kind).glob("*/*.pq"))
+        for file in files:
+            try:
+                for _ in read_groups(file) if file.exists() else ():
+                    pass
+            except LakeError as error:
+                there = self._lake.path / file.relative_to(self._folder).with_suffix(".parquet")
+                raise torn(there) from error
 
     def ask(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """Answer a query that may come from anywhere: one SELECT, or nothing."""
@@ -140,8 +148,8 @@ class Warehouse:
                     cursor.register(name, table)
                 return cursor.sql(query, params=dict(parameters or {})).to_arrow_table()
         except duckdb.Error as error:
-            text = _first_line(error).replace(str(self._folder), str(self._lake.path))
-            raise QueryError(text.replace(".pq", ".parquet")) from error
+            text = _as_in_the_lake(_first_line(error), self._folder, self._lake)
+            raise QueryError(text) from error
 
     def coverage(self) -> dict[str, Coverage]:
         """Return what was read of each stream, in UTC microseconds."""
@@ -192,8 +200,14 @@ def _open_views(
         build_views(connection, folder, "pq", models)
         _lock_down(connection, folder)
     except duckdb.Error as error:
-        message = f"{lake.path} cannot be read ({_first_line(error)}): run svc-analytics extract"
+        reason = _as_in_the_lake(_first_line(error), folder, lake)
+        message = f"{lake.path} cannot be read ({reason}): run svc-analytics extract"
         raise LakeError(message) from error
+
+
+def _as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
+    """Name the lake's own files where DuckDB names those of the snapshot."""
+    return text.replace(str(folder), str(lake.path)).replace(".pq", ".parquet")
 
 
 def write_views(lake: Lake) -> Path:

@@ -232,6 +232,27 @@ def test_a_lost_quarantine_blocks_and_is_read_anew(filled: Desk) -> None:
     assert findings(filled) == ["record_could_be_held"] and len(pq.read_table(path)) == 1
 
 
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"layout": 1}'], ids=repr)
+def test_a_torn_lake_json_says_what_to_do(filled: Desk, text: str) -> None:
+    """G2: it holds nothing that the month files and the service do not tell again."""
+    path = filled.lake.path / "lake.json"
+    path.write_text(text)
+    with pytest.raises(LakeError, match=r"lake\.json is torn: move it away and run extract"):
+        filled.extract()
+    path.unlink()
+    filled.extract()
+    assert filled.lake.merchant["display_name"] == "Shop" and len(filled.ids()) == 60
+
+
+@pytest.mark.parametrize("name", ["quarantine/payments/rejected", "changes/payments/0000-00"])
+def test_a_torn_side_file_is_named(filled: Desk, name: str) -> None:
+    """G2: what keeps a statement from being final is held against its checksums too."""
+    path = filled.lake.path / f"{name}.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(LakeError, match=f"{name}.parquet"):
+        statement(filled.lake, "2026-10")
+
+
 def test_a_newer_month_file_is_not_guessed_at(filled: Desk) -> None:
     """G4: a layout that this version does not know is refused, and the file named."""
     footer = pq.read_metadata(october(filled)).metadata[b"svc_analytics"]
