@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -213,21 +212,14 @@ def _remarks_on(table: pa.Table) -> Counter[str]:
 def _write(
     tables: Iterable[pa.Table], counts: Counter[str], out: str | None, as_json: bool
 ) -> None:
-    """Write the rows where they are wanted; with `--json`, stdout is one document."""
-    from svc_analytics.render import verdicts
     from svc_analytics.render.tables import to_json
+    from svc_analytics.render.verdicts import hand_out
     from svc_analytics.verification import OUTPUT
 
-    rows: list[dict[str, Any]] = []
-    if out:
-        verdicts.write_file(tables, OUTPUT, out)
-    elif as_json:
-        rows = [row for table in tables for row in verdicts.to_objects(table)]
-    else:
-        verdicts.write_csv(tables, sys.stdout)
+    told = hand_out(tables, OUTPUT, "receipts", out, as_json)
     if as_json:
         document = {"verdicts": dict(sorted(counts.items())), "unproven": _unproven(counts)}
-        click.echo(to_json(document | ({"out": out} if out else {"receipts": rows})))
+        click.echo(to_json(document | told))
 
 
 def _unproven(counts: Counter[str]) -> int:

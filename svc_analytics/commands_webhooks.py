@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -93,18 +92,11 @@ class _Tally:
 
 
 def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: bool) -> None:
-    """Write the rows where they are wanted; with `--json`, stdout is one document."""
-    from svc_analytics.render import verdicts
     from svc_analytics.render.tables import to_json
+    from svc_analytics.render.verdicts import hand_out
     from svc_analytics.witness import OUTPUT
 
-    rows: list[dict[str, Any]] = []
-    if out:
-        verdicts.write_file(tables, OUTPUT, out)
-    elif as_json:
-        rows = [row for table in tables for row in verdicts.to_objects(table)]
-    else:
-        verdicts.write_csv(tables, sys.stdout)
+    told = hand_out(tables, OUTPUT, "deliveries", out, as_json)
     if as_json:
         document = {
             "verdicts": dict(sorted(tally.verdicts.items())),
@@ -112,7 +104,7 @@ def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: 
             "missing": _named(tally.missing),
             "not_in_lake_yet": _named(tally.absent),
         }
-        click.echo(to_json(document | ({"out": out} if out else {"deliveries": rows})))
+        click.echo(to_json(document | told))
 
 
 def _named(records: dict[tuple[str, str], None]) -> list[dict[str, str]]:

@@ -23,7 +23,9 @@ import msgspec
 from svc_analytics.errors import ConfigError, DataError
 
 BATCH = 50_000
+BATCH_TEXT = 1 << 25  # characters: as many tokens of an ordinary length as a batch may hold
 LONGEST_LINE = 1 << 20
+ROWS_OF_PARQUET = 256  # at a time: its texts may be of any length
 MOST_LINES_OF_A_ROW = 50  # a quote that never closes must not swallow the rest of a file
 NAMES = ("receipt", "receipt_token", "token")
 
@@ -51,9 +53,20 @@ def read_sources(paths: Iterable[str], column: str | None = None) -> Iterator[Ba
         source = path.encode("utf-8", "replace").decode()  # names of files need not be text
         with _opened(path) as file:
             rows = _rows_of(file, Path(path).suffix.lower(), source, column)
-            while batch := list(islice(rows, BATCH)):
+            while batch := _next_batch(rows):
                 lines, tokens = zip(*batch, strict=True)
                 yield Batch(source, list(lines), list(tokens))
+
+
+def _next_batch(rows: Iterator[Row]) -> list[Row]:
+    """Take some rows: fewer of them where they are long, so that memory stays bounded."""
+    batch, room = [], BATCH_TEXT
+    for row in islice(rows, BATCH):
+        batch.append(row)
+        room -= len(row[1] or "")
+        if room <= 0:
+            break
+    return batch
 
 
 @contextmanager
@@ -232,7 +245,7 @@ def _parquet(file: BinaryIO, source: str, column: str | None) -> Iterator[Row]:
         with pq.ParquetFile(data) as table:
             name = _column_of_parquet(table, column, source)
             number = 0
-            for batch in table.iter_batches(10_000, columns=[name]):
+            for batch in table.iter_batches(ROWS_OF_PARQUET, columns=[name]):
                 for value in batch.column(0).to_pylist():
                     number += 1
                     yield number, value if isinstance(value, str) else None
@@ -241,21 +254,24 @@ def _parquet(file: BinaryIO, source: str, column: str | None) -> Iterator[Row]:
 
 
 def _column_of_parquet(table: Any, column: str | None, source: str) -> str:
-    import pyarrow as pa
-
     names = table.schema_arrow.names
     if column is not None and column in names:
         return column
-    texts = [
-        f.name
-        for f in table.schema_arrow
-        if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)
-    ]
+    texts = [field.name for field in table.schema_arrow if _is_text(field.type)]
     found = [name for name in NAMES if name in texts] if column is None else []
     if found or (column is None and len(texts) == 1):
         return str((found or texts)[0])
     wanted = f"no column {column!r}" if column is not None else "no column of receipt tokens"
     raise ConfigError(f"{source} has {wanted}; name one of: {', '.join(names)[:200]}")
+
+
+def _is_text(kind: Any) -> bool:
+    """Tell whether a column may hold tokens: texts, or texts by number, as of categories."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(kind):
+        return _is_text(kind.value_type)
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 _FORMS: dict[str, Callable[..., Iterator[Row]]] = {

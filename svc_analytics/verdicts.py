@@ -2,7 +2,7 @@
 
 A file remembers what each verdict rests on: the token, the version of the record,
 and a fingerprint of the key ring. A later run checks only rows of which one of them
-changed, and never opens a month of which none did.
+changed; of a month of which none did, it only makes sure that its verdicts are whole.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -23,24 +22,24 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from svc_analytics.config import Settings
+from svc_analytics.crew import share_out
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.keyring import SigningSecret
 from svc_analytics.lake import Lake
 from svc_analytics.masked import Masked
-from svc_analytics.monthfile import FOOTER_KEY, ORIGIN, read_footer, read_groups, sync_folder
+from svc_analytics.monthfile import ORIGIN, read_footer, read_groups
 from svc_analytics.periods import utc_months
 from svc_analytics.receipts import RECORDS, UNSURE, ReceiptChecker
 from svc_analytics.schema import INSTANT, PAYMENTS
 from svc_analytics.sidefile import VERDICTS, VERDICTS_FOLDER, begin_side_folders
 from svc_analytics.tokens import Difference, Verdict
+from svc_analytics.verdictfile import UNFINISHED, basis_of, is_whole, read_verdicts, write_verdicts
 
 LOCK_PATIENCE = 5
 LONGEST_FACT = 200
-UNFINISHED = ".checking"
 _COLUMNS = ["id", *[fact for fact in RECORDS.names if fact in PAYMENTS.schema.names]]
 _INPUT = [*_COLUMNS, "receipt", "extracted_at"]
 
@@ -151,24 +150,28 @@ def _run(
     on_rows: OnRows | None,
 ) -> VerificationRun:
     jobs = sorted(jobs, key=lambda job: job.payments.stat().st_size, reverse=True)
-    total: Counter[str] = Counter()
-    if workers < 2 or len(jobs) < 2 or confirm:
-        checker = ReceiptChecker(settings.receipt_secrets, settings.webhook_secrets)
-        results = (_check_month(job, checker, confirm) for job in jobs)
-        return _tally(results, total, on_rows)
+    checker = ReceiptChecker(settings.receipt_secrets, settings.webhook_secrets)
+    helpers = 0 if confirm else min(workers, len(jobs)) - 1
+    if helpers < 1:
+        return _tally((_check_month(job, checker, confirm) for job in jobs), on_rows)
     # Spawned, not forked: DuckDB and Arrow have threads. Secrets go through a pipe.
     with ProcessPoolExecutor(
-        min(workers, len(jobs)),
+        helpers,
         mp_context=get_context("spawn"),
         initializer=_begin_worker,
         initargs=(_plain(settings.receipt_secrets), _plain(settings.webhook_secrets)),
     ) as pool:
-        return _tally(pool.map(_check_in_worker, jobs), total, on_rows)
+        shared = share_out(
+            jobs,
+            here=lambda job: _check_month(job, checker, None),
+            there=lambda job: pool.submit(_check_in_worker, job).result(),
+            helpers=helpers,
+        )
+        return _tally(shared, on_rows)
 
 
-def _tally(
-    results: Iterator[tuple[int, int]], total: Counter[str], on_rows: OnRows | None
-) -> VerificationRun:
+def _tally(results: Iterator[tuple[int, int]], on_rows: OnRows | None) -> VerificationRun:
+    total: Counter[str] = Counter()
     for checked, unchanged in results:
         total.update(checked=checked, unchanged=unchanged)
         if on_rows:
@@ -202,10 +205,10 @@ def _check_month(job: _Month, checker: ReceiptChecker, confirm: Confirm | None) 
         "written_at": footer.written_at,
         "ids": f"{footer.tally.ids_digest:x}",
     }
-    rows, basis_before = _basis_of(job.verdicts)
-    if not confirm and basis_before == basis:
+    rows, basis_before = basis_of(job.verdicts)
+    if not confirm and basis_before == basis and is_whole(job.verdicts):
         return 0, rows
-    kept = _still_true(_read_verdicts(job.verdicts), job.ring, confirm)
+    kept = _still_true(read_verdicts(job.verdicts), job.ring, confirm)
     checked = unchanged = 0
 
     def tables() -> Iterator[pa.Table]:
@@ -219,7 +222,7 @@ def _check_month(job: _Month, checker: ReceiptChecker, confirm: Confirm | None) 
             yield held
             yield _check_rows(fresh, job, checker, confirm)
 
-    _write_verdicts(job.verdicts, tables(), basis)
+    write_verdicts(job.verdicts, tables(), basis)
     return checked, unchanged
 
 
@@ -294,44 +297,3 @@ def differences_text(differences: Sequence[Difference]) -> str | None:
     }
     # A record of the service may hold half a surrogate pair, which no file can.
     return json.dumps(found, ensure_ascii=False).encode("utf-8", "replace").decode()
-
-
-def _read_verdicts(path: Path) -> pa.Table | None:
-    """Return a month's verdicts; what cannot be read is checked anew."""
-    try:
-        table = pq.read_table(path, page_checksum_verification=True)
-    except (OSError, pa.ArrowException):
-        return None
-    return table if table.schema.equals(VERDICTS) else None
-
-
-def _basis_of(path: Path) -> tuple[int, Any]:
-    """Return how many verdicts a file holds, and what they rest on."""
-    try:
-        metadata = pq.read_metadata(path)
-        return metadata.num_rows, json.loads((metadata.metadata or {})[FOOTER_KEY.encode()])
-    except (OSError, pa.ArrowException, ValueError, KeyError):
-        return 0, None
-
-
-def _write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:
-    # Not the name that the lake's writer sweeps: it may begin its own run meanwhile.
-    temporary = path.with_name(f".{path.stem}{UNFINISHED}")
-    try:
-        with (
-            temporary.open("wb") as file,
-            pq.ParquetWriter(
-                file, VERDICTS, compression="zstd", write_page_checksum=True
-            ) as writer,
-        ):
-            for table in tables:
-                if len(table):
-                    writer.write_table(table)
-            writer.add_key_value_metadata({FOOTER_KEY: json.dumps(basis)})
-            writer.close()
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)

@@ -37,7 +37,10 @@ LAYERS = [
     },
     {"config", "routes", "answers", "pace", "client"},
     {"checksums", "monthfile", "merge", "sidefile", "lake", "publication", "writer"},
-    {"receipts", "verdicts", "shoebox", "repetition", "confirmation", "verification"},
+    {
+        *("receipts", "verdictfile", "crew", "verdicts", "shoebox", "repetition"),
+        *("confirmation", "verification"),
+    },
     {"segments", "deliveries", "sweep", "extraction", "models", "warehouse", "explanations"},
     {"webhook_log", "witness", "side_streams"},
     {"charts"},

@@ -94,7 +94,7 @@ def test_only_new_and_changed_rows_are_checked_again(lake: AnalyticLake, desk: D
     assert statuses(lake)[PAYMENTS["bad_signature"]["id"]] == "valid"
 
 
-@pytest.mark.parametrize("secrets", ["new,a receipt secret", "a receipt secret@2026-01-01"])
+@pytest.mark.parametrize("secrets", [f"new,{SECRET}", f"{SECRET}@2026-01-01"])
 def test_other_secrets_or_dates_check_everything_again(lake: AnalyticLake, secrets: str) -> None:
     """A verdict is only as good as the ring it rests on."""
     verify_lake(lake, KEPT)
@@ -106,6 +106,17 @@ def test_a_torn_file_of_verdicts_is_made_anew(lake: AnalyticLake) -> None:
     verify_lake(lake, KEPT)
     (lake.path / "receipt_verdicts" / "2026-10.parquet").write_bytes(b"PAR1 torn PAR1")
     assert verify_lake(lake, KEPT).checked == 3
+
+
+def test_a_flipped_bit_under_a_whole_footer_is_mended(lake: AnalyticLake) -> None:
+    """The footer still says what the verdicts rest on; the pages no longer say the verdicts."""
+    verify_lake(lake, KEPT)
+    path = lake.path / "receipt_verdicts" / "2026-10.parquet"
+    good = path.read_bytes()
+    path.write_bytes(good[:60] + bytes([good[60] ^ 1]) + good[61:])
+    assert pq.read_metadata(path).num_rows == 3
+    assert (verify_lake(lake, KEPT).checked, verify_lake(lake, KEPT).checked) == (3, 0)
+    assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
 
 
 def test_what_a_killed_run_left_is_swept(lake: AnalyticLake) -> None:

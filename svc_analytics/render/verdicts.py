@@ -1,4 +1,4 @@
-"""Verdicts on receipts as CSV, Parquet or JSON, written as they are found.
+"""Verdicts on receipts and deliveries as CSV, Parquet or JSON, written as they are found.
 
 Their texts come from whoever made the tokens. CSV is opened in spreadsheets and
 shown in terminals, so there no cell begins a formula and none holds a control
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, TextIO
@@ -28,6 +29,23 @@ def check_form(out: str) -> None:
     """Refuse a file name that does not say which form is wanted."""
     if Path(out).suffix.lower() not in FORMS:
         raise ConfigError(f"--out {out}: its suffix must be one of {', '.join(FORMS)}")
+
+
+def hand_out(
+    tables: Iterable[pa.Table], schema: pa.Schema, name: str, out: str | None, as_json: bool
+) -> dict[str, Any]:
+    """Write rows to the file `out`, or as CSV to stdout; return what a JSON document says of them.
+
+    With `as_json` stdout is left to that document, which holds the rows as `name`
+    where no file does.
+    """
+    if out:
+        write_file(tables, schema, out)
+        return {"out": out}
+    if as_json:
+        return {name: [row for table in tables for row in to_objects(table)]}
+    write_csv(tables, sys.stdout)
+    return {}
 
 
 def write_csv(tables: Iterable[pa.Table], file: TextIO) -> None:

@@ -11,26 +11,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from receipt_material import FACTS as RECORD
+from receipt_material import RING, SECRET, encoded, token_of
 from unit_material import examples
 
-from svc_analytics.keyring import SigningSecret, parse_secrets
+from svc_analytics.keyring import parse_secrets
 from svc_analytics.masked import Masked
 from svc_analytics.tokens import FACTS, MalformedToken, parse_receipt, sign_receipt, verify_receipt
-
-SECRET = "a receipt secret, not a webhook one ✓"
-RING = (SigningSecret(Masked(SECRET)),)
-RECORD = {
-    "payment_id": "0f4b7d5e-6a1c-4d0e-9b7a-2c3d4e5f6071",
-    "receipt_no": "SVC-000042",
-    "merchant_id": "11111111-1111-4111-8111-111111111111",
-    "reference_id": "order-42",
-    "currency": "usdt",
-    "amount": "12.50",
-    "charged_amount": "12.50",
-    "fee_bearer": "merchant",
-    "net_amount": "12.375",
-    "paid_at": "2026-10-05T09:30:00Z",
-}
 
 # Made with `openssl dgst -sha256 -hmac "receipt secret of the vector"` and `openssl base64`.
 OPENSSL_TOKEN = (
@@ -40,18 +27,6 @@ OPENSSL_TOKEN = (
     "b3VudCI6IjEyLjUwIiwiZmVlX2JlYXJlciI6Im1lcmNoYW50IiwibmV0X2Ftb3VudCI6IjEyLjM3NSIsInBhaWRfYXQi"
     "OiIyMDI2LTEwLTA1VDA5OjMwOjAwWiJ9.mHO_afKibytGe-v7ZSSF2sOwIgU8EKzBcTMcy4YC7hI"
 )
-
-
-def encoded(data: bytes) -> str:
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
-
-def token_of(payload: Any, secret: str = SECRET, version: str = "v1") -> str:
-    """Make a token by the contract's words alone; bytes are taken as they are."""
-    data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
-    signed = f"{version}.{encoded(data)}"
-    mac = hmac.new(secret.encode(), signed.encode(), hashlib.sha256).digest()
-    return f"{signed}.{encoded(mac)}"
 
 
 def verdict(token: str, record: dict[str, Any] | None = RECORD) -> str:

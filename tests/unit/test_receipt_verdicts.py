@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from test_receipt_tokens import RECORD, token_of
+from receipt_material import FACTS as RECORD
+from receipt_material import token_of
 from unit_material import examples
 
 from svc_analytics.errors import ConfigError

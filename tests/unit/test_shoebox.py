@@ -83,6 +83,25 @@ def test_parquet_is_read_by_rows(tmp_path: Path) -> None:
         rows(path, b"PAR1 torn PAR1")
 
 
+def test_parquet_may_hold_its_texts_by_number(tmp_path: Path) -> None:
+    """What a category of pandas becomes; found as any column of texts is."""
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"n": [1, 2], "beleg": pa.array([A, A]).dictionary_encode()}), path)
+    assert rows(path, path.read_bytes()) == [(1, A), (2, A)]
+
+
+def test_a_batch_of_long_lines_is_a_small_batch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Fifty thousand lines of a megabyte are not held at once; ordinary ones are."""
+    monkeypatch.setattr("svc_analytics.shoebox.BATCH_TEXT", 10_000)
+    path = tmp_path / "a.txt"
+    path.write_text("".join("A" * 4_000 + f"{n}\n" for n in range(7)) + f"{B}\n" * 10)
+    batches = list(read_sources([str(path)]))
+    assert [len(batch.lines) for batch in batches] == [3, 3, 11]
+    assert [line for batch in batches for line in batch.lines] == list(range(1, 18))
+
+
 def test_stdin_says_by_its_content_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """For pipes: JSON, CSV and text have no suffix there."""
     for content in (f'{{"receipt":"{A}"}}\n', f"receipt,n\n{A},1\n", f"{A}\n"):
