@@ -50,7 +50,8 @@ def read_sources(paths: Iterable[str], column: str | None = None) -> Iterator[Ba
     Raises `ConfigError` for a file that is not there or a column that cannot be found.
     """
     for path in paths:
-        source = path.encode("utf-8", "replace").decode()  # names of files need not be text
+        # Names of files need not be text; and a cell that is "-" begins a formula.
+        source = "stdin" if path == "-" else path.encode("utf-8", "replace").decode()
         with _opened(path) as file:
             rows = _rows_of(file, Path(path).suffix.lower(), source, column)
             while batch := _next_batch(rows):

@@ -167,7 +167,7 @@ def statement(
         clock = max(local, read_to)
         if period.start >= clock:
             raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
-        warehouse.verify(month.label for month in utc_months(period.start, period.end))
+        warehouse.verify([month.label for month in utc_months(period.start, period.end)])
         known_to = known_until(period, read_to, clock)
         tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
     if webhooks is not None:

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from svc_analytics.errors import LakeError
 from svc_analytics.monthfile import FOOTER_KEY, sync_folder
 from svc_analytics.sidefile import VERDICTS
 
@@ -45,6 +46,13 @@ def is_whole(path: Path) -> bool:
             return bool(file.schema_arrow.equals(VERDICTS))
     except (OSError, pa.ArrowException):
         return False
+
+
+def require_whole(path: Path, name: Path) -> None:
+    """Raise `LakeError` where a file of verdicts is there and torn; `name` is what to call it."""
+    if path.exists() and not is_whole(path):
+        message = f"{name} is torn or altered: run receipts verify, it is made anew"
+        raise LakeError(message)
 
 
 def write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:

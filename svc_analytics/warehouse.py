@@ -30,6 +30,7 @@ from svc_analytics.models import (
 from svc_analytics.monthfile import read_groups, sync_folder, torn
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
 from svc_analytics.sidefile import VERDICTS_FOLDER
+from svc_analytics.verdictfile import require_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,14 +104,13 @@ class Warehouse:
         self._lake = lake
         self._folder = folder
 
-    def verify(self, months: Iterable[str]) -> None:
+    def verify(self, months: Collection[str]) -> None:
         """Hold every page of these months' files against its checksum, or raise `LakeError`.
 
         So are what was set aside and what was superseded, of any month: they keep a
         statement from being final.
         """
-        folders = (*STREAMS, VERDICTS_FOLDER)
-        files = [self._folder / name / f"{month}.pq" for month in months for name in folders]
+        files = [self._folder / name / f"{month}.pq" for month in months for name in STREAMS]
         for kind in ("changes", "quarantine"):
             files += sorted((self._folder / kind).glob("*/*.pq"))
         for file in files:
@@ -118,8 +118,14 @@ class Warehouse:
                 for _ in read_groups(file) if file.exists() else ():
                     pass
             except LakeError as error:
-                there = self._lake.path / file.relative_to(self._folder).with_suffix(".parquet")
-                raise torn(there) from error
+                raise torn(self._in_the_lake(file)) from error
+        for month in months:
+            verdicts = self._folder / VERDICTS_FOLDER / f"{month}.pq"
+            require_whole(verdicts, self._in_the_lake(verdicts))
+
+    def _in_the_lake(self, file: Path) -> Path:
+        """Name a file of the snapshot as people know it."""
+        return self._lake.path / file.relative_to(self._folder).with_suffix(".parquet")
 
     def ask(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """Answer a query that may come from anywhere: one SELECT, or nothing."""
@@ -321,7 +327,7 @@ def _sources(folder: Path, suffix: str) -> dict[str, str]:
     folders = {
         f"{prefix}{name}": kind.format(name) for prefix, kind in kinds.items() for name in STREAMS
     }
-    folders |= {name: name for name in ("receipt_verdicts", *SIDE_STREAMS)}
+    folders |= {name: name for name in (VERDICTS_FOLDER, *SIDE_STREAMS)}
     return {
         name: quote(os.fspath(folder / inside / f"*.{suffix}")) for name, inside in folders.items()
     }

@@ -10,12 +10,12 @@ from filelock import FileLock
 from receipt_material import SECRET, signed
 
 from svc_analytics.config import Settings
-from svc_analytics.errors import ConfigError, LakeBusy
+from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.keyring import parse_secrets
 from svc_analytics.periods import month
 from svc_analytics.tokens import FACTS
 from svc_analytics.verdicts import ring_fingerprint, verify_lake, verify_month
-from svc_analytics.warehouse import AnalyticLake
+from svc_analytics.warehouse import AnalyticLake, open_warehouse
 
 KEPT = Settings(receipt_secrets=parse_secrets(SECRET))
 Record = dict[str, Any]
@@ -108,13 +108,15 @@ def test_a_torn_file_of_verdicts_is_made_anew(lake: AnalyticLake) -> None:
     assert verify_lake(lake, KEPT).checked == 3
 
 
-def test_a_flipped_bit_under_a_whole_footer_is_mended(lake: AnalyticLake) -> None:
+def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(lake: AnalyticLake) -> None:
     """The footer still says what the verdicts rest on; the pages no longer say the verdicts."""
     verify_lake(lake, KEPT)
     path = lake.path / "receipt_verdicts" / "2026-10.parquet"
     good = path.read_bytes()
     path.write_bytes(good[:60] + bytes([good[60] ^ 1]) + good[61:])
     assert pq.read_metadata(path).num_rows == 3
+    with open_warehouse(lake) as warehouse, pytest.raises(LakeError, match="run receipts verify"):
+        warehouse.verify(["2026-09", "2026-10"])
     assert (verify_lake(lake, KEPT).checked, verify_lake(lake, KEPT).checked) == (3, 0)
     assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
 
