@@ -15,7 +15,8 @@ from svc_analytics.keyring import SigningSecret
 from svc_analytics.tokens import MalformedToken, Verdict, parse_receipt, verify_receipt
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.ASCII)
-_INVALID = "PAY_RECEIPT_INVALID"  # contract, Receipts: one code for all that is wrong
+_INVALID = {"PAY_RECEIPT_INVALID", "VALIDATION_FAILED"}
+_NOT_VERIFIED = {400, 413, 422}  # answers to the token, whatever their codes
 
 
 class Confirmer:
@@ -50,7 +51,7 @@ class Confirmer:
         try:
             answer = self._client.verify_receipt(token)
         except ApiError as error:
-            if _INVALID in error.codes or error.status == 422:
+            if error.status in _NOT_VERIFIED or _INVALID.intersection(error.codes):
                 return None
             raise
         payment = answer.get("payment")
