@@ -1,5 +1,5 @@
 -- statement_figures(starts_at, ends_at, as_of := null, known_to := null, assertions := null): every figure of a period that its summary has no column for.
--- grain: one row per currency with a position or a movement, and figure. from: statement_summary, payments, refunds, payouts, ledger_entries, int_period_known, int_lake.
+-- grain: one row per currency with a position or a movement, and figure. from: statement_summary, payments, refunds, payouts, ledger_entries, receipt_status, stg_receipt_verdicts, int_period_known, int_lake.
 -- `assertions` lists balances that people read off the console, as {asserted_at, currency, balance}.
 
 with bounds as (
@@ -77,6 +77,20 @@ sent as (
     group by currency
 ),
 
+-- By signature alone, as attested_ratio of the summary.
+attested as (
+    select currency, count(*) as attested_count, sum(charged_amount) as attested_amount
+    from receipt_status
+    where status = 'completed'
+        and verdict in ('valid', 'valid_previous_secret')
+        and paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
+    group by currency
+),
+
+verified as (
+    select count(*) > 0 as has_verdicts from stg_receipt_verdicts
+),
+
 asserted as (
     select
         listed.currency,
@@ -125,6 +139,9 @@ listed as (
             {name: 'usd_refunds_priced_count', value: known_sum(has_payouts, returned.priced_count), unit: 'refunds', note: 'refunds behind usd_refunds, of refunds_count'},
             {name: 'usd_payouts_priced_count', value: known_sum(has_payouts, sent.priced_count), unit: 'payouts', note: 'payouts behind usd_payouts, of payouts_count'},
             {name: 'usd_rate_drift', value: case when has_payouts and has_payments_before then rate_drift end, unit: 'USD', note: 'refunds at their own rate less at their payments'' rate'},
+            {name: 'attested_count', value: known_sum(has_payments and has_verdicts, attested_count), unit: 'payments', note: 'of payments_count, proven by the signature of their receipts'},
+            {name: 'attested_count_ratio', value: case when has_payments and has_verdicts then ratio(coalesce(attested_count, 0), coins.payments_count) end, unit: 'ratio', note: 'attested_count over payments_count, 8 places; attested_ratio is the share by value'},
+            {name: 'attested_amount', value: known_sum(has_payments and has_verdicts, attested_amount), unit: 'coin', note: 'charged_amount of these payments'},
             {name: 'asserted_balance', value: balance, unit: 'coin', note: coalesce('read off the console at ' || strftime(balances.asserted_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%SZ'), 'no balance asserted')},
             {name: 'outside_movement', value: case when has_closing then balance - position end, unit: 'coin', note: 'asserted_balance less the rail''s position then: deposits, withdrawals, conversions'}
         ]::struct(name varchar, value decimal(38,18), unit varchar, note varchar)[],
@@ -135,6 +152,8 @@ listed as (
     left join sales using (currency)
     left join returned using (currency)
     left join sent using (currency)
+    left join attested using (currency)
+    cross join verified
     left join balances using (currency)
 )
 
