@@ -119,6 +119,7 @@ balances as (
     group by asserted.currency
 ),
 
+-- A list takes the scale of its narrowest value: each is of 18 places before it is listed.
 listed as (
     select coins.currency, unnest(
         [
@@ -127,9 +128,9 @@ listed as (
             {name: 'fees_borne_by_merchant', value: known_sum(has_payments, merchant_fees), unit: 'coin', note: 'part of payment_fees'},
             {name: 'fees_borne_by_others', value: known_sum(has_payments, others_fees), unit: 'coin', note: 'part of payment_fees, fee_bearer is another value'},
             {name: 'fees_without_bearer', value: known_sum(has_payments, unnamed_fees), unit: 'coin', note: 'part of payment_fees, fee_bearer is missing'},
-            {name: 'fee_rate_min', value: case when has_payments then rate_min end, unit: 'ratio', note: 'lowest fee over amount of a payment, 8 places'},
-            {name: 'fee_rate_median', value: case when has_payments then rate_median end, unit: 'ratio', note: 'median fee over amount, 8 places'},
-            {name: 'fee_rate_max', value: case when has_payments then rate_max end, unit: 'ratio', note: 'highest fee over amount, 8 places'},
+            {name: 'fee_rate_min', value: case when has_payments then rate_min::decimal(38,18) end, unit: 'ratio', note: 'lowest fee over amount of a payment, 8 places'},
+            {name: 'fee_rate_median', value: case when has_payments then rate_median::decimal(38,18) end, unit: 'ratio', note: 'median fee over amount, 8 places'},
+            {name: 'fee_rate_max', value: case when has_payments then rate_max::decimal(38,18) end, unit: 'ratio', note: 'highest fee over amount, 8 places'},
             {name: 'ticket_avg', value: case when has_payments then muldiv18(gross_sales, 1, sales.payments_count) end, unit: 'coin', note: 'gross_sales over payments_count, 18 places'},
             {name: 'ticket_median', value: case when has_payments then ticket_median end, unit: 'coin', note: 'median amount of a payment'},
             {name: 'ticket_max', value: case when has_payments then ticket_max end, unit: 'coin', note: 'largest amount of a payment'},
