@@ -214,7 +214,8 @@ def views(data_dir: str | None, as_json: bool) -> None:
     import pyarrow as pa
 
     from svc_analytics.render import tables
-    from svc_analytics.warehouse import list_views, write_views
+    from svc_analytics.views import list_views
+    from svc_analytics.warehouse import write_views
 
     path = write_views(open_lake(data_dir))
     if as_json:

@@ -14,7 +14,8 @@ import pyarrow as pa
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake import Lake
 from svc_analytics.periods import Period, format_instant, named_month
-from svc_analytics.warehouse import Warehouse, open_warehouse, quote, to_frame
+from svc_analytics.views import quote
+from svc_analytics.warehouse import Warehouse, open_warehouse, to_frame
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,8 +6,7 @@ same views for other tools (design 4 and 13).
 
 from __future__ import annotations
 
-import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,17 +19,13 @@ from svc_analytics.coverage import Coverage, unite
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.lake import Lake
 from svc_analytics.models import (
-    Model,
     named_in,
-    read_checks,
-    read_macros,
-    read_models,
-    read_statement_macros,
 )
 from svc_analytics.monthfile import read_groups, sync_folder, torn
-from svc_analytics.schema import SIDE_STREAMS, STREAMS
+from svc_analytics.schema import STREAMS
 from svc_analytics.sidefile import VERDICTS_FOLDER
 from svc_analytics.verdictfile import require_whole
+from svc_analytics.views import build_views, list_views, quote
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,15 +37,6 @@ STORAGE_VERSION = "v1.2.0"
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
-}
-_EXCEPTION_COLUMNS = {
-    "check_name": "the rule that is broken",
-    "severity": "blocking keeps a statement from being final; advisory informs",
-    "record_id": "the record, file or interval that breaks it",
-    "month": "UTC month of the record, as text 2026-10; NULL for findings without an instant",
-    "currency": "coin slug; NULL where none applies",
-    "detail": "what was found",
-    "occurred_at": "when the record occurred, UTC; NULL for findings without an instant",
 }
 
 
@@ -243,65 +229,12 @@ def _write_views(lake: Lake, path: Path) -> None:
             temporary.unlink(missing_ok=True)
 
 
-def build_views(
-    connection: duckdb.DuckDBPyConnection,
-    folder: Path,
-    suffix: str,
-    models: Collection[str] | None = None,
-) -> None:
-    """Create macros, views and their comments over the month files below a folder."""
-    sources = _sources(folder, suffix)
-    connection.execute(read_macros())
-    for model in _chosen(read_models(), models):
-        connection.execute(f"create view {model.name} as {_fill(model.sql, sources)}")
-        _comment(connection, model.name, f"{model.meaning} Grain: {model.grain}.", model.columns)
-    for model in _chosen(read_statement_macros(), models):
-        body = _fill(model.sql, sources)
-        connection.execute(f"create macro {model.name}{model.signature} as table {body}")
-    if models is None:
-        _build_exceptions(connection, sources)
-
-
-def _chosen(models: Iterable[Model], names: Collection[str] | None) -> Iterator[Model]:
-    return (model for model in models if names is None or model.name in names)
-
-
-def list_views() -> list[dict[str, str]]:
-    """Describe the public views and statement macros for people."""
-    exceptions = Model("exceptions", "", "what breaks a rule.", "one row per finding", (), "")
-    models = [*read_models(), *read_statement_macros()]
-    described = [(model, model.columns) for model in models if model.is_public]
-    described.append((exceptions, _EXCEPTION_COLUMNS))
-    return [
-        {
-            "view": f"{model.name}{model.signature}",
-            "grain": model.grain,
-            "columns": ", ".join(columns),
-            "meaning": model.meaning,
-        }
-        for model, columns in sorted(described, key=lambda item: item[0].name)
-    ]
-
-
 def to_frame(table: pa.Table) -> pd.DataFrame:
     """Return a frame that keeps every digit: Arrow-backed, never float."""
     import pandas as pd
 
     frame: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
     return frame
-
-
-def _build_exceptions(connection: duckdb.DuckDBPyConnection, sources: dict[str, str]) -> None:
-    """Create `exceptions`: the findings of all checks in one view."""
-    findings = "\nunion all\n".join(
-        f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
-        "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, detail, occurred_at "
-        f"from ({_fill(check.sql, sources)})"
-        for check in read_checks()
-    )
-    connection.execute(f"create view exceptions as {findings}")
-    meaning = "what breaks a rule. Grain: one row per finding."
-    _comment(connection, "exceptions", meaning, _EXCEPTION_COLUMNS)
 
 
 def _prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
@@ -319,37 +252,6 @@ def _lock_down(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     connection.execute(f"SET allowed_directories=[{quote(str(folder))}]")
     connection.execute("SET enable_external_access=false")
     connection.execute("SET lock_configuration=true")
-
-
-def _sources(folder: Path, suffix: str) -> dict[str, str]:
-    """Return the SQL literal of each placeholder's files."""
-    kinds = {"": "{}", "changes_": "changes/{}", "quarantine_": "quarantine/{}"}
-    folders = {
-        f"{prefix}{name}": kind.format(name) for prefix, kind in kinds.items() for name in STREAMS
-    }
-    folders |= {name: name for name in (VERDICTS_FOLDER, *SIDE_STREAMS)}
-    return {
-        name: quote(os.fspath(folder / inside / f"*.{suffix}")) for name, inside in folders.items()
-    }
-
-
-def _fill(sql: str, sources: dict[str, str]) -> str:
-    for name, literal in sources.items():
-        sql = sql.replace(f"{{{name}}}", literal)
-    return sql.rstrip()
-
-
-def _comment(
-    connection: duckdb.DuckDBPyConnection, view: str, meaning: str, columns: Mapping[str, str]
-) -> None:
-    connection.execute(f"comment on view {view} is {quote(meaning)}")
-    for name, text in columns.items():
-        connection.execute(f"comment on column {view}.{name} is {quote(text)}")
-
-
-def quote(text: str) -> str:
-    """Write a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"
 
 
 def _first_line(error: Exception) -> str:

@@ -22,7 +22,8 @@ from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.masked import Masked
 from svc_analytics.models import named_in, read_macros, read_models, read_statement_macros
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.warehouse import AnalyticLake, list_views, open_warehouse, write_views
+from svc_analytics.views import list_views
+from svc_analytics.warehouse import AnalyticLake, open_warehouse, write_views
 
 LEDGER = """
  kind     currency  amount                 fee      at                of  usd_value
