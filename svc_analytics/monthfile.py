@@ -277,6 +277,14 @@ def _check(path: Path, stream: Stream, footer: Footer, counter: Counter) -> None
         raise LakeError(message)
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder, and those above it, so that a power cut does not take it with all in it."""
+    if not folder.is_dir():
+        make_folder(folder.parent)
+        folder.mkdir(exist_ok=True)
+        sync_folder(folder.parent)
+
+
 def sync_folder(folder: Path) -> None:
     """Make renames in a folder durable, where the system knows how."""
     if os.name == "nt":

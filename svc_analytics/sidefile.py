@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
-from svc_analytics.monthfile import ORIGIN, sync_folder, torn
+from svc_analytics.monthfile import ORIGIN, make_folder, sync_folder, torn
 from svc_analytics.periods import BEGINNING, month_of
 from svc_analytics.records import Rejected
 from svc_analytics.schema import INSTANT, SIDE_STREAMS, Stream
@@ -94,7 +94,7 @@ def begin_side_folders(lake: Path, stream: Stream) -> None:
     for side in SIDE_STREAMS.values():
         paths[lake / side.name / f"{ORIGIN}.parquet"] = side.schema
     for path, schema in paths.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         if not path.exists():
             _replace(path, schema.empty_table())
 

@@ -18,7 +18,15 @@ from filelock import FileLock, Timeout
 from svc_analytics.coverage import Coverage, Span
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.lake import Lake, snapshot_folders, sweep_snapshots, write_json
-from svc_analytics.monthfile import LAYOUT, ORIGIN, Counter, Footer, Tally, write_month
+from svc_analytics.monthfile import (
+    LAYOUT,
+    ORIGIN,
+    Counter,
+    Footer,
+    Tally,
+    make_folder,
+    write_month,
+)
 from svc_analytics.periods import BEGINNING, format_instant
 from svc_analytics.publication import (
     Published,
@@ -114,7 +122,7 @@ def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeW
     """
     check_merchant(lake, profile)
     try:
-        lake.path.mkdir(parents=True, exist_ok=True)
+        make_folder(lake.path)
         with FileLock(lake.path / ".lock").acquire(timeout=LOCK_PATIENCE):
             (lake.path / ".writer").write_text(f"{os.getpid()}\n")
             check_merchant(lake, profile)  # again: someone may have begun it meanwhile
@@ -148,7 +156,7 @@ def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
 def _begin(lake: Lake, merchant_id: str, now: int, counter: Counter) -> None:
     """Make the folders and the files without rows, where they are missing."""
     for stream in STREAMS.values():
-        lake.folder(stream).mkdir(exist_ok=True)
+        make_folder(lake.folder(stream))
         begin_side_folders(lake.path, stream)
         path = lake.month_path(stream, ORIGIN)
         if not path.exists():

@@ -1,0 +1,101 @@
+"""The disk of the simulation loses what a real one may lose, and nothing else."""
+
+import errno
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from simulation.disk import Disk, failure
+
+from svc_analytics.monthfile import sync_folder
+
+CUTS = 40  # power cuts of which each may leave something else
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    yield folder
+
+
+def write(path: Path, text: str, *, is_synced: bool) -> None:
+    with path.open("w") as file:
+        file.write(text)
+        file.flush()
+        if is_synced:
+            os.fsync(file.fileno())
+
+
+def after_cuts(folder: Path, name: str, *, syncs_file: bool, syncs_folder: bool) -> set[str]:
+    """Replace a file again and again, cut the power, and say what stood there after it."""
+    found = set()
+    for seed in range(CUTS):
+        (folder / name).write_text("old")
+        with Disk(folder).installed() as disk:
+            write(folder / ".new", "the new one", is_synced=syncs_file)
+            (folder / ".new").replace(folder / name)
+            if syncs_folder:
+                sync_folder(folder)
+        disk.lose_power(random.Random(seed))
+        found.add((folder / name).read_text())
+    return found
+
+
+def test_what_was_synced_with_its_folder_survives(folder: Path) -> None:
+    assert after_cuts(folder, "a", syncs_file=True, syncs_folder=True) == {"the new one"}
+
+
+def test_a_rename_that_was_not_synced_happens_or_does_not(folder: Path) -> None:
+    assert after_cuts(folder, "a", syncs_file=True, syncs_folder=False) == {"old", "the new one"}
+
+
+def test_content_that_was_not_synced_may_be_torn_under_its_new_name(folder: Path) -> None:
+    found = after_cuts(folder, "a", syncs_file=False, syncs_folder=True)
+    assert {"", "the new one"} < found and "old" not in found
+
+
+def test_a_disk_that_lies_loses_what_it_said_was_safe(folder: Path) -> None:
+    (folder / "a").write_text("old")
+    with Disk(folder, lies=True).installed() as disk:
+        write(folder / "a", "new", is_synced=True)
+    disk.lose_power(random.Random(3))
+    assert (folder / "a").read_text() != "new"
+
+
+def test_a_folder_that_was_not_synced_takes_all_in_it_along(folder: Path) -> None:
+    survived = set()
+    for seed in range(CUTS):
+        with Disk(folder).installed() as disk:
+            (folder / "inner").mkdir(exist_ok=True)
+            write(folder / "inner" / "a", "safe", is_synced=True)
+            sync_folder(folder / "inner")
+        disk.lose_power(random.Random(seed))
+        survived.add((folder / "inner" / "a").exists())
+        if survived == {True, False}:
+            return
+    raise AssertionError(survived)
+
+
+def test_calls_are_counted_and_the_one_chosen_fails(folder: Path) -> None:
+    def fate(number: int, kind: str, path: str) -> None:
+        if number == 2:
+            raise failure(errno.ENOSPC, path)
+
+    with Disk(folder, fate).installed() as disk:
+        with pytest.raises(OSError, match="No space left"):
+            write(folder / "a", "longer", is_synced=True)
+        write(folder / "b", "fits", is_synced=True)
+    assert disk.calls == [
+        *(("open", "a"), ("write", "a"), ("write", "a"), ("close", "a")),
+        *(("open", "b"), ("write", "b"), ("fsync", "b"), ("close", "b")),
+    ]
+
+
+def test_what_lies_elsewhere_is_left_alone(folder: Path, tmp_path: Path) -> None:
+    with Disk(folder).installed() as disk:
+        write(tmp_path / "other", "text", is_synced=True)
+        (tmp_path / "other").unlink()
+    assert not disk.calls and not list(tmp_path.glob("other"))
