@@ -90,6 +90,11 @@ class Coverage:
         spans = unite(spans)
         return type(self)(subtract(self.complete, spans), subtract(self.provisional, spans))
 
+    def unsettle(self, spans: Iterable[Span]) -> Self:
+        """Return the coverage with what is complete in these spans as provisional."""
+        complete = subtract(self.complete, spans)
+        return type(self)(complete, subtract(self.read, complete))
+
     def within(self, start: int, end: int) -> Self:
         """Return the coverage of [start, end) alone."""
         return type(self)(clip(self.complete, start, end), clip(self.provisional, start, end))

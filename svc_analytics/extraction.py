@@ -93,7 +93,11 @@ def extract(
             raise ConfigError(message)
         run = Extraction(profile["id"], read_to)
         with open_writer(lake, profile, now) as writer:
-            writer.begin_run(settled_at=settled_at, is_open_ended=request.start == BEGINNING)
+            writer.begin_run(
+                settled_at=settled_at,
+                is_open_ended=request.start == BEGINNING,
+                overlap=request.overlap,
+            )
             segments = _plan(writer, settings, request, run)
             _Crew(service, writer, segments, run, on_page).work(workers)
     return run

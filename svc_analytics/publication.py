@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.coverage import Coverage, Span, Spans, unite
+from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract, unite
 from svc_analytics.lake import Lake, whole_coverage
 from svc_analytics.merge import drain, held_rows, merged, settle, without
 from svc_analytics.monthfile import ORIGIN, Counter, Footer, Tally, read_groups, write_month
@@ -88,6 +88,7 @@ class StreamPublisher:
         self.published = Published()
         self.settled_at = now
         self.gives_every_month_a_file = False
+        self._aging: Spans = ()
         self._counter = counter
         self._now = now
 
@@ -105,6 +106,16 @@ class StreamPublisher:
             if footer.quarantined > held.get(label, 0)
         )
 
+    def look_back(self, overlap: int) -> None:
+        """Set how much of the newest complete time is to be read again in this run.
+
+        Once newer time is published, only that newest part would be read again next
+        time: what this run has not come to by then is provisional until it is read.
+        """
+        complete = self.coverage.complete
+        newest = complete[-1][1] if complete else BEGINNING
+        self._aging = clip(complete, max(newest - overlap, BEGINNING), newest)
+
     def publish(self, staged: Staged) -> None:
         """Bring every month up to what is staged, then the proof of the beginning."""
         staged.pack()
@@ -115,26 +126,36 @@ class StreamPublisher:
             self.lake.path, self.stream, staged.rejected, table["id"], self._now
         )
         self._count(quarantined=new)
-        gained = self._gains(staged.proven, {*rows, *still_open})
+        aged = self._aged(staged.proven)
+        origin = self.footers[ORIGIN].coverage.remove(staged.doubted).unsettle(aged)
+        gained = self._gains(staged.proven, {*rows, *still_open}, origin)
         self._clear_elsewhere(rows)
-        touched = {*rows, *gained, *self._changed(staged.doubted, still_open)} - {ORIGIN}
+        touched = {*rows, *gained, *self._changed(staged.doubted, aged, still_open)} - {ORIGIN}
 
         for label in sorted(touched):
-            held = self._held_coverage(label).remove(staged.doubted)
+            held = self._held_coverage(label).remove(staged.doubted).unsettle(aged)
             news = _MonthsNews(
                 rows.get(label, table.slice(0, 0)),
                 still_open.get(label, 0),
                 held.add(gained.get(label, Coverage())),
             )
             self._publish_month(label, news)
-        self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted)
+        self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted, aged)
 
-    def _changed(self, doubted: Spans, still_open: dict[str, int]) -> set[str]:
+    def _aged(self, proven: Spans) -> Spans:
+        """What is no longer sure with this publication, for newer time comes with it."""
+        self._aging = subtract(self._aging, proven)
+        if not (self._aging and proven and proven[-1][1] > self._aging[-1][1]):
+            return ()
+        aged, self._aging = self._aging, ()
+        return aged
+
+    def _changed(self, doubted: Spans, aged: Spans, still_open: dict[str, int]) -> set[str]:
         """The months that lose coverage, or whose count of rejected records is another now."""
         return {*still_open} | {
             label
             for label, footer in self.footers.items()
-            if footer.coverage.remove(doubted) != footer.coverage
+            if footer.coverage.remove(doubted).unsettle(aged) != footer.coverage
             or footer.quarantined != still_open.get(label, 0)
         }
 
@@ -173,11 +194,12 @@ class StreamPublisher:
             self.write(label, tables, news.coverage, news.quarantined)
         self._count(changed=len(incoming.superseded), restated=restated)
 
-    def _publish_origin(self, gained: Coverage, doubted: Spans) -> None:
+    def _publish_origin(self, gained: Coverage, doubted: Spans, aged: Spans) -> None:
         """Keep the proof of the beginning; what months with a file own is theirs."""
         before = self.footers[ORIGIN]
         owns = self._owned(ORIGIN)
-        coverage = before.coverage.remove(doubted).add(gained).within(*owns)
+        held = before.coverage.remove(doubted).unsettle(aged)
+        coverage = held.add(gained).within(*owns)
         if (coverage, owns) != (before.coverage, before.owns):
             self.write(ORIGIN, (), coverage, 0)
 
@@ -212,14 +234,14 @@ class StreamPublisher:
             place = end
         return found
 
-    def _gains(self, proven: Spans, labels: Iterable[str]) -> dict[str, Coverage]:
+    def _gains(self, proven: Spans, labels: Iterable[str], origin: Coverage) -> dict[str, Coverage]:
         """Split what was proven by the month whose file is to carry it."""
         if not proven:
             return {}
         floor = self._floor(proven, labels)
         gained = Coverage.of(proven, self.settled_at)
         # Time the origin's file held, in months that get a file now, moves into theirs.
-        moved = self.footers[ORIGIN].coverage.within(floor, self._first_month() or floor)
+        moved = origin.within(floor, self._first_month() or floor)
         within = gained.within(floor, proven[-1][1]).add(moved)
         found = {ORIGIN: gained.within(BEGINNING, floor)}
         for start, end in within.read:

@@ -56,11 +56,15 @@ class LakeWriter:
         }
         self._staged_bytes = 0
 
-    def begin_run(self, *, settled_at: int, is_open_ended: bool) -> None:
-        """Set when time counts as settled, and whether the run reads from the beginning."""
+    def begin_run(self, *, settled_at: int, is_open_ended: bool, overlap: int = 0) -> None:
+        """Set when time counts as settled, and whether the run reads from the beginning.
+
+        `overlap` is how far back, in microseconds, late records are looked for again.
+        """
         for publisher in self._publishers.values():
             publisher.settled_at = settled_at
             publisher.gives_every_month_a_file = not is_open_ended
+            publisher.look_back(overlap)
 
     def coverage(self, stream: Stream) -> Coverage:
         """What is published as read of a stream, and not in doubt."""
