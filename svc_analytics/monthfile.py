@@ -7,6 +7,7 @@ totals change in one atomic replacement, so they can never disagree (design 2 an
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import partial
@@ -282,7 +283,8 @@ def make_folder(folder: Path) -> None:
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
+        with suppress(PermissionError):  # a folder that is not ours to read, nor to sync
+            sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

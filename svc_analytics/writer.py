@@ -4,7 +4,6 @@ Rows and the intervals they prove arrive together and are published together, so
 kill at any instant leaves every month either as it was or as it should be (design 3).
 """
 
-import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
@@ -35,6 +34,7 @@ from svc_analytics.publication import (
     stage_doubt,
     stage_proof,
 )
+from svc_analytics.recovery import holder, marked, recover
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.sidefile import Quarantined, begin_side_folders
 
@@ -128,18 +128,11 @@ def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeW
     try:
         make_folder(lake.path)
         with FileLock(lake.path / ".lock").acquire(timeout=LOCK_PATIENCE):
-            (lake.path / ".writer").write_text(f"{os.getpid()}\n")
             check_merchant(lake, profile)  # again: someone may have begun it meanwhile
-            _sweep(lake)
-            counter = Counter()
-            _begin(lake, profile["id"], now, counter)
-            # Made here: a torn file is found before anything is changed.
-            writer = LakeWriter(lake, profile["id"], now, counter)
-            merchant = profile | {"read_at": format_instant(now)}
-            write_json(lake.path / "lake.json", {"layout": LAYOUT, "merchant": merchant})
-            yield writer
+            with marked(lake, now) as unfinished:
+                yield _begin_writing(lake, profile, now, unfinished)
     except Timeout as error:
-        message = f"{lake.path} is being written by {_holder(lake)}: try again later"
+        message = f"{lake.path} is being written by {holder(lake)}: try again later"
         raise LakeBusy(message) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -155,6 +148,21 @@ def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
             f"merchant {profile['id']}: give another --data-dir"
         )
         raise ConfigError(message)
+
+
+def _begin_writing(
+    lake: Lake, profile: dict[str, Any], now: int, unfinished: int | None
+) -> LakeWriter:
+    _sweep(lake)
+    counter = Counter()
+    _begin(lake, profile["id"], now, counter)
+    # Made here: a torn file is found before anything is changed.
+    writer = LakeWriter(lake, profile["id"], now, counter)
+    if unfinished is not None:
+        recover(lake, unfinished, counter)
+    merchant = profile | {"read_at": format_instant(now)}
+    write_json(lake.path / "lake.json", {"layout": LAYOUT, "merchant": merchant})
+    return writer
 
 
 def _begin(lake: Lake, merchant_id: str, now: int, counter: Counter) -> None:
@@ -183,10 +191,3 @@ def _sweep(lake: Lake) -> None:
             if left.is_file() and not left.name.startswith(".analytics"):
                 left.unlink(missing_ok=True)
     sweep_snapshots(lake.path)
-
-
-def _holder(lake: Lake) -> str:
-    try:
-        return f"process {int((lake.path / '.writer').read_text())}"
-    except (OSError, ValueError):
-        return "another process"

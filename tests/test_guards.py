@@ -36,7 +36,10 @@ LAYERS = [
         "columns",
     },
     {"config", "routes", "answers", "pace", "client"},
-    {"checksums", "monthfile", "merge", "sidefile", "lake", "publication", "writer"},
+    {
+        *("checksums", "monthfile", "merge", "sidefile"),
+        *("lake", "publication", "recovery", "writer"),
+    },
     {
         *("receipts", "verdictfile", "crew", "verdicts", "shoebox", "repetition"),
         *("confirmation", "verification"),

@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 from desks import Desk
 from fake_service import MERCHANT_ID, FakeService, ids, payment, spread
-from filelock import FileLock
 
 from svc_analytics import monthfile, writer
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
@@ -147,7 +146,7 @@ def test_one_writer_at_a_time(filled: Desk, monkeypatch: pytest.MonkeyPatch) -> 
     """E3: a second writer is told who holds the lake, and that later will do."""
     monkeypatch.setattr("svc_analytics.writer.LOCK_PATIENCE", 0.1)
     with (
-        FileLock(filled.lake.path / ".lock"),
+        open_writer(filled.lake, PROFILE, 0),
         pytest.raises(LakeBusy, match="being written by process") as caught,
     ):
         filled.extract()

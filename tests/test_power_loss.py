@@ -1,16 +1,20 @@
 """Power cuts: what a run has published is safe, and what is torn is found and read anew."""
 
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 from desks import Desk
-from fake_service import FakeService, payout, spread
+from fake_service import FakeService, ids, payment, payout, spread
 from simulation.disk import Disk
+from simulation.virtual import Killed
 
 from svc_analytics.config import Settings
+from svc_analytics.errors import LakeError
 from svc_analytics.warehouse import AnalyticLake
 
 CUTS = range(6)
@@ -36,6 +40,22 @@ def rows_beside(desk: Desk, folder: str) -> int:
     return sum(pq.read_metadata(path).num_rows for path in files)
 
 
+@contextmanager
+def killed_at(disk: Disk, kind: str, path: str) -> Iterator[None]:
+    """Kill what runs right after a call of the disk."""
+
+    def fate(number: int, called: str, name: str) -> None:
+        if (kind, path) in disk.calls[:-1] or is_dead:
+            is_dead.append(True)
+            raise Killed
+
+    is_dead: list[bool] = []
+    disk.fate = fate
+    with disk.installed(), pytest.raises(Killed):
+        yield
+    disk.fate = lambda *_: None
+
+
 def restate(desk: Desk) -> None:
     """Change a payment, so that the next run keeps its older version."""
     desk.service.payments[20]["amount"] = "11"
@@ -52,3 +72,41 @@ def test_a_power_cut_takes_nothing_of_a_run_that_is_over(desk: Desk, seed: int) 
     disk.lose_power(random.Random(seed))
     assert len(desk.ids()) == len(desk.service.payments) - 1
     assert rows_beside(desk, "quarantine/payments") == rows_beside(desk, "changes/payments") == 1
+
+
+@pytest.mark.parametrize("seed", CUTS)
+def test_what_a_killed_run_left_is_safe_once_the_next_is_over(desk: Desk, seed: int) -> None:
+    """G1: a run says done only of what a power cut cannot take, whoever wrote it."""
+    desk.extract()
+    disk = Disk(disk_of(desk))
+    desk.service.payments.append(payment(901, "2026-11-20T11:00:00Z"))
+    with killed_at(disk, "replace", "deep/data/payments/2026-11.parquet"):
+        desk.extract(workers=1)
+    with disk.installed():
+        desk.extract(streams=("payout_records",))
+    disk.lose_power(random.Random(seed))
+    assert payment(901, "")["id"] in desk.ids()
+
+
+def test_a_killed_run_has_its_months_read_by_the_next(desk: Desk) -> None:
+    """E6, G1: what may be torn is held against its checksums, named, and read anew once moved.
+
+    The month torn is none that the run would otherwise have looked into.
+    """
+    disk = Disk(disk_of(desk))
+    with killed_at(disk, "replace", "deep/data/payments/2026-11.parquet"):
+        desk.extract(workers=1)
+    torn = desk.lake.path / "payments" / "2026-10.parquet"
+    content = torn.read_bytes()
+    torn.write_bytes(content[:200] + bytes(64) + content[264:])
+    with pytest.raises(LakeError, match=r"2026-10\.parquet is torn or altered: move it away"):
+        desk.extract()
+    torn.unlink()
+    desk.extract()
+    assert desk.ids() == ids(r for r in desk.service.payments if r["amount"] != "1e3")
+
+
+def test_a_run_that_came_to_its_end_leaves_nothing_to_look_after(desk: Desk) -> None:
+    """The next run reads no month again for it, however long the history."""
+    desk.extract()
+    assert not (desk.lake.path / ".writer").exists()

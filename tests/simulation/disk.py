@@ -21,7 +21,7 @@ from typing import Any
 Fate = Callable[[int, str, str], None]
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.EACCES)
-_SWITCHES = ("open", "fsync", "replace", "unlink")  # where other threads may go first
+BLOCK = 512  # bytes that reach the disk together
 
 
 def failure(code: int, path: str = "") -> OSError:
@@ -146,9 +146,11 @@ class Disk:
             return node.synced
         place = next((self.root / name for name, n in self._names.items() if n is node), None)
         written = place.read_bytes() if place and place.is_file() else b""
-        length = chance.choice([0, len(written), chance.randint(0, len(written))])
-        filled = chance.random() < 0.5  # the length was kept, and blocks of it were not written
-        return written[:length] + bytes(len(written) - length if filled else 0)
+        kind = chance.choice(["none", "all", "beginning", "blocks"])
+        if kind == "blocks":  # the length was kept, and not all of it was written
+            return b"".join(chance.choice([block, bytes(len(block))]) for block in _blocks(written))
+        ends = {"none": 0, "all": len(written), "beginning": chance.randint(0, len(written))}
+        return written[: ends[kind]]
 
     @staticmethod
     def _apply(names: dict[str, Node], change: Pending) -> None:
@@ -307,6 +309,10 @@ class _File(io.FileIO):
         super().close()
         if self._life == self._disk.lives:
             self._disk.step("close", self._name)
+
+
+def _blocks(content: bytes) -> Iterator[bytes]:
+    return (content[place : place + BLOCK] for place in range(0, len(content), BLOCK))
 
 
 def _parent(name: str) -> str:
