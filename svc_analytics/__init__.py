@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from svc_analytics.demo import demo_lake
     from svc_analytics.desk import extract, open_lake
     from svc_analytics.errors import SvcError
+    from svc_analytics.examples import example_receipts
     from svc_analytics.extraction import Request
     from svc_analytics.notebooks import last_full_month, notebook_errors
     from svc_analytics.pickers import pick
     from svc_analytics.proof import diff_statements, verify_statement
-    from svc_analytics.render.display import draw, search, show
+    from svc_analytics.render.display import show
+    from svc_analytics.render.drawing import draw
+    from svc_analytics.render.search import search
     from svc_analytics.statements import Statement, statement
     from svc_analytics.tokens import verify_receipt, verify_webhook
     from svc_analytics.verification import verify_receipts
@@ -38,11 +41,12 @@ _HOMES = {
     "Statement": "statements",
     "SvcError": "errors",
     "demo_lake": "demo",
-    "draw": "render.display",
+    "draw": "render.drawing",
+    "example_receipts": "examples",
     "last_full_month": "notebooks",
     "notebook_errors": "notebooks",
     "pick": "pickers",
-    "search": "render.display",
+    "search": "render.search",
     "show": "render.display",
     "close": "closing",
     "close_all_due": "closing",
@@ -69,6 +73,7 @@ __all__ = [
     "demo_lake",
     "diff_statements",
     "draw",
+    "example_receipts",
     "extract",
     "last_full_month",
     "notebook_errors",

@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 from svc_analytics import desk
 from svc_analytics.comparison import RESTATEMENT
 from svc_analytics.config import Settings, read_settings
+from svc_analytics.displayed import Displayed
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError, PeriodNotClosed
 from svc_analytics.extraction import Extraction, Request
 from svc_analytics.lake import Lake
@@ -51,7 +52,7 @@ Read = Callable[[Request], Extraction]
 
 
 @dataclass(frozen=True)
-class Closed:
+class Closed(Displayed):
     """What became of one month."""
 
     label: str

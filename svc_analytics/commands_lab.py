@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from svc_analytics.cli import cli, note, open_lake, shared_options
 from svc_analytics.errors import ConfigError
+
+if TYPE_CHECKING:
+    from svc_analytics.lake import Lake
 
 
 @cli.command()
@@ -28,14 +32,13 @@ def notebook(
     from tqdm.auto import tqdm
 
     from svc_analytics import notebooks
-    from svc_analytics.periods import month as parse_month
     from svc_analytics.render.tables import to_json
 
     lake = open_lake(data_dir)
     path = notebooks.find_notebook(name)
-    chosen = parse_month(month, zone).label if month else notebooks.last_full_month(lake, zone)
-    target = Path(out or f"{path.stem}-{chosen}.html")
-    parameters = {"DATA_DIR": str(lake.path), "MONTH": chosen, "ZONE": zone}
+    chosen = _month(path, lake, month, zone)
+    target = Path(out or "-".join([path.stem, *([chosen] if chosen else [])]) + ".html")
+    parameters = {"DATA_DIR": str(lake.path), "ZONE": zone} | ({"MONTH": chosen} if chosen else {})
     with tqdm(desc=path.stem, unit=" cells", disable=None, leave=False) as bar:
         done = notebooks.run_notebook(path, parameters, on_cell=lambda _: bar.update())
     _write(target, notebooks.to_html(done, path.stem))
@@ -44,6 +47,18 @@ def notebook(
         if as_json
         else str(target)
     )
+
+
+def _month(path: Path, lake: Lake, month: str | None, zone: str) -> str | None:
+    """Return the month a notebook is run for; None for one that speaks of no month."""
+    from svc_analytics import notebooks
+    from svc_analytics.periods import month as parse_month
+
+    if "MONTH" in notebooks.parameters_of(notebooks.read_notebook(path)):
+        return parse_month(month, zone).label if month else notebooks.last_full_month(lake, zone)
+    if month:
+        raise ConfigError(f"{path.stem} speaks of no month: run it without --month")
+    return None
 
 
 @cli.command(context_settings={"ignore_unknown_options": True})
@@ -56,12 +71,12 @@ def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
     """
     from importlib.util import find_spec
 
-    from svc_analytics.notebooks import notebook_folder
+    from svc_analytics.notebooks import working_folder
 
     if find_spec("jupyterlab") is None:
         raise ConfigError('jupyterlab is not installed: pip install -e ".[lab]"')
-    folder = notebook_folder()
     environment = lab_environment(data_dir)
+    folder = working_folder()
     note(f"JupyterLab opens on {folder}")
     words = [sys.executable, "-m", "jupyterlab", f"--notebook-dir={folder}", *arguments]
     os.execvpe(sys.executable, words, environment)  # noqa: S606
@@ -79,9 +94,24 @@ def lab_environment(data_dir: str | None) -> dict[str, str]:
     settings = read_settings(data_dir)
     file = Path.cwd() / ".env"
     held = dotenv_values(file, interpolate=False, encoding="utf-8-sig") if file.is_file() else {}
-    added = {name: value for name, value in held.items() if value and name.startswith("SVC_")}
-    here = {name: value for name, value in os.environ.items() if value}
+    here = {name: _from_here(name, value) for name, value in os.environ.items() if value}
+    added = {
+        name: _from_here(name, value)
+        for name, value in held.items()
+        if value and name.startswith("SVC_") and not {name, _twin(name)} & set(here)
+    }
     return added | here | {"SVC_DATA_DIR": str(settings.data_dir.absolute())}
+
+
+def _twin(name: str) -> str:
+    """Return the other name of a setting: itself, or the file that holds it."""
+    return name.removesuffix("_FILE") if name.endswith("_FILE") else f"{name}_FILE"
+
+
+def _from_here(name: str, value: str) -> str:
+    """Return a setting as it reads in another working folder, that of the notebooks."""
+    is_ours = name.startswith("SVC_") and name.endswith("_FILE")
+    return str(Path(value).absolute()) if is_ours else value
 
 
 def _write(target: Path, text: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
+from svc_analytics.displayed import Displayed
 from svc_analytics.periods import BEGINNING
 
 Span = tuple[int, int]  # half-open, UTC microseconds
@@ -53,7 +54,7 @@ def clip(spans: Iterable[Span], start: int, end: int) -> Spans:
 
 
 @dataclass(frozen=True)
-class Coverage:
+class Coverage(Displayed):
     """The time that was read of one stream. A span is never in both sets."""
 
     complete: Spans = ()
@@ -69,16 +70,6 @@ class Coverage:
     def read(self) -> Spans:
         """All time that was read, settled or not."""
         return unite(self.complete, self.provisional)
-
-    def __str__(self) -> str:
-        from svc_analytics.render.display import coverage_sheet
-
-        return repr(coverage_sheet(self))
-
-    def _repr_html_(self) -> str:
-        from svc_analytics.render.display import coverage_sheet
-
-        return coverage_sheet(self)._repr_html_()
 
     def add(self, other: "Coverage") -> Self:
         """Return the union; what is complete in either is complete."""

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from filelock import FileLock
+
 from svc_analytics import desk
-from svc_analytics.closing import close
+from svc_analytics.closing import Closed, close
 from svc_analytics.config import read_settings
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, LakeBusy
 from svc_analytics.extraction import OnPage
+from svc_analytics.lake import snapshot_folders
 from svc_analytics.periods import month_of
+from svc_analytics.proof import STATEMENTS
 from svc_analytics.statements import Statement, statement
 from svc_analytics.verdicts import verify_lake
-from svc_analytics.warehouse import AnalyticLake
+from svc_analytics.warehouse import AnalyticLake, write_views
+
+FILLING, FILLED, _LOCK = ".demo-filling", ".demo-filled", ".demo.lock"
 
 
 def demo_lake(
@@ -26,19 +34,17 @@ def demo_lake(
 ) -> AnalyticLake:
     """Open a lake; fill it with a made-up merchant's history if nothing is in it yet.
 
-    A lake that holds anything is returned as it is. Needs no key; about half a minute.
+    A lake that holds anything is returned as it is; one that is filled is filled whole
+    or, interrupted, not at all. Needs no key; about half a minute.
     """
     from svc_analytics.reports import page_bar
 
     lake = AnalyticLake(path)
+    finish_filling(lake)
     if not lake.exists:
         with page_bar() as bar:
-            run_demo(lake, months, payments, seed, note=_say_nothing, on_page=bar.show)
+            run_demo(lake, months, payments, seed, note=bar.say, on_page=bar.show)
     return lake
-
-
-def _say_nothing(_: str) -> None:
-    """A notebook shows the bar; that is enough."""
 
 
 def run_demo(
@@ -51,6 +57,25 @@ def run_demo(
     on_page: OnPage | None = None,
 ) -> tuple[Statement, Path]:
     """Fill a lake from a sandbox of these parameters; return last month's statement and folder."""
+    finish_filling(lake)
+    if lake.exists:
+        closed = _play(lake, months, payments, seed, note, on_page)
+        return statement(lake, closed.label), closed.folder
+    with _filling(lake) as beside:
+        closed = _play(beside, months, payments, seed, note, on_page)
+    folder = lake.path / closed.folder.relative_to(beside.path)
+    return statement(lake, closed.label), folder
+
+
+def _play(
+    lake: AnalyticLake,
+    months: int,
+    payments: int,
+    seed: int,
+    note: Callable[[str], None],
+    on_page: OnPage | None,
+) -> Closed:
+    """Extract from a sandbox, verify, and close the last full month."""
     try:
         from svc_analytics import sandbox
         from svc_analytics.sandbox.server import serve
@@ -70,5 +95,52 @@ def run_demo(
             note(f"verified {done.checked + done.unchanged:,} receipts offline")
             month = month_of(clock.now()).shift(-1)
             note(f"closing {month.label}")
-            closed = close(lake, month.label, settings=settings, grace_hours=0)
-    return statement(lake, month.label), closed.folder
+            return close(lake, month.label, settings=settings, grace_hours=0)
+
+
+@contextmanager
+def _filling(lake: AnalyticLake) -> Iterator[AnalyticLake]:
+    """Give a lake beside, which becomes this one when all went well, and nothing otherwise.
+
+    Once it is whole it is named FILLED and whoever comes next moves on with it, so that
+    not even a power cut leaves half a lake.
+    """
+    _make_room(lake)
+    beside = lake.path / FILLING
+    with FileLock(lake.path / _LOCK):
+        if lake.exists:
+            raise LakeBusy(f"another run has filled {lake.path} meanwhile: open it")
+        shutil.rmtree(beside, ignore_errors=True)  # what a killed run left
+        try:
+            yield AnalyticLake(beside)
+            (beside / "analytics.duckdb").unlink(missing_ok=True)  # it names its folder
+            beside.replace(lake.path / FILLED)
+        finally:
+            shutil.rmtree(beside, ignore_errors=True)
+    finish_filling(lake)
+
+
+def finish_filling(lake: AnalyticLake) -> None:
+    """Move a lake that was filled beside to its place, `lake.json` last; else do nothing."""
+    whole = lake.path / FILLED
+    if not whole.is_dir():
+        return
+    with FileLock(lake.path / _LOCK):
+        if not whole.is_dir():
+            return  # another run has done it
+        for child in sorted(whole.iterdir(), key=lambda child: child.name == "lake.json"):
+            child.replace(lake.path / child.name)
+        write_views(lake)
+        whole.rmdir()
+
+
+def _make_room(lake: AnalyticLake) -> None:
+    try:
+        lake.path.mkdir(parents=True, exist_ok=True)
+        names = {child.name for child in lake.path.iterdir()}
+    except OSError as error:
+        raise ConfigError(f"{lake.path} cannot hold a lake: {error.strerror}") from error
+    folders = {Path(folder).parts[0] for folder in snapshot_folders()} | {STATEMENTS}
+    if taken := sorted(names & folders):
+        message = f"{lake.path} holds {taken[0]} but is no lake: choose another folder"
+        raise ConfigError(message)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from svc_analytics import extraction
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import SvcError
+from svc_analytics.reports import page_bar
 from svc_analytics.warehouse import AnalyticLake, write_views
 
 
@@ -27,8 +28,12 @@ def extract(
     """Bring a lake up to date, then make its views for other tools.
 
     Settings come from the environment unless given. Returns what was read; raises
-    as documented in `svc_analytics.errors`.
+    as documented in `svc_analytics.errors`. A bar shows how far it is, unless `on_page`
+    is told. Interrupt it at any time: what was proven is kept.
     """
+    if on_page is None:
+        with page_bar() as bar:
+            return extract(lake, settings, request, workers=workers, on_page=bar.show)
     settings = settings or read_settings(lake.path)
     try:
         done = extraction.extract(lake, settings, request, workers=workers, on_page=on_page)

@@ -12,6 +12,7 @@ from svc_analytics.client import Client
 from svc_analytics.config import KeyClass, Settings
 from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract
 from svc_analytics.deliveries import Delivery
+from svc_analytics.displayed import Displayed
 from svc_analytics.errors import ConfigError, LakeError, ProtocolError
 from svc_analytics.lake import Lake
 from svc_analytics.pace import Stopped
@@ -49,7 +50,7 @@ class Request:
 
 
 @dataclass
-class Extraction:
+class Extraction(Displayed):
     """What a run read, what it could not read, and what a person should look at."""
 
     merchant_id: str

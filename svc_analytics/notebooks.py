@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import sys
-import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
+from importlib.metadata import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.lake import gaps
-from svc_analytics.periods import month_of
+from svc_analytics.periods import month, month_of
 from svc_analytics.render.cells import one_line
 from svc_analytics.schema import STREAMS
 
 if TYPE_CHECKING:
+    from svc_analytics.coverage import Span
     from svc_analytics.lake import Lake
 
+INTERRUPTED = "Interrupted: the cell was stopped. What the lake holds is sound; run it again."
 MOST_MONTHS = 1200
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 # What the template would fetch: diagrams and formulas, of which our notebooks have none.
@@ -51,39 +54,84 @@ def last_full_month(lake: Lake, zone: str = "UTC") -> str:
     raise ConfigError(f"{lake.path} holds no full month yet: name one with MONTH or --month")
 
 
-def known_months(lake: Lake, zone: str = "UTC") -> list[str]:
+def known_months(lake: Lake, zone: str = "UTC", calendar: str = "gregorian") -> list[str]:
     """Return the months from the first record to the newest reading, newest first."""
-    labels = sorted({label for stream in STREAMS.values() for label in lake.months(stream)})
-    last = last_full_month(lake, zone)
-    newest = max(lake.coverage(stream).read[-1:] for stream in STREAMS.values())
-    running = month_of(newest[0][1] - 1, zone).label if newest else last
-    return sorted({*labels, last, running}, reverse=True)
+    newest = max((span[1] for span in _read(lake)), default=None)
+    if newest is None:
+        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
+    first = min((label for stream in STREAMS.values() for label in lake.months(stream)), default="")
+    period = month_of(newest - 1, zone, calendar)
+    oldest = month(first).start if first else period.start
+    found = [period.label]
+    while len(found) < MOST_MONTHS and period.start > oldest:
+        period = period.shift(-1)
+        found.append(period.label)
+    return found
+
+
+def _read(lake: Lake) -> list[Span]:
+    return [span for stream in STREAMS.values() for span in lake.coverage(stream).read]
+
+
+def one_line_of(error: BaseException) -> str:
+    """Write an error for people: its kind and what it says."""
+    return one_line(f"{type(error).__name__}: {error}")
 
 
 def notebook_errors() -> None:
-    """Show errors of this package as one readable line, in a notebook; elsewhere do nothing."""
+    """Show errors of this package as one readable line, in a notebook; elsewhere do nothing.
+
+    So is the interruption of a cell.
+    """
     get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     shell = get_ipython()
     if shell is not None:
-        shell.set_custom_exc((SvcError,), _say_in_one_line)
+        shell.set_custom_exc((SvcError, KeyboardInterrupt), _say_in_one_line)
 
 
 def _say_in_one_line(
     shell: Any, kind: type[BaseException], value: BaseException, trace: Any, tb_offset: Any = None
 ) -> list[str]:
     """Print an error for people, and hand it on for whoever runs the notebook."""
-    line = one_line(f"{kind.__name__}: {value}")
+    line = INTERRUPTED if issubclass(kind, KeyboardInterrupt) else one_line_of(value)
     shell._showtraceback(kind, value, [line])
     return [line]
 
 
 def notebook_folder() -> Path:
     """Return where the notebooks are: the working folder's, the project's, or those installed."""
-    shared = Path(sysconfig.get_path("data")) / "share" / "svc-analytics" / "notebooks"
-    for folder in (Path.cwd() / "notebooks", Path(__file__).parent.parent / "notebooks", shared):
+    for folder in (*_own_folders(), _installed()):
         if any(folder.glob("0*.ipynb")):
             return folder
     raise ConfigError("no folder of notebooks is here: run this in a clone of the project")
+
+
+def working_folder() -> Path:
+    """Return a folder of notebooks to work in: a copy in the working folder of those installed."""
+    folder = notebook_folder()
+    if folder != _installed():
+        return folder
+    target = Path.cwd() / "notebooks"
+    try:
+        target.mkdir(exist_ok=True)
+        for notebook in folder.glob("*.ipynb"):
+            shutil.copyfile(notebook, target / notebook.name)
+    except OSError as error:
+        raise ConfigError(
+            f"the notebooks cannot be copied to {target}: {error.strerror}"
+        ) from error
+    return target
+
+
+def _own_folders() -> tuple[Path, Path]:
+    return Path.cwd() / "notebooks", Path(__file__).parent.parent / "notebooks"
+
+
+def _installed() -> Path:
+    """Return where a wheel has put the notebooks, whatever scheme it was installed by."""
+    listed = (file for file in files("svc-analytics") or () if file.suffix == ".ipynb")
+    found = next(listed, None)
+    return Path("share") if found is None else Path(str(found.locate())).resolve().parent
 
 
 def find_notebook(name: str) -> Path:
@@ -100,9 +148,23 @@ def find_notebook(name: str) -> Path:
     return found[0]
 
 
-def inject(notebook: Any, parameters: Mapping[str, Any]) -> None:
-    """Set parameters after the cell tagged `parameters`, which says what there is to set."""
+def read_notebook(path: Path) -> Any:
+    """Read a notebook's file, or raise `ConfigError`."""
     nbformat, _ = _lab_modules()
+    try:
+        return nbformat.read(path, as_version=4)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} is not a notebook") from error
+
+
+def parameters_of(notebook: Any) -> set[str]:
+    """Return the names of what a notebook can be given."""
+    cell = notebook.cells[_tagged(notebook)]
+    return set(re.findall(r"^([A-Z_]+) *=", cell.source, re.MULTILINE))
+
+
+def _tagged(notebook: Any) -> int:
+    """Return the place of the cell tagged `parameters`."""
     tagged = [
         place
         for place, cell in enumerate(notebook.cells)
@@ -110,9 +172,16 @@ def inject(notebook: Any, parameters: Mapping[str, Any]) -> None:
     ]
     if len(tagged) != 1:
         raise ConfigError("a notebook needs one cell tagged parameters to be given any")
+    return tagged[0]
+
+
+def inject(notebook: Any, parameters: Mapping[str, Any]) -> None:
+    """Set parameters after the cell tagged `parameters`, which says what there is to set."""
+    nbformat, _ = _lab_modules()
+    place = _tagged(notebook)
     source = "\n".join(f"{name} = {value!r}" for name, value in parameters.items())
     metadata = {"tags": ["injected-parameters"]}
-    notebook.cells.insert(tagged[0] + 1, nbformat.v4.new_code_cell(source, metadata=metadata))
+    notebook.cells.insert(place + 1, nbformat.v4.new_code_cell(source, metadata=metadata))
 
 
 def run_notebook(
@@ -126,11 +195,8 @@ def run_notebook(
     The kernel is this Python, in the working folder. Raises `NotebookFailed` with the
     error of the first cell that fails.
     """
-    nbformat, client = _lab_modules()
-    try:
-        notebook = nbformat.read(path, as_version=4)
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{path} is not a notebook") from error
+    _, client = _lab_modules()
+    notebook = read_notebook(path)
     inject(notebook, parameters)
     runner = client.NotebookClient(
         notebook,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from tqdm.auto import tqdm
@@ -15,15 +15,14 @@ from svc_analytics.coverage import Coverage
 from svc_analytics.explanations import Explanation
 from svc_analytics.extraction import Extraction
 from svc_analytics.lake import Lake, describe_span, gaps
-from svc_analytics.periods import BEGINNING, DAY, HOUR, MINUTE, SECOND, format_instant
+from svc_analytics.periods import BEGINNING, format_instant
 from svc_analytics.render.cells import is_ratio, rows_of, shown, text_of
+from svc_analytics.render.sheets import ago
 from svc_analytics.render.tables import align, on_the_point, to_json, to_objects, to_text
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.side_streams import LookUps
 from svc_analytics.statements import Statement
 from svc_analytics.warehouse import Warehouse, open_warehouse
-
-_FRESHNESS = (("day", DAY), ("hour", HOUR), ("minute", MINUTE))
 
 
 class PageBar:
@@ -38,6 +37,10 @@ class PageBar:
         self._pages += 1
         self._bar.update(rows)
         self._bar.set_postfix_str(f"{self._pages} pages, now {stream.name}", refresh=False)
+
+    def say(self, text: str) -> None:
+        """Tell what is being done now."""
+        self._bar.set_description_str(text)
 
 
 @contextmanager
@@ -152,6 +155,7 @@ _NAMES = ("display_name", "display_name_fa")
 def _stream_lines(stream: StreamStatus) -> list[str]:
     if not stream.coverage.read:
         return [stream.name, "  never extracted: what needs it is unknown"]
+    read_to = stream.coverage.read[-1][1]
     start = "proven" if stream.is_proven else "not proven: earlier time was not read to its end"
     first = format_instant(stream.first_at) if stream.first_at is not None else "none"
     last = format_instant(stream.last_at) if stream.last_at is not None else "none"
@@ -163,7 +167,7 @@ def _stream_lines(stream: StreamStatus) -> list[str]:
         *(f"  complete    {describe_span(span)}" for span in stream.coverage.complete),
         *(f"  provisional {describe_span(span)}" for span in stream.coverage.provisional),
         *(f"  gap         {describe_span(span)}" for span in stream.gaps),
-        f"  freshness   read up to {_ago(stream.coverage.read[-1][1])}",
+        f"  freshness   read up to {format_instant(read_to)}, {ago(read_to)}",
         f"  quarantine  {stream.quarantined}",
     ]
     return lines if stream.gaps else [*lines[:-2], "  gaps        none", *lines[-2:]]
@@ -245,8 +249,7 @@ def explanation_text(found: Explanation, *, as_json: bool) -> str:
 
 def what_next(made: Statement, data_dir: Path | None) -> str:
     """Name the next things to try, as commands that can be pasted."""
-    option = f" --data-dir {data_dir}" if data_dir else ""
-    path = f'"{data_dir}"' if data_dir else '"data"'
+    option = f" --data-dir {quote(str(data_dir))}" if data_dir else ""
     query = "select month, currency, net_settlement from net_settlement_monthly"
     return "\n".join(
         [
@@ -255,8 +258,7 @@ def what_next(made: Statement, data_dir: Path | None) -> str:
             f'  svc-analytics sql{option} "{query}"',
             f"  svc-analytics statement{option} --month {made.period.shift(-1).label}"
             " --zone Asia/Tehran",
-            '  pip install -e ".[lab]" && jupyter lab, and in a cell:',
-            f'    import svc_analytics as svc; svc.open_lake({path}).sql("from usd_exposure")',
+            f'  pip install -e ".[lab,sandbox]" && svc-analytics lab{option}',
         ]
     )
 
@@ -278,15 +280,6 @@ def _figures(made: Statement) -> str:
     header = ["figure", *summary["currency"].to_pylist()]
     rows = [list(row) for row in zip(names, *map(on_the_point, cells), strict=True)]
     return align(header, rows, [False, *(True for _ in columns)])
-
-
-def _ago(micros: int) -> str:
-    passed = max(time.time_ns() // 1000 - micros, 0)
-    for name, unit in _FRESHNESS:
-        if passed >= unit:
-            count = passed // unit
-            return f"{format_instant(micros)}, {count} {name}{'s' * (count > 1)} ago"
-    return f"{format_instant(micros)}, {passed // SECOND} seconds ago"
 
 
 def _instant(micros: int | None) -> str | None:

@@ -20,6 +20,7 @@ import pyarrow as pa
 from svc_analytics.acknowledgements import acknowledge, in_the_way, read_acknowledgements
 from svc_analytics.assertions import read_assertions
 from svc_analytics.coverage import Coverage, clip, subtract
+from svc_analytics.displayed import Displayed
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake import Lake, describe_span, gaps
 from svc_analytics.periods import BEGINNING, Period, format_instant, named_month, utc_months
@@ -41,7 +42,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Statement:
+class Statement(Displayed):
     """Every figure of one period, and how far it can be trusted. A value: it never changes."""
 
     period: Period
@@ -89,16 +90,6 @@ class Statement:
     def __repr__(self) -> str:
         rows = len(self.tables["lines"])
         return f"Statement({self.period.folder}, {self.status}, {rows} lines)"
-
-    def __str__(self) -> str:
-        from svc_analytics.render.display import statement_sheet
-
-        return repr(statement_sheet(self))
-
-    def _repr_html_(self) -> str:
-        from svc_analytics.render.display import statement_sheet
-
-        return statement_sheet(self)._repr_html_()
 
     def manifest(self, files: dict[str, dict[str, Any]]) -> dict[str, Any]:
         """Describe the statement and its files; nothing in it depends on the clock."""

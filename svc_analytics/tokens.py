@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from svc_analytics.displayed import Displayed
 from svc_analytics.errors import DataError
 from svc_analytics.keyring import SigningSecret, is_overdue, oldest_date
 from svc_analytics.masked import Masked
@@ -79,7 +80,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Displayed):
     """What one receipt check found (`interface.md`, Receipt verdicts), with its reason."""
 
     verdict: str

@@ -26,6 +26,7 @@ from filelock import FileLock, Timeout
 
 from svc_analytics.config import Settings
 from svc_analytics.crew import share_out
+from svc_analytics.displayed import Displayed
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.keyring import SigningSecret
 from svc_analytics.lake import Lake
@@ -48,21 +49,11 @@ OnRows = Callable[[int], object]
 
 
 @dataclass(frozen=True)
-class VerificationRun:
+class VerificationRun(Displayed):
     """What a run over the lake did: how many tokens it checked, and how the rest stood."""
 
     checked: int
     unchanged: int
-
-    def __str__(self) -> str:
-        from svc_analytics.render.display import run_sheet
-
-        return repr(run_sheet(self))
-
-    def _repr_html_(self) -> str:
-        from svc_analytics.render.display import run_sheet
-
-        return run_sheet(self)._repr_html_()
 
 
 @dataclass(frozen=True)

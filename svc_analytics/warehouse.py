@@ -16,6 +16,7 @@ import pyarrow as pa
 from filelock import FileLock
 
 from svc_analytics.coverage import Coverage, unite
+from svc_analytics.displayed import Displayed
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.lake import Lake
 from svc_analytics.models import (
@@ -40,18 +41,8 @@ _CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
-class AnalyticLake(Lake):
+class AnalyticLake(Displayed, Lake):
     """A lake that answers SQL: what `svc_analytics.open_lake` returns."""
-
-    def __str__(self) -> str:
-        from svc_analytics.render.display import lake_sheet
-
-        return repr(lake_sheet(self))
-
-    def _repr_html_(self) -> str:
-        from svc_analytics.render.display import lake_sheet
-
-        return lake_sheet(self)._repr_html_()
 
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Answer one read-only query on the views, exactly, as an Arrow-backed frame.

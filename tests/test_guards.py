@@ -23,6 +23,7 @@ PACKAGE = ROOT / "svc_analytics"
 LAYERS = [
     {
         "errors",
+        "displayed",
         "money",
         "calendars",
         "periods",
@@ -53,7 +54,7 @@ LAYERS = [
     {"seals", "comparison", "proof"},
     {"reports", "desk"},
     {"closing"},
-    {"demo", "notebooks", "pickers"},
+    {"demo", "examples", "notebooks", "pickers"},
     {
         *("cli", "commands_check", "commands_close", "commands_lab", "commands_receipts"),
         *("commands_statement", "commands_webhooks"),
@@ -64,7 +65,7 @@ GROUND = LAYERS[0]
 # A statement saves itself through its renderers; they know it by type only.
 ALLOWED = {("statements", "render"), ("render", "statements")}
 # What shows itself in a notebook asks the renderer, when it is shown.
-ALLOWED |= {(name, "render") for name in ("coverage", "verdicts", "warehouse")}
+ALLOWED |= {("displayed", "render")}
 
 
 def imports_of(path: Path) -> set[str]:

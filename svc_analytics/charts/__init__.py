@@ -19,10 +19,12 @@ from svc_analytics.charts.records import (
     receipt_verdicts,
     refund_cohorts,
 )
+from svc_analytics.charts.tiers import fee_tiers
 
 __all__ = [
     "coverage_calendar",
     "fee_rate",
+    "fee_tiers",
     "net_settlement_daily",
     "percent",
     "position",

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from svc_analytics.charts.axes import (
     BLUE,
     GREY,
     MOST_TICKS,
-    Row,
     all_days,
     amounts,
     hatched,
@@ -18,11 +17,12 @@ from svc_analytics.charts.axes import (
     labels,
     percent,
     percent_axis,
+    quotient,
     rows_of,
     say_if_empty,
     signed_bars,
 )
-from svc_analytics.money import format_amount, group_digits
+from svc_analytics.money import group_digits
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +64,7 @@ def fee_rate(axes: Axes, table: Table, currency: str) -> None:
     Where nothing was sold the line is broken.
     """
     rows = rows_of(table, currency)
-    shares = [_share(row["payment_fees"], row["gross_sales"]) for row in rows]
+    shares = [quotient(row["payment_fees"], row["gross_sales"]) for row in rows]
     by_day = bool(rows) and "day" in rows[0]
     places = [row["day"].toordinal() for row in rows] if by_day else list(range(len(rows)))
     axes.plot(places, shares, marker="o", markersize=3.5, color=BLUE, linewidth=1.2)
@@ -108,49 +108,56 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
 
 
 def usd_exposure(axes: Axes, table: Table) -> None:
-    """Draw what each coin's position is worth in USD, with its share where all are above zero.
+    """Draw what each coin's position is worth in USD, with its share and the concentration.
 
-    `table` has `currency` and `usd_exposure`. Coins without a known worth are named below.
+    `table` has `currency` and `usd_exposure`. Shares are of the worth of all coins, without
+    sign; with a coin of unknown worth there are none, and it is named below.
     """
-    rows = rows_of(table)
-    known = [(row["currency"], row["usd_exposure"]) for row in rows if _is_known(row)]
-    known.sort(key=lambda pair: (pair[1], pair[0]))
+    pairs = [(row["currency"], row["usd_exposure"]) for row in rows_of(table)]
+    unknown = [currency for currency, value in pairs if value is None]
+    known = [(currency, value) for currency, value in pairs if value is not None]
+    known.sort(key=lambda pair: (abs(pair[1]), pair[0]))
     signed_bars(axes.barh, [(place, value) for place, (_, value) in enumerate(known)])
-    shares = _shares([value for _, value in known])
+    shares = [""] * len(known) if unknown else _shares([value for _, value in known])
     for place, ((_, value), share) in enumerate(zip(known, shares, strict=True)):
-        axes.annotate(
-            f"{group_digits(format_amount(_cents(value)))} USD{share}",
-            (max(float(value), 0.0), place),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize="small",
-        )
+        _beside(axes, (max(float(value), 0.0), place), f"{_cents(value)} USD{share}")
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(known)), [currency for currency, _ in known])
     amounts(axes.xaxis)
-    axes.margins(x=0.35)
-    unknown = [row["currency"] for row in rows if not _is_known(row)]
-    axes.set_xlabel(f"USD; unknown: {', '.join(unknown)}" if unknown else "USD")
+    _leave_room(axes, [float(value) for _, value in known])
+    told = f"; unknown: {', '.join(unknown)}" if unknown else "; share; \u03a3 with all larger ones"
+    axes.set_xlabel(f"USD{told}")
     axes.set_title("Exposure by coin")
     say_if_empty(axes, known, "no exposure is known")
 
 
-def _is_known(row: Row) -> bool:
-    return row["usd_exposure"] is not None
-
-
-def _share(part: Decimal | None, whole: Decimal | None) -> float:
-    return float("nan") if part is None or not whole else float(part) / float(whole)
-
-
 def _shares(values: list[Decimal]) -> list[str]:
-    """Write each value's share; of a sum with negatives in it there are no shares."""
-    total = sum(values, Decimal(0))
-    if not total or min(values) < 0:
+    """Write each value's share of all, and that of it with all larger ones, smallest first."""
+    worth = [abs(value) for value in values]
+    total = sum(worth, Decimal(0))
+    if not total:
         return [""] * len(values)
-    return [f", {_cents(_WIDE.divide(value * 100, total))}%" for value in values]
+    larger = [sum(worth[place:], Decimal(0)) for place in range(len(worth))]
+    return [
+        f"   {_percent(own, total)}   \u03a3 {_percent(so_far, total)}"
+        for own, so_far in zip(worth, larger, strict=True)
+    ]
 
 
-def _cents(value: Decimal) -> Decimal:
-    return value.quantize(Decimal("0.01"), context=_WIDE)
+def _percent(part: Decimal, whole: Decimal) -> str:
+    return f"{_cents(_WIDE.divide(part * 100, whole))}%"
+
+
+def _cents(value: Decimal) -> str:
+    return group_digits(format(value.quantize(Decimal("0.01"), context=_WIDE), "f"))
+
+
+def _leave_room(axes: Axes, values: list[float]) -> None:
+    """Leave room for the texts to the right of the bars."""
+    least, most = min([*values, 0.0]), max([*values, 0.0])
+    axes.set_xlim(1.08 * least, most + 0.8 * ((most - least) or 1.0))
+
+
+def _beside(axes: Axes, place: tuple[float, float], text: str) -> None:
+    look: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+    axes.annotate(text, place, fontsize="small", **look)

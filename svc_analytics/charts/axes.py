@@ -20,6 +20,7 @@ Row = dict[str, Any]
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # told apart without seeing hue
 HATCH = "/////"
 MOST_TICKS = 6
+MOST_DAYS = 100  # that are named without their year
 
 
 def percent(ratio: Decimal) -> str:
@@ -73,13 +74,16 @@ def label_places(axes: Axes, labels: list[str]) -> None:
 
 
 def label_days(axes: Axes, days: list[int]) -> None:
-    """Name the days of an axis of ordinals."""
-    if days:
-        first, last = days[0], max(days[-1], days[0] + MOST_TICKS)
-        step = -(-(last - first + 1) // MOST_TICKS)
-        ticks = range(first, last + 1, step)
-        axes.set_xticks(ticks, [f"{date.fromordinal(day):%m-%d}" for day in ticks])
-        axes.set_xlim(first - 0.8, last + 0.8)
+    """Name the days of an axis of ordinals, or of many days the months that begin."""
+    if not days:
+        return
+    first, last = days[0], max(days[-1], days[0] + MOST_TICKS)
+    ticks, form = list(range(first, last + 1)), "%m-%d"
+    if last - first >= MOST_DAYS:
+        ticks, form = [day for day in ticks if date.fromordinal(day).day == 1], "%Y-%m"
+    shown = ticks[:: -(-len(ticks) // MOST_TICKS)]
+    axes.set_xticks(shown, [date.fromordinal(day).strftime(form) for day in shown])
+    axes.set_xlim(first - 0.8, last + 0.8)
 
 
 def amounts(axis: Any) -> None:
@@ -90,6 +94,11 @@ def amounts(axis: Any) -> None:
 def tick(value: float) -> str:
     """Write a tick's place plainly: no exponent, no offset, thousands apart."""
     return group_digits(format_amount(Decimal(f"{value:.10g}")))
+
+
+def quotient(part: Decimal | None, whole: Decimal | None) -> float:
+    """Return the place of a ratio, or no place where there is none."""
+    return float("nan") if part is None or not whole else float(part) / float(whole)
 
 
 def percent_axis(axis: Any, drawn: list[float]) -> None:

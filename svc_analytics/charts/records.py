@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from decimal import ROUND_HALF_UP, Decimal
 from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
 
 from svc_analytics.charts.axes import (
     BLUE,
@@ -30,13 +31,14 @@ if TYPE_CHECKING:
 
 PROVEN = ("valid", "valid_previous_secret", "proven_by_record")
 _DAY = timedelta(days=1)
+_LETTERS = ((13, 6.5), (18, 5.0), (25, 3.8))  # points, for up to so many months; then none
 
 
 def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
     """Draw which part of each month's charged total came back in which month.
 
     `table` has `payment_month`, `refund_month`, `currency` and `ratio`. Darker is more,
-    and every field says its percentage; `?` is a ratio that is unknown.
+    and a field says its percentage as long as it has room; `?` is one that is unknown.
     """
     found = {
         (row["payment_month"], row["refund_month"]): row["ratio"]
@@ -45,10 +47,11 @@ def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
     paid = sorted({months[0] for months in found})
     returned = sorted({months[1] for months in found})
     known = [ratio for ratio in found.values() if ratio is not None]
+    size = next((size for most, size in _LETTERS if len(returned) <= most), 0.0)
     top = max(known, default=Decimal(0)) or Decimal(1)
     for (payment_month, refund_month), ratio in found.items():
         place = (returned.index(refund_month), paid.index(payment_month))
-        _field(axes, place, ratio, float(ratio / top) if ratio is not None else 0.0)
+        _field(axes, place, ratio, float(ratio / top) if ratio is not None else 0.0, size)
     axes.set_xlim(-0.5, max(len(returned), 1) - 0.5)
     axes.set_ylim(max(len(paid), 1) - 0.5, -0.5)
     label_places(axes, returned)
@@ -105,17 +108,19 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
     say_if_empty(axes, ordered, "no receipt")
 
 
-def coverage_calendar(axes: Axes, table: Table, stream: str, months: int = 12) -> None:
-    """Draw each UTC day of the last months: read and settled, read in part, or not read.
+def coverage_calendar(
+    axes: Axes, table: Table, stream: str, months: int = 12, zone: str = "UTC"
+) -> None:
+    """Draw each day of the last months in a zone: read and settled, read in part, or not read.
 
     `table` has `stream`, `starts_at`, `ends_at` and `state`, as the view `coverage`. A day
     is filled when all of it is complete, hatched when some of it was read, else a cross.
     """
     spans = [row for row in rows_of(table) if row["stream"] == stream and row["ends_at"]]
     looks = {"complete": {"color": BLUE}, "in part": hatched()}
-    labels = _months_before(max((row["ends_at"] for row in spans), default=None), months)
+    labels = _months_before(max((row["ends_at"] for row in spans), default=None), months, zone)
     drawn = [
-        (day, place, _state(spans, day))
+        (day, place, _state(spans, day, zone))
         for place, first in enumerate(labels)
         for day in _days(first)
     ]
@@ -129,29 +134,40 @@ def coverage_calendar(axes: Axes, table: Table, stream: str, months: int = 12) -
     axes.set_xticks(range(1, 32, 5))
     axes.set_xlim(0.2, 31.8)
     axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
-    axes.set_xlabel("day (UTC): filled complete, hatched in part, x not read")
+    axes.set_xlabel(f"day ({zone}): filled complete, hatched in part, x not read")
     axes.set_title(f"What was read of {stream}")
     say_if_empty(axes, spans, "never read")
 
 
-def _field(axes: Axes, place: tuple[int, int], ratio: Decimal | None, depth: float) -> None:
+def _field(
+    axes: Axes, place: tuple[int, int], ratio: Decimal | None, depth: float, size: float
+) -> None:
     """Draw one field of a heat map, its text dark on light or light on dark."""
     shade = str(round(1 - 0.8 * depth, 3))
     x, y = place
     axes.bar([x], [1], 1, bottom=y - 0.5, facecolor=shade, edgecolor="white")
-    text = "?" if ratio is None else percent(ratio.quantize(Decimal("0.0001"), ROUND_HALF_UP))
     ink = "white" if depth > 0.5 else "black"
-    axes.text(x, y, text, ha="center", va="center", color=ink, fontsize="small")
+    if size:
+        axes.text(x, y, _short(ratio), ha="center", va="center", color=ink, fontsize=size)
+
+
+def _short(ratio: Decimal | None) -> str:
+    """Write a ratio in few letters, never as zero when it is not."""
+    if ratio is None:
+        return "?"
+    rounded = ratio.quantize(Decimal("0.0001"), ROUND_HALF_UP)
+    return percent(rounded) if rounded or not ratio else "<0.01%"
 
 
 def _place(value: Decimal | None) -> float:
     return float("nan") if value is None else float(value)
 
 
-def _months_before(last: datetime | None, months: int) -> list[date]:
+def _months_before(last: datetime | None, months: int, zone: str) -> list[date]:
     """Return the first days of the months up to the one that holds an instant."""
     if last is None:
         return []
+    last = last.astimezone(ZoneInfo(zone))
     index = last.year * 12 + last.month - 1
     return [date(n // 12, n % 12 + 1, 1) for n in range(index - months + 1, index + 1)]
 
@@ -163,10 +179,9 @@ def _days(first: date) -> Iterable[date]:
         day += _DAY
 
 
-def _state(spans: list[Row], day: date) -> str:
+def _state(spans: list[Row], day: date, zone: str) -> str:
     """Say whether all, some or nothing of a day was read."""
-    start = datetime(day.year, day.month, day.day, tzinfo=UTC)
-    end = start + _DAY
+    start, end = _midnight(day, zone), _midnight(day + _DAY, zone)
     touching = [row for row in spans if row["starts_at"] < end and row["ends_at"] > start]
     whole = [
         row
@@ -174,3 +189,7 @@ def _state(spans: list[Row], day: date) -> str:
         if row["state"] == "complete" and row["starts_at"] <= start and row["ends_at"] >= end
     ]
     return "complete" if whole else "in part" if touching else "not read"
+
+
+def _midnight(day: date, zone: str) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(zone)).astimezone(UTC)

@@ -48,6 +48,7 @@ _DENOMINATORS = {
     "refunded_payments_ratio": "payments_count",
     "attested_ratio": "charged_total",
 }
+_USD_RATES = ("implied_rate", "implied_usd_rate", "rate", "low", "median", "high")
 _NOT_MONEY = ("line_no", "entry_no", "days_to_refund", "version")
 
 
@@ -77,6 +78,7 @@ class Cell:
 class Figure:
     """One named number of the summary."""
 
+    name: str
     label: str
     meaning: str
     cell: Cell
@@ -89,7 +91,12 @@ def summary_groups(statement: Statement, row: dict[str, Any]) -> Iterator[tuple[
     other = tuple(name for name in fields if name not in known and name not in _KEYS)
     for title, names in (GROUPS | {"Other": other}).items():
         figures = [
-            Figure(label(name), meaning("summary", name), figure_cell(statement, row, fields[name]))
+            Figure(
+                name,
+                label(name),
+                meaning("summary", name),
+                figure_cell(statement, row, fields[name]),
+            )
             for name in names
             if name in fields
         ]
@@ -125,7 +132,7 @@ def unit_of(field: pa.Field, currency: str) -> str:
     """Return what an amount of a column is counted in."""
     if not pa.types.is_decimal(field.type) or field.name == "fee_percent":
         return ""
-    if field.name in ("implied_rate", "implied_usd_rate", "rate"):
+    if field.name in _USD_RATES:
         return f"USD per {currency}"
     return "USD" if field.name.startswith("usd_") else currency
 

@@ -7,12 +7,13 @@ from collections.abc import Callable
 from html import escape
 from io import StringIO
 from typing import TYPE_CHECKING, Any
+from warnings import catch_warnings, filterwarnings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 # Letters become outlines, so that every reader and printer draws the same picture.
-_LOOK: dict[str, Any] = {
+LOOK: dict[str, Any] = {
     "svg.fonttype": "path",
     "text.parse_math": False,
     "font.family": "DejaVu Sans",
@@ -27,23 +28,46 @@ _REFERENCE = re.compile(r'(\bid="|href="#|url\(#)')
 
 
 def draw_svg(
-    name: str, draw: Callable[[Axes], None], title: str, size: tuple[float, float] = (7.2, 2.2)
+    name: str,
+    draw: Callable[[Axes], None],
+    title: str,
+    size: tuple[float, float] = (7.2, 2.2),
+    sign: str = "",
 ) -> str:
-    """Return one chart as an `<svg>` element; `name` keeps its ids apart from other charts'."""
+    """Return one chart as an `<svg>` element; `name` keeps its ids apart from other charts'.
+
+    `sign` stands small below it: of what and of whom it is.
+    """
+    out = StringIO()
+    save_picture(out, "svg", draw, size, sign, name)
+    return _embed(out.getvalue(), name, title)
+
+
+def save_picture(
+    out: Any,
+    form: str,
+    draw: Callable[[Axes], None],
+    size: tuple[float, float],
+    sign: str = "",
+    salt: str = "",
+    dpi: float = 100,
+) -> None:
+    """Write one chart into a file as `svg` or `png`, whatever a user has set for notebooks."""
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    # What a user has set for notebooks must not change a statement's bytes.
-    with mpl.rc_context():
+    with mpl.rc_context(), catch_warnings():
+        # A letter that the font lacks is a box; there is nothing to be done about it.
+        filterwarnings("ignore", message="Glyph .* missing")
         mpl.rcdefaults()
         settings: Any = mpl.rcParams
-        settings.update(_LOOK | {"svg.hashsalt": name})
+        settings.update(LOOK | {"svg.hashsalt": salt})
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
-        out = StringIO()
-        nothing = {"Date": None, "Creator": None, "Format": None}
-        figure.savefig(out, format="svg", metadata=nothing)
-    return _embed(out.getvalue(), name, title)
+        if sign:
+            figure.supxlabel(sign, x=0.99, ha="right", fontsize=6, color="#666666")
+        nothing = {"Date": None, "Creator": None, "Format": None} if form == "svg" else None
+        figure.savefig(out, format=form, metadata=nothing, dpi=dpi)
 
 
 def _embed(text: str, name: str, title: str) -> str:

@@ -2,6 +2,7 @@
 
 import sys
 from decimal import Decimal
+from html import escape
 
 import pandas as pd
 import pyarrow as pa
@@ -69,8 +70,9 @@ def test_frames_are_shown_as_tables_are() -> None:
 
 
 def test_an_empty_lake_says_what_to_do(lake: AnalyticLake) -> None:
-    """Instead of an error in the first cell."""
-    assert "svc.demo_lake(path)" in lake._repr_html_() and "nothing here yet" in str(lake)
+    """The one call that fills it with a made-up merchant can be copied as it stands."""
+    call = f"lake = svc.demo_lake({str(lake.path)!r})"
+    assert escape(call) in lake._repr_html_() and call in str(lake)
 
 
 def test_coverage_and_runs_show_themselves() -> None:

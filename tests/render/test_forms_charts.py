@@ -81,17 +81,21 @@ def test_refund_ratios_say_their_exact_values(axes: Axes) -> None:
     assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 1.2
 
 
-def test_exposure_names_shares_and_what_is_unknown(axes: Axes) -> None:
-    """3 and 1 USD are three quarters and a quarter; sol is not drawn as zero."""
-    charts.usd_exposure(axes, pa.table(WORTH))
-    assert texts(axes) == ["1 USD, 25.00%", "3 USD, 75.00%"]
-    assert axes.get_xlabel() == "USD; unknown: sol"
+def test_exposure_says_shares_and_concentration(axes: Axes) -> None:
+    """3, -4 and 1 USD are 8 without sign: 37.5 %, 50 % and 12.5 %, the largest first."""
+    charts.usd_exposure(axes, pa.table(WORTH | {"usd_exposure": list(map(Decimal, (3, -4, 1)))}))
+    assert texts(axes) == [
+        "1.00 USD   12.50%   \u03a3 100.00%",
+        "3.00 USD   37.50%   \u03a3 87.50%",
+        "-4.00 USD   50.00%   \u03a3 50.00%",
+    ]
 
 
 def test_shares_need_a_whole(axes: Axes) -> None:
-    """Where a position is below zero, parts of the sum are no shares."""
-    charts.usd_exposure(axes, pa.table(WORTH | {"usd_exposure": [Decimal(3), Decimal(-1), None]}))
-    assert texts(axes) == ["-1 USD", "3 USD"]
+    """Where one worth is unknown, so is the total; that coin is not drawn as zero."""
+    charts.usd_exposure(axes, pa.table(WORTH))
+    assert texts(axes) == ["1.00 USD", "3.00 USD"]
+    assert axes.get_xlabel() == "USD; unknown: sol"
 
 
 def test_frames_can_be_drawn_as_tables_can(axes: Axes) -> None:
