@@ -1,11 +1,12 @@
 """Fixtures shared by all tests: a model service, settings for it, an empty lake, the desk."""
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from desks import Desk
-from fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
+from fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService, refund, spread
 
 from svc_analytics.config import Settings
 from svc_analytics.masked import Masked
@@ -35,6 +36,19 @@ def settings() -> Settings:
 @pytest.fixture
 def service() -> FakeService:
     return FakeService()
+
+
+@pytest.fixture
+def history(service: FakeService) -> FakeService:
+    """Three months of payments, some of them at one instant, and refunds of a few."""
+    service.payments = spread(
+        400, datetime(2026, 8, 25, tzinfo=UTC), timedelta(hours=5, microseconds=3)
+    )
+    same = service.payments[200]["paid_at"]
+    for record in service.payments[201:230]:
+        record["paid_at"] = same
+    service.payouts = [refund(n, service.payments[n], "2026-10-05T00:00:00Z") for n in range(9)]
+    return service
 
 
 @pytest.fixture
