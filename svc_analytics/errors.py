@@ -7,6 +7,7 @@ SvcError                   the base of them all                                e
     WrongKeyClass          PAY_WRONG_KEY_KIND: the key is of the other class   exit 2
     NotFound               no such object under this account                   exit 1
     ProtocolError          an answer that breaks the contract's own rules      exit 1
+      TooLarge             an answer beyond the cap; a smaller one may be had  exit 1
     Unavailable            429, 5xx, no network, after the patience was spent  exit 75
   DataError                a value that cannot be held exactly                 exit 1
   LakeError                a month file is torn, altered or not ours           exit 1
@@ -59,6 +60,10 @@ class NotFound(ApiError):
 
 class ProtocolError(ApiError):
     """An answer that breaks the contract's own rules, such as a page without a cursor."""
+
+
+class TooLarge(ProtocolError):
+    """An answer larger than is ever held in memory; fewer records at a time may do."""
 
 
 class Unavailable(ApiError):

@@ -36,7 +36,7 @@ LAYERS = [
         "records",
         "columns",
     },
-    {"config", "routes", "answers", "pace", "client"},
+    {"config", "routes", "answers", "pace", "wire", "client"},
     {
         *("checksums", "monthfile", "merge", "sidefile"),
         *("lake", "publication", "recovery", "writer"),
