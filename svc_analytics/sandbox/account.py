@@ -10,6 +10,7 @@ from svc_analytics.keyring import ROTATION_OVERLAP, SigningSecret
 from svc_analytics.masked import Masked
 from svc_analytics.periods import format_instant
 from svc_analytics.sandbox.scenario import Scenario
+from svc_analytics.sandbox.tampering import Tampering
 
 KeyClass = Literal["checkout", "payout"]
 
@@ -24,6 +25,7 @@ class Account:
     cursor_secret: Masked
     receipt_ring: tuple[SigningSecret, ...]
     webhook_ring: tuple[SigningSecret, ...]
+    tampering: Tampering
 
     @property
     def profile(self) -> dict[str, Any]:
@@ -75,12 +77,21 @@ def account_of(scenario: Scenario) -> Account:
         checkout_key=Masked(f"svc_live_{derive('checkout key')}"),
         payout_key=Masked(f"svc_payout_{derive('payout key')}"),
         cursor_secret=Masked(derive("cursors")),
-        receipt_ring=(
-            dated("rcpt_", "second receipt secret", scenario.receipt_secret_rotated_at),
-            dated("rcpt_", "first receipt secret", scenario.start),
+        receipt_ring=tuple(
+            dated("rcpt_", f"{_ordinal(number)} receipt secret", since)
+            for number, since in _numbered(scenario.receipt_secrets_since)
         ),
         webhook_ring=(dated("whsec_", "webhook secret", scenario.start),),
+        tampering=Tampering(scenario.business.tampered_one_in, scenario.current_month.start),
     )
+
+
+def _numbered(newest_first: tuple[int, ...]) -> Iterable[tuple[int, int]]:
+    return zip(range(len(newest_first), 0, -1), newest_first, strict=True)
+
+
+def _ordinal(number: int) -> str:
+    return {1: "first", 2: "second"}.get(number, str(number))
 
 
 def _ring_text(ring: Iterable[SigningSecret]) -> str:

@@ -1,8 +1,10 @@
 """Request bodies: which parts break the schema. Unknown properties are let pass."""
 
+import ipaddress
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 from uuid import UUID
 
 from svc_analytics.sandbox.refusals import invalid
@@ -28,6 +30,18 @@ def text(most: int, least: int = 1) -> Rule:
 def https_uri(value: Any) -> bool:
     """Tell whether a value is an https URI with a host."""
     return isinstance(value, str) and len(value) <= MOST_URI and bool(_HTTPS.match(value))
+
+
+def loopback_url(value: Any) -> bool:
+    """Tell whether a value is an http URL on this machine, for a receiver of webhooks."""
+    try:
+        parts = urlsplit(value)
+        _ = parts.port  # raises where it is no port
+        host = parts.hostname or ""
+        is_here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except (ValueError, AttributeError):
+        return False
+    return parts.scheme == "http" and is_here and not any(c.isspace() for c in value)
 
 
 def uuid_text(value: Any) -> bool:

@@ -17,9 +17,15 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8700
 
 _PARAMETERS = (
-    click.option("--seed", default=7, show_default=True, help="Which merchant to play."),
-    click.option("--months", default=12, show_default=True, help="Full months of history."),
-    click.option("--payments", default=20_000, show_default=True, help="Payments in them."),
+    click.option("--seed", type=int, help="Which merchant to play.  [default: 7]"),
+    click.option("--months", type=int, help="Full months of history.  [default: 12]"),
+    click.option("--payments", type=int, help="Payments in them.  [default: 20000]"),
+    click.option(
+        "--scenario",
+        metavar="FILE",
+        type=click.Path(path_type=Path),
+        help="How the merchant does business, as TOML: docs/sandbox.md lists the names.",
+    ),
 )
 
 
@@ -37,9 +43,9 @@ def sandbox() -> None:
 @sandbox.command("seed")
 @click.option("--db", required=True, type=click.Path(path_type=Path), help="The file to fill.")
 @_scenario_options
-def seed_command(db: Path, **parameters: int) -> None:
+def seed_command(db: Path, scenario: Path | None, **parameters: int | None) -> None:
     """Fill a database file with a merchant's history; an already filled one is left as it is."""
-    with _seeded_store(db, **parameters) as store:
+    with _seeded_store(db, scenario, **parameters) as store:
         click.echo(f"{db} holds {store.scenario()}")
 
 
@@ -56,12 +62,17 @@ def seed_command(db: Path, **parameters: int) -> None:
 @click.option("--env-file", type=click.Path(path_type=Path), help="Write the settings here.")
 @_scenario_options
 def serve_command(
-    port: int, host: str, db: Path | None, env_file: Path | None, **parameters: int
+    port: int,
+    host: str,
+    db: Path | None,
+    env_file: Path | None,
+    scenario: Path | None,
+    **parameters: int | None,
 ) -> None:
     """Serve the API in the foreground until Ctrl-C."""
     serve, service_class, write_env_file = _load_server()
     with (
-        _seeded_store(db, **parameters) as store,
+        _seeded_store(db, scenario, **parameters) as store,
         serve(service_class(store), port=port, host=host) as running,
     ):
         if env_file:
@@ -71,15 +82,20 @@ def serve_command(
 
 
 @contextmanager
-def _seeded_store(db: Path | None, **parameters: int) -> "Iterator[Store]":
+def _seeded_store(
+    db: Path | None, description: Path | None, **parameters: int | None
+) -> "Iterator[Store]":
     from tqdm import tqdm
 
+    from svc_analytics.sandbox.business import read_scenario_file
     from svc_analytics.sandbox.clock import Clock
     from svc_analytics.sandbox.scenario import Scenario
     from svc_analytics.sandbox.seeding import seed
     from svc_analytics.sandbox.store import Store
 
-    scenario = Scenario(until=Clock().now(), **parameters)
+    told: dict[str, Any] = read_scenario_file(description) if description else {}
+    told |= {name: value for name, value in parameters.items() if value is not None}
+    scenario = Scenario(until=Clock().now(), **told)
     with Store(db) as store:
         with tqdm(desc="seeding", unit=" payments", disable=None, leave=False) as bar:
 

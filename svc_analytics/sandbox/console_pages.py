@@ -11,12 +11,13 @@ from starlette.routing import Route
 from svc_analytics.sandbox import markup
 from svc_analytics.sandbox.answers import date_header
 from svc_analytics.sandbox.console import Console
+from svc_analytics.sandbox.console_forms import FORMS, Given, first
 from svc_analytics.sandbox.control import Control
 from svc_analytics.sandbox.refusals import Refusal, no_such_route
 from svc_analytics.sandbox.service import Service
 from svc_analytics.sandbox.wallet import BUSINESS
 
-_ACTIONS: dict[str, tuple[str, Callable[[Console, dict[str, str]], dict[str, Any]]]] = {
+_ACTIONS: dict[str, tuple[str, Callable[[Console, Given], dict[str, Any]]]] = {
     "mint-checkout": ("Mint a checkout key", lambda con, _: con.mint_key({"class": "checkout"})),
     "mint-payout": ("Mint a payout key", lambda con, _: con.mint_key({"class": "payout"})),
     "open-receipt": ("Open the receipt secret", lambda con, _: con.open_secret("receipt")),
@@ -25,11 +26,13 @@ _ACTIONS: dict[str, tuple[str, Callable[[Console, dict[str, str]], dict[str, Any
     "rotate-webhook": ("Rotate the webhook secret", lambda con, _: con.rotate_secret("webhook")),
     "resume": ("Resume", lambda con, _: con.configure({"is_suspended": False})),
     "suspend": ("Suspend the business", lambda con, _: con.configure({"is_suspended": True})),
+    "reopen": ("End maintenance", lambda con, _: con.configure({"is_maintenance": False})),
+    "maintain": ("Begin maintenance", lambda con, _: con.configure({"is_maintenance": True})),
     "test-event": ("Send a test event", lambda con, _: con.send_test_event()),
-    "revoke": ("Revoke", lambda con, given: con.revoke_key(given.get("id", ""))),
+    "revoke": ("Revoke", lambda con, given: con.revoke_key(first(given, "id"))),
 }
 # What of an answer is shown above the console; settings stand below anyway.
-_TOLD = ("id", "class", "key", "secret", "event_id")
+_TOLD = ("id", "class", "key", "secret", "event_id", "kind", "amount", "debited_amount")
 
 
 class ConsolePages:
@@ -52,14 +55,13 @@ class ConsolePages:
 
     async def act(self, request: Request) -> Response:
         """Do what a button says, and show the answer above the console."""
-        found = _ACTIONS.get(request.path_params["action"])
+        act = _action(request.path_params["action"])
         # A page of another site must not press these buttons.
-        if found is None or not _is_own_page(request):
+        if act is None or not _is_own_page(request):
             raise no_such_route()
-        fields = parse_qs((await request.body()).decode("utf-8", "replace"))
-        given = {name: values[0] for name, values in fields.items()}
+        given = parse_qs((await request.body()).decode("utf-8", "replace"))
         try:
-            shown = found[1](self._console, given)
+            shown = act(self._console, given)
         except Refusal as refusal:
             return self._page(markup.alert(", ".join(refusal.codes)), status=refusal.status)
         told = [(name, value) for name, value in shown.items() if name in _TOLD]
@@ -74,7 +76,9 @@ class ConsolePages:
 
     def _parts(self) -> Iterator[str]:
         state = Control(self._service).state()
-        idle = {"revoke", "suspend" if state["settings"]["is_suspended"] else "resume"}
+        held = state["settings"]
+        idle = {"revoke", "suspend" if held["is_suspended"] else "resume"}
+        idle.add("maintain" if held["is_maintenance"] else "reopen")
         buttons = [
             markup.form(label, action=f"/console/{action}")
             for action, (label, _) in _ACTIONS.items()
@@ -83,7 +87,10 @@ class ConsolePages:
         yield markup.bar(*buttons)
         yield "<h2>Keys</h2>" + "".join(map(_key_line, state["keys"]))
         yield "<h2>Events</h2>" + markup.table(("Event", "State", "Attempts"), self._events())
-        settings = [(name, _told(value)) for name, value in sorted(state["settings"].items())]
+        for name, form in FORMS.items():
+            yield f"<h2>{form.title}</h2>"
+            yield markup.form(form.button, form.fields(held), action=f"/console/{name}")
+        settings = [(name, _told(value)) for name, value in sorted(held.items())]
         yield "<h2>Settings</h2>" + markup.table((), settings)
         own = [one for one in state["wallets"] if one["account"] == BUSINESS]
         wallets = [(wallet["currency"], wallet["balance"]) for wallet in own]
@@ -93,6 +100,12 @@ class ConsolePages:
         for event in self._service.deliveries.log():
             attempts = "; ".join(f"{one['at']} {one['outcome']}" for one in event["attempts"])
             yield event["type"], event["state"], attempts
+
+
+def _action(name: str) -> Callable[[Console, Given], dict[str, Any]] | None:
+    if name in FORMS:
+        return FORMS[name].act
+    return _ACTIONS[name][1] if name in _ACTIONS else None
 
 
 def _key_line(key: dict[str, Any]) -> str:

@@ -1,9 +1,9 @@
 """Webhook deliveries: signed, at least once, with backoff over a day of the sandbox's clock.
 
 Deliveries never leave this machine: they go to the receiver of the setting
-`deliver_to`, whatever URL the merchant has registered; without one, each attempt
-fails and says so. Not shown by the contract: we chose the schedule below, 5 seconds
-an attempt, and that a redirect is a failure.
+`deliver_to`, whatever URL the merchant has registered, or else to that URL if it is on
+this machine; without either, each attempt fails and says so. Not shown by the contract:
+we chose the schedule below, 5 seconds an attempt, and that a redirect is a failure.
 """
 
 import http.client
@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from svc_analytics.periods import DAY, HOUR, MINUTE, SECOND
+from svc_analytics.sandbox.bodies import loopback_url
 from svc_analytics.sandbox.records import instant_text
 from svc_analytics.sandbox.world import World
 from svc_analytics.tokens import sign_webhook
@@ -84,8 +85,9 @@ class Deliveries:
             self._world.store.fetch("insert into attempts values (?, ?, ?)", values)
 
     def _send(self, body: bytes, headers: dict[str, str]) -> str:
-        url = self._world.settings["deliver_to"]
-        if url is None:
+        settings = self._world.settings
+        url = settings["deliver_to"] or settings["webhook_url"]
+        if not loopback_url(url):
             return "not sent: no receiver on this machine is set"
         return self._post(url, body, headers)
 

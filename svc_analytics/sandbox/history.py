@@ -34,7 +34,9 @@ class History:
         dice = self._scenario.dice()
         prices = daily_prices(dice, len(self._days))
         payers = [texts.uuid_text(dice) for _ in range(12 + self._scenario.payments // 8)]
-        shop, wallet = Sales(dice, prices, payers), Outflows(dice, prices, payers)
+        business = self._scenario.business
+        shop = Sales(dice, prices, payers, business.sold_for)
+        wallet = Outflows(dice, prices, payers, business)
         for day in self._days:
             sales = shop.of(day)
             yield DayOfRows([sale.row for sale in sales], wallet.of(day, sales))

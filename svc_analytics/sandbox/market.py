@@ -6,7 +6,6 @@ millionths of a US dollar for one whole coin.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import accumulate
 from random import Random
 
 MICRODOLLARS = 6  # decimals of a price
@@ -31,8 +30,6 @@ COINS = (
     Coin("sol", 9, 142_300_000, 380, 14),
     Coin("eth", 18, 2_488_000_000, 290, 14),
 )
-
-SHARES = tuple(accumulate(coin.share for coin in COINS))
 
 Prices = Mapping[str, list[int]]
 

@@ -14,6 +14,7 @@ _STYLE = (
     "width:100%;max-width:24rem;box-sizing:border-box}"
     "button{font:inherit;padding:.4rem .9rem;border:0;border-radius:.3rem;"
     "background:#1f5fbf;color:#fff;cursor:pointer}"
+    ".ticks{display:flex;flex-wrap:wrap;gap:1.2rem}.ticks input{display:inline;width:auto}"
     ".bar{display:flex;flex-wrap:wrap;gap:.5rem;margin-top:1rem}"
     ".line{display:flex;justify-content:space-between;align-items:center;gap:1rem;"
     "min-height:2.6rem;border-top:1px solid #e6e9ed}"
@@ -60,15 +61,29 @@ def hidden(name: str, value: str) -> str:
     return f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
 
 
-def entry(name: str, label: str) -> str:
+def entry(name: str, label: str, value: str = "") -> str:
     """Return a labelled text field."""
-    return f'<p><label>{escape(label)} <input name="{escape(name)}" autocomplete="off"></label></p>'
+    field = f'<input name="{escape(name)}" value="{escape(value)}" autocomplete="off">'
+    return f"<p><label>{escape(label)} {field}</label></p>"
 
 
-def choice(name: str, label: str, options: Iterable[tuple[str, str]]) -> str:
+def choice(name: str, label: str, options: Iterable[tuple[str, str]], chosen: str = "") -> str:
     """Return a labelled selection of (value, text) options."""
-    shown = "".join(f'<option value="{escape(v)}">{escape(text)}' for v, text in options)
+    shown = "".join(
+        f'<option value="{escape(value)}"{" selected" * (value == chosen)}>{escape(text)}'
+        for value, text in options
+    )
     return f'<p><label>{escape(label)} <select name="{escape(name)}">{shown}</select></label></p>'
+
+
+def ticks(name: str, options: Iterable[tuple[str, bool]]) -> str:
+    """Return a box to tick for each (value, is ticked), all of one name."""
+    boxes = "".join(
+        f'<label><input type="checkbox" name="{escape(name)}" value="{escape(value)}"'
+        f"{' checked' * is_ticked}> {escape(value)}</label>"
+        for value, is_ticked in options
+    )
+    return f'<p class="ticks">{boxes}</p>'
 
 
 def form(submit: str, *fields: str, method: str = "post", action: str = "") -> str:

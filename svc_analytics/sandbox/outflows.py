@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 from svc_analytics.periods import DAY, SECOND
 from svc_analytics.sandbox import texts
+from svc_analytics.sandbox.business import Business
 from svc_analytics.sandbox.market import (
     BASIS_POINTS,
     CENT,
-    COINS,
     Coin,
     Prices,
     decimal_text,
@@ -21,8 +21,6 @@ from svc_analytics.sandbox.market import (
 from svc_analytics.sandbox.sales import USD_PLACES, Row, Sale
 from svc_analytics.sandbox.seasons import Day, moments
 
-_REFUNDED_ONE_IN = 24
-_REFUND_DELAYS = (1, 1, 2, 3, 5, 9, 21, 46, 93)  # days
 _PAYOUT_ONE_IN = 60
 _CONSOLE_ONE_IN = 8
 _SETTLED_LATER_ONE_IN = 6
@@ -73,8 +71,10 @@ Event = Sale | Movement | Attempt
 class Outflows:
     """A business wallet that never goes below zero."""
 
-    def __init__(self, dice: Random, prices: Prices, payers: list[str]) -> None:
+    def __init__(self, dice: Random, prices: Prices, payers: list[str], business: Business) -> None:
         self._dice = dice
+        self._business = business
+        self._coins = business.sold_for
         self._prices = prices
         self._payers = payers
         self._wallet: dict[str, int] = defaultdict(int)
@@ -107,11 +107,12 @@ class Outflows:
     def _receive(self, day: Day, sale: Sale) -> None:
         """Book a sale; plan its refunds, which never exceed what was charged in total."""
         self._wallet[sale.coin.slug] += sale.net
-        if self._dice.randrange(_REFUNDED_ONE_IN):
+        one_in = self._business.refunded_one_in
+        if not one_in or self._dice.randrange(one_in):
             return
         due_on = day.index
         for units in _refund_parts(self._dice, sale.charged):
-            due_on += self._dice.choice(_REFUND_DELAYS)
+            due_on += self._dice.choice(self._business.refund_days)
             refund = Movement(sale.coin, units, 0, sale.payer_id, sale.payment_id)
             self._due[due_on].append(refund)
             self._owed[sale.coin.slug] += units
@@ -121,7 +122,7 @@ class Outflows:
         dice = self._dice
         count = (day.sales + dice.randrange(_PAYOUT_ONE_IN)) // _PAYOUT_ONE_IN
         for _ in range(count + _MONTH_END_PAYOUTS * day.is_last_of_month):
-            yield Attempt(dice.choice(COINS), dice.randint(5, 40), dice.choice(self._payers))
+            yield Attempt(dice.choice(self._coins), dice.randint(5, 40), dice.choice(self._payers))
 
     def _refund(self, at: int, day: Day, refund: Movement) -> Row | None:
         """Make a refund, unless the wallet cannot bear it: then the service refuses it."""

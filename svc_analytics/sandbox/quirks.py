@@ -20,6 +20,7 @@ class Quirks:
     bounds: Bounds = "closed"  # which of `from` and `to` belong to the list
     extra_properties: bool = False  # records and pages hold properties nobody knows
     unknown_status: int = 0  # about every n-th record has a status that the contract does not show
+    unknown_kind: int = 0  # the same of payout records, with a kind
     visible_after: int = 0  # lists show a record only so many microseconds after its instant
     no_date_header: bool = False
     latency: float = 0  # seconds before every answer
@@ -47,10 +48,18 @@ class Quirks:
         return first, last
 
     def altered(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Return a record as this service shows it: some with a status nobody knows yet."""
-        if not self.unknown_status or crc32(record["id"].encode()) % self.unknown_status:
-            return record
-        return {**record, "status": "under_observation"}
+        """Return a record as this service shows it: some with values nobody knows yet."""
+        mark = crc32(record["id"].encode())
+        unknown = {
+            "status": (self.unknown_status, "under_observation"),
+            "kind": (self.unknown_kind, "adjustment"),
+        }
+        shown = {
+            name: value
+            for name, (one_in, value) in unknown.items()
+            if name in record and one_in and mark % one_in == 0
+        }
+        return {**record, **shown} if shown else record
 
     def failure(self, request: int) -> Failure | None:
         """Return how the request of that number, from 1, fails; None if it does not."""

@@ -8,7 +8,6 @@ from svc_analytics.periods import SECOND, from_micros
 from svc_analytics.sandbox.account import Account
 from svc_analytics.sandbox.store import StoredRecord
 from svc_analytics.schema import PAYMENTS, Stream
-from svc_analytics.tokens import sign_receipt
 
 Record = dict[str, Any]
 
@@ -56,6 +55,6 @@ def _payment(stored: StoredRecord, account: Account) -> Record:
     return {
         **stored,
         "metadata": msgspec.json.decode(stored["metadata"]),
-        "receipt": sign_receipt(facts, account.receipt_secret(stored["paid_at"])),
+        "receipt": account.tampering.sign(stored, facts, account.receipt_secret(stored["paid_at"])),
         "paid_at": facts["paid_at"],
     }

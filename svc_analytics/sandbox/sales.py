@@ -1,13 +1,12 @@
 """The sales of a scenario: payments as rows, with the fee and net the service computes."""
 
+from itertools import accumulate
 from random import Random
 from typing import Any, NamedTuple
 
 from svc_analytics.sandbox import texts
 from svc_analytics.sandbox.market import (
     BASIS_POINTS,
-    COINS,
-    SHARES,
     Coin,
     Prices,
     decimal_text,
@@ -67,8 +66,12 @@ class Sale(NamedTuple):
 class Sales:
     """A shop where many buy once and some buy again and again."""
 
-    def __init__(self, dice: Random, prices: Prices, payers: list[str]) -> None:
+    def __init__(
+        self, dice: Random, prices: Prices, payers: list[str], coins: tuple[Coin, ...]
+    ) -> None:
         self._dice = dice
+        self._coins = coins
+        self._shares = list(accumulate(coin.share for coin in coins))
         self._prices = prices
         self._payers = payers
         self._made = 0
@@ -82,7 +85,7 @@ class Sales:
         dice = self._dice
         self._made += 1
         payer = self._pick_payer()
-        coin = dice.choices(COINS, cum_weights=SHARES)[0]
+        coin = dice.choices(self._coins, cum_weights=self._shares)[0]
         price = self._prices[coin.slug][day.index]
         charged = units_for(_ticket(dice), coin, price)
         return Sale(

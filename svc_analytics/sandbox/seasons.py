@@ -4,7 +4,7 @@ Sales follow the month, the weekday, the hour and slow growth. Every month also 
 records on its very edges, because those are what a wrong interval loses or doubles.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import accumulate, pairwise
@@ -13,7 +13,6 @@ from random import Random
 from svc_analytics.periods import DAY, HOUR, MINUTE, SECOND, from_micros
 from svc_analytics.sandbox.scenario import Scenario
 
-_MONTH_WEIGHTS = (9, 8, 12, 10, 9, 9, 8, 8, 10, 11, 13, 14)
 _WEEKDAY_WEIGHTS = (10, 10, 11, 13, 12, 14, 11)
 _HOUR_WEIGHTS = (
     *(4, 3, 2, 1, 1, 2, 4, 7),
@@ -47,7 +46,8 @@ class Day:
 def days(scenario: Scenario) -> Iterator[Day]:
     """Yield every day from the scenario's start to the end of its current month."""
     starts = range(scenario.start, scenario.current_month.end, DAY)
-    weights = [_weight(index, start) for index, start in enumerate(starts)]
+    season = scenario.business.season
+    weights = [_weight(index, start, season) for index, start in enumerate(starts)]
     total = sum(weights[: (scenario.current_month.start - scenario.start) // DAY])
     # Cumulative apportionment: the full months hold exactly `payments` sales.
     marks = [mark * scenario.payments // total for mark in accumulate(weights, initial=0)]
@@ -78,10 +78,10 @@ def _within_an_hour(dice: Random) -> int:
     return dice.randrange(3_600_000) * 1000
 
 
-def _weight(index: int, start: int) -> int:
+def _weight(index: int, start: int, season: Sequence[int]) -> int:
     date = from_micros(start)
     growth = 1000 + index
-    return _MONTH_WEIGHTS[date.month - 1] * _WEEKDAY_WEIGHTS[date.weekday()] * growth
+    return season[date.month - 1] * _WEEKDAY_WEIGHTS[date.weekday()] * growth
 
 
 def _edges(start: int) -> tuple[int, ...]:

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterator
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.sandbox.clock import Clock
 from svc_analytics.sandbox.history import DayOfRows, History
 from svc_analytics.sandbox.scenario import Scenario
 from svc_analytics.sandbox.store import Store
+from svc_analytics.sandbox.world import World
 
 OnProgress = Callable[[int, int], object]  # called with payments done and payments in all
 
@@ -15,6 +17,8 @@ def seed(store: Store, scenario: Scenario, on_progress: OnProgress | None = None
     held = store.scenario()
     if held is None:
         store.fill(scenario, _reported(History(scenario), on_progress))
+        # Summing up a long past takes seconds: better here than under the first payment.
+        World(store, scenario, Clock(scenario.until)).open_wallets()
     elif held.identity != scenario.identity:
         message = f"{store.name} holds another scenario ({held}): use another file for ({scenario})"
         raise ConfigError(message)

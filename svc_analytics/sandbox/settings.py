@@ -1,5 +1,6 @@
 """What the console and the platform have set for the merchant; kept in the store."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -34,11 +35,12 @@ DEFAULTS: dict[str, Any] = {
 class Settings:
     """The settings by name. A value is read from the store each time, so that it survives."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, accepted: Sequence[str]) -> None:
         self._store = store
+        self._defaults = {**DEFAULTS, "accepted_currencies": list(accepted)}
 
     def __getitem__(self, name: str) -> Any:
-        default = DEFAULTS[name]
+        default = self._defaults[name]
         rows = self._store.fetch("select value from settings where name = ?", (name,))
         return msgspec.json.decode(rows[0][0]) if rows else default
 

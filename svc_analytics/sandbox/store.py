@@ -31,7 +31,7 @@ FILTERS = {PAYMENTS.name: "currency", PAYOUT_RECORDS.name: "kind"}
 
 _SCENARIO_TABLE = """
     create table scenario
-    (version integer, seed integer, months integer, payments integer, month text)
+    (version integer, seed integer, months integer, payments integer, month text, business text)
 """
 # Made behind the rows: sorting once is far cheaper than a million random inserts.
 _INDEXES = (
@@ -168,7 +168,7 @@ class Store:
             self._db.executemany(_INSERT[PAYOUT_RECORDS.name], day.payout_records)
         for statement in _INDEXES:
             self._db.execute(statement)
-        self._db.execute("insert into scenario values (?, ?, ?, ?, ?)", scenario.parameters)
+        self._db.execute("insert into scenario values (?, ?, ?, ?, ?, ?)", scenario.parameters)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -26,7 +26,7 @@ class World:
         self.clock = clock
         self.base_url = "http://127.0.0.1"  # until a server says where it answers
         first = account_of(scenario)
-        self.settings = Settings(store)
+        self.settings = Settings(store, scenario.business.coins)
         self.keys = Keys(store)
         self.keys.open(first, scenario.start)
         self.rings = SecretRings(store, first)

@@ -1,5 +1,7 @@
 """A small merchant, seeded once, and the service and server that show it."""
 
+import shutil
+
 import httpx
 import pytest
 from shop import Shop
@@ -87,8 +89,18 @@ def refusal():
     return call
 
 
+@pytest.fixture(scope="session")
+def new_shop(tmp_path_factory):
+    """The file of a small merchant who did nothing yet beyond its past."""
+    path = tmp_path_factory.mktemp("shop") / "new.db"
+    with Store(path) as store:
+        Shop(store)
+    return path
+
+
 @pytest.fixture
-def shop(tmp_path):
-    """A small merchant of one test's own, to write to, with a bound customer."""
+def shop(new_shop, tmp_path):
+    """A small merchant of one test's own, to write to."""
+    shutil.copy(new_shop, tmp_path / "shop.db")
     with Store(tmp_path / "shop.db") as store:
         yield Shop(store)

@@ -10,7 +10,7 @@ class Shop:
 
     def __init__(self, store):
         scenario = Scenario(seed=5, months=2, payments=60)
-        seed(store, scenario)
+        seed(store, scenario)  # nothing, where the file holds it already
         self.service = Service(store, Clock(scenario.until))
         self.world = self.service.world
         self.clock = self.service.clock

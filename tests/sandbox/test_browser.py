@@ -168,6 +168,23 @@ def test_console_suspends_and_resumes_the_business(shop, running, page):
     assert shop.service.me(shop.checkout)["status"] == "active"
 
 
+def test_console_sets_coins_and_payout_terms(shop, running, page, picture):
+    """
+    Boxes and fields show what is set; pressing the button sets what they show.
+    """
+    page.goto(f"{running.base_url}/console")
+    page.get_by_role("checkbox", name="btc").uncheck()
+    page.get_by_role("button", name="Accept these coins").click()
+    expect(page.get_by_role("checkbox", name="btc")).not_to_be_checked()
+    page.get_by_label("One payout, USD").fill("75")
+    page.get_by_role("button", name="Set the payout terms").click()
+    expect(page.get_by_label("One payout, USD")).to_have_value("75")
+    picture("set")
+    profile = shop.service.me(shop.checkout)
+    assert profile["accepted_currencies"] == ["usdt", "sol", "eth"]
+    assert shop.world.settings["payout_max_usd"] == 75 and shop.world.settings["payouts_armed"]
+
+
 @pytest.fixture
 def shop_page(page):
     """Serves one page of the shop from this machine, opens it, and returns what it logs."""

@@ -48,6 +48,18 @@ def test_seed_fills_a_file_and_says_so(tmp_path):
         assert "s.db holds seed 7, 2 months" in result.stdout
 
 
+def test_seed_takes_a_scenario_file(tmp_path):
+    """
+    Its sizes and habits; an option on the command line comes before it.
+    """
+    path = tmp_path / "shop.toml"
+    path.write_text('months = 2\npayments = 9000\ncoins = ["btc"]\n')
+    arguments = ["seed", "--db", str(tmp_path / "s.db"), "--scenario", str(path)]
+    result = CliRunner().invoke(sandbox, [*arguments, "--payments", "30"], catch_exceptions=False)
+    assert "seed 7, 2 months" in result.stdout
+    assert '30 payments, {"coins":["btc"]}' in result.stdout
+
+
 def test_seed_over_another_scenario_is_an_error(tmp_path):
     """
     The one line says which scenario the file holds.

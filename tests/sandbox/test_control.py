@@ -106,6 +106,17 @@ def test_rows_can_become_visible_late_and_have_unknown_statuses(shop, api, contr
     assert api("GET", "/payments").json()["data"][0]["id"] == payment["id"]
 
 
+def test_payout_records_can_have_unknown_kinds(shop, site, control):
+    """
+    New values may appear in any enumeration; the record is otherwise as it was.
+    """
+    record = shop.pay_out()
+    control("quirks", unknown_kind=1)
+    headers = {"authorization": f"Bearer {shop.payout}"}
+    shown = site.get("/api/pay/v1/payouts/out-a", headers=headers).json()
+    assert shown == record | {"kind": "adjustment"}
+
+
 def test_settings_are_changed_all_or_none(control, api):
     """
     Unknown names and wrong kinds are refused, and then nothing changes.
@@ -223,6 +234,46 @@ def test_console_shows_the_shop_and_mints_a_key_once(site):
     [key] = re.findall(r"svc_payout_[0-9a-f]{64}", shown)
     later = site.get("/console").text
     assert key not in later and "Business console" in later
+
+
+def test_console_sets_what_the_shop_may_do(shop, site):
+    """
+    Each form posts to its address; what is refused is told by its code and changes nothing.
+    """
+    site.post("/console/accept", data={"coin": ["btc", "eth"]})
+    site.post("/console/webhook-url", data={"url": "https://shop.example/hook"})
+    terms = {"scope": "any", "payout_max_usd": "50", "payout_day_usd": ""}
+    site.post("/console/payout-terms", data=terms)
+    settings = shop.world.settings
+    assert settings["accepted_currencies"] == ["btc", "eth"]
+    assert settings["webhook_url"] == "https://shop.example/hook"
+    names = ("payouts_armed", "payout_scope", "payout_max_usd", "payout_day_usd")
+    assert [settings[name] for name in names] == [False, "any", 50, None]
+    answer = site.post("/console/payout-terms", data=terms | {"payout_day_usd": "much"})
+    assert (answer.status_code, "VALIDATION_FAILED" in answer.text) == (422, True)
+    assert settings["payout_day_usd"] is None
+
+
+def test_console_pays_a_customer(shop, site):
+    """
+    The answer stands above the console; a refusal is told by its code.
+    """
+    payer_id = shop.paid()["payer_id"]
+    sent = {"currency": "usdt", "payer_id": payer_id, "amount": "5"}
+    assert "5.050000" in site.post("/console/pay-out", data=sent).text
+    assert shop.events()[-1]["type"] == "payout.completed"
+    refused = site.post("/console/pay-out", data=sent | {"amount": "5000000"})
+    assert "PAY_PAYOUT_LIMIT" in refused.text
+
+
+def test_console_begins_and_ends_maintenance(shop, site, api):
+    """
+    The button turns into the way back.
+    """
+    assert "End maintenance" in site.post("/console/maintain").text
+    assert api("GET", "/me").json()["errors"]["error"] == ["MAINTENANCE_MODE"]
+    site.post("/console/reopen")
+    assert api("GET", "/me").status_code == 200
 
 
 def test_widget_binds_pays_and_returns_to_the_shop(shop, site):

@@ -200,6 +200,8 @@ def test_test_event_needs_the_secret_to_have_been_seen(shop, refusal):
     [
         None,
         "http://shop.example/hook",
+        "http://127.0.0.1:port/",
+        "http://127.0.0.1.shop.example/",
         "https://",
         "https://shop.example:port/",
         "https://127.0.0.1/",
@@ -218,6 +220,18 @@ def test_webhook_url_must_be_https_and_public(shop, refusal, url):
     """
     answer = refusal(Console(shop.service).set_webhook_url, {"url": url})
     assert answer == (422, "MERCHANT_WEBHOOK_URL_INVALID")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:9000", "localhost:9000", "[::1]:9000"])
+def test_receiver_on_this_machine_can_be_the_webhook_url(shop, receiver, ping, host):
+    """
+    A liberty of the sandbox: plain http to loopback; then that is where events go.
+    """
+    url = f"http://{host}/hook"
+    Console(shop.service).set_webhook_url({"url": url})
+    ping()
+    Deliveries(shop.world, receiver).deliver_due()
+    assert receiver.posts[0][0] == url == shop.service.me(shop.checkout)["webhook_url"]
 
 
 def test_registered_url_shows_in_the_profile(shop):

@@ -56,7 +56,7 @@ def test_old_receipt_verifies_for_a_day_after_the_rotation(
     """
     Events, Delivery 8: the previous secret is accepted for 24 hours, then no more.
     """
-    rotated_at = scenario.receipt_secret_rotated_at
+    rotated_at = scenario.receipt_secrets_since[0]
     service.clock.set(rotated_at - 1)
     token = list(service.records("payments"))[-1]["receipt"]
     service.clock.set(rotated_at + 24 * HOUR - 1)
@@ -119,7 +119,7 @@ def test_rotation_has_one_dated_successor(service, scenario):
     """
     ring = service.account.receipt_ring
     assert [entry.valid_from for entry in ring] == [
-        scenario.receipt_secret_rotated_at,
+        scenario.receipt_secrets_since[0],
         scenario.start,
     ]
     assert all(isinstance(entry, SigningSecret) for entry in ring)

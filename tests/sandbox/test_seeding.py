@@ -73,6 +73,18 @@ def test_seeding_cut_short_leaves_an_empty_store(tmp_path):
         assert store.scenario().identity == SMALL.identity
 
 
+def test_seeded_store_has_its_books_open(tmp_path):
+    """
+    Summing up a long past is the seeding's work: no payment has to wait for it.
+    """
+    with Store(tmp_path / "sandbox.db") as store:
+        seed(store, SMALL)
+        booked = store.fetch("select count(*), max(at) from entries")
+        assert booked[0][0] > 0
+        Service(store, Clock(SMALL.until + DAY)).world.open_wallets()
+        assert store.fetch("select count(*), max(at) from entries") == booked
+
+
 def test_payments_are_those_of_the_full_months():
     """
     `payments` counts the full months; the current one comes on top.
