@@ -156,35 +156,6 @@ def test_from_in_the_future_is_refused(desk: Desk) -> None:
         desk.extract(start=parse_instant("2030-01-01T00:00:00Z")[0])
 
 
-@pytest.mark.parametrize("workers", [1, 4])
-def test_a_late_record_is_found_though_a_run_between_was_cut_short(
-    history: FakeService, desk: Desk, workers: int
-) -> None:
-    """C1: what a run had no time to look at again is looked at by the next, however new its end.
-
-    The second run publishes newer time and fails before it comes to the late record.
-    """
-    desk.extract(workers=workers)
-    late = payment(901, "2026-11-19T20:00:00Z")
-    newer = spread(40, datetime(2026, 11, 21, tzinfo=UTC), timedelta(hours=1, seconds=1))
-    for number, record in enumerate(newer):
-        history.payments.append(record | {"id": f"newer-{number}"})
-    history.payments.append(late)
-    history.now, history.page_size = datetime(2026, 11, 23, tzinfo=UTC), lambda page: 5
-    stop = iter([None] * 6)
-
-    def cut_short(request: httpx.Request) -> httpx.Response | None:
-        return next(stop, refusal(401, "UNAUTHORIZED"))
-
-    history.intercept = cut_short
-    with pytest.raises(ApiError):
-        desk.extract(workers=workers, streams=("payments",))
-    history.intercept = None
-    assert any(record_id.startswith("newer") for record_id in desk.ids())
-    desk.extract(workers=workers)
-    assert late["id"] in desk.ids()
-
-
 def test_an_identical_reread_keeps_when_content_was_first_seen(
     history: FakeService, desk: Desk, file_times: Callable[[], dict[str, int]]
 ) -> None:

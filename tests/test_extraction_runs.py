@@ -1,15 +1,15 @@
 """Runs of an extraction: bounded, broken, repeated, of other keys; what each proves and keeps."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import httpx
 import pytest
 from desks import Desk
-from fake_service import FakeService, ids, once, payment, refusal
+from fake_service import FakeService, ids, once, payment, refusal, spread
 
-from svc_analytics.errors import ConfigError, KeyRefused, Unavailable
+from svc_analytics.errors import ApiError, ConfigError, KeyRefused, Unavailable
 from svc_analytics.periods import BEGINNING, DAY, HOUR, MINUTE, parse_instant, to_micros
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 
@@ -69,6 +69,35 @@ def test_a_late_row_within_the_overlap_is_found(history: FakeService, desk: Desk
     late = payment(7000, "2026-11-19T16:00:00Z")
     history.payments.append(late)
     desk.extract()
+    assert late["id"] in desk.ids()
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_late_record_is_found_though_a_run_between_was_cut_short(
+    history: FakeService, desk: Desk, workers: int
+) -> None:
+    """C1: what a run had no time to look at again is looked at by the next, however new its end.
+
+    The second run publishes newer time and fails before it comes to the late record.
+    """
+    desk.extract(workers=workers)
+    late = payment(901, "2026-11-19T20:00:00Z")
+    newer = spread(40, datetime(2026, 11, 21, tzinfo=UTC), timedelta(hours=1, seconds=1))
+    for number, record in enumerate(newer):
+        history.payments.append(record | {"id": f"newer-{number}"})
+    history.payments.append(late)
+    history.now, history.page_size = datetime(2026, 11, 23, tzinfo=UTC), lambda page: 5
+    stop = iter([None] * 6)
+
+    def cut_short(request: httpx.Request) -> httpx.Response | None:
+        return next(stop, refusal(401, "UNAUTHORIZED"))
+
+    history.intercept = cut_short
+    with pytest.raises(ApiError):
+        desk.extract(workers=workers, streams=("payments",))
+    history.intercept = None
+    assert any(record_id.startswith("newer") for record_id in desk.ids())
+    desk.extract(workers=workers)
     assert late["id"] in desk.ids()
 
 
