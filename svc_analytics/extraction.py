@@ -181,7 +181,7 @@ class _Crew:
         self._known = {name: writer.coverage(stream).complete for name, stream in STREAMS.items()}
         self._fatal: list[Exception] = []
         self._broken: list[ProtocolError] = []
-        self._is_off = threading.Event()
+        self._takes_no_more = threading.Event()
         self._published_at = time.monotonic()
         self._publish_cost = 0.0
 
@@ -194,10 +194,10 @@ class _Crew:
         try:
             self._write_all(threads)
         except (LakeError, OSError):
-            self._call_off()  # nothing more can be written
+            self._stop_taking()  # nothing more can be written
             raise
         except BaseException:
-            self._call_off()
+            self._stop_taking()
             self._publish()
             raise
         self._publish()
@@ -259,7 +259,7 @@ class _Crew:
             self._delivered.put_nowait(None)  # wakes the writer, to see that this worker is done
 
     def _deliver(self, delivery: Delivery) -> None:
-        while not self._is_off.is_set():
+        while not self._takes_no_more.is_set():
             try:
                 self._delivered.put(delivery, timeout=0.2)
                 return
@@ -267,7 +267,11 @@ class _Crew:
                 continue
         raise Stopped
 
+    def _stop_taking(self) -> None:
+        self._takes_no_more.set()
+        self._call_off()
+
     def _call_off(self) -> None:
-        self._is_off.set()
+        """Let no worker ask for more; what each has read is still taken."""
         self._board.call_off()
         self._client.pace.stop()
