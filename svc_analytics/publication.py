@@ -23,6 +23,7 @@ from svc_analytics.sidefile import (
     count_quarantined,
     keep_changes,
     keep_quarantine,
+    resolve_quarantine,
 )
 
 PACKED_ROWS = 6_400  # joined at a time
@@ -122,9 +123,7 @@ class StreamPublisher:
         table = drain(self.stream, staged.tables)
         rows = self._by_month(table)
         # Written first: a month never counts what is not on file beside it.
-        new, still_open = keep_quarantine(
-            self.lake.path, self.stream, staged.rejected, table["id"], self._now
-        )
+        new, still_open = keep_quarantine(self.lake.path, self.stream, staged.rejected, table["id"])
         self._count(quarantined=new)
         aged = self._aged(staged.proven)
         origin = self.footers[ORIGIN].coverage.remove(staged.doubted).unsettle(aged)
@@ -141,6 +140,7 @@ class StreamPublisher:
             )
             self._publish_month(label, news)
         self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted, aged)
+        resolve_quarantine(self.lake.path, self.stream, table["id"].to_pylist(), self._now)
 
     def _aged(self, proven: Spans) -> Spans:
         """What is no longer sure with this publication, for newer time comes with it."""

@@ -8,13 +8,18 @@ in folders that were never synced, and months may be on file that are torn.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
+
+import pyarrow as pa
 
 from svc_analytics.errors import LakeError
 from svc_analytics.lake import Lake, snapshot_folders
+from svc_analytics.merge import held_rows
 from svc_analytics.monthfile import Counter, Tally, read_footer, read_groups, sync_folder, torn
 from svc_analytics.periods import BEGINNING
 from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.sidefile import open_quarantine, resolve_quarantine
 
 _MARK = ".writer"
 
@@ -38,7 +43,7 @@ def marked(lake: Lake, now: int) -> Iterator[int | None]:
     _take_away(lake)
 
 
-def recover(lake: Lake, since: int, counter: Counter) -> None:
+def recover(lake: Lake, since: int, counter: Counter, now: int) -> None:
     """Make safe what an unfinished run put in place, and read it all: it may be torn.
 
     Raises `LakeError` for the first file that does not hold what its footer says.
@@ -48,10 +53,31 @@ def recover(lake: Lake, since: int, counter: Counter) -> None:
     for folder in sorted(_folders(lake)):
         sync_folder(folder)
     for stream in STREAMS.values():
-        for path in sorted(lake.folder(stream).glob("*.parquet")):
-            footer = read_footer(path)
-            if footer.written_at >= since and _tally(path, stream, counter) != footer.tally:
+        written = _verify(lake, stream, since, counter)
+        _resolve(lake, stream, written, now)
+
+
+def _verify(lake: Lake, stream: Stream, since: int, counter: Counter) -> list[Path]:
+    written = []
+    for path in sorted(lake.folder(stream).glob("*.parquet")):
+        footer = read_footer(path)
+        if footer.written_at >= since:
+            if sum(map(partial(counter.count, stream), read_groups(path)), Tally()) != footer.tally:
                 raise torn(path)
+            written.append(path)
+    return written
+
+
+def _resolve(lake: Lake, stream: Stream, written: list[Path], now: int) -> None:
+    """Note that records were read rightly where the run published them, and got no further."""
+    seen_at = open_quarantine(lake.path, stream)
+    ids = pa.chunked_array([list(seen_at)], pa.string())
+    for path in written if seen_at else ():
+        held = held_rows(stream, path, ids)
+        moments = held["extracted_at"].cast(pa.int64()).to_pylist()
+        pairs = zip(held["id"].to_pylist(), moments, strict=True)
+        good = [record_id for record_id, at in pairs if at > seen_at[record_id]]
+        resolve_quarantine(lake.path, stream, good, now)
 
 
 def holder(lake: Lake) -> str:
@@ -74,10 +100,6 @@ def _read_mark(lake: Lake) -> int | None:
 def _take_away(lake: Lake) -> None:
     with suppress(OSError):  # a mark that stays costs the next writer a look, nothing else
         (lake.path / _MARK).unlink(missing_ok=True)
-
-
-def _tally(path: Path, stream: Stream, counter: Counter) -> Tally:
-    return sum((counter.count(stream, table) for table in read_groups(path)), Tally())
 
 
 def _folders(lake: Lake) -> set[Path]:

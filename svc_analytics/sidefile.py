@@ -158,28 +158,35 @@ def keep_quarantine(
     stream: Stream,
     found: Iterable[Quarantined],
     good_ids: pa.ChunkedArray,
-    now: int,
 ) -> tuple[int, dict[str, int]]:
     """Merge rejected records into the quarantine; return how many are new, and open by month.
 
-    A record that has since been read rightly under the same id is resolved: it stays
-    on file, but no longer stands in a statement's way.
+    Those of `good_ids` do not count: they are about to be published. On file they stay
+    open until they are (`resolve_quarantine`), so that no kill in between hides them.
     """
-    path = quarantine_path(lake, stream)
-    before = _read_rows(path)
-    rows = {str(row["sha256"]): dict(row) for row in before}
+    before = _read_rows(quarantine_path(lake, stream))
+    rows = {str(row["sha256"]): row for row in before}
     for item in found:
         rows.setdefault(str(item.to_row()["sha256"]), item.to_row())
-    if not rows:
-        return 0, {}
-    good = set(good_ids.to_pylist())
-    for row in rows.values():
-        if row["record_id"] in good and row["resolved_at"] is None:
-            row["resolved_at"] = now
-    after = [rows[key] for key in sorted(rows)]
-    if after != before:
-        _replace(path, pa.Table.from_pylist(after, schema=QUARANTINE))
-    return len(after) - len(before), _open_by_month(after)
+    if len(rows) > len(before):
+        _write_rows(lake, stream, rows)
+    good = set(good_ids.to_pylist()) if rows else set()
+    left = [row for row in rows.values() if row["record_id"] not in good]
+    return len(rows) - len(before), _open_by_month(left)
+
+
+def resolve_quarantine(lake: Path, stream: Stream, good_ids: Iterable[str], now: int) -> None:
+    """Note that records were read rightly since, under the same id, and published.
+
+    They stay on file, but no longer stand in a statement's way.
+    """
+    rows = {str(row["sha256"]): row for row in _read_rows(quarantine_path(lake, stream))}
+    good = set(good_ids)
+    resolved = [r for r in rows.values() if r["resolved_at"] is None and r["record_id"] in good]
+    for row in resolved:
+        row["resolved_at"] = now
+    if resolved:
+        _write_rows(lake, stream, rows)
 
 
 def count_quarantined(lake: Path, stream: Stream) -> dict[str, int]:
@@ -187,8 +194,20 @@ def count_quarantined(lake: Path, stream: Stream) -> dict[str, int]:
     return _open_by_month(_read_rows(quarantine_path(lake, stream)))
 
 
+def open_quarantine(lake: Path, stream: Stream) -> dict[str, int]:
+    """Return the ids of records set aside and not resolved, and when each was last set aside."""
+    rows = sorted(_read_rows(quarantine_path(lake, stream)), key=lambda row: row["first_seen_at"])
+    left = [row for row in rows if row["resolved_at"] is None and row["record_id"]]
+    return {row["record_id"]: row["first_seen_at"] for row in left}
+
+
 def _open_by_month(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     return Counter(month_of(row["placed_at"]).label for row in rows if row["resolved_at"] is None)
+
+
+def _write_rows(lake: Path, stream: Stream, rows: dict[str, dict[str, Any]]) -> None:
+    table = pa.Table.from_pylist([rows[key] for key in sorted(rows)], schema=QUARANTINE)
+    _replace(quarantine_path(lake, stream), table)
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

@@ -159,7 +159,7 @@ def _begin_writing(
     # Made here: a torn file is found before anything is changed.
     writer = LakeWriter(lake, profile["id"], now, counter)
     if unfinished is not None:
-        recover(lake, unfinished, counter)
+        recover(lake, unfinished, counter, now)
     merchant = profile | {"read_at": format_instant(now)}
     write_json(lake.path / "lake.json", {"layout": LAYOUT, "merchant": merchant})
     return writer

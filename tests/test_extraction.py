@@ -1,5 +1,6 @@
 """Extraction from the model service: every way it may page, bound, fail and change."""
 
+import errno
 import random
 from collections.abc import Callable
 from typing import Any
@@ -8,8 +9,9 @@ import httpx
 import pytest
 from desks import Desk
 from fake_service import FakeService, ids, once, payment, payout, refusal
+from simulation.disk import Disk, failure
 
-from svc_analytics.errors import ApiError, ConfigError, ProtocolError
+from svc_analytics.errors import ApiError, ConfigError, LakeError, ProtocolError
 from svc_analytics.periods import BEGINNING, parse_instant
 from svc_analytics.schema import PAYMENTS
 
@@ -137,6 +139,30 @@ def test_a_record_that_reads_right_in_another_month_is_resolved_too(
     desk.extract()
     history.payments[-1] |= {"amount": "10", "paid_at": "2026-09-09T00:00:00Z"}
     desk.extract(rereads=True)
+    assert len(desk.lake.sql("from stg_quarantine")) == 0
+    assert not [f for f in desk.lake.footers(PAYMENTS).values() if f.quarantined]
+
+
+@pytest.mark.parametrize("place", ["payments/2026-10.parquet", "quarantine/payments/rejected"])
+def test_a_record_is_resolved_only_once_its_good_version_is_published(
+    history: FakeService, desk: Desk, place: str
+) -> None:
+    """E1: whichever of the two writes fails, the record is neither lost nor set aside for ever."""
+    history.payments[200]["amount"] = "1e3"
+    desk.extract()
+    history.payments[200]["amount"] = "10"
+
+    def fate(number: int, kind: str, path: str) -> None:
+        if kind == "replace" and place in path:
+            raise failure(errno.EIO)
+
+    with Disk(desk.lake.path, fate).installed(), pytest.raises(LakeError):
+        desk.extract(rereads=True)
+    desk.extract()  # its overlap does not reach back to the record
+    is_held = history.payments[200]["id"] in desk.ids()
+    assert is_held != bool(desk.lake.footers(PAYMENTS)["2026-10"].quarantined)
+    desk.extract(rereads=not is_held)
+    assert desk.ids() == ids(history.payments)
     assert len(desk.lake.sql("from stg_quarantine")) == 0
     assert not [f for f in desk.lake.footers(PAYMENTS).values() if f.quarantined]
 
