@@ -1,9 +1,10 @@
 """What an answer of the service means: its body, its clock, or the error it stands for."""
 
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from email.utils import parsedate_to_datetime
 from typing import Any, NoReturn
 
@@ -11,7 +12,7 @@ import msgspec
 
 from svc_analytics.errors import ApiError, KeyRefused, NotFound, ProtocolError, WrongKeyClass
 from svc_analytics.pages import NotJson
-from svc_analytics.periods import to_micros
+from svc_analytics.periods import SECOND, to_micros
 
 # Decided by code first, then by status (contract, Errors and Retry guidance).
 _AGAIN = {
@@ -53,11 +54,7 @@ class Answer:
     @property
     def served_at(self) -> int | None:
         """The service's clock, in UTC microseconds; None if it did not tell it."""
-        try:
-            at = parsedate_to_datetime(self.date)
-        except (TypeError, ValueError, OverflowError):
-            return None
-        return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
+        return _read_date(self.date)
 
 
 class Again(Exception):
@@ -91,7 +88,7 @@ def refuse(status: int, headers: Mapping[str, str], body: bytes, path: str) -> N
     if _AGAIN.intersection(codes) or status == 429 or status >= 500:
         again = Again(shown, status=status, codes=codes)
         again.is_throttle = status == 429 or "RATE_LIMITED" in codes
-        again.retry_after = _read_retry_after(headers.get("retry-after"))
+        again.retry_after = _read_retry_after(headers.get("retry-after"), headers.get("date"))
         raise again
     kinds: dict[int, type[ApiError]] = {401: KeyRefused, 404: NotFound}
     hint = _HINTS["UNAUTHORIZED"] if status == 401 else "the request was not accepted"
@@ -112,18 +109,28 @@ def _read_codes(body: bytes) -> tuple[str, ...]:
     return tuple(code for code in known[:10] if isinstance(code, str) and _CODE.match(code))
 
 
-def _read_retry_after(text: str | None) -> float | None:
-    """Return the seconds a Retry-After asks for; None if it is absent or makes no sense."""
+def _read_retry_after(text: str | None, date: str | None) -> float | None:
+    """Return the seconds a Retry-After asks for; None if it is absent or makes no sense.
+
+    A date is one of the service's clock, which `date` tells; this machine's may be off.
+    """
     if not text:
         return None
     if text.strip().isascii() and text.strip().isdigit():
         return float(text.strip()[:9])
+    at, now = _read_date(text), _read_date(date)
+    if at is None:
+        return None
+    return max(0.0, (at - (time.time_ns() // 1000 if now is None else now)) / SECOND)
+
+
+def _read_date(text: str | None) -> int | None:
+    """Read a date of HTTP, in UTC microseconds; None if it is none."""
     try:
-        at = parsedate_to_datetime(text)
+        at = parsedate_to_datetime(text or "")
     except (TypeError, ValueError, OverflowError):
         return None
-    at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    return max(0.0, (at - datetime.now(UTC)).total_seconds())
+    return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
 def read_object(answer: Answer) -> dict[str, Any]:

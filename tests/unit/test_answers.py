@@ -179,6 +179,14 @@ def test_retry_after_of_thirty_years_is_a_number() -> None:
     assert meaning(429, b"", retry_after="9" * 5000).retry_after >= 10**8
 
 
+def test_retry_after_as_a_date_is_read_by_the_services_clock() -> None:
+    """A3, C3: a machine whose own clock is a day off waits as long as it was asked to."""
+    ahead = datetime.now(UTC) + timedelta(days=1)
+    at = format_datetime(ahead + timedelta(seconds=9), usegmt=True)
+    date = format_datetime(ahead, usegmt=True)
+    assert meaning(429, b"", retry_after=at, date=date).retry_after == 9
+
+
 @pytest.mark.parametrize("seconds", [90, -90])
 def test_retry_after_may_be_a_date(seconds: int) -> None:
     """A3: a date says how long from now, never a time below zero."""
