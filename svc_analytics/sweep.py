@@ -12,7 +12,7 @@ import numpy as np
 
 from svc_analytics.client import Client
 from svc_analytics.deliveries import Delivery, Sighting, Taken, gather
-from svc_analytics.errors import ApiError, NotFound, ProtocolError
+from svc_analytics.errors import ApiError, NotFound, ProtocolError, TooLarge
 from svc_analytics.lake import describe_span
 from svc_analytics.pages import Page
 from svc_analytics.periods import BEGINNING, SECOND, format_instant
@@ -24,6 +24,9 @@ _TURN = threading.Lock()
 HANDED_OVER = 32  # pages
 HAND_OVER_AFTER = 0.2  # seconds
 REOPENINGS = 3  # in a row without progress, before a segment is given up
+# In a row, without a record that the sweep had not seen: empty ones may be many, but a
+# list that goes in circles under ever new cursors has no end.
+BARREN_PAGES = 10_000
 _REFUSED_CURSOR = {400, 404, 409, 410, 422}
 
 
@@ -44,6 +47,9 @@ class Sweep:
         self._taken: list[Taken] = []
         self._delivered_at = time.monotonic()
         self._cursors: set[str] = set()
+        self._limit = MAX_LIMIT
+        self._seen: set[int] = set()  # a mark of each page that held anything
+        self._barren = 0
         self._ids_before: frozenset[str] = frozenset()
 
     def run(self) -> None:
@@ -65,6 +71,13 @@ class Sweep:
             began_at = time.monotonic()
             try:
                 page = self._ask(query, cursor)
+            except TooLarge:
+                # Metadata knows no bounds (contract, Payment): fewer records at a time, then.
+                if self._limit == 1:
+                    raise
+                self._limit = max(self._limit // 8, 1)
+                query, cursor = self._open(), None
+                continue
             except ApiError as error:
                 idle += 1
                 if cursor is None or not _is_refused_cursor(error) or idle > REOPENINGS:
@@ -86,7 +99,9 @@ class Sweep:
         """Ask for what is left, a second wider on both sides, newest first."""
         self._segment.reopen()
         self._cursors.clear()
-        query = {"limit": str(MAX_LIMIT), "to": _whole_second(self._segment.end + PADDING, up=True)}
+        self._seen.clear()
+        end = _whole_second(self._segment.end + PADDING, up=True)
+        query = {"limit": str(self._limit), "to": end}
         if self._segment.start != BEGINNING:
             query["from"] = _whole_second(self._segment.start - PADDING, up=False)
         return query
@@ -111,9 +126,20 @@ class Sweep:
         if not self._ids_before.isdisjoint(ids):
             is_repeat[:] = [record_id in self._ids_before for record_id in ids]
         self._ids_before = frozenset(ids)
+        self._check_end(hash(self._ids_before) if ids else None)
         is_last = page.next_cursor is None
         progress = self._board.advance(self._segment, sight.instants, is_repeat, is_last)
         self._taken.append((sight, progress))
+
+    def _check_end(self, mark: int | None) -> None:
+        """Refuse a list without an end. `mark` tells a page by its records; None an empty one."""
+        is_new = mark is not None and mark not in self._seen
+        self._barren = 0 if is_new else self._barren + 1
+        if mark is not None:
+            self._seen.add(mark)
+        if self._barren > BARREN_PAGES:
+            message = f"{self._barren:,} pages in a row held nothing new, and none was the last"
+            raise ProtocolError(message)
 
     def _take_back(self) -> None:
         """Put in doubt what this sweep had proven: a broken list proves nothing."""

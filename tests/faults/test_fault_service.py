@@ -262,11 +262,57 @@ ENDLESS: dict[str, Callable[[int], Record]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("page", ENDLESS.values(), ids=ENDLESS.keys())
+def test_a_list_without_an_end_is_noticed(
+    october: FakeService, desk: Desk, page: Callable[[int], Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B2, B3: cursors that are always new prove nothing; the run ends, and claims nothing."""
+    monkeypatch.setattr(sweep, "BARREN_PAGES", 50)
+    october.intercept = pages_of(page)
+    with pytest.raises(ProtocolError, match="51 pages in a row held nothing new"):
+        desk.extract(workers=1, streams=("payments",))
+    assert sum(map(is_list, october.requests)) < 60
+    assert desk.lake.coverage(PAYMENTS).read == ()
+
+
 def test_many_empty_pages_are_no_end(october: FakeService, desk: Desk) -> None:
     """B2: a service may show nothing for 400 pages and then the rest."""
     october.empty_every, october.page_size = 2, lambda page: 0 if page < 400 else 10
     desk.extract(workers=1)
     assert_same(desk)
+
+
+def test_a_page_beyond_the_cap_is_asked_for_in_smaller_parts(
+    october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D6: metadata knows no bounds; records too large together are read apart."""
+    monkeypatch.setattr(client_module, "MAX_BODY", 20_000)
+    for record in october.payments[::7]:
+        record["metadata"] = {"note": "x" * 9_000}
+
+    def heed_the_limit(request: httpx.Request) -> None:
+        limit = int(request.url.params.get("limit", "25"))
+        october.page_size = lambda page: limit
+
+    october.intercept = heed_the_limit
+    desk.extract(workers=1)
+    assert {request.url.params.get("limit") for request in october.requests if is_list(request)} > {
+        "100",
+        "12",
+    }
+    assert_same(desk)
+
+
+def test_one_record_beyond_the_cap_fails_loudly(
+    october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """D6: what can never be held is said, and its time is not claimed."""
+    monkeypatch.setattr(client_module, "MAX_BODY", 5_000)
+    october.payments[40]["metadata"] = {"note": "x" * 9_000}
+    october.page_size = lambda page: 1
+    with pytest.raises(ProtocolError, match="was refused; it is not marked as read"):
+        desk.extract(workers=1, streams=("payments",))
+    assert_no_false_claim(desk)
 
 
 @pytest.mark.parametrize("depth", [100, 100_000])
