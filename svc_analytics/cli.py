@@ -163,8 +163,9 @@ def extract(
     )
     tell = reports.extraction_json if as_json else reports.extraction_text
     click.echo(tell(lake, done, asked))
-    for name, reason in done.not_extracted.items():
-        note(f"{name} were not extracted: {reason}")
+    unread = (f"{name} were not extracted: {why}" for name, why in done.not_extracted.items())
+    for text in (*unread, *done.notes):
+        note(text)
     if done.needs_attention or any(found.rejected for found in asked):
         raise SystemExit(ATTENTION)
 

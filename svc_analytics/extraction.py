@@ -59,6 +59,7 @@ class Extraction(Displayed):
     pages: int = 0
     published: Published = field(default_factory=Published)
     not_extracted: dict[str, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)  # oddities that cost time, but no row
 
     @property
     def needs_attention(self) -> bool:
@@ -224,6 +225,8 @@ class _Crew:
             self._writer.doubt(stream, subtract(progress.doubted, self._known[stream.name]))
             for span in progress.proven:
                 self._writer.prove(stream, span)
+            if progress.disorder:
+                self._run.notes.append(_describe_disorder(stream, progress.disorder))
         self._run.pages += len(delivery.received)
         self._run.rows[stream.name] += sum(delivery.received)
         if self._on_page:
@@ -275,3 +278,12 @@ class _Crew:
         """Let no worker ask for more; what each has read is still taken."""
         self._board.call_off()
         self._client.pace.stop()
+
+    def _close(self) -> None:
+        self._is_closed.set()
+        self._call_off()
+
+
+def _describe_disorder(stream: Stream, instants: Span) -> str:
+    older, newer = map(format_instant, instants)
+    return f"{stream.name} are not listed newest first ({newer} behind {older}): read to the end"

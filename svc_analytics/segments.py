@@ -79,11 +79,16 @@ class Segment:
 
 @dataclass(frozen=True)
 class Progress:
-    """What one page gave: the interval whose rows are wanted, what is proven, what no longer."""
+    """What one page gave: the interval whose rows are wanted, what is proven, what no longer.
+
+    `disorder` are two instants seen one behind the other, the second of them newer: where
+    it is set, the list was found not to be newest first.
+    """
 
     wanted: Span
     proven: Spans = ()
     doubted: Spans = ()
+    disorder: Span | None = None
 
 
 def advance(
@@ -95,7 +100,8 @@ def advance(
     may push them on. Everything newer than the oldest row is done, ties are read
     again; but once a page is not newest first, only the end of the list proves anything.
     """
-    doubted = _check_order(segment, instants[~is_repeat])
+    disorder = _find_disorder(segment, instants[~is_repeat]) if segment.is_ordered else None
+    doubted = _give_up_order(segment) if disorder else ()
     wanted = (segment.start, segment.end)
     segment.pages += 1
     segment.rows += len(instants)
@@ -106,7 +112,7 @@ def advance(
     reached = segment.start if is_last else _reached(segment)
     proven = ((reached, segment.end),) if reached < segment.end else ()
     segment.end = min(segment.end, reached)
-    return Progress(wanted, proven, doubted)
+    return Progress(wanted, proven, doubted, disorder)
 
 
 def _reached(segment: Segment) -> int:
@@ -116,12 +122,17 @@ def _reached(segment: Segment) -> int:
     return max(segment.start, segment.oldest + 1)
 
 
-def _check_order(segment: Segment, instants: Instants) -> Spans:
-    if not segment.is_ordered or not len(instants):
-        return ()
-    is_late = segment.oldest is not None and instants[0] > segment.oldest
-    if not is_late and bool((np.diff(instants) <= 0).all()):
-        return ()
+def _find_disorder(segment: Segment, instants: Instants) -> Span | None:
+    """Return the first two instants of a page, or around its edge, that are not newest first."""
+    if not len(instants):
+        return None
+    if segment.oldest is not None and instants[0] > segment.oldest:
+        return segment.oldest, int(instants[0])
+    rises = np.flatnonzero(np.diff(instants) > 0)
+    return (int(instants[rises[0]]), int(instants[rises[0] + 1])) if len(rises) else None
+
+
+def _give_up_order(segment: Segment) -> Spans:
     segment.is_ordered = False
     doubted = (segment.end, segment.top)
     segment.end = segment.top

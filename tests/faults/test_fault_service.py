@@ -315,6 +315,33 @@ def test_one_record_beyond_the_cap_fails_loudly(
     assert_no_false_claim(desk)
 
 
+@pytest.mark.parametrize(
+    "disorder",
+    [
+        lambda rows: rows[::-1],
+        lambda rows: sorted(rows, key=lambda row: str(row["id"])),
+        lambda rows: rows[:35] + rows[45:] + rows[35:45],
+    ],
+    ids=["oldest first", "by id", "one page too late"],
+)
+def test_a_list_that_is_not_newest_first_is_read_to_its_end_and_said(
+    october: FakeService, desk: Desk, disorder: Any
+) -> None:
+    """B7: what was seen is named in a note; nothing is lost by it."""
+    october.order = disorder
+    run = desk.extract(workers=1)
+    assert len(run.notes) == 1 and "payments are not listed newest first (2026-10" in run.notes[0]
+    assert_same(desk)
+
+
+def test_an_ordered_list_is_said_nothing_of(october: FakeService, desk: Desk) -> None:
+    """B7: ties across the edges of pages are in order."""
+    for record in october.payments[20:55]:
+        record["paid_at"] = october.payments[20]["paid_at"]
+    assert desk.extract(workers=1).notes == []
+    assert_same(desk)
+
+
 @pytest.mark.parametrize("depth", [100, 100_000])
 @pytest.mark.parametrize("place", ["record", "page", "profile", "error"])
 def test_depth_breaks_no_run(october: FakeService, desk: Desk, depth: int, place: str) -> None:
