@@ -205,6 +205,29 @@ FINAL: dict[str, tuple[Callable[[], httpx.Response], type[ApiError], int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize(("answer", "kind", "code"), FINAL.values(), ids=FINAL.keys())
+def test_a_final_refusal_stops_all_workers_and_keeps_what_was_proven(
+    october: FakeService,
+    desk: Desk,
+    answer: Callable[[], httpx.Response],
+    kind: type[ApiError],
+    code: int,
+) -> None:
+    """A7 to A10: one clear error, no second try, and the next run goes on."""
+    october.page_size = lambda page: 4
+    october.intercept = from_page(12, answer)
+    with pytest.raises(kind) as refused:
+        desk.extract(workers=4, streams=("payments",))
+    assert (type(refused.value), refused.value.exit_code) == (kind, code)
+    assert sum(map(is_list, october.requests)) <= 11 + 4  # one a worker at the most
+    assert {request.url.host for request in october.requests} == {"pay.example"}
+    assert desk.ids()
+    assert_no_false_claim(desk)
+    october.intercept = None
+    desk.extract()
+    assert_same(desk)
+
+
 @pytest.mark.parametrize(
     "answer",
     [refusal(403, "PAY_WRONG_KEY_KIND"), refusal(403, "MERCHANT_DISABLED")],
