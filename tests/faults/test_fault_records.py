@@ -1,12 +1,29 @@
 """Records that break the contract, met in a run: kept, set aside or refused, never guessed (D)."""
 
 import json
+from decimal import Decimal
 from typing import Any
 
+import duckdb
 import httpx
 import pytest
 from desks import Desk
-from fake_service import Record, payment
+from fake_service import (
+    BASE_URL,
+    CHECKOUT_KEY,
+    PAYOUT_KEY,
+    FakeService,
+    Record,
+    payment,
+    payout,
+    refund,
+)
+from model_ledger import assert_same
+
+from svc_analytics.config import Settings
+from svc_analytics.masked import Masked
+from svc_analytics.statements import statement
+from svc_analytics.warehouse import AnalyticLake
 
 AT = "2026-10-01T00:00:00Z"
 
@@ -50,3 +67,137 @@ def test_metadata_written_differently_stops_no_run(
     serve_texts(desk, [with_metadata(record, after)])
     assert desk.extract(rereads=True).published.changed == changed
     assert desk.ids() == [record["id"]]
+
+
+BAD_AMOUNTS = (
+    *("1e-7", "1E3", "+1", " 1", "1 ", "1_000", "1,000", "1.", ".1", "NaN", "Infinity", "", "0x1"),
+    *("--1", "1.2.3", "٣", "1" * 21, "0." + "0" * 18 + "1", "9" * 5000, 1, 1.5, True, None),
+    *([], {}, [1], {"amount": "1"}),
+)
+
+
+def test_bad_amounts_are_set_aside_with_their_bytes_and_the_rest_is_kept(desk: Desk) -> None:
+    """D1, D2, I4: rows and rejected records are together what was received."""
+    good = [payment(n, AT) for n in range(100, 120)]
+    bad: list[Any] = [payment(n, AT) | {"amount": amount} for n, amount in enumerate(BAD_AMOUNTS)]
+    texts = [json.dumps(record) for record in [*good, *bad]]
+    serve_texts(desk, texts)
+    run = desk.extract()
+    assert run.published.quarantined == len(bad) and run.needs_attention
+    assert desk.ids() == sorted(record["id"] for record in good)
+    files = f"{desk.lake.path}/quarantine/payments/*.parquet"
+    with duckdb.connect() as connection:
+        kept = connection.sql(f"select body, reason from '{files}'").fetchall()
+    assert {body for body, _ in kept} == {text.encode() for text in texts[len(good) :]}
+    assert all(reason.startswith("amount") for _, reason in kept)
+
+
+def test_an_amount_as_a_bare_nan_costs_its_own_record_only(desk: Desk) -> None:
+    """D1: not even JSON, and still the page's other records are read."""
+    text = json.dumps(payment(1, AT)).replace('"amount": "10"', '"amount": NaN')
+    serve_texts(desk, [text, json.dumps(payment(2, AT))])
+    assert desk.extract().published.quarantined == 1
+    assert desk.ids() == [payment(2, AT)["id"]]
+
+
+def sale(number: int, **more: Any) -> Record:
+    return payment(number, "2026-10-02T00:00:00Z", **more)
+
+
+# What breaks which rule; each has payments and payout records of its own.
+CONTRADICTIONS: dict[str, tuple[str, list[Record]]] = {
+    "more refunded than charged": (
+        "refunds_stay_within_charged_amount",
+        [sale(1), refund(1, sale(1), AT, "6"), refund(2, sale(1), AT, "5")],
+    ),
+    "another currency": (
+        "refund_currency_is_its_payments",
+        [sale(2), refund(3, sale(2), AT) | {"currency": "btc"}],
+    ),
+    "an unknown payment": ("refund_has_its_payment", [refund(4, sale(99), AT)]),
+    "no payment at all": (
+        "refund_has_its_payment",
+        [refund(5, sale(99), AT) | {"payment_id": None}],
+    ),
+    "debited is not amount and fee": (
+        "payout_debited_equals_amount_plus_fee",
+        [payout(6, AT) | {"debited_amount": "2.03"}],
+    ),
+    "a refund with a fee": (
+        "refund_is_debited_without_fee",
+        [sale(7), refund(7, sale(7), AT) | {"fee_amount": "0.1"}],
+    ),
+    "an unknown kind": ("kind_is_known", [payout(8, AT) | {"kind": "chargeback"}]),
+    "an unknown status": ("status_is_known", [sale(9, status="disputed")]),
+    "a number on two payments": (
+        "receipt_number_is_unique",
+        [sale(10), sale(11) | {"receipt_no": sale(10)["receipt_no"]}],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def contradicting(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A lake of everything that contradicts itself."""
+    records = [record for _, records in CONTRADICTIONS.values() for record in records]
+    service = FakeService(
+        payments=[record for record in records if "paid_at" in record],
+        payouts=[record for record in records if "paid_at" not in record],
+    )
+    settings = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY))
+    desk = Desk(service, settings, AnalyticLake(tmp_path_factory.mktemp("odd") / "data"))
+    desk.extract()
+    return desk
+
+
+@pytest.fixture(scope="module")
+def blocking(contradicting: Desk) -> set[tuple[str, str]]:
+    query = "select check_name, record_id from exceptions where severity = 'blocking'"
+    return {(row.check_name, row.record_id) for row in contradicting.lake.sql(query).itertuples()}
+
+
+@pytest.mark.parametrize(("check", "records"), CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
+def test_what_contradicts_itself_blocks(
+    blocking: set[tuple[str, str]], check: str, records: list[Record]
+) -> None:
+    """D4, D8: a finding names the rule and the record; no statement over it is final."""
+    assert {name for name, record_id in blocking if record_id in {r["id"] for r in records}} >= {
+        check
+    }
+
+
+def test_what_contradicts_itself_is_kept(contradicting: Desk) -> None:
+    """D8: findings are rows, and so are the records: nothing is dropped for being odd."""
+    assert_same(contradicting)
+
+
+def test_a_blocking_finding_keeps_a_statement_from_being_final(desk: Desk) -> None:
+    """D8: the reason says which rule, and the figures are those of the rows."""
+    desk.service.payments = [sale(1)]
+    desk.service.payouts = [refund(1, sale(1), AT, "6"), refund(2, sale(1), AT, "5")]
+    desk.extract()
+    made = statement(desk.lake, "2026-10")
+    assert [reason.text for reason in made.reasons] == [
+        "1 blocking finding of refunds_stay_within_charged_amount"
+    ]
+    assert made.tables["summary"]["refunds_paid"].to_pylist() == [Decimal(11)]
+
+
+@pytest.mark.parametrize(
+    ("change", "changed", "restated"),
+    [({}, 0, 0), ({"metadata": {"cart": "renamed"}}, 1, 0), ({"amount": "11"}, 1, 1)],
+    ids=["same content", "metadata changed", "amount changed"],
+)
+def test_one_id_is_one_row_whatever_its_second_version_says(
+    desk: Desk, change: Record, changed: int, restated: int
+) -> None:
+    """D7: the newer version wins, the older is kept, and a change of money blocks."""
+    desk.service.payments = [sale(1)]
+    desk.extract()
+    desk.service.payments = [sale(1) | change]
+    run = desk.extract(rereads=True)
+    assert (run.published.changed, run.published.restated) == (changed, restated)
+    (row,) = desk.rows()
+    assert row["amount"] == Decimal(change.get("amount", "10"))
+    found = desk.lake.sql("select check_name from exceptions where severity = 'blocking'")
+    assert found["check_name"].to_list() == ["record_was_not_restated"] * restated

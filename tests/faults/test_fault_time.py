@@ -1,0 +1,138 @@
+"""Time in trouble: late records, wrong clocks, a hundred thousand records at once (C)."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+import httpx
+import pytest
+from closings import Closer, table
+from desks import Desk
+from fake_service import FakeService, payment, spread
+from model_ledger import assert_same
+
+from svc_analytics.periods import MINUTE, parse_instant, to_micros
+from svc_analytics.schema import PAYMENTS
+
+NOON = datetime(2026, 11, 10, 12, tzinfo=UTC)
+
+
+def stamp(at: datetime) -> str:
+    return at.isoformat().replace("+00:00", "Z")
+
+
+@pytest.fixture
+def busy(service: FakeService) -> FakeService:
+    """A payment every three hours of the ten days before noon."""
+    service.payments = spread(80, NOON - timedelta(days=10), timedelta(hours=3))
+    return service
+
+
+@pytest.mark.parametrize(
+    "delay",
+    [timedelta(seconds=1), timedelta(minutes=4), timedelta(hours=20)],
+    ids=["a second", "four minutes", "twenty hours"],
+)
+def test_a_record_that_appears_late_is_found(
+    busy: FakeService, desk: Desk, delay: timedelta
+) -> None:
+    """C1: with runs all the while before it appears, the next one has it."""
+    for part in (0.1, 0.4, 0.99):
+        busy.now = NOON + delay * part
+        desk.extract()
+    busy.payments.append(payment(900, stamp(NOON)))
+    busy.now = NOON + delay
+    desk.extract()
+    assert_same(desk)
+
+
+def test_a_record_older_than_any_overlap_is_found_by_the_close(desk: Desk) -> None:
+    """C2: daily runs passed it by; closing reads the month anew before it seals."""
+    closer = Closer(desk)
+    closer.serve()
+    for day in range(8, 12):
+        desk.service.now = datetime(2026, 11, day, tzinfo=UTC)
+        desk.extract()
+    desk.service.payments.append(payment(900, "2026-10-20T00:00:00Z", "7", "0"))
+    desk.service.now = datetime(2026, 11, 12, tzinfo=UTC)
+    desk.extract()
+    assert len(desk.ids()) == len(desk.service.payments) - 1
+    folder = closer.close("2026-10").folder
+    assert_same(desk)
+    sold = {row["currency"]: row["gross_sales"] for row in table(folder, "summary")}
+    assert sold["usdt"] == "107"
+
+
+# How many hours the local clock is off, at the first look at it, the second, and so on.
+CLOCKS: dict[str, Callable[[int], int]] = {
+    "right": lambda look: 0,
+    "a day behind": lambda look: -24,
+    "a day ahead": lambda look: 24,
+    "stepping back": lambda look: -look,
+    "stepping to and fro": lambda look: (-1) ** look,
+}
+
+
+@pytest.mark.parametrize("has_date", [True, False], ids=["with Date", "without Date"])
+@pytest.mark.parametrize("clock", CLOCKS.values(), ids=CLOCKS.keys())
+def test_a_wrong_local_clock_loses_nothing(
+    busy: FakeService,
+    desk: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+    clock: Callable[[int], int],
+    has_date: bool,
+) -> None:
+    """C3: the service's clock counts; without it, the next runs still find what came."""
+    looks = count()
+    now = int(NOON.timestamp()) * 10**9
+    monkeypatch.setattr(time, "time_ns", lambda: now + clock(next(looks)) * 3600 * 10**9)
+    for hour in range(3):
+        at = NOON + timedelta(hours=hour)
+        busy.now = at if has_date else None
+        desk.extract()
+        busy.payments.append(payment(900 + hour, stamp(at)))
+    monkeypatch.undo()
+    busy.now = NOON + timedelta(hours=3)
+    desk.extract()
+    assert_same(desk)
+    complete = desk.lake.coverage(PAYMENTS).complete
+    assert all(start < end for start, end in complete)
+    assert not has_date or complete[-1][1] == to_micros(busy.now) - 5 * MINUTE
+
+
+def test_a_leap_second_and_clock_changes_are_instants_like_others(desk: Desk) -> None:
+    """C3: the same instant in any offset; 23:59:60 is held at the end of its minute."""
+    at = {
+        "2026-03-29T02:30:00+01:00": "2026-03-29T01:30:00Z",
+        "2026-10-25T02:30:00+02:00": "2026-10-25T00:30:00Z",
+        "2026-10-25T02:30:00+01:00": "2026-10-25T01:30:00Z",
+        "2026-06-30T23:59:60Z": "2026-06-30T23:59:59.999999Z",
+    }
+    desk.service.payments = [payment(n, text) for n, text in enumerate(at)]
+    desk.service.bounds = ""
+    desk.extract()
+    held = {row["id"]: row["paid_at"] for row in desk.rows()}
+    for record, instant in zip(desk.service.payments, at.values(), strict=True):
+        assert to_micros(held[record["id"]]) == parse_instant(instant)[0]
+
+
+def test_a_hundred_thousand_records_in_one_microsecond_are_paged_through(desk: Desk) -> None:
+    """C4: no instant splits them, so no worker tries to; each is kept once."""
+    text = httpx.Response(200, json=payment(0, "2026-10-01T00:00:00Z")).text
+
+    def page(request: httpx.Request) -> httpx.Response | None:
+        if not request.url.path.endswith("/payments"):
+            return None
+        place = int(request.url.params.get("cursor", "0"))
+        ids = (f'{{"id":"{n}"' + text[text.index(",") :] for n in range(place, place + 2_500))
+        cursor = "null" if place + 2_500 == 100_000 else f'"{place + 2_500}"'
+        body = f'{{"data":[{",".join(ids)}],"next_cursor":{cursor}}}'
+        return httpx.Response(200, text=body, headers={"content-type": "application/json"})
+
+    desk.service.intercept = page
+    at = parse_instant("2026-10-01T00:00:00Z")[0]
+    desk.extract(start=at, end=at + 1, streams=("payments",))
+    assert len(desk.service.requests) == 2 + 40
+    assert desk.ids() == sorted(map(str, range(100_000)))
+    assert desk.lake.coverage(PAYMENTS).complete == ((at, at + 1),)
