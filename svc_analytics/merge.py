@@ -30,8 +30,8 @@ class Incoming:
     is_news: bool  # whether the month's content changes at all
 
 
-def drain(stream: Stream, tables: list[pa.Table]) -> pa.Table:
-    """Join tables into one, in order, keeping the last row of each id.
+def drain(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
+    """Join tables into one, in order, keeping the last row of each id; return the others too.
 
     Rows come in the order they were observed. The list is emptied and columns are
     copied one by one, so that never two copies of everything are held.
@@ -39,14 +39,24 @@ def drain(stream: Stream, tables: list[pa.Table]) -> pa.Table:
     table = pa.concat_tables([stream.schema.empty_table(), *tables])
     tables.clear()
     order = pc.sort_indices(table, sort_keys=_sort_keys(stream))
+    earlier = table.slice(0, 0)
     if pc.count_distinct(table["id"]).as_py() < len(table):
         places = {name: place for place, name in enumerate(table["id"].to_pylist())}
-        order = order.filter(pc.is_in(order, value_set=pa.array(places.values(), order.type)))
+        is_last = pc.is_in(order, value_set=pa.array(places.values(), order.type))
+        earlier = table.take(order.filter(pc.invert(is_last)))
+        order = order.filter(is_last)
     columns = {name: table[name] for name in table.schema.names}
     del table
     for name in columns:
         columns[name] = columns[name].combine_chunks().take(order)
-    return pa.Table.from_arrays(list(columns.values()), schema=stream.schema)
+    return pa.Table.from_arrays(list(columns.values()), schema=stream.schema), earlier
+
+
+def contradicted(stream: Stream, rows: pa.Table, earlier: pa.Table) -> pa.Table:
+    """Return which of the rows seen earlier say something else than the last of their id."""
+    places = pc.index_in(earlier["id"], value_set=rows["id"].combine_chunks())
+    differs, is_restated = compare(stream, earlier, rows.take(places))
+    return earlier.append_column("is_restatement", is_restated).filter(differs)
 
 
 def in_order(stream: Stream, rows: pa.Table) -> pa.Table:

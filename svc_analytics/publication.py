@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract, unite
 from svc_analytics.lake import Lake, whole_coverage
-from svc_analytics.merge import drain, held_rows, merged, settle, without
+from svc_analytics.merge import contradicted, drain, held_rows, merged, settle, without
 from svc_analytics.monthfile import ORIGIN, Counter, Footer, Tally, read_groups, write_month
 from svc_analytics.periods import BEGINNING, month, month_of, utc_months
 from svc_analytics.schema import Stream
@@ -120,8 +120,9 @@ class StreamPublisher:
     def publish(self, staged: Staged) -> None:
         """Bring every month up to what is staged, then the proof of the beginning."""
         staged.pack()
-        table = drain(self.stream, staged.tables)
+        table, earlier = drain(self.stream, staged.tables)
         rows = self._by_month(table)
+        self._keep_contradicted(table, earlier)
         # Written first: a month never counts what is not on file beside it.
         new, still_open = keep_quarantine(self.lake.path, self.stream, staged.rejected, table["id"])
         self._count(quarantined=new)
@@ -179,6 +180,13 @@ class StreamPublisher:
         path = self.lake.month_path(self.stream, label)
         self.footers[label] = write_month(path, self.stream, tables, describe, self._counter)
         self._count(files=1)
+
+    def _keep_contradicted(self, rows: pa.Table, earlier: pa.Table) -> None:
+        """Keep what the service said first, where it told one id twice and differently."""
+        if len(earlier):
+            for label, found in self._by_month(contradicted(self.stream, rows, earlier)).items():
+                restated = keep_changes(self.lake.path, self.stream, label, found)
+                self._count(changed=len(found), restated=restated)
 
     def _publish_month(self, label: str, news: _MonthsNews) -> None:
         path = self.lake.month_path(self.stream, label)

@@ -201,3 +201,18 @@ def test_one_id_is_one_row_whatever_its_second_version_says(
     assert row["amount"] == Decimal(change.get("amount", "10"))
     found = desk.lake.sql("select check_name from exceptions where severity = 'blocking'")
     assert found["check_name"].to_list() == ["record_was_not_restated"] * restated
+
+
+@pytest.mark.parametrize(
+    ("change", "changed"),
+    [({}, 0), ({"metadata": {"cart": "other"}}, 1), ({"payer_id": "another"}, 1)],
+    ids=["same content", "metadata differs", "identity differs"],
+)
+def test_one_id_twice_on_a_page_is_one_row(desk: Desk, change: Record, changed: int) -> None:
+    """D7: which of two versions holds nobody knows; the other is kept beside it and blocks."""
+    desk.service.payments = [sale(1), sale(1) | change, sale(2)]
+    run = desk.extract()
+    assert run.published.changed == changed and len(desk.ids()) == 2
+    found = desk.lake.sql("select check_name from exceptions where severity = 'blocking'")
+    assert found["check_name"].to_list() == ["record_was_not_restated"] * ("payer_id" in change)
+    assert desk.extract(rereads=True).published.files <= 1
