@@ -3,8 +3,8 @@
 Beside the API it serves `/control` (`control.py`: clock, faults, console actions as
 JSON), a console page at `/console`, the widget at each session's `checkout_url`, and
 the script `/embed.js` that leads to it (`embed.py`).
-Where the contract says "not shown", the module of that resource says what we chose;
-so do `settings.py` for limits and lifetimes and `deliveries.py` for the schedule.
+Where the contract says "not shown", the module of that resource says what we chose, and
+`docs/sandbox.md` lists all of it.
 
 It stands on the ground floor only and shares no code with the client it serves, so
 that a rule misread on one side does not agree with itself on the other. Public names

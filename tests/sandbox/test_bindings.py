@@ -73,10 +73,13 @@ def test_binding_events_have_exactly_their_fields(shop):
     """
     event_id, type, binding_id, customer_id, status.
     """
-    binding = shop.bind()
-    [event] = shop.events()
-    fixed = {"type": "binding.completed", "customer_id": "C-1", "status": "active"}
-    assert event == {"event_id": event["event_id"], "binding_id": binding.id, **fixed}
+    binding = shop.bind(supplied="Somebody Else")
+    shop.service.bindings.review(shop.checkout, "C-1", {"action": "approve"})
+    shop.service.bindings.revoke(shop.checkout, "C-1", REASON)
+    told = {"review": "pending_review", "completed": "active", "revoked": "revoked"}
+    for event, (name, status) in zip(shop.events(), told.items(), strict=True):
+        ids = {"event_id": event["event_id"], "binding_id": binding.id, "customer_id": "C-1"}
+        assert event == {**ids, "type": f"binding.{name}", "status": status}
 
 
 def test_approved_binding_is_active(shop, read, review):
@@ -113,6 +116,16 @@ def test_revoked_binding_is_gone(shop, read, revoke):
     [(reason,)] = shop.world.store.fetch("select reason from bindings")
     assert reason == REASON["reason"]
     assert shop.bind("omid").status == "active"
+
+
+def test_revoking_names_no_replacement(shop, read, revoke):
+    """
+    Whatever stands beside the reason: the next payment runs a ceremony.
+    """
+    shop.bind()
+    omid = shop.people["omid"].payer_id
+    assert revoke({**REASON, "payer_id": omid, "replacement": omid})["state"] == "revoked"
+    assert read()["state"] == "none"
 
 
 @pytest.mark.parametrize("body", [None, {}, {"reason": ""}, {"reason": 7}], ids=str)

@@ -1,43 +1,94 @@
-"""The contract as a table: each rule, code, limit and transition, and the test that shows it."""
+"""The contract as a table: each rule, code, field and transition, and the tests that show it."""
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from svc_analytics.sandbox.control import control_routes
 from svc_analytics.sandbox.events import FIELDS
+from svc_analytics.sandbox.openapi import describe
+from svc_analytics.sandbox.quirks import EVERY_FAILURE, Quirks
+from svc_analytics.sandbox.routes import ROUTES
 
 HERE = Path(__file__).parent
-RULES = (HERE / "rules.txt").read_text()
+ROOT = HERE.parents[1]
+DOCUMENT = (ROOT / "docs" / "sandbox.md").read_text()
+SCHEMAS = describe(ROUTES)["components"]["schemas"]
 # Every code of the contract.
 CODES = (HERE / "codes.txt").read_text().split()
-SOURCE = "".join(
-    path.read_text() for path in (HERE.parents[1] / "svc_analytics" / "sandbox").glob("*.py")
+SOURCE = "".join(path.read_text() for path in (ROOT / "svc_analytics" / "sandbox").glob("*.py"))
+# The contract's sections, in its order.
+SECTIONS = (
+    *("What the service does", "Conventions", "Session", "Amount", "Payment"),
+    *("Payout / refund record", "Merchant profile", "Binding", "Recipient lookup result"),
+    *("Receipt token", "States: session", "States: payment, payout, refund", "States: binding"),
+    *("POST /sessions", "GET /sessions/{id}, POST /sessions/{id}/cancel"),
+    *("GET /payments, GET /payments/{id}", "POST /receipts/verify", "POST /payouts"),
+    *("GET /payouts, GET /payouts/{id}", "POST /payouts/recipients/lookup"),
+    *("POST /payments/{id}/refund", "Customers (bindings)", "GET /me", "Authentication"),
+    *("Events", "Events: signature", "Events: delivery", "Errors", "Limits", "Versioning"),
 )
 
 
-def rows():
-    file, found = "", []
-    for line in RULES.splitlines():
-        if line.startswith("#"):
-            continue
-        if not line.startswith(" "):
-            file = line
-            continue
-        rule, _, test = line.partition("|")
-        found.append((file, rule.strip(), test.strip()))
+def read_rules():
+    """The table: section, rule, and the tests that show it."""
+    section, found = "", []
+    for line in (HERE / "rules.txt").read_text().splitlines():
+        if line.startswith("  "):
+            rule, _, tests = line.partition(" | ")
+            found.append((section, rule.strip(), tests.split(", ")))
+        elif not line.startswith("#"):
+            section = line or section
     return found
 
 
-@pytest.mark.parametrize(("file", "rule", "test"), rows(), ids=lambda value: value[:50])
-def test_rule_has_its_test(file, rule, test):
+RULES = read_rules()
+TESTS = {path.stem: path for path in (ROOT / "tests").rglob("test_*.py")}
+
+
+@cache
+def names_in(file):
+    tree = ast.parse(TESTS[file].read_text())
+    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_every_section_of_the_contract_has_its_rules():
     """
-    The named test exists in the named file; {any} stands for a whole file on one rule.
+    In the contract's order, so that both can be read side by side.
     """
-    tree = ast.parse((HERE / f"{file}.py").read_text())
-    tests = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
-    assert test in tests or (test == "{any}" and any(name.startswith("test_") for name in tests))
+    assert tuple(dict.fromkeys(section for section, _, _ in RULES)) == SECTIONS
+
+
+@pytest.mark.parametrize(
+    ("section", "rule", "tests"), RULES, ids=[f"{section}: {rule}" for section, rule, _ in RULES]
+)
+def test_rule_has_its_tests(section, rule, tests):
+    """
+    Each named test exists in the named file.
+    """
+    for test in tests:
+        file, _, name = test.partition(".")
+        assert name in names_in(file), f"{section}: {rule}"
+
+
+def test_no_rule_stands_twice_in_a_section():
+    """
+    A rule that was copied and not changed hides the one that was meant.
+    """
+    places = [(section, rule) for section, rule, _ in RULES]
+    assert len(set(places)) == len(places)
+
+
+def test_our_choices_stand_in_the_document():
+    """
+    What the contract does not show is told to whoever uses the sandbox: each choice, no other.
+    """
+    ours = [rule.removeprefix("ours: ") for _, rule, _ in RULES if rule.startswith("ours: ")]
+    table = DOCUMENT.partition("we chose\n")[2]
+    assert [row for row in re.findall(r"^\| (.+?) \|", table, re.M) if row != "not shown"] == ours
 
 
 @pytest.mark.parametrize("code", CODES)
@@ -49,7 +100,8 @@ def test_code_of_the_contract_is_raised_and_shown(code):
         path.read_text() for path in HERE.glob("test_*.py") if path.name != Path(__file__).name
     )
     assert f'"{code}"' in SOURCE and f'"{code}"' in tests
-    assert re.search(rf"\b{code}\b", RULES)
+    rules = [rule for section, rule, _ in RULES if section == "Errors"]
+    assert any(re.search(rf"\b{code}\b", rule) for rule in rules)
 
 
 def test_sandbox_raises_no_code_of_its_own():
@@ -65,4 +117,35 @@ def test_event_of_the_contract_is_in_the_table(event):
     """
     All seven types.
     """
-    assert f"event {event}" in RULES
+    assert any(rule.startswith(f"event {event}") for _, rule, _ in RULES)
+
+
+def read_fields():
+    lines = (HERE / "fields.txt").read_text().splitlines()
+    return [tuple(line.split()) for line in lines if not line.startswith("#")]
+
+
+@pytest.mark.parametrize(("resource", "fields"), [(one, rest) for one, *rest in read_fields()])
+def test_resource_has_exactly_the_contracts_fields(resource, fields):
+    """
+    As the description says, which is held against real answers: required ones, and limits.
+    """
+    schema = SCHEMAS[resource]
+    told = {}
+    for name, field in schema["properties"].items():
+        most = [field[key] for key in ("maxLength", "maxItems", "maximum") if key in field]
+        is_limited = resource in ("Lookup", "Reason") or resource.startswith("New")
+        limit = str(most[0]) if most and is_limited else ""
+        mark = "!" if name in schema["required"] else ":" if limit else ""
+        told[name] = f"{name}{mark}{limit}"
+    assert sorted(told.values()) == sorted(fields)
+
+
+def test_document_names_every_control_path_and_fault(shop):
+    """
+    Nothing that can be done to a sandbox is left for its source to tell.
+    """
+    paths = {route.path for route in control_routes(shop.service)}
+    assert [path for path in paths if f" {path}`" not in DOCUMENT] == []
+    names = [*Quirks.__dataclass_fields__, *EVERY_FAILURE]
+    assert [name for name in names if f"`{name}`" not in DOCUMENT] == []

@@ -3,6 +3,7 @@
 import json
 import re
 import time
+from functools import partial
 
 import httpx
 import pytest
@@ -33,7 +34,7 @@ def api(site, shop):
     """Calls the API with a checkout key."""
 
     def call(method, path, **options):
-        headers = {"authorization": f"Bearer {shop.checkout}"}
+        headers = {"authorization": f"Bearer {shop.checkout}", **options.pop("headers", {})}
         return site.request(method, f"/api/pay/v1{path}", headers=headers, **options)
 
     return call
@@ -56,6 +57,47 @@ def test_session_is_created_paid_and_refunded_over_http(shop, site, control, api
     assert site.post(path, json=body, headers=headers).json() == refunded.json()
     read = site.get("/api/pay/v1/payouts/back%2F1", headers=headers)
     assert read.json() == refunded.json()
+
+
+@pytest.fixture
+def pay_out(shop, site):
+    """Posts a payout with a payout key; returns the answer."""
+    headers = {"authorization": f"Bearer {shop.payout}"}
+    payer_id = shop.paid()["payer_id"]
+
+    def call(reference, **more):
+        body = {"reference_id": reference, "currency": "usdt", "amount": "1", "payer_id": payer_id}
+        return site.post("/api/pay/v1/payouts", json=body, headers={**headers, **more})
+
+    return call
+
+
+def test_replay_has_the_status_of_its_original(shop, api, pay_out):
+    """
+    Payouts rule 4: 201 again, with the same record; so it is for sessions.
+    """
+    create = partial(api, "POST", "/sessions", json=shop.order("order-z"))
+    for call in (create, partial(pay_out, "out-z")):
+        first, second = call(), call()
+        assert (first.status_code, second.status_code) == (201, 201)
+        assert first.json() == second.json()
+
+
+def test_idempotency_is_in_no_header(pay_out):
+    """
+    Versioning 6: reference_id alone carries it, whatever a client sends beside it.
+    """
+    one, other = (pay_out(name, **{"idempotency-key": "same"}).json() for name in ("a", "b"))
+    assert one["id"] != other["id"]
+
+
+def test_body_is_read_whatever_its_content_type(shop, api):
+    """
+    The contract asks clients to send it, and does not say what happens without it.
+    """
+    content = json.dumps(shop.order())
+    answer = api("POST", "/sessions", content=content, headers={"content-type": "text/plain"})
+    assert answer.status_code == 201
 
 
 def test_bindings_are_served_over_http(shop, api):

@@ -2,7 +2,9 @@
 
 import http.server
 import json
+import socket
 from threading import Thread
+from uuid import UUID
 
 import pytest
 
@@ -152,7 +154,8 @@ def test_without_a_receiver_nothing_leaves_the_machine(shop, ping):
 
 
 @pytest.mark.parametrize(
-    ("status", "outcome"), [(204, ""), (302, "answered 302"), (400, "answered 400")]
+    ("status", "outcome"),
+    [(204, ""), (302, "answered 302"), (400, "answered 400"), (500, "answered 500")],
 )
 def test_any_2xx_is_success_and_nothing_else(status, outcome):
     """
@@ -182,6 +185,34 @@ def test_receiver_that_is_not_there_is_a_failure():
     With its kind as the reason.
     """
     assert post_to_this_machine("http://127.0.0.1:1/", b"", {}).startswith("no answer: ")
+
+
+def test_receiver_that_does_not_answer_in_time_is_a_failure(monkeypatch):
+    """
+    It took the connection, and then its time.
+    """
+    monkeypatch.setattr("svc_analytics.sandbox.deliveries.ATTEMPT_SECONDS", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/hook"
+        assert post_to_this_machine(url, b"{}", {}) == "no answer: TimeoutError"
+
+
+def test_ids_of_events_are_uuids(shop, ping):
+    """
+    All but the merchant's own strings.
+    """
+    payment = shop.paid()
+    shop.refund(payment, "1")
+    shop.session("order-b", ttl_minutes=5)
+    shop.clock.advance(HOUR)
+    shop.service.sessions.expire()
+    ping()
+    own = ("customer_id", "reference_id")
+    events = [event.items() for event in shop.events()]
+    ids = [value for event in events for name, value in event if name.endswith("_id")]
+    kept = [value for event in events for name, value in event if name in own]
+    assert {len(event) for event in events} >= {3, 5, 6}
+    assert all(str(UUID(value)) == value for value in ids if value not in kept)
 
 
 def test_test_event_needs_the_secret_to_have_been_seen(shop, refusal):

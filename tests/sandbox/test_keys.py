@@ -95,7 +95,7 @@ REACH = [
 ]
 
 
-@pytest.mark.parametrize(("route", "classes"), REACH, ids=lambda value: str(value)[:60])
+@pytest.mark.parametrize(("route", "classes"), REACH, ids=[one.operation for one, _ in REACH])
 def test_each_route_is_reached_by_its_classes_only(shop, route, classes):
     """
     Authentication 4 and 5; whatever else is wrong with the request.

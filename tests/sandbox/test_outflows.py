@@ -279,6 +279,18 @@ def test_refund_goes_where_the_payment_came_from(shop):
     assert (record["payer_id"], record["currency"]) == (payment["payer_id"], "usdt")
 
 
+def test_suspended_business_refunds_nothing(shop, refusal):
+    """
+    But payouts need not be armed for a refund, nor its coin have a rate.
+    """
+    payment = shop.paid()
+    shop.world.settings["payouts_armed"] = False
+    shop.world.settings["absent_rates"] = ["usdt"]
+    assert shop.refund(payment, "1")["usd_value"] is None
+    shop.world.settings["is_suspended"] = True
+    assert refusal(shop.refund, payment, "1", "later") == (403, "MERCHANT_DISABLED")
+
+
 def test_refund_of_an_unknown_payment_is_not_found(shop, refusal):
     """
     Like any other object that is not there.

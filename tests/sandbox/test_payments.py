@@ -1,5 +1,8 @@
 """Paying a session (contract, States; Payments; Receipts)."""
 
+import base64
+import json
+
 import pytest
 
 from svc_analytics.keyring import SigningSecret
@@ -31,7 +34,7 @@ def test_payment_is_embedded_in_its_session_and_told_once(shop):
     """
     open to completed; the event has ids and a status, never an amount.
     """
-    payment = shop.paid()
+    payment = shop.paid(metadata={"cart": 1})
     session = shop.service.sessions.read(shop.checkout, "order-a")
     assert (session["status"], session["payment"]) == ("completed", payment)
     event = shop.events()[-1]
@@ -72,6 +75,41 @@ def test_receipt_verifies_offline_and_through_the_api(shop):
     assert verify_receipt(payment["receipt"], webhook, facts).verdict == "bad_signature"
     answer = shop.service.verify_receipt(shop.checkout, {"receipt": payment["receipt"]})
     assert answer == {"valid": True, "payment": payment}
+
+
+def test_receipt_states_its_facts_in_the_canonical_order(shop):
+    """
+    All ten, and nothing else, read by plain base64 and json.
+    """
+    payload = shop.paid()["receipt"].split(".")[1]
+    facts = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    names = "payment_id receipt_no merchant_id reference_id currency amount charged_amount"
+    assert list(facts) == [*names.split(), "fee_bearer", "net_amount", "paid_at"]
+
+
+def test_receipts_outlive_a_rotation_of_the_webhook_secret(shop):
+    """
+    The two secrets have nothing to do with each other.
+    """
+    payment = shop.paid()
+    shop.world.rings.rotate("webhook", shop.clock.now())
+    shop.clock.advance(3 * DAY)
+    assert shop.service.verify_receipt(shop.checkout, {"receipt": payment["receipt"]})["valid"]
+    assert shop.service.payment(shop.checkout, payment["id"]) == payment
+
+
+def test_quote_holds_until_the_session_expires(shop):
+    """
+    The rate of creation, a day and another price later: what was quoted is charged.
+    """
+    shop.bind()
+    session = shop.session(amounts=None, price_usd="20", ttl_minutes=1440)
+    quoted = {quote["currency"]: quote["amount"] for quote in session["amounts"]}
+    shop.clock.advance(DAY - 1)
+    later = shop.session("order-b", amounts=None, price_usd="20")
+    assert later["amounts"] != session["amounts"]
+    payment = shop.service.payment(shop.checkout, shop.confirm(session, currency="btc"))
+    assert payment["charged_amount"] == quoted["btc"]
 
 
 def test_rotated_receipt_secret_overlaps_for_a_day(shop, refusal):

@@ -35,6 +35,7 @@ def test_session_holds_what_was_asked(shop):
         {"currency": "usdt", "amount": "20.000000", "usd_value": session["amounts"][0]["usd_value"]}
     ]
     assert (session["status"], session["title"]) == ("open", "Tea")
+    assert session["pricing_mode"] == "amounts" and "price_usd" not in session
     assert session["checkout_url"].endswith(f"/checkout/{session['id']}")
     assert "payment" not in session and "cancel_url" not in session
 
@@ -119,6 +120,7 @@ def test_limits_themselves_are_allowed(shop, changes):
         ({"amounts": [{"currency": "ton", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
         ({"amounts": [{"currency": "xmr", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
         ({"amounts": [{"currency": "irt", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
+        ({"amounts": [{"currency": "USDT", "amount": "1"}]}, "PAY_CURRENCY_NOT_ACCEPTED"),
     ],
     ids=str,
 )
@@ -178,6 +180,25 @@ def test_price_in_usd_is_quoted_into_every_accepted_coin(shop):
     assert again["amounts"] == session["amounts"]
 
 
+def test_given_amount_without_a_rate_has_no_usd_value(shop):
+    """
+    It can be paid all the same: the merchant named the figure.
+    """
+    shop.world.settings["absent_rates"] = ["usdt"]
+    assert shop.session()["amounts"] == [{"currency": "usdt", "amount": "20.000000"}]
+
+
+@pytest.mark.parametrize("name", ["id", "name", "email"])
+def test_customer_block_has_limits_of_its_own(shop, refused, name):
+    """
+    Wide ones, which the contract does not show; and no member may be empty.
+    """
+    customer = shop.order()["customer"]
+    for text in ("", "x" * 321):
+        answer = refused(customer={**customer, name: text})
+        assert answer == (422, "VALIDATION_FAILED")
+
+
 def test_coin_without_a_rate_is_omitted_from_the_quotes(shop):
     """
     The others are still quoted.
@@ -200,12 +221,13 @@ def test_price_that_no_coin_can_quote_is_unavailable(shop, refused):
 @pytest.mark.parametrize("setting", [("is_suspended", True), ("is_rail_enabled", False)])
 def test_business_that_cannot_take_payments_makes_no_session(shop, refused, setting):
     """
-    MERCHANT_DISABLED, suspended or with the rail off; reads go on.
+    MERCHANT_DISABLED, suspended or with the rail off; it can still read and cancel.
     """
     session = shop.session()
     shop.world.settings[setting[0]] = setting[1]
     assert refused(reference_id="order-b") == (403, "MERCHANT_DISABLED")
     assert shop.service.sessions.read(shop.checkout, session["id"]) == session
+    assert shop.service.sessions.cancel(shop.checkout, session["id"])["status"] == "cancelled"
 
 
 def test_session_lives_as_long_as_asked(shop):

@@ -53,6 +53,31 @@ def test_payment_moves_from_payer_to_business_and_fees(shop):
     assert moved == [-20_000_000, 19_800_000, 200_000]
 
 
+def test_payout_moves_from_business_to_recipient_and_fees(shop):
+    """
+    5 USDT at 1 %: the business loses 5.05, the recipient gets exactly 5, the fees 0.05.
+    """
+    payment = shop.paid()
+    accounts = (BUSINESS, customer(payment["payer_id"]), FEES)
+    before = [shop.balance(account) for account in accounts]
+    shop.pay_out(payer_id=payment["payer_id"])
+    after = [shop.balance(account) for account in accounts]
+    moved = [new - old for old, new in zip(before, after, strict=True)]
+    assert moved == [-5_050_000, 5_000_000, 50_000]
+
+
+def test_refund_leaves_the_fee_of_its_payment_where_it_is(shop):
+    """
+    Fee rule 2: the whole 20 USDT go back, of which the business had got 19.80.
+    """
+    accounts = (BUSINESS, customer(shop.people["sara"].payer_id), FEES)
+    before = [shop.balance(account) for account in accounts]
+    shop.refund(shop.paid(), "20")
+    after = [shop.balance(account) for account in accounts]
+    moved = [new - old for old, new in zip(before, after, strict=True)]
+    assert moved == [-200_000, 0, 200_000]
+
+
 def test_refused_operation_moves_nothing(shop, refusal):
     """
     All or nothing: after a refusal every balance is what it was.

@@ -57,6 +57,21 @@ def test_any_matching_signature_is_enough(header: str) -> None:
     assert verify_webhook(BODY, header, RING, NOW) is None
 
 
+def test_every_pair_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contract, Signature 5: no early end, so that time tells neither secret nor signature."""
+    compared: list[tuple[bytes, bytes]] = []
+    compare = hmac.compare_digest
+
+    def watch(want: bytes, have: bytes) -> bool:
+        compared.append((want, have))
+        return compare(want, have)
+
+    monkeypatch.setattr("svc_analytics.tokens.hmac.compare_digest", watch)
+    assert verify_webhook(BODY, f"t={AT},v1={NEW},v1={FORGED}", RING, NOW) is None
+    pairs = [(want, have) for want in (NEW, OLD) for have in (NEW, FORGED)]
+    assert compared == [(want.encode(), have.encode()) for want, have in pairs]
+
+
 REFUSED = {
     "missing": None,
     "empty": "",
