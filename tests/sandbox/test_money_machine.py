@@ -1,11 +1,11 @@
-"""Any sequence of money operations, held against a model that only adds and subtracts."""
+"""Any sequence of operations, held against a model that only adds, subtracts and remembers."""
 
 import json
 from decimal import Decimal
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from shop import Shop
 
 from svc_analytics.periods import HOUR
@@ -20,16 +20,30 @@ def text(units):
     return format(Decimal(units).scaleb(-6), "f")
 
 
+# What paying is refused with, by the state of the payer's binding.
+UNBOUND = {"none": "PAY_BINDING_REQUIRED", "pending_review": "PAY_BINDING_REVIEW"}
+
+
+def refused(operation, *arguments, **named):
+    """The codes that an operation is refused with; none if it is done."""
+    try:
+        operation(*arguments, **named)
+    except Refusal as refusal:
+        return refusal.codes
+    return ()
+
+
 class Money(RuleBasedStateMachine):
-    """A shop that is paid, pays out, refunds, and is asked the same thing twice."""
+    """A shop whose customers come and go, that is paid, pays out and refunds, each asked twice."""
 
     def __init__(self):
         super().__init__()
         self.store = Store()
         self.shop = Shop(self.store)
-        self.shop.bind()
+        self.binding = "none"
         self.business = self.shop.balance(BUSINESS)
         self.left = {}
+        self.open = {}
         self.count = 0
 
     def teardown(self):
@@ -39,17 +53,65 @@ class Money(RuleBasedStateMachine):
         self.count += 1
         return f"made-{self.count}"
 
-    @rule(units=UNITS)
-    def pay(self, units):
-        amounts = [{"currency": "usdt", "amount": text(units)}]
-        payment = self.shop.paid(self.name(), amounts=amounts)
-        self.left[payment["id"]] = units
-        self.business += units - half_up(units * 100, BASIS_POINTS)
+    @rule(matches=st.booleans())
+    def bind(self, matches):
+        if self.binding != "none":
+            assert refused(self.shop.bind) == ("PAY_BINDING_CONFLICT",)
+            return
+        self.binding = self.shop.bind(supplied=None if matches else "Somebody Else").status
+        assert self.binding == ("active" if matches else "pending_review")
 
+    @rule(action=st.sampled_from(["approve", "reject"]))
+    def review(self, action):
+        body = {"action": action, "reason": "as the shop says"}
+        codes = refused(self.shop.service.bindings.review, self.shop.checkout, "C-1", body)
+        assert codes == (() if self.binding == "pending_review" else ("PAY_BINDING_STATE",))
+        if not codes:
+            self.binding = "active" if action == "approve" else "none"
+
+    @rule()
+    def unbind(self):
+        body = {"reason": "asked"}
+        codes = refused(self.shop.service.bindings.revoke, self.shop.checkout, "C-1", body)
+        assert codes == (() if self.binding == "active" else ("PAY_BINDING_STATE",))
+        self.binding = self.binding if codes else "none"
+
+    @rule(units=UNITS)
+    def order(self, units):
+        amounts = [{"currency": "usdt", "amount": text(units)}]
+        session = self.shop.session(self.name(), amounts=amounts, ttl_minutes=60)
+        self.open[session["id"]] = units, self.shop.clock.now() + HOUR
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def cancel(self, data):
+        id_ = data.draw(st.sampled_from(list(self.open)))
+        _, expires_at = self.open.pop(id_)
+        is_expired = expires_at <= self.shop.clock.now()
+        codes = refused(self.shop.service.sessions.cancel, self.shop.checkout, id_)
+        assert codes == (("PAY_SESSION_STATE",) if is_expired else ())
+        assert refused(self.shop.confirm, {"id": id_})  # it is at its end
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def pay(self, data):
+        id_ = data.draw(st.sampled_from(list(self.open)))
+        units, expires_at = self.open[id_]
+        expected = UNBOUND.get(self.binding)
+        if expires_at <= self.shop.clock.now():
+            expected = "PAY_SESSION_EXPIRED"
+        assert refused(self.shop.confirm, {"id": id_}) == ((expected,) if expected else ())
+        if expected:
+            return
+        del self.open[id_]
+        session = self.shop.service.sessions.read(self.shop.checkout, id_)
+        self.left[session["payment"]["id"]] = units
+        self.business += units - half_up(units * 100, BASIS_POINTS)
+        assert refused(self.shop.confirm, {"id": id_}) == ("PAY_SESSION_STATE",)
+
+    @precondition(lambda self: self.left)
     @rule(units=UNITS, data=st.data())
     def refund(self, units, data):
-        if not self.left:
-            return
         payment_id = data.draw(st.sampled_from(list(self.left)))
         name = self.name()
         for _ in range(2):  # the second is a replay, or refused alike
@@ -91,5 +153,5 @@ class Money(RuleBasedStateMachine):
 
 TestMoney = Money.TestCase
 TestMoney.settings = settings(
-    max_examples=15, stateful_step_count=15, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
