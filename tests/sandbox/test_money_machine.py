@@ -40,7 +40,8 @@ class Money(RuleBasedStateMachine):
         super().__init__()
         self.store = Store()
         self.shop = Shop(self.store)
-        self.binding = "none"
+        self.shop.bind()
+        self.binding = "active"
         self.business = self.shop.balance(BUSINESS)
         self.left = {}
         self.open = {}
@@ -92,9 +93,10 @@ class Money(RuleBasedStateMachine):
         assert codes == (("PAY_SESSION_STATE",) if is_expired else ())
         assert refused(self.shop.confirm, {"id": id_})  # it is at its end
 
-    @precondition(lambda self: self.open)
-    @rule(data=st.data())
-    def pay(self, data):
+    @rule(data=st.data(), units=UNITS)
+    def pay(self, data, units):
+        if len(self.open) < 2:
+            self.order(units)
         id_ = data.draw(st.sampled_from(list(self.open)))
         units, expires_at = self.open[id_]
         expected = UNBOUND.get(self.binding)
@@ -153,5 +155,5 @@ class Money(RuleBasedStateMachine):
 
 TestMoney = Money.TestCase
 TestMoney.settings = settings(
-    max_examples=15, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
 )
