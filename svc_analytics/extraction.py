@@ -279,10 +279,6 @@ class _Crew:
         self._board.call_off()
         self._client.pace.stop()
 
-    def _close(self) -> None:
-        self._is_closed.set()
-        self._call_off()
-
 
 def _describe_disorder(stream: Stream, instants: Span) -> str:
     older, newer = map(format_instant, instants)
