@@ -185,21 +185,25 @@ class _Crew:
         self._takes_no_more = threading.Event()
         self._published_at = time.monotonic()
         self._publish_cost = 0.0
+        # Whether what is staged holds every row that it proves. An interruption may come
+        # between any two steps; then what was staged is read again, and never published.
+        self._is_whole = True
 
     def work(self, workers: int) -> None:
         """Sweep all segments; publish as it goes, and at the end whatever happened."""
         self._delivered: queue.Queue[Delivery | None] = queue.Queue(maxsize=QUEUED)
         threads = [threading.Thread(target=self._sweep_all, daemon=True) for _ in range(workers)]
-        for thread in threads:
-            thread.start()
         try:
+            for thread in threads:
+                thread.start()  # in here: an interruption must call them off
             self._write_all(threads)
         except (LakeError, OSError):
             self._stop_taking()  # nothing more can be written
             raise
         except BaseException:
             self._stop_taking()
-            self._publish()
+            if self._is_whole:
+                self._publish()
             raise
         self._publish()
         for error in self._fatal or self._broken:
@@ -219,6 +223,7 @@ class _Crew:
 
     def _stage(self, delivery: Delivery) -> None:
         stream = delivery.stream
+        self._is_whole = False
         self._writer.stage(stream, delivery.rows, delivery.rejected, delivery.size)
         for progress in delivery.progress:
             # What an earlier run proved stays proven: only this sweep is in doubt.
@@ -227,6 +232,7 @@ class _Crew:
                 self._writer.prove(stream, span)
             if progress.disorder:
                 self._run.notes.append(_describe_disorder(stream, progress.disorder))
+        self._is_whole = True
         self._run.pages += len(delivery.received)
         self._run.rows[stream.name] += sum(delivery.received)
         if self._on_page:
@@ -240,7 +246,9 @@ class _Crew:
 
     def _publish(self) -> None:
         began = time.monotonic()
+        self._is_whole = False
         self._writer.publish()
+        self._is_whole = True
         self._published_at = time.monotonic()
         self._publish_cost = self._published_at - began
         self._run.published = self._writer.published

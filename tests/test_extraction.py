@@ -11,9 +11,11 @@ from desks import Desk
 from fake_service import FakeService, ids, once, payment, payout, refusal
 from simulation.disk import Disk, failure
 
+from svc_analytics import extraction
 from svc_analytics.errors import ApiError, ConfigError, LakeError, ProtocolError
 from svc_analytics.periods import BEGINNING, parse_instant
-from svc_analytics.schema import PAYMENTS
+from svc_analytics.publication import StreamPublisher
+from svc_analytics.schema import PAYMENTS, STREAMS
 
 NUMBER = {payment(n, "")["id"]: n for n in range(400)}
 
@@ -260,3 +262,25 @@ def test_ten_thousand_rows_at_one_instant_are_paged_through(desk: Desk) -> None:
     desk.service.payments = [payment(n, "2026-10-01T00:00:00Z") for n in range(2_000)]
     desk.extract()
     assert desk.ids() == ids(desk.service.payments)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_publication_cut_short_proves_nothing(
+    history: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    """Its rows are gone from memory: their time is unread, and the next run brings them."""
+
+    def stop(*_: object) -> None:
+        patched.undo()  # the next publication would succeed
+        raise error
+
+    history.page_size = lambda page: 9
+    monkeypatch.setattr(extraction, "STAGED_LIMIT", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(StreamPublisher, "_publish_month", stop)
+        with pytest.raises(error):
+            desk.extract()
+    assert not any(desk.lake.coverage(stream).read for stream in STREAMS.values())
+    desk.extract()
+    assert desk.ids() == ids(history.payments)
+    assert desk.ids("payout_records") == ids(history.payouts)
