@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
+from svc_analytics.interruption import interruptible
 from svc_analytics.money import EXACT, format_amount
 from svc_analytics.render.cells import texts_of
 
@@ -207,7 +208,7 @@ def _differing(
     common = [name for name in old.column_names if name in new.column_names]
     names = [name for name in common if name in keys or name not in ignored]
     keys = [name for name in keys if name in names]
-    with duckdb.connect() as connection:
+    with interruptible(), duckdb.connect() as connection:
         connection.register("older", old.select(names))
         connection.register("newer", new.select(names))
         found = connection.sql(_difference_query(keys)).to_arrow_table()

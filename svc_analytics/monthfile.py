@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from svc_analytics import checksums
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import LakeError
+from svc_analytics.interruption import interruptible
 from svc_analytics.money import EXACT, format_amount
 from svc_analytics.schema import STREAMS, Stream
 
@@ -55,6 +56,7 @@ class Counter:
     def __init__(self) -> None:
         self._connection = duckdb.connect()
 
+    @interruptible()
     def count(self, stream: Stream, table: pa.Table) -> Tally:
         """Return the control figures of a table of the stream's rows."""
         with self._connection.cursor() as cursor:

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.errors import DataError
+from svc_analytics.interruption import interruptible
 from svc_analytics.keyring import SigningSecret, last_signing, oldest_date
 from svc_analytics.masked import Masked
 from svc_analytics.schema import MONEY
@@ -157,6 +158,7 @@ class ReceiptChecker:
         for place, verdict in self._verified(signed, paid_at):
             found[rows[place]] = verdict
 
+    @interruptible()
     def _is_canonical(self, texts: pa.Array, records: pa.Table) -> npt.NDArray[np.bool_]:
         """Tell which tokens but for their signature are what the service would issue."""
         table = records.append_column("token", texts)

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, DataError, LakeError
+from svc_analytics.interruption import interruptible
 from svc_analytics.keyring import SigningSecret, parse_secrets
 from svc_analytics.lake import Lake
 from svc_analytics.receipts import RECORDS, UNSURE, ReceiptChecker
@@ -66,6 +67,7 @@ class LakeRecords:
         """Whether every payment of an instant is in the lake."""
         return any(start <= at < end for start, end in self._coverage.complete)
 
+    @interruptible()
     def find(self, ids: Sequence[str | None]) -> pa.Table:
         """Return the record of each id, row by row; all NULL where there is none."""
         if self._files is None:

@@ -18,6 +18,7 @@ from filelock import FileLock
 from svc_analytics.coverage import Coverage, unite
 from svc_analytics.displayed import Displayed
 from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.interruption import interruptible
 from svc_analytics.lake import Lake
 from svc_analytics.models import (
     named_in,
@@ -115,6 +116,7 @@ class Warehouse:
             raise QueryError("only a single SELECT is answered: the lake is read-only")
         return self.fetch(query, parameters)
 
+    @interruptible()
     def fetch(
         self,
         query: str,
@@ -172,6 +174,7 @@ def open_warehouse(lake: Lake, models: Collection[str] | None = None) -> Iterato
             connection.close()
 
 
+@interruptible()
 def _open_views(
     connection: duckdb.DuckDBPyConnection,
     lake: Lake,
@@ -193,6 +196,7 @@ def _as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
     return text.replace(str(folder), str(lake.path)).replace(".pq", ".parquet")
 
 
+@interruptible()
 def write_views(lake: Lake) -> Path:
     """Re-make `analytics.duckdb`: the same views over the lake's own files, for other tools."""
     lake.require()

@@ -24,6 +24,7 @@ LAYERS = [
     {
         "errors",
         "displayed",
+        "interruption",
         "money",
         "calendars",
         "periods",

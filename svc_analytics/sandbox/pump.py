@@ -15,12 +15,13 @@ def pumping(service: Service) -> Iterator[None]:
     """Keep expiring and delivering on a thread of its own until the block ends."""
     stop = Event()
     thread = Thread(target=_run, args=(service, stop), name="sandbox pump", daemon=True)
-    thread.start()
     try:
+        thread.start()  # in here: an interruption must not leave it running
         yield
     finally:
         stop.set()
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
 
 
 def _run(service: Service, stop: Event) -> None:

@@ -41,14 +41,15 @@ def serve(service: Service, port: int = 0, host: str = "127.0.0.1") -> Iterator[
     service.world.base_url = base_url
     server = uvicorn.Server(_config(service))
     thread = Thread(target=server.run, args=([listener],), name="sandbox", daemon=True)
-    thread.start()
     try:
+        thread.start()  # in here: an interruption must not leave it running
         _await_start(server, thread)
         with pumping(service):
             yield Running(base_url, service.account.environment(base_url))
     finally:
         server.should_exit = True
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
         listener.close()
 
 
