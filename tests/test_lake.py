@@ -298,6 +298,6 @@ def test_a_lost_side_file_is_one_clear_error(filled: Desk) -> None:
     """What DuckDB would say in five lines, in one, with the next step."""
     (filled.lake.path / "quarantine" / "payments" / "rejected.parquet").unlink()
     with pytest.raises(LakeError, match="run svc-analytics extract"):
-        filled.lake.sql("from payments")
+        filled.lake.sql("from exceptions")
     filled.extract()
     assert len(filled.lake.sql("from payments")) == 200
