@@ -11,64 +11,62 @@ import nbformat
 import pytest
 
 import svc_analytics as svc
-from svc_analytics import notebooks
+from svc_analytics import notebooks, pickers
 from svc_analytics.cli import cli
-from svc_analytics.demo import run_demo
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.render.cells import shown
 from svc_analytics.warehouse import AnalyticLake
 
 FOLDER = Path(__file__).parent.parent / "notebooks"
 PATHS = sorted(FOLDER.glob("*.ipynb"))
 SECRET = re.compile(r"svc_(live|payout)_[0-9a-f]{8}|[0-9a-f]{64}@|whsec_|SVC_\w+(KEY|SECRETS)=")
-MOST_CELLS = 20
+TOO_MANY_CELLS = 20
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> AnalyticLake:
-    """A lake of about 2,000 payments with verified receipts."""
-    lake = AnalyticLake(tmp_path_factory.mktemp("desk") / "data")
-    run_demo(lake, 3, 2_000, 7, note=lambda _: None)
-    return lake
+    """A lake of about 600 payments with verified receipts: the one call of notebook 01."""
+    return svc.demo_lake(tmp_path_factory.mktemp("desk") / "data", months=3, payments=600)
 
 
-@pytest.fixture(scope="module")
-def executed(demo: AnalyticLake) -> dict[str, Any]:
-    """Every notebook by its number, after it ran as a reader runs it: without a month."""
-    parameters = {"DATA_DIR": str(demo.path)}
-    return {path.stem[:2]: notebooks.run_notebook(path, parameters) for path in PATHS}
+@pytest.fixture(scope="module", params=PATHS, ids=lambda path: path.stem[:2])
+def executed(request: pytest.FixtureRequest, demo: AnalyticLake) -> Any:
+    """A notebook after it ran as a reader runs it: without a month."""
+    return notebooks.run_notebook(request.param, {"DATA_DIR": str(demo.path)})
 
 
 def read(path: Path) -> Any:
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
 
 
-def test_every_notebook_runs_and_its_figures_agree(executed: dict[str, Any]) -> None:
-    """Each ends with its own checks, which say so when they hold."""
-    assert sorted(executed) == ["01", "02", "03", "04", "05", "06", "07"]
-    for name, done in executed.items():
-        assert "the figures agree" in str(done.cells[-1].outputs), name
+def test_there_is_a_notebook_for_every_question() -> None:
+    """By their numbers."""
+    assert [path.stem[:2] for path in PATHS] == ["01", "02", "03", "04", "05", "06", "07"]
 
 
-def test_each_answer_is_a_table_or_a_picture(executed: dict[str, Any]) -> None:
+def test_a_notebook_runs_and_its_figures_agree(executed: Any) -> None:
+    """It ends with its own checks, which say so when they hold."""
+    assert "the figures agree" in str(executed.cells[-1].outputs)
+
+
+def test_each_answer_is_a_table_or_a_picture(executed: Any) -> None:
     """No cell after the opening ends in silence."""
-    for name, done in executed.items():
-        code = [cell for cell in done.cells if cell.cell_type == "code"]
-        assert all(cell.outputs for cell in code[3:]), name
+    code = [cell for cell in executed.cells if cell.cell_type == "code"]
+    assert all(cell.outputs for cell in code[3:])
 
 
-def test_a_figure_shown_is_the_statements(executed: dict[str, Any], demo: AnalyticLake) -> None:
+def test_no_output_holds_a_key(executed: Any) -> None:
+    """Neither keys nor secrets nor their variables' values."""
+    assert not SECRET.search("".join(notebooks.outputs_of(executed)))
+
+
+@pytest.mark.parametrize("executed", PATHS[1:2], indirect=True, ids=["02"])
+def test_a_figure_shown_is_the_statements(executed: Any, demo: AnalyticLake) -> None:
     """What a reader sees in 02 is what `svc-analytics statement` writes, digit for digit."""
     made = svc.statement(demo, svc.last_full_month(demo))
-    page = "".join(notebooks.outputs_of(executed["02"]))
+    page = "".join(notebooks.outputs_of(executed))
     for coin, value in zip(made.summary["currency"], made.summary["net_settlement"], strict=True):
         assert f"{shown(value)} <small>{escape(coin)}</small>" in page
-
-
-def test_no_output_holds_a_key(executed: dict[str, Any]) -> None:
-    """Neither keys nor secrets nor their variables' values."""
-    for name, done in executed.items():
-        assert not SECRET.search("".join(notebooks.outputs_of(done))), name
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])
@@ -77,7 +75,7 @@ def test_notebooks_are_short_told_and_stripped(path: Path) -> None:
     notebook = read(path)
     cells = notebook.cells
     nbformat.validate(notebook)  # type: ignore[no-untyped-call]
-    assert len(cells) <= MOST_CELLS and cells[0].source.startswith("# ")
+    assert len(cells) < TOO_MANY_CELLS and cells[0].source.startswith("# ")
     for before, cell in pairwise(cells):
         if cell.cell_type == "code":
             assert before.cell_type == "markdown"
@@ -89,6 +87,7 @@ def test_notebooks_are_short_told_and_stripped(path: Path) -> None:
 def test_parameters_are_set_behind_the_cell_that_declares_them(path: Path) -> None:
     """So that they win, and a reader of the page sees them."""
     notebook = read(path)
+    assert {"DATA_DIR", "ZONE"} <= notebooks.parameters_of(notebook)
     notebooks.inject(notebook, {"DATA_DIR": "x", "MONTH": "2026-10"})
     tags = [cell.metadata.get("tags", []) for cell in notebook.cells]
     place = tags.index(["parameters"])
@@ -118,6 +117,13 @@ def test_the_command_writes_a_page(demo: AnalyticLake, tmp_path: Path) -> None:
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=.?https?:|import .*https?:", page)
 
 
+def test_a_notebook_of_no_month_takes_none(demo: AnalyticLake) -> None:
+    """01 is of the whole lake: a month would be ignored, so it is refused."""
+    words = ["notebook", "01", "--month", "2026-10", "--data-dir", str(demo.path)]
+    with pytest.raises(ConfigError, match="01-first-look speaks of no month"):
+        cli.main(words, standalone_mode=False)
+
+
 def test_a_wrong_name_lists_the_right_ones() -> None:
     """One line that names the next step."""
     with pytest.raises(ConfigError, match="no notebook '9': choose 01-first-look, "):
@@ -132,11 +138,53 @@ def test_the_demo_never_touches_what_is_there(demo: AnalyticLake) -> None:
     assert before == sorted(path.stat().st_mtime_ns for path in demo.path.rglob("*.parquet"))
 
 
-def test_pickers_redraw_for_another_coin(demo: AnalyticLake) -> None:
-    """The chosen coin's figures stand below, and a month keeps the coin."""
-    box = svc.pick(demo)
+@pytest.fixture(scope="module")
+def made(demo: AnalyticLake) -> svc.Statement:
+    return svc.statement(demo, svc.last_full_month(demo))
+
+
+def shown_by(box: Any) -> list[str]:
+    return [part["data"]["text/html"] for part in box.children[1].outputs]
+
+
+@pytest.mark.parametrize("parts", pickers.PARTS)
+def test_pickers_redraw_for_another_coin(
+    demo: AnalyticLake, made: svc.Statement, parts: str
+) -> None:
+    """The chosen coin's figures stand below, in charts and in tables."""
+    box = svc.pick(demo, made, parts)
+    _, coins = box.children[0].children
+    before, coins.value = shown_by(box), "usdt"
+    assert shown_by(box) != before and any("usdt" in part for part in shown_by(box))
+
+
+def test_pickers_redraw_for_another_month_and_keep_the_coin(
+    demo: AnalyticLake, made: svc.Statement
+) -> None:
+    """Each of them names its month."""
+    box = svc.pick(demo, made)
     months, coins = box.children[0].children
-    coins.value = "usdt"
-    assert all("usdt" in part["data"]["text/html"] for part in box.children[1].outputs)
+    coins.value, months.value = "usdt", months.options[-1]
+    assert coins.value == "usdt"
+    assert any(f"{months.value} by day, usdt" in part for part in shown_by(box))
+
+
+def test_no_figure_of_another_month_stands_below_an_error(
+    demo: AnalyticLake, made: svc.Statement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line stands there instead."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise LakeError("it is torn")
+
+    box = svc.pick(demo, made)
+    monkeypatch.setattr(pickers, "statement", fail)
+    months = box.children[0].children[0]
     months.value = months.options[-1]
-    assert coins.value == "usdt" or "usdt" not in coins.options
+    assert shown_by(box) == ['<div><p dir="auto">LakeError: it is torn</p></div>']
+
+
+def test_wrong_parts_list_the_right_ones(demo: AnalyticLake, made: svc.Statement) -> None:
+    """One line that names the next step."""
+    with pytest.raises(ConfigError, match="choose settlement, fees, position"):
+        svc.pick(demo, made, "profit")
