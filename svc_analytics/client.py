@@ -155,7 +155,7 @@ class Client:
                 self._consider(trouble, entered_at, began_at, attempt, route.path)
                 attempt += 1
             else:
-                self.pace.succeed()
+                self.pace.succeed(entered_at)
                 return result
 
     def _consider(

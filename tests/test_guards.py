@@ -37,7 +37,7 @@ LAYERS = [
         "records",
         "columns",
     },
-    {"config", "routes", "answers", "pace", "wire", "client"},
+    {"config", "routes", "answers", "allowance", "pace", "wire", "client"},
     {
         *("checksums", "monthfile", "merge", "sidefile"),
         *("lake", "publication", "recovery", "writer"),

@@ -19,7 +19,7 @@ from svc_analytics.errors import (
     Unavailable,
     WrongKeyClass,
 )
-from svc_analytics.pace import FIRST_CONTACT, LONGEST_PAUSE
+from svc_analytics.pace import FIRST_CONTACT, LONGEST_HOLD, LONGEST_PAUSE
 
 JSON = {"content-type": "application/json"}
 PAGE = json.dumps({"data": [payment(1, "2026-10-01T00:00:00Z")], "next_cursor": None}).encode()
@@ -97,7 +97,7 @@ def test_passing_failure_is_tried_again(failure: Any) -> None:
     assert len(page.raw_records()) == 1
     assert len(service.requests) == 4
     assert len({(str(request.url), request.method) for request in service.requests}) == 1
-    assert hours.waits and sum(hours.waits) < 4 * LONGEST_PAUSE
+    assert hours.waits and sum(hours.waits) < 4 * LONGEST_HOLD
 
 
 def pointing(status: int, location: str) -> httpx.Response:
@@ -190,7 +190,7 @@ def test_retry_after_of_thirty_years_is_clamped() -> None:
     hours, service = Hours(), FakeService()
     service.intercept = once(refusal(429, "RATE_LIMITED", retry_after="1000000000"))
     client_of(service, hours).me()
-    assert LONGEST_PAUSE - 1 < sum(hours.waits) < LONGEST_PAUSE + 6
+    assert LONGEST_HOLD - 1 < sum(hours.waits) < LONGEST_HOLD + 6
 
 
 def test_body_beyond_the_cap_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,13 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from unit_material import Hours, examples
 
+from svc_analytics.allowance import FIRST_GUESS, KEPT, LEAST
 from svc_analytics.errors import Unavailable
 from svc_analytics.pace import (
-    DECREASE,
     FIRST_CONTACT,
     FIRST_PAUSE,
+    FIRST_REST,
+    LONGEST_HOLD,
     LONGEST_PAUSE,
-    SLOWEST,
+    LONGEST_REST,
     Pace,
     Stopped,
 )
@@ -34,64 +36,113 @@ def pace(hours: Hours) -> Pace:
 
 
 def refused_at(hours: Hours, pace: Pace, rate: int) -> None:
-    """Send that many requests a second for two seconds, and be refused once."""
+    """Let calls pass at a rate for two seconds, then refuse one."""
     entered = 0.0
     for _ in range(2 * rate):
         hours.now += 1 / rate
         entered = pace.enter()
-    pace.slow_down(entered, None)
+        pace.succeed(entered)
+    pace.slow_down(entered, 0)
 
 
 def test_calls_go_out_freely_until_the_first_429(hours: Hours, pace: Pace) -> None:
     """No limit is known, so none is assumed."""
     for _ in range(1000):
-        pace.enter()
-        pace.succeed()
+        pace.succeed(pace.enter())
     assert (hours.waits, pace.rate) == ([], None)
 
 
 def test_first_429_sets_a_rate_below_the_one_that_met_it(hours: Hours, pace: Pace) -> None:
-    """A3: the rate that met the limit, less a share, is kept from then on."""
-    refused_at(hours, pace, 10)
-    assert pace.rate is not None
-    assert 10 * DECREASE * 0.9 <= pace.rate <= 10 * DECREASE
+    """A3: what passed within the last second, less a little, is kept to from then on."""
+    refused_at(hours, pace, 30)
+    assert pace.rate == pytest.approx(30 * KEPT, abs=1)
 
 
-def test_every_429_lowers_the_rate_by_the_same_share(hours: Hours, pace: Pace) -> None:
-    """A3: refusals of requests sent after the last lowering lower it again."""
+def test_late_answers_count_for_the_first_guess(hours: Hours, pace: Pace) -> None:
+    """Calls on their way while the first was refused, and let through, are part of the limit."""
+    entered = [pace.enter() for _ in range(21)]
+    for at in entered[:15]:
+        pace.succeed(at)
+    hours.now += 0.05
+    pace.slow_down(entered[15], None)
+    for at in entered[16:]:
+        pace.succeed(at)
+    assert pace.rate == 20 * KEPT
+
+
+def test_few_calls_before_the_first_429_say_nothing(hours: Hours, pace: Pace) -> None:
+    """A bucket that held three calls may fill quickly: the first guess is not below ten."""
+    refused_at(hours, pace, 1)
+    assert pace.rate == FIRST_GUESS * KEPT
+
+
+def test_every_429_lowers_the_rate_by_a_share(hours: Hours, pace: Pace) -> None:
+    """A3: each refusal after a success takes the rate down, by a twentieth to a half."""
     refused_at(hours, pace, 16)
-    before = pace.rate or 0
-    hours.now += 1
-    pace.slow_down(hours.now, None)
-    assert pace.rate == before * DECREASE
+    for _ in range(10):
+        before = pace.rate or 0
+        pace.succeed(pace.enter())
+        hours.now += 1
+        pace.slow_down(hours.now, None)
+        assert before / 2 <= (pace.rate or 0) <= before * 0.95
 
 
 def test_refusals_of_one_burst_lower_the_rate_once(hours: Hours, pace: Pace) -> None:
-    """A3: eight requests sent together and refused together are one sign, not eight."""
-    entered = [pace.enter() for _ in range(8)]
+    """A3: sixteen requests sent together, four of them refused, are one sign, not four."""
+    entered = [pace.enter() for _ in range(16)]
+    for at in entered[:12]:
+        pace.succeed(at)
     hours.now += 0.2
-    for at in entered:
+    for at in entered[12:]:
         pace.slow_down(at, None)
-    assert pace.rate == max(SLOWEST, 8 / 2 * DECREASE)
+    assert pace.rate == 12 * KEPT
+
+
+def test_refusals_in_a_row_shut_the_gate_for_longer_and_longer(hours: Hours, pace: Pace) -> None:
+    """A4: where nothing passes at all the rate says nothing: rests double, up to a limit."""
+    refused_at(hours, pace, 20)
+    before, rests = pace.rate, []
+    for _ in range(10):
+        refused = pace.enter()
+        pace.slow_down(refused, None)
+        rests.append(pace.enter() - refused)
+    assert pace.rate == before
+    assert rests[:4] == pytest.approx([FIRST_REST * 2**n for n in range(1, 5)])
+    assert max(rests) <= LONGEST_REST + 0.001
 
 
 def test_rate_never_falls_to_nothing(hours: Hours, pace: Pace) -> None:
     """A4: however often the service refuses, a request still goes out now and then."""
     for _ in range(100):
-        pace.slow_down(pace.enter(), None)
+        entered = pace.enter()
+        pace.succeed(entered)
+        pace.slow_down(entered, None)
         hours.now += 60
-    assert pace.rate == SLOWEST
+    assert pace.rate == LEAST
     assert pace.enter() <= hours.now
 
 
-def test_rate_recovers_with_success(hours: Hours, pace: Pace) -> None:
-    """A3: good answers raise the rate by half a request per second, every second."""
-    refused_at(hours, pace, 10)
-    low, start = pace.rate or 0, hours.now
-    while hours.now < start + 20:
-        pace.enter()
-        pace.succeed()
-    assert low + 8 <= (pace.rate or 0) <= low + 12
+def test_rate_rises_with_success(hours: Hours, pace: Pace) -> None:
+    """A3: while calls pass, the rate rises: slowly where it was refused, then ever faster."""
+    refused_at(hours, pace, 20)
+    rates = []
+    for _ in range(4):
+        until = hours.now + 4
+        while hours.now < until:
+            pace.succeed(pace.enter())
+        rates.append(pace.rate or 0)
+    gains = [later - earlier for earlier, later in pairwise(rates)]
+    assert 0 < gains[0] < gains[1] < gains[2]
+
+
+def test_rate_grows_with_calls_and_not_with_time(hours: Hours, pace: Pace) -> None:
+    """An hour without a call earns no right to a burst."""
+    refused_at(hours, pace, 20)
+    before = pace.rate
+    hours.now += 3600
+    entered = [pace.enter() for _ in range(3)]
+    assert pace.rate == before
+    assert entered[2] - entered[1] == pytest.approx(1 / (before or 1))
 
 
 @examples
@@ -108,7 +159,7 @@ def test_no_second_holds_more_than_the_rate(answers: list[str], first: int) -> N
     for answer in answers:
         at = pace.enter()
         sent.append((at, pace.rate or 0))
-        pace.succeed() if answer == "ok" else pace.slow_down(at, None)
+        pace.succeed(at) if answer == "ok" else pace.slow_down(at, None)
     for at, _ in sent[1:]:
         within = [rate for moment, rate in sent[1:] if at <= moment < at + 1]
         assert len(within) <= max(within) + 2
@@ -118,7 +169,7 @@ RETRY_AFTER = {
     "seconds": (7.0, 7.0),
     "nothing": (0.0, 0.0),
     "below zero": (-5.0, 0.0),
-    "thirty years": (1e9, LONGEST_PAUSE),
+    "thirty years": (1e9, LONGEST_HOLD),
 }
 
 
@@ -131,7 +182,7 @@ def test_retry_after_is_heeded_within_reason(
     refused = hours.now
     pace.slow_down(refused, asked)
     assert pace.enter() >= refused + pause
-    assert hours.now <= refused + pause + 1 / SLOWEST
+    assert hours.now <= refused + pause + 1 / LEAST
 
 
 def test_shorter_retry_after_does_not_open_the_gate(hours: Hours, pace: Pace) -> None:
@@ -233,7 +284,7 @@ def test_progress_renews_the_patience(hours: Hours) -> None:
     for _ in range(50):
         hours.now += 50
         pace.back_off(0, TROUBLE)
-        pace.succeed()
+        pace.succeed(hours.now)
     start = hours.now
     until_given_up(pace)
     assert hours.now >= start + 60
