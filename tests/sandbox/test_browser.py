@@ -1,29 +1,17 @@
 """The widget, the console and the embed script, as a person meets them in Chromium."""
 
 import http.server
-import os
 import shutil
 from threading import Thread
 
 import pytest
+from browsers import chromium
 from playwright.sync_api import expect, sync_playwright
 
 from svc_analytics.sandbox import serve
 from svc_analytics.tokens import verify_receipt
 
-NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 SHOP = "https://shop.example"
-
-
-def chromium():
-    """The path of a Chromium; without one, skip, or fail where it is required."""
-    for found in map(shutil.which, NAMES):
-        if found:
-            return found
-    reason = "no Chromium on this machine: install the package chromium"
-    if os.environ.get("SVC_REQUIRE_BROWSER") == "1":
-        pytest.fail(reason)
-    return pytest.skip(reason)
 
 
 @pytest.fixture(scope="module")
