@@ -4,7 +4,7 @@ Beside the API it serves `/control` (`control.py`: clock, faults, console action
 JSON), a console page at `/console`, the widget at each session's `checkout_url`, and
 the script `/embed.js` that leads to it (`embed.py`).
 Where the contract says "not shown", the module of that resource says what we chose, and
-`docs/sandbox.md` lists all of it.
+`svc_analytics/sandbox/README.md` lists all of it.
 
 It stands on the ground floor only and shares no code with the client it serves, so
 that a rule misread on one side does not agree with itself on the other. Public names

@@ -24,7 +24,7 @@ _PARAMETERS = (
         "--scenario",
         metavar="FILE",
         type=click.Path(path_type=Path),
-        help="How the merchant does business, as TOML: docs/sandbox.md lists the names.",
+        help="How the merchant does business, as TOML; the README of the sandbox lists the names.",
     ),
 )
 

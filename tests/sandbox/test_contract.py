@@ -15,7 +15,7 @@ from svc_analytics.sandbox.routes import ROUTES
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-DOCUMENT = (ROOT / "docs" / "sandbox.md").read_text()
+DOCUMENT = (ROOT / "svc_analytics" / "sandbox" / "README.md").read_text()
 SCHEMAS = describe(ROUTES)["components"]["schemas"]
 # Every code of the contract.
 CODES = (HERE / "codes.txt").read_text().split()
