@@ -15,7 +15,10 @@ _TITLE = re.compile(r"-- (?P<name>\w+)(?P<signature>\(.*?\))?: (?P<meaning>.+)")
 _GRAIN = re.compile(r"-- grain: (?P<grain>.+?)\. from: (?P<sources>.+)\.")
 _SEVERITY = re.compile(r"-- severity: (?P<severity>blocking|advisory)\.")
 _COLUMN = re.compile(r"^ {4}(?:.*\bas )?(?:\w+\.)?(?P<name>\w+),?  -- (?P<meaning>.+)$", re.M)
-_CATALOGUE = {"describe", "information_schema", "pragma", "show", "summarize"}
+_NEEDS_ALL = {
+    *("exceptions", "statement_checks"),
+    *("describe", "information_schema", "pragma", "show", "summarize"),
+}
 
 
 @dataclass(frozen=True)
@@ -61,19 +64,20 @@ def read_macros() -> str:
 
 
 @cache
+def read_all_models() -> tuple[Model, ...]:
+    """Return views and table macros, each behind the ones it reads from."""
+    layers = ("staging", "intermediate", "marts", "statement")
+    return _in_order(model for layer in layers for model in map(_read_model, _sql_files(layer)))
+
+
 def read_models() -> tuple[Model, ...]:
-    """Return the views, each behind the ones it reads from."""
-    return _in_order(
-        model
-        for layer in ("staging", "intermediate", "marts")
-        for model in map(_read_model, _sql_files(layer))
-    )
+    """Return the views."""
+    return tuple(model for model in read_all_models() if not model.signature)
 
 
-@cache
 def read_statement_macros() -> tuple[Model, ...]:
     """Return the table macros of a statement, which take any half-open interval."""
-    return _in_order(map(_read_model, _sql_files("statement")))
+    return tuple(model for model in read_all_models() if model.signature)
 
 
 @cache
@@ -95,8 +99,8 @@ def named_in(*queries: str) -> frozenset[str] | None:
     that names no model, needs whatever there is.
     """
     words = set(re.findall(r"\w+", " ".join(queries).casefold()))
-    models = {model.name: model for model in (*read_models(), *read_statement_macros())}
-    if "exceptions" in words or words & _CATALOGUE or any(w.startswith("duckdb_") for w in words):
+    models = {model.name: model for model in read_all_models()}
+    if words & _NEEDS_ALL or any(word.startswith("duckdb_") for word in words):
         return None
     needed: set[str] = set()
     found = words & models.keys()

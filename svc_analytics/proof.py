@@ -122,7 +122,8 @@ def derive_again(lake: Lake, manifest: Manifest) -> Statement:
 def restatement(lake: Lake, folder: Path, manifest: Manifest, made: Statement) -> pa.Table:
     """Return what a statement says otherwise than the unaltered files of an earlier one.
 
-    Findings are left out: new ones are no figures, and stand among its reasons.
+    Findings and the count of what was read are left out: they are no figures, and what
+    of them matters stands among its reasons.
     """
     if made.content_digest() == manifest["content_digest"]:
         return compare({}, {})
@@ -130,7 +131,8 @@ def restatement(lake: Lake, folder: Path, manifest: Manifest, made: Statement) -
     new = as_texts(made.tables)
     old = {name: table for name, table in read_tables(folder, files).items() if name in new}
     for tables in (old, new):
-        tables.pop("checks", None)
+        for name in ("checks", "reading"):
+            tables.pop(name, None)
     return compare(old, new, changed_ids(lake))
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from svc_analytics.controls import hash_file
 from svc_analytics.errors import LakeError
 from svc_analytics.periods import Period
 from svc_analytics.render.folder import MANIFEST
@@ -114,12 +115,6 @@ def broken_seals(folder: Path, manifest: Manifest) -> list[str]:
         return ["it is not sealed"]
     found = [] if seal_of(manifest) == manifest["seal"] else [f"{MANIFEST} is not what was sealed"]
     return found + [f"{name} {fault}" for name, fault in broken_files(folder, manifest).items()]
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _folders_beside(folder: Path) -> Iterator[Path]:

@@ -6,11 +6,10 @@ over one snapshot of the lake. Rendering comes after, from the value alone.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import time
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +18,12 @@ import pyarrow as pa
 
 from svc_analytics.acknowledgements import acknowledge, in_the_way, read_acknowledgements
 from svc_analytics.assertions import read_assertions
+from svc_analytics.controls import Control, control, digest_of, hash_file
 from svc_analytics.coverage import Coverage, clip, subtract
 from svc_analytics.displayed import Displayed
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake import Lake, describe_span, gaps
 from svc_analytics.periods import BEGINNING, Period, format_instant, named_month, utc_months
-from svc_analytics.render.tables import to_csv
 from svc_analytics.tables import TABLES, read_tables
 from svc_analytics.warehouse import open_warehouse, to_frame
 from svc_analytics.witness import find_missing
@@ -51,6 +50,7 @@ class Statement(Displayed):
     coverage: dict[str, Coverage]
     reasons: tuple[Reason, ...]
     tables: dict[str, pa.Table]
+    options: dict[str, Any] = field(default_factory=dict)
 
     @property
     def status(self) -> str:
@@ -106,20 +106,24 @@ class Statement(Displayed):
             "end": format_instant(period.end),
             "as_of": format_instant(self.as_of),
             "coverage": {name: _spans(found) for name, found in self.coverage.items()},
-            "options": {},
+            "options": self.options,
             "tool_version": version("svc-analytics"),
             "files": files,
+            "control": self.controls,
             "content_digest": self.content_digest(),
+            "supersedes": None,
             "previous_seal": None,
             "seal": None,
         }
 
+    @cached_property
+    def controls(self) -> dict[str, Control]:
+        """Rows, sums of money and one hash of each table, whatever forms it is written in."""
+        return {name: control(self.tables[name]) for name in TABLES}
+
     def content_digest(self) -> str:
-        """Return one hash over every table, whatever forms they are written in."""
-        digest = hashlib.sha256()
-        for name in TABLES:
-            digest.update(json.dumps([name, to_csv(self.tables[name])]).encode())
-        return digest.hexdigest()
+        """Return one hash over every table."""
+        return digest_of(self.controls)
 
     def save(self, out: str | Path, formats: tuple[str, ...] = ("csv", "parquet")) -> Path:
         """Write the statement into a folder of its own and return it.
@@ -161,8 +165,10 @@ def statement(
         warehouse.verify([month.label for month in utc_months(period.start, period.end)])
         known_to = known_until(period, read_to, clock)
         tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
+    options: dict[str, Any] = {}
     if webhooks is not None:
         missing = find_missing(webhooks, lake, period, tables["checks"].schema)
+        options["webhooks"] = {"name": Path(webhooks).name, "sha256": hash_file(Path(webhooks))}
         tables["checks"] = pa.concat_tables([tables["checks"], missing])
     tables["checks"] = acknowledge(tables["checks"], read_acknowledgements(lake.path))
     coverage = {name: found.within(period.start, period.end) for name, found in whole.items()}
@@ -172,7 +178,7 @@ def statement(
         *_unread(period, coverage, never_read, known_to, is_over=period.end <= clock),
         *_broken(tables["checks"]),
     )
-    return Statement(period, lake.merchant, as_of, coverage, reasons, tables)
+    return Statement(period, lake.merchant, as_of, coverage, reasons, tables, options)
 
 
 def _read_to(lake: Lake, whole: dict[str, Coverage], as_of: int | None) -> int:

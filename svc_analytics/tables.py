@@ -28,15 +28,12 @@ _CALLS = {
     "payouts": f"statement_payouts({_BOUNDS})",
     "exposure": f"statement_exposure({_BOUNDS}, {_KNOWN})",
     "receipts": f"statement_receipts({_BOUNDS})",
+    "reading": f"statement_reading({_BOUNDS}, {_KNOWN})",
 }
 TABLES = (*_CALLS, "checks")
-_CHECKS = """
+_CHECKS = f"""
     select check_name, severity, record_id, month, currency, detail
-    from exceptions
-    where occurred_at is null or (
-        occurred_at >= make_timestamptz($start::bigint)
-        and occurred_at < make_timestamptz($end::bigint)
-    )
+    from statement_checks({_BOUNDS})
     order by severity desc, check_name, occurred_at, record_id
 """
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import duckdb
 
-from svc_analytics.models import Model, read_checks, read_macros, read_models, read_statement_macros
+from svc_analytics.models import Model, read_all_models, read_checks, read_macros
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
 from svc_analytics.sidefile import VERDICTS_FOLDER
 
-_EXCEPTION_COLUMNS = {
+_FINDING = {
     "check_name": "the rule that is broken",
     "severity": "blocking keeps a statement from being final; advisory informs",
     "record_id": "the record, file or interval that breaks it",
@@ -21,6 +21,22 @@ _EXCEPTION_COLUMNS = {
     "detail": "what was found",
     "occurred_at": "when the record occurred, UTC; NULL for findings without an instant",
 }
+_CHECKS = Model(
+    "statement_checks",
+    "(starts_at, ends_at)",
+    "what breaks a rule in a period, and in the lake itself.",
+    "one row per finding",
+    (),
+    "",
+)
+_EXCEPTIONS = Model(
+    "exceptions",
+    "",
+    "what breaks a rule, over all time.",
+    "one row per finding",
+    ("statement_checks",),
+    "from statement_checks('0001-01-02', '9999-12-30')",
+)
 
 
 def build_views(
@@ -32,26 +48,18 @@ def build_views(
     """Create macros, views and their comments over the month files below a folder."""
     sources = _sources(folder, suffix)
     connection.execute(read_macros())
-    for model in _chosen(read_models(), models):
-        connection.execute(f"create view {model.name} as {_fill(model.sql, sources)}")
-        _comment(connection, model.name, f"{model.meaning} Grain: {model.grain}.", model.columns)
-    for model in _chosen(read_statement_macros(), models):
-        body = _fill(model.sql, sources)
-        connection.execute(f"create macro {model.name}{model.signature} as table {body}")
+    for model in read_all_models():
+        if models is None or model.name in models:
+            _create(connection, model, _fill(model.sql, sources), model.columns)
     if models is None:
-        _build_exceptions(connection, sources)
-
-
-def _chosen(models: Iterable[Model], names: Collection[str] | None) -> Iterator[Model]:
-    return (model for model in models if names is None or model.name in names)
+        _create(connection, _CHECKS, _fill(_findings(), sources), _FINDING)
+        _create(connection, _EXCEPTIONS, _EXCEPTIONS.sql, _FINDING)
 
 
 def list_views() -> list[dict[str, str]]:
     """Describe the public views and statement macros for people."""
-    exceptions = Model("exceptions", "", "what breaks a rule.", "one row per finding", (), "")
-    models = [*read_models(), *read_statement_macros()]
-    described = [(model, model.columns) for model in models if model.is_public]
-    described.append((exceptions, _EXCEPTION_COLUMNS))
+    described = [(model, model.columns) for model in read_all_models() if model.is_public]
+    described += [(model, _FINDING) for model in (_EXCEPTIONS, _CHECKS)]
     return [
         {
             "view": f"{model.name}{model.signature}",
@@ -63,17 +71,28 @@ def list_views() -> list[dict[str, str]]:
     ]
 
 
-def _build_exceptions(connection: duckdb.DuckDBPyConnection, sources: dict[str, str]) -> None:
-    """Create `exceptions`: the findings of all checks in one view."""
-    findings = "\nunion all\n".join(
+def _create(
+    connection: duckdb.DuckDBPyConnection, model: Model, body: str, columns: Mapping[str, str]
+) -> None:
+    if model.signature:
+        connection.execute(f"create macro {model.name}{model.signature} as table {body}")
+        return
+    connection.execute(f"create view {model.name} as {body}")
+    meaning = quote(f"{model.meaning} Grain: {model.grain}.")
+    connection.execute(f"comment on view {model.name} is {meaning}")
+    for name, text in columns.items():
+        connection.execute(f"comment on column {model.name}.{name} is {quote(text)}")
+
+
+def _findings() -> str:
+    """Return the SQL of the findings of all checks in an interval."""
+    return "\nunion all\n".join(
         f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
         "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, detail, occurred_at "
-        f"from ({_fill(check.sql, sources)})"
+        f"from ({check.sql.rstrip()}) where occurred_at is null or "
+        "(occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz)"
         for check in read_checks()
     )
-    connection.execute(f"create view exceptions as {findings}")
-    meaning = "what breaks a rule. Grain: one row per finding."
-    _comment(connection, "exceptions", meaning, _EXCEPTION_COLUMNS)
 
 
 def _sources(folder: Path, suffix: str) -> dict[str, str]:
@@ -92,14 +111,6 @@ def _fill(sql: str, sources: dict[str, str]) -> str:
     for name, literal in sources.items():
         sql = sql.replace(f"{{{name}}}", literal)
     return sql.rstrip()
-
-
-def _comment(
-    connection: duckdb.DuckDBPyConnection, view: str, meaning: str, columns: Mapping[str, str]
-) -> None:
-    connection.execute(f"comment on view {view} is {quote(meaning)}")
-    for name, text in columns.items():
-        connection.execute(f"comment on column {view}.{name} is {quote(text)}")
 
 
 def quote(text: str) -> str:

@@ -51,7 +51,7 @@ LAYERS = [
     {"webhook_log", "witness", "side_streams"},
     {"charts"},
     {"render"},
-    {"assertions", "acknowledgements", "tables", "statements"},
+    {"assertions", "acknowledgements", "controls", "tables", "statements"},
     {"seals", "comparison", "proof"},
     {"reports", "desk"},
     {"closing"},

@@ -275,6 +275,39 @@ def test_saved_files_hold_what_the_manifest_says(make: Make, tmp_path: Path) -> 
     assert manifest["status"] == "final" and manifest["label"] == "2026-10"
 
 
+def test_control_totals_are_those_of_the_files(make: Make, tmp_path: Path) -> None:
+    """Rows, the hash that any tool takes of the CSV, and the sums an accountant adds up."""
+    folder = make().save(tmp_path / "out")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for name, found in manifest["control"].items():
+        file = manifest["files"][f"{name}.csv"]
+        assert (found["rows"], found["sha256"]) == (file["rows"], file["sha256"])
+    btc = manifest["control"]["lines"]["totals"]["btc"]  # one payment of 2, two refunds
+    assert (btc["gross"], btc["fee"], btc["net"]) == ("1.25", "-0.02", "1.23")
+
+
+def test_what_was_read_is_told_by_stream(desk: Desk) -> None:
+    """Counted, in no figure, set aside: the records of a period add up to those read."""
+    payments, records = read_ledger(LEDGER)
+    payments[1]["status"], payments[2]["amount"] = "on_hold", "1e3"
+    desk.service.payments, desk.service.payouts = payments, records
+    desk.extract()
+    sold, moved = statement(desk.lake, "2026-10").tables["reading"].to_pylist()
+    names = ("state", "read_count", "counted_count", "unclassified_count", "quarantined_count")
+    assert [sold[name] for name in names] == ["complete", 3, 1, 1, 1]
+    assert [moved[name] for name in names] == ["complete", 4, 4, 0, 0]
+
+
+def test_a_stream_that_was_not_read_says_so(desk: Desk) -> None:
+    """Nothing is known of how many there are; of half a month, what was read is told."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
+    desk.extract(start=parse_instant("2026-10-04T00:00:00Z")[0])
+    sold, moved = statement(desk.lake, "2026-10").tables["reading"].to_pylist()
+    assert (moved["state"], moved["read_count"]) == ("not extracted", None)
+    assert (sold["state"], sold["read_count"]) == ("partial", 2)
+
+
 def test_csv_writes_plain_decimals_and_leaves_unknown_empty(make: Make, tmp_path: Path) -> None:
     """No exponent, no trailing zeros, ratios with 8 places, empty for NULL."""
     folder = make().save(tmp_path / "out")

@@ -47,7 +47,8 @@ def quoted(text: str) -> str:
 def _head(journal: Journal, facts: dict[str, Any]) -> Iterator[str]:
     merchant = facts["merchant"]
     name = merchant.get("display_name") or merchant["id"]
-    yield f"; Statement {one_line(facts['label'])}, {facts['status']}, as of {facts['as_of']}"
+    standing = "sealed" if facts["is_sealed"] else facts["status"]
+    yield f"; Statement {one_line(facts['label'])}, {standing}, as of {facts['as_of']}"
     yield from (f"; because {one_line(reason)}" for reason in facts["reasons"])
     yield f"; content digest {facts['content_digest']}"
     yield "; The month is complete in itself. Where it follows another, leave out the opening"

@@ -73,9 +73,9 @@ def write_folder(
     beside = out.with_name(f".{out.name}.{os.getpid()}.writing")
     try:
         beside.mkdir(parents=True)
-        rows = _write_tables(statement, beside, formats) | _write_documents(
-            statement, beside, formats
-        )
+        facts = _facts(finish(statement.manifest({})))
+        rows = _write_tables(statement, beside, formats)
+        rows |= _write_documents(statement, facts, beside, formats)
         files = {name: _describe(beside / name, count) for name, count in rows.items()}
         finished = finish(statement.manifest(files))
         manifest = json.dumps(finished, ensure_ascii=False, indent=2)
@@ -102,22 +102,23 @@ def _write_tables(statement: Statement, folder: Path, formats: tuple[str, ...]) 
     return rows
 
 
+def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Return what the documents tell of the manifest.
+
+    A seal covers the files' hashes, so no file can hold it; only that there is one.
+    """
+    told = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
+    return told | {"is_sealed": manifest["seal"] is not None}
+
+
 def _write_documents(
-    statement: Statement, folder: Path, formats: tuple[str, ...]
+    statement: Statement, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
 ) -> dict[str, int]:
     """Write each form that holds the whole statement; return the files' rows."""
-    wanted = [name for name in dict.fromkeys(formats) if name in DOCUMENTS]
-    if not wanted:
-        return {}
-    # A seal covers the files' hashes, so no file can hold it.
-    facts = {
-        name: value
-        for name, value in statement.manifest({}).items()
-        if name not in ("files", "seal")
-    }
     rows: dict[str, int] = {}
-    for name in wanted:
-        rows |= DOCUMENTS[name](statement, facts, folder)
+    for name in dict.fromkeys(formats):
+        if name in DOCUMENTS:
+            rows |= DOCUMENTS[name](statement, facts, folder)
     return rows
 
 

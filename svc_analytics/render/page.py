@@ -25,6 +25,7 @@ from svc_analytics.render.figures import (
     unit_of,
     unread,
 )
+from svc_analytics.render.matrix import matrices
 from svc_analytics.render.picture import draw_svg
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ OVERVIEW = (
     "usd_exposure",
 )
 FINDING_COLUMNS = ("severity", "check_name", "record_id", "currency", "detail")
-FURTHER = ("figures", "position", "exposure", "cohorts", "restatement")
+FURTHER = ("figures", "position", "exposure", "restatement")
 SEVERITIES = ("blocking", "advisory")
 
 
@@ -91,7 +92,8 @@ def make_page(statement: Statement, facts: dict[str, Any]) -> tuple[str, int]:
         coins=coins,
         charted=MOST_CHARTED,
         exposure=_exposure_picture(statement) if coins else "",
-        contents=[(name, table.num_rows) for name, table in statement.tables.items()],
+        control=facts["control"],
+        matrices=list(matrices(statement.tables["cohorts"])),
         overview=_overview(statement),
         **grids,
     )
@@ -102,6 +104,7 @@ def _grids(statement: Statement) -> dict[str, list[Grid]]:
     tables = statement.tables
     return {
         "daily": list(_daily(statement)),
+        "reading": [_grid(statement, "reading", tables["reading"])],
         "findings": [_grid(statement, "checks", _only(tables["checks"], FINDING_COLUMNS))],
         "further": [
             _grid(statement, name, tables[name])

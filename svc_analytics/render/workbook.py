@@ -139,7 +139,7 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what a reader must know to trust the figures, one fact a row."""
     merchant = facts["merchant"]
     yield "statement", facts["label"]
-    yield "status", facts["status"]
+    yield "status", "sealed" if facts["is_sealed"] else facts["status"]
     yield from (("because", reason) for reason in facts["reasons"])
     for name in ("display_name", "display_name_fa", "id"):
         yield f"merchant {name}", text_of(merchant.get(name))
@@ -148,7 +148,7 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for stream, spans in facts["coverage"].items():
         for start, end, state in spans or [("", "", "not read")]:
             yield f"coverage {stream}", f"{start} .. {end} {state}" if start else state
-    for name in ("content_digest", "tool_version", "previous_seal"):
+    for name in ("content_digest", "tool_version", "previous_seal", "supersedes"):
         yield name, text_of(facts.get(name))
     yield "options", json.dumps(facts["options"], ensure_ascii=False) if facts["options"] else ""
 

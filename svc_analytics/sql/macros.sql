@@ -1,80 +1,118 @@
 -- The engine-specific part: exact quotients. Everything else keeps to a portable subset.
 -- Amounts become integers of 1e-18; divisors may reach 8e15 whole units. Beyond, as on a
 -- zero or NULL divisor, the quotient is NULL: unknown, never rounded in silence.
+-- Dividing wide integers is what costs time. So a value that is used more than once gets a
+-- name, in a list of one element, and is computed once; and where all amounts have at most
+-- 9 places and their product is small, a single division does.
 
 create macro units18(x) as replace(x::decimal(38,18)::varchar, '.', '')::hugeint;
+
+-- units9(x): an amount from zero on in units of 1e-9; NULL when it is finer than that, or large.
+create macro units9(x) as list_transform(
+    [case when x < 10000000000::decimal(38,18) then (x::decimal(38,18) * 1000000000)::hugeint end],
+    lambda u: case when u::decimal(38,0) * 0.000000001::decimal(9,9) = x then u end
+)[1];
 
 -- power_of_ten(n): 10 to the power n, for n of -18 to 0, exactly.
 create macro power_of_ten(n) as ('1e' || n)::decimal(38,18);
 
-create macro ratio_units8(n, d) as
-    (n // d) * 100000000
-    + (((n % d) * 10000) // d) * 10000
-    + (((((n % d) * 10000) % d) * 20000) + d) // (2 * d);
+-- places(x): how many places of an amount are in use.
+create macro places(x) as length(rtrim(split_part(x::varchar, '.', 2), '0'));
+
+-- long_division(a, b, c): a * b by c for a < c, where the product may have 76 digits, with b
+-- digit by digit: in base 10^9, or in base 10^4 by a large divisor. Quotient and remainder.
+create macro long_division(a, b, c) as list_transform(
+    [case when c < 80000000000000000000000000000
+        then {places: 9, base: 1000000000, digits: 5} else {places: 4, base: 10000, digits: 10} end],
+    lambda step: list_reduce(
+        list_transform(
+            range(0, step.digits),
+            lambda i: {
+                q: 0::hugeint,
+                r: substr(lpad(b::varchar, step.digits * step.places, '0'), i * step.places + 1, step.places)::hugeint
+            }
+        ),
+        lambda sofar, digit: {
+            q: sofar.q * step.base + (sofar.r * step.base + a * digit.r) // c,
+            r: (sofar.r * step.base + a * digit.r) % c
+        },
+        {q: 0::hugeint, r: 0::hugeint}
+    )
+)[1];
+
+-- division(a, b, c): a * b by c for whole numbers from zero on.
+create macro division(a, b, c) as case
+    when c >= 8000000000000000000000000000000000 then null
+    when a <= 80000000000000000000000000000000000000 // greatest(b, 1)
+        then {q: (a * b) // c, r: (a * b) % c}
+    else list_transform(
+        [long_division(a % c, b, c)], lambda rest: {q: (a // c) * b + rest.q, r: rest.r}
+    )[1]
+end;
+
+-- rounded_division(a, b, c): the same to the nearest whole number, half up.
+create macro rounded_division(a, b, c) as list_transform(
+    [division(a, b, c)], lambda exact: exact.q + (2 * exact.r >= c)::int
+)[1];
+
+-- signed(is_negative, units): a whole number with its sign.
+create macro signed(is_negative, units) as case when is_negative then -1 else 1 end * units;
 
 -- ratio(n, d): n / d, half up at 8 places.
 create macro ratio(n, d) as try(case
-    when d <> 0 then (
-        sign(n)::hugeint * sign(d)::hugeint * ratio_units8(abs(units18(n)), abs(units18(d)))
-    )::decimal(38,0) * 0.00000001::decimal(8,8)
-end);
-
--- Long division of a * b by c with b in base 10^4, for non-negative integers.
-create macro muldiv_qr(a, b, c) as list_reduce(
-    list_transform(
-        range(0, 10),
-        lambda i: {q: 0::hugeint, r: substr(lpad(b::varchar, 40, '0'), i * 4 + 1, 4)::hugeint}
-    ),
-    lambda s, t: {
-        q: s.q * 10000 + (s.r * 10000 + (a % c) * t.r) // c,
-        r: (s.r * 10000 + (a % c) * t.r) % c
-    },
-    {q: 0::hugeint, r: 0::hugeint}
-);
+    when d <> 0 and n is not null then signed((n < 0) <> (d < 0), list_transform(
+        [{n: units9(abs(n)), d: units9(abs(d))}],
+        lambda short: case
+            when short.n >= 0 and short.d > 0
+                then (200000000 * short.n + short.d) // (2 * short.d)
+            else list_transform(
+                [{n: units18(abs(n)), d: units18(abs(d))}],
+                lambda whole: rounded_division(whole.n, 100000000, whole.d)
+            )[1]
+        end
+    )[1])
+end::decimal(38,0) * 0.00000001::decimal(8,8));
 
 -- muldiv(a, b, c): a * b / c, rounded once, half up at 8 places.
 create macro muldiv(a, b, c) as try(case
-    when c <> 0 then (
-        sign(a)::hugeint * sign(b)::hugeint * sign(c)::hugeint
-        * (
-            (abs(units18(a)) // abs(units18(c))) * abs(units18(b))
-            + muldiv_qr(abs(units18(a)), abs(units18(b)), abs(units18(c))).q
-            + 5000000000
-        ) // 10000000000
-    )::decimal(38,0) * 0.00000001::decimal(8,8)
-end);
-
--- Most amounts have at most 9 places and a product that one division takes whole.
-create macro units9(x) as (x::decimal(38,18) * 1000000000)::hugeint;
-
-create macro is_short(x) as abs(x) < 10000000000 and x % 0.000000001 = 0;
-
-create macro short_muldiv18(a, b, c) as
-    (a * b * 1000000000) // c + (2 * ((a * b * 1000000000) % c) >= c)::int;
-
-create macro long_muldiv18(a, b, c) as list_transform(
-    [muldiv_qr(a, b, c)],
-    lambda s: (a // c) * b + s.q + (2 * s.r >= c)::int
-)[1];
-
--- Whether one division takes it; asked in two steps, for the product itself may be too large.
-create macro fits_short(a, b, c) as case
-    when is_short(a) and is_short(b) and is_short(c)
-        then units9(abs(a)) * units9(abs(b)) < 170000000000000000000000000000
-    else false
-end;
+    when c <> 0 then signed(((a < 0) <> (b < 0)) <> (c < 0), list_transform(
+        [{a: units18(abs(a)), b: units18(abs(b)), c: units18(abs(c))}],
+        -- What is cut off below 18 places cannot turn the rounding at 8.
+        lambda whole: (division(whole.a, whole.b, whole.c).q + 5000000000) // 10000000000
+    )[1])
+end::decimal(38,0) * 0.00000001::decimal(8,8));
 
 -- muldiv18(a, b, c): a * b / c, rounded once, half up at 18 places.
 create macro muldiv18(a, b, c) as try(case
-    when c <> 0 then (
-        sign(a)::hugeint * sign(b)::hugeint * sign(c)::hugeint
-        * case
-            when fits_short(a, b, c)
-                then short_muldiv18(units9(abs(a)), units9(abs(b)), units9(abs(c)))
-            else long_muldiv18(units18(abs(a)), units18(abs(b)), units18(abs(c)))
-        end
-    )::decimal(38,0) * 0.000000000000000001::decimal(18,18)
-end);
+    when c <> 0 and a is not null and b is not null
+        then signed(((a < 0) <> (b < 0)) <> (c < 0), list_transform(
+            [{a: units9(abs(a)), b: units9(abs(b)), c: units9(abs(c))}],
+            lambda short: case
+                when short.c > 0 and short.a * short.b < 80000000000000000000000000000
+                    then (2000000000 * short.a * short.b + short.c) // (2 * short.c)
+                else list_transform(
+                    [{a: units18(abs(a)), b: units18(abs(b)), c: units18(abs(c))}],
+                    lambda whole: rounded_division(whole.a, whole.b, whole.c)
+                )[1]
+            end
+        )[1])
+end::decimal(38,0) * 0.000000000000000001::decimal(18,18));
 
--- known_sum(is_known, x): a sum or a count over what may be empty; NULL where not all was read.
+-- is_at_rate(fee, base, rate, unit): whether a fee is that rate of its base, to one unit. The
+-- product is exact to its 26th place; NULL, not judged, from 1e12 coins on.
+create macro is_at_rate(fee, base, rate, unit) as
+    try(abs(fee - base * rate::decimal(10,8)) <= unit);
+
+-- utc_day(moment): when the UTC day of an instant begins.
+create macro utc_day(moment) as
+    date_trunc('day', moment::timestamptz at time zone 'UTC') at time zone 'UTC';
+
+-- known(is_known, x): a figure where all it needs was read, and NULL, unknown, where not.
+create macro known(is_known, x) as case when is_known then x end;
+
+-- known_sum(is_known, x): the same for a sum or a count over what may be empty.
 create macro known_sum(is_known, x) as case when is_known then coalesce(x, 0)::decimal(38,18) end;
+
+-- figure(name, value, unit, note): one row of a statement's figures.
+create macro figure(name, value, unit, note) as
+    {name: name, value: value::decimal(38,18), unit: unit, note: note};

@@ -30,7 +30,8 @@ def test_the_document_says_what_it_is(make: Make, tmp_path: Path) -> None:
 
 
 def test_an_empty_month_is_a_document_too(save: Save) -> None:
-    """No rows are empty arrays, not missing ones."""
+    """No rows are empty arrays, not missing ones; that nothing was there to read is told."""
     folder = save("json", month="2026-08")
     tables = json.loads((folder / "statement.json").read_text(encoding="utf-8"))["tables"]
+    assert [row["read_count"] for row in tables.pop("reading")] == [0, 0]
     assert "lines" in tables and not any(tables.values())

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from decimal import Decimal
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -12,8 +13,10 @@ from desks import Desk
 from form_material import PERSIAN, Make, Save
 
 from svc_analytics.config import Settings
-from svc_analytics.render import page
+from svc_analytics.render import matrix, page
 from svc_analytics.render.figures import DASH
+from svc_analytics.render.folder import write_folder
+from svc_analytics.seals import with_seal
 
 VOID = {"meta", "br", "img", "path", "use", "rect", "line"}
 
@@ -116,13 +119,46 @@ def test_long_tables_say_where_the_rest_is(save: Save, monkeypatch: pytest.Monke
 
 
 def test_tables_that_come_later_are_shown(make: Make, tmp_path: Path) -> None:
-    """`cohorts` has a section once a statement has it."""
+    """`restatement` has a section once a statement has it."""
     made = make()
     ratio = pa.array([Decimal("0.01273686")], pa.decimal128(38, 8))
-    made.tables["cohorts"] = pa.table({"refunds_count": [12_345], "ratio": ratio})
+    made.tables["restatement"] = pa.table({"refunds_count": [12_345], "ratio": ratio})
     text = html(made.save(tmp_path / "out", ("html",)))
-    assert "<h2>Cohorts</h2>" in text
+    assert "<h2>Restatement</h2>" in text
     assert '<td class="n">12,345</td><td class="n">1.273686%</td>' in text
+
+
+def test_refunds_stand_where_the_months_of_payment_and_refund_cross(save: Save) -> None:
+    """0.5 of September's 1.5 btc came back in October: a third, and the most of all."""
+    text = html(save("html"))
+    assert "<h2>Refunds by month of payment, btc</h2>" in text
+    assert re.search(
+        r'<th scope="row">2026-09</th><td class="n">1\.5</td>'
+        r'<td class="n shade5">33\.333333%<br><span class="unit">0\.5</span></td>',
+        text,
+    )
+
+
+def test_a_long_history_shows_its_newest_months(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What does not fit the paper is left to the other forms, and the page says so."""
+    monkeypatch.setattr(matrix, "MOST_MONTHS", 2)
+    months = [f"2026-0{number}" for number in range(1, 5)]
+    row = {"currency": "btc", "refunds_paid": Decimal(1), "charged_total": Decimal(10)}
+    rows = [row | {"payment_month": m, "refund_month": m, "ratio": Decimal("0.1")} for m in months]
+    (found,) = matrix.matrices(pa.Table.from_pylist(rows))
+    assert found.months == months[-2:] and [paid for paid, *_ in found.rows] == months[-2:]
+    assert found.is_cut and found.rows[0][2][1] == matrix.Crossing()
+
+
+def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
+    """The page of a seal is known for one, with its version and what it replaces."""
+    made = make()
+    finish = partial(with_seal, version=2, previous_seal="a" * 64, supersedes="b" * 64)
+    text = html(write_folder(made, tmp_path / "out", ("html",), finish))
+    assert '<div class="badge sealed">sealed</div>' in text
+    assert "<dd>2, in place of the one with the seal" in text and "b" * 64 in text
+    unsealed = html(made.save(tmp_path / "other", ("html",)))
+    assert '<div class="badge final">final</div>' in unsealed
 
 
 def test_a_merchant_of_few_words_has_a_page(make: Make, tmp_path: Path) -> None:

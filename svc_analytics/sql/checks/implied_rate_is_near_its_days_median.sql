@@ -1,12 +1,30 @@
 -- implied_rate_is_near_its_days_median: a record's USD value lies within a tenth of its day's median rate.
 -- severity: advisory. Days with fewer than three priced records are not judged.
 
+with priced as (
+    select
+        record_id,
+        occurred_at,
+        currency,
+        occurred_on as day,
+        muldiv18(usd_value, 1, abs(gross)) as rate
+    from ledger_entries
+    where usd_value is not null and gross <> 0
+        and occurred_at >= utc_day(starts_at) and occurred_at < utc_day(ends_at) + interval 1 day
+),
+
+medians as (
+    select currency, day, median(rate) as median
+    from priced
+    group by currency, day
+    having count(*) >= 3
+)
+
 select
-    int_priced_entries.record_id,
+    record_id,
     occurred_at,
-    int_priced_entries.currency,
-    'rate ' || int_priced_entries.rate || ', the day''s median is ' || median as detail
-from int_priced_entries
-inner join usd_rates using (currency, day)
-where priced_count >= 3
-    and abs(int_priced_entries.rate - median) > muldiv18(median, 1, 10)
+    priced.currency,
+    'rate ' || rate || ', the day''s median is ' || median as detail
+from priced
+inner join medians on medians.currency = priced.currency and medians.day = priced.day
+where abs(rate - median) > muldiv18(median, 1, 10)

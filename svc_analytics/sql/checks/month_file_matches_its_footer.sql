@@ -2,13 +2,9 @@
 -- severity: blocking. A file that was altered is moved away and its month read anew.
 
 with found as (
-    select filename as file_name, count(*) as rows, bit_xor(md5_number(id)) as digest
-    from read_parquet({payments}, filename = true)
-    group by filename
-    union all
-    select filename as file_name, count(*) as rows, bit_xor(md5_number(id)) as digest
-    from read_parquet({payout_records}, filename = true)
-    group by filename
+    select file_name, sum(rows)::bigint as rows, bit_xor(ids_digest) as digest
+    from stg_contents
+    group by file_name
 )
 
 select

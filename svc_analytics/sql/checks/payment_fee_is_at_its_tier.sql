@@ -2,12 +2,11 @@
 -- severity: advisory. Rates are inferred: the contract names no tiers.
 
 select
-    substr(entry_id, length('payment:') + 1) as record_id,
-    incurred_at as occurred_at,
-    fees.currency,
-    'fee ' || fee || ' of ' || base || ', the day''s rate is ' || tier.rate as detail
-from fees
-inner join int_fee_rates as tier
-    on tier.currency = fees.currency and tier.day = (incurred_at at time zone 'UTC')::date
-inner join int_coin_units on int_coin_units.currency = fees.currency
-where incurred_by = 'payment' and abs(fee - muldiv18(base, tier.rate, 1)) > unit
+    payment_id as record_id,
+    paid_at as occurred_at,
+    payments.currency,
+    'fee ' || fee_amount || ' of ' || amount || ', the day''s rate is ' || tier.rate as detail
+from payments
+inner join int_fee_rates_within(starts_at, ends_at) as tier
+    on tier.currency = payments.currency and tier.day = paid_on
+where status = 'completed' and not is_at_rate(fee_amount, amount, tier.rate, unit)

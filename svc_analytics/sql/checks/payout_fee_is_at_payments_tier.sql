@@ -1,38 +1,37 @@
 -- payout_fee_is_at_payments_tier: a payout's fee is charged at the tier rate of the merchant's payments (contract, Fee rules 1).
 -- severity: advisory. Compared with the rate inferred from the newest payments of the coin up to that day.
 
-with dated as (
-    select currency, day, 0 as place, rate, null as entry_id, null as base, null as fee, null as incurred_at
-    from int_fee_rates
+with sent as (
+    select payout_id, settled_at, settled_on as day, currency, amount, fee_amount
+    from payouts
+    where status = 'completed' and settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
+),
+
+dated as (
+    select currency, day, 0 as place, null as payout_id, rate, unit
+    from int_fee_rates_within(starts_at, ends_at)
     union all
-    select
-        currency,
-        (incurred_at at time zone 'UTC')::date as day,
-        1 as place,
-        null as rate,
-        entry_id,
-        base,
-        fee,
-        incurred_at
-    from fees
-    where incurred_by = 'payout'
+    select currency, day, 1 as place, payout_id, null as rate, null as unit
+    from sent
 ),
 
 matched as (
     select
-        *,
-        last_value(rate ignore nulls) over (
-            partition by currency order by day, place, entry_id
-            rows between unbounded preceding and current row
-        ) as tier_rate
+        payout_id,
+        last_value(rate ignore nulls) over before as tier_rate,
+        last_value(unit ignore nulls) over before as unit
     from dated
+    window before as (
+        partition by currency order by day, place, payout_id
+        rows between unbounded preceding and current row
+    )
 )
 
 select
-    substr(entry_id, length('payout:') + 1) as record_id,
-    incurred_at as occurred_at,
-    matched.currency,
-    'fee ' || fee || ' of ' || base || ', payments pay ' || tier_rate as detail
-from matched
-inner join int_coin_units on int_coin_units.currency = matched.currency
-where entry_id is not null and abs(fee - muldiv18(base, tier_rate, 1)) > unit
+    payout_id as record_id,
+    settled_at as occurred_at,
+    currency,
+    'fee ' || fee_amount || ' of ' || amount || ', payments pay ' || tier_rate as detail
+from sent
+inner join matched using (payout_id)
+where not is_at_rate(fee_amount, amount, tier_rate, unit)

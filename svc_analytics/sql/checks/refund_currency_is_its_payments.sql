@@ -6,5 +6,5 @@ select
     settled_at as occurred_at,
     currency,
     'payment ' || payment_id || ' is in ' || payment_currency as detail
-from refunds
-where has_payment and currency <> payment_currency
+from int_period_refunds(starts_at, ends_at)
+where currency <> payment_currency

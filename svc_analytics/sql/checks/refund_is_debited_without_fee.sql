@@ -6,5 +6,5 @@ select
     settled_at as occurred_at,
     currency,
     'amount ' || amount || ', fee ' || fee_amount || ', debited ' || debited_amount as detail
-from refunds
-where fee_amount <> 0 or debited_amount <> amount
+from payout_records
+where kind = 'refund' and (fee_amount <> 0 or debited_amount <> amount)

@@ -1,21 +1,11 @@
 -- refunds_stay_within_charged_amount: all refunds of a payment together return at most its charged_amount (contract, Limits).
--- severity: blocking. Reported on the refund that passes the cap.
-
-with cumulative as (
-    select
-        *,
-        sum(amount) over (
-            partition by payment_id order by settled_at, payout_id
-            rows between unbounded preceding and current row
-        ) as refunded
-    from refunds
-    where status = 'completed' and has_payment and currency = payment_currency
-)
+-- severity: blocking. Reported on each refund that stands above the cap.
 
 select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'payment ' || payment_id || ': returned ' || refunded || ' of ' || payment_charged_amount as detail
-from cumulative
-where refunded > payment_charged_amount
+    'payment ' || payment_id || ': returned ' || refunded_after || ' of ' || payment_charged_amount as detail
+from int_period_refunds(starts_at, ends_at)
+inner join int_refunded(starts_at, ends_at) using (payout_id)
+where currency = payment_currency and refunded_after > payment_charged_amount

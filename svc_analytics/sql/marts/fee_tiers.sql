@@ -1,21 +1,18 @@
 -- fee_tiers: which rates payments paid in each month, and when they changed.
--- grain: one row per UTC month, currency and inferred rate. from: fees, int_fee_rates, int_coin_units.
+-- grain: one row per UTC month, currency and inferred rate. from: payments, int_fee_rates.
 
 with compared as (
     select
-        fees.month,
-        fees.currency,
+        month,
+        payments.currency,
         tier.rate,
-        base,
-        fee,
-        incurred_at,
-        abs(fee - muldiv18(base, tier.rate, 1)) > unit as is_off
-    from fees
-    inner join int_fee_rates as tier
-        on tier.currency = fees.currency
-        and tier.day = (incurred_at at time zone 'UTC')::date
-    inner join int_coin_units on int_coin_units.currency = fees.currency
-    where incurred_by = 'payment'
+        amount as base,
+        fee_amount as fee,
+        paid_at as incurred_at,
+        not is_at_rate(fee_amount, amount, tier.rate, unit) as is_off
+    from payments
+    inner join int_fee_rates as tier on tier.currency = payments.currency and tier.day = paid_on
+    where status = 'completed'
 )
 
 select

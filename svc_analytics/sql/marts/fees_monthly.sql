@@ -18,13 +18,13 @@ with totals as (
 select
     month,  -- UTC month, as text 2026-10
     currency,  -- coin slug
-    case when has_payments then coalesce(payment_fees, 0)::decimal(38,18) end as payment_fees,  -- fees on payments, whoever bears them, in currency
-    case when has_payouts then coalesce(payout_fees, 0)::decimal(38,18) end as payout_fees,  -- fees on payouts, in currency
-    case when has_payments and has_payouts then coalesce(borne_fees, 0)::decimal(38,18) end as total_fees_borne,  -- fees the merchant bears, in currency
-    case when has_payments then coalesce(gross_sales, 0)::decimal(38,18) end as gross_sales,  -- sum of payments' amount, in currency
-    case when has_payments then ratio(payment_fees, gross_sales) end as effective_fee_rate,  -- payment_fees over gross_sales, 8 places
-    case when has_payments then rate_min end as rate_min,  -- lowest rate of a payment
-    case when has_payments then rate_max end as rate_max  -- highest rate of a payment
+    known_sum(has_payments, payment_fees) as payment_fees,  -- fees on payments, whoever bears them, in currency
+    known_sum(has_payouts, payout_fees) as payout_fees,  -- fees on payouts, in currency
+    known_sum(has_payments and has_payouts, borne_fees) as total_fees_borne,  -- fees the merchant bears, in currency
+    known_sum(has_payments, gross_sales) as gross_sales,  -- sum of payments' amount, in currency
+    known(has_payments, ratio(payment_fees, gross_sales)) as effective_fee_rate,  -- payment_fees over gross_sales, 8 places
+    known(has_payments, rate_min) as rate_min,  -- lowest rate of a payment
+    known(has_payments, rate_max) as rate_max  -- highest rate of a payment
 from totals
 left join int_month_known using (month)
 order by month, currency

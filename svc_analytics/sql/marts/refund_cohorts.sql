@@ -24,11 +24,10 @@ select
     payment_month,  -- UTC month of the payments, as text 2026-10
     refund_month,  -- UTC month of the refunds
     returned.currency,  -- coin slug
-    case when at_refund.has_payouts then refunds_count end as refunds_count,  -- refunds of these payments settled in that month
-    case when at_refund.has_payouts then refunds_paid end as refunds_paid,  -- returned by them, in currency
-    case when at_payment.has_payments then charged_total end as charged_total,  -- what payers paid in the month of payment, in currency
-    case when at_payment.has_payments and at_refund.has_payouts
-        then ratio(refunds_paid, charged_total) end as ratio  -- refunds_paid over charged_total, 8 places
+    known(at_refund.has_payouts, refunds_count) as refunds_count,  -- refunds of these payments settled in that month
+    known(at_refund.has_payouts, refunds_paid) as refunds_paid,  -- returned by them, in currency
+    known(at_payment.has_payments, charged_total) as charged_total,  -- what payers paid in the month of payment, in currency
+    known(at_payment.has_payments and at_refund.has_payouts, ratio(refunds_paid, charged_total)) as ratio  -- refunds_paid over charged_total, 8 places
 from returned
 left join sold on sold.month = payment_month and sold.currency = returned.currency
 left join int_month_known as at_payment on at_payment.month = payment_month

@@ -49,14 +49,14 @@ joined as (
 select
     month,  -- UTC month, as text 2026-10
     currency,  -- coin slug
-    case when has_payments then charged_total end as charged_total,  -- what payers paid in the month, in currency
-    case when has_payouts then refunds_count end as refunds_count,  -- refunds settled in the month
-    case when has_payouts then refunds_paid end as refunds_paid,  -- returned in the month, in currency
-    case when has_payments and has_payouts then ratio(refunds_paid, charged_total) end as refund_ratio_period,  -- refunds_paid over charged_total, 8 places; may exceed 1
-    case when has_payments and has_refunds_to_date then refunded_payments_count end as refunded_payments_count,  -- payments of the month with a refund by now
-    case when has_payments and has_refunds_to_date then ratio(refunded_payments_count, payments_count) end as refunded_payments_ratio,  -- their share of the month's payments, 8 places
-    case when has_payments and has_refunds_to_date then ratio(refunded_to_date, charged_total) end as refund_ratio_cohort,  -- returned by now of the month's payments over charged_total, 8 places
-    case when has_payouts and (unresolved_count = 0 or has_payments_before) then fee_leakage end as fee_leakage  -- fees kept on value refunded in the month, in currency
+    known(has_payments, charged_total) as charged_total,  -- what payers paid in the month, in currency
+    known(has_payouts, refunds_count) as refunds_count,  -- refunds settled in the month
+    known(has_payouts, refunds_paid) as refunds_paid,  -- returned in the month, in currency
+    known(has_payments and has_payouts, ratio(refunds_paid, charged_total)) as refund_ratio_period,  -- refunds_paid over charged_total, 8 places; may exceed 1
+    known(has_payments and has_refunds_to_date, refunded_payments_count) as refunded_payments_count,  -- payments of the month with a refund by now
+    known(has_payments and has_refunds_to_date, ratio(refunded_payments_count, payments_count)) as refunded_payments_ratio,  -- their share of the month's payments, 8 places
+    known(has_payments and has_refunds_to_date, ratio(refunded_to_date, charged_total)) as refund_ratio_cohort,  -- returned by now of the month's payments over charged_total, 8 places
+    known(has_payouts and (unresolved_count = 0 or has_payments_before), fee_leakage) as fee_leakage  -- fees kept on value refunded in the month, in currency
 from joined
 left join int_month_known using (month)
 order by month, currency

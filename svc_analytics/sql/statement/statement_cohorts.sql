@@ -62,10 +62,10 @@ select
     payment_month,  -- month of the payments
     refund_month,  -- month of the refunds
     returned.currency,  -- coin slug
-    case when has_closing then refunds_count end as refunds_count,  -- refunds of these payments settled in that month
-    case when has_closing then refunds_paid end as refunds_paid,  -- returned by them
-    case when has_closing then charged_total end as charged_total,  -- what payers paid in the month of payment
-    case when has_closing then ratio(refunds_paid, charged_total) end as ratio  -- refunds_paid over charged_total, 8 places
+    known(has_closing, refunds_count) as refunds_count,  -- refunds of these payments settled in that month
+    known(has_closing, refunds_paid) as refunds_paid,  -- returned by them
+    known(has_closing, charged_total) as charged_total,  -- what payers paid in the month of payment
+    known(has_closing, ratio(refunds_paid, charged_total)) as ratio  -- refunds_paid over charged_total, 8 places
 from returned
 left join sold on sold.label = payment_month and sold.currency = returned.currency
 cross join int_period_known(starts_at, ends_at, known_to := known_to)

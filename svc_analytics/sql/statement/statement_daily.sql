@@ -28,16 +28,16 @@ totals as (
 select
     local_day as day,  -- the day in the statement's zone
     currency,  -- coin slug
-    case when has_payments then payments_count end as payments_count,  -- completed payments
-    case when has_payments then coalesce(gross_sales, 0)::decimal(38,18) end as gross_sales,  -- sum of payments' amount
-    case when has_payments then coalesce(payment_fees, 0)::decimal(38,18) end as payment_fees,  -- sum of payments' fee_amount
-    case when has_payments then coalesce(net_sales, 0)::decimal(38,18) end as net_sales,  -- sum of payments' net_amount
-    case when has_payouts then refunds_count end as refunds_count,  -- completed refunds
-    case when has_payouts then coalesce(refunds_debited, 0)::decimal(38,18) end as refunds_debited,  -- debited for refunds
-    case when has_payouts then payouts_count end as payouts_count,  -- completed payouts
-    case when has_payouts then coalesce(payouts_debited, 0)::decimal(38,18) end as payouts_debited,  -- debited for payouts, fee included
-    case when has_payments and has_payouts then coalesce(net_settlement, 0)::decimal(38,18) end as net_settlement,  -- net_sales less refunds_debited
-    case when has_payments and has_payouts then rail_movement end as rail_movement  -- net_settlement less payouts_debited
+    known(has_payments, payments_count) as payments_count,  -- completed payments
+    known_sum(has_payments, gross_sales) as gross_sales,  -- sum of payments' amount
+    known_sum(has_payments, payment_fees) as payment_fees,  -- sum of payments' fee_amount
+    known_sum(has_payments, net_sales) as net_sales,  -- sum of payments' net_amount
+    known(has_payouts, refunds_count) as refunds_count,  -- completed refunds
+    known_sum(has_payouts, refunds_debited) as refunds_debited,  -- debited for refunds
+    known(has_payouts, payouts_count) as payouts_count,  -- completed payouts
+    known_sum(has_payouts, payouts_debited) as payouts_debited,  -- debited for payouts, fee included
+    known_sum(has_payments and has_payouts, net_settlement) as net_settlement,  -- net_sales less refunds_debited
+    known(has_payments and has_payouts, rail_movement) as rail_movement  -- net_settlement less payouts_debited
 from totals
 cross join int_period_known(starts_at, ends_at, known_to := known_to)
 order by local_day, currency

@@ -1,5 +1,5 @@
 -- statement_figures(starts_at, ends_at, as_of := null, known_to := null, assertions := null): every figure of a period that its summary has no column for.
--- grain: one row per currency with a position or a movement, and figure. from: statement_summary, payments, refunds, payouts, ledger_entries, receipt_status, stg_receipt_verdicts, int_period_known, int_lake.
+-- grain: one row per currency with a position or a movement, and figure. from: payments, payout_records, payouts, ledger_entries, receipt_status, stg_receipt_verdicts, int_lake, int_period_known, int_period_refunds, int_positions.
 -- `assertions` lists balances that people read off the console, as {asserted_at, currency, balance}.
 
 with bounds as (
@@ -7,16 +7,15 @@ with bounds as (
 ),
 
 coins as (
-    select currency, payments_count
-    from statement_summary(starts_at, ends_at, as_of := as_of, known_to := known_to)
+    select currency from int_positions(starts_at, ends_at)
 ),
 
 refunded as (
-    select payment_id, sum(refunds.amount) as refunded_amount
-    from refunds
+    select payment_id, currency, sum(amount) as refunded_amount
+    from payout_records
     cross join bounds
-    where status = 'completed' and currency = payment_currency and settled_at < known_until
-    group by payment_id
+    where kind = 'refund' and status = 'completed' and settled_at < known_until
+    group by payment_id, currency
 ),
 
 sold as (
@@ -25,7 +24,8 @@ sold as (
         ratio(fee_amount, amount) as fee_rate,
         coalesce(refunded_amount, 0::decimal(38,18)) as refunded_amount
     from payments
-    left join refunded using (payment_id)
+    left join refunded
+        on refunded.payment_id = payments.payment_id and refunded.currency = payments.currency
     where status = 'completed' and paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
 ),
 
@@ -54,20 +54,25 @@ sales as (
     group by currency
 ),
 
+drifts as (
+    select
+        currency,
+        usd_value,
+        known(
+            payment_currency = currency,
+            usd_value - muldiv18(payment_usd_value, amount, payment_amount)
+        ) as drift
+    from int_period_refunds(starts_at, ends_at)
+),
+
 returned as (
     select
-        refunds.currency,
-        count(refunds.usd_value) as priced_count,
+        currency,
+        count(usd_value) as priced_count,
         -- Unknown as soon as one refund or its payment was not priced.
-        case when count(*) = count(
-            muldiv18(payments.usd_value, refunds.amount, payments.amount)
-        ) filter (where refunds.usd_value is not null)
-            then sum(refunds.usd_value - muldiv18(payments.usd_value, refunds.amount, payments.amount))
-        end as rate_drift
-    from refunds
-    left join payments on payments.payment_id = refunds.payment_id and refunds.currency = payment_currency
-    where refunds.status = 'completed' and settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
-    group by refunds.currency
+        known(count(*) = count(drift), sum(drift)) as rate_drift
+    from drifts
+    group by currency
 ),
 
 sent as (
@@ -91,61 +96,62 @@ verified as (
     select count(*) > 0 as has_verdicts from stg_receipt_verdicts
 ),
 
+read_off as (
+    select unnest(
+        assertions::struct(asserted_at timestamptz, currency varchar, balance decimal(38,18))[]
+    ) as seen
+),
+
+-- The newest of each coin in the period.
 asserted as (
     select
-        listed.currency,
-        listed.balance,
-        listed.asserted_at,
-        row_number() over (partition by listed.currency order by listed.asserted_at desc) as place
-    from (
-        select unnest(
-            assertions::struct(asserted_at timestamptz, currency varchar, balance decimal(38,18))[],
-            recursive := true
-        )
-    ) as listed
-    where listed.asserted_at > starts_at::timestamptz and listed.asserted_at <= ends_at::timestamptz
+        seen.currency as currency,
+        max(seen.asserted_at) as asserted_at,
+        arg_max(seen.balance, seen.asserted_at) as balance
+    from read_off
+    where seen.asserted_at > starts_at::timestamptz and seen.asserted_at <= ends_at::timestamptz
+    group by seen.currency
 ),
 
 balances as (
     select
         asserted.currency,
-        any_value(asserted.balance) as balance,
-        any_value(asserted.asserted_at) as asserted_at,
+        asserted.balance,
+        asserted.asserted_at,
         coalesce(sum(net), 0)::decimal(38,18) as position
     from asserted
     left join ledger_entries
         on ledger_entries.currency = asserted.currency and occurred_at < asserted.asserted_at
-    where place = 1
-    group by asserted.currency
+    group by asserted.currency, asserted.balance, asserted.asserted_at
 ),
 
 -- A list takes the scale of its narrowest value: each is of 18 places before it is listed.
 listed as (
     select coins.currency, unnest(
         [
-            {name: 'pay_identity_breaks', value: known_sum(has_payments, identity_breaks), unit: 'payments', note: 'charged_amount - fee_amount is not net_amount'},
-            {name: 'bearer_breaks', value: known_sum(has_payments, bearer_breaks), unit: 'payments', note: 'the merchant bears the fee, but charged or net do not say so'},
-            {name: 'fees_borne_by_merchant', value: known_sum(has_payments, merchant_fees), unit: 'coin', note: 'part of payment_fees'},
-            {name: 'fees_borne_by_others', value: known_sum(has_payments, others_fees), unit: 'coin', note: 'part of payment_fees, fee_bearer is another value'},
-            {name: 'fees_without_bearer', value: known_sum(has_payments, unnamed_fees), unit: 'coin', note: 'part of payment_fees, fee_bearer is missing'},
-            {name: 'fee_rate_min', value: case when has_payments then rate_min::decimal(38,18) end, unit: 'ratio', note: 'lowest fee over amount of a payment, 8 places'},
-            {name: 'fee_rate_median', value: case when has_payments then rate_median::decimal(38,18) end, unit: 'ratio', note: 'median fee over amount, 8 places'},
-            {name: 'fee_rate_max', value: case when has_payments then rate_max::decimal(38,18) end, unit: 'ratio', note: 'highest fee over amount, 8 places'},
-            {name: 'ticket_avg', value: case when has_payments then muldiv18(gross_sales, 1, sales.payments_count) end, unit: 'coin', note: 'gross_sales over payments_count, 18 places'},
-            {name: 'ticket_median', value: case when has_payments then ticket_median end, unit: 'coin', note: 'median amount of a payment'},
-            {name: 'ticket_max', value: case when has_payments then ticket_max end, unit: 'coin', note: 'largest amount of a payment'},
-            {name: 'fully_refunded_count', value: known_sum(has_payments and has_refunds_to_date, full_count), unit: 'payments', note: 'of this period, returned whole to date'},
-            {name: 'partly_refunded_count', value: known_sum(has_payments and has_refunds_to_date, partial_count), unit: 'payments', note: 'of this period, returned in part to date'},
-            {name: 'usd_gross_priced_count', value: known_sum(has_payments, sales.priced_count), unit: 'payments', note: 'payments behind usd_gross, of payments_count'},
-            {name: 'usd_refunds_priced_count', value: known_sum(has_payouts, returned.priced_count), unit: 'refunds', note: 'refunds behind usd_refunds, of refunds_count'},
-            {name: 'usd_payouts_priced_count', value: known_sum(has_payouts, sent.priced_count), unit: 'payouts', note: 'payouts behind usd_payouts, of payouts_count'},
-            {name: 'usd_rate_drift', value: case when has_payouts and has_payments_before then rate_drift end, unit: 'USD', note: 'refunds at their own rate less at their payments'' rate'},
-            {name: 'attested_count', value: known_sum(has_payments and has_verdicts, attested_count), unit: 'payments', note: 'of payments_count, proven by the signature of their receipts'},
-            {name: 'attested_count_ratio', value: case when has_payments and has_verdicts then ratio(coalesce(attested_count, 0), coins.payments_count) end, unit: 'ratio', note: 'attested_count over payments_count, 8 places; attested_ratio is the share by value'},
-            {name: 'attested_amount', value: known_sum(has_payments and has_verdicts, attested_amount), unit: 'coin', note: 'charged_amount of these payments'},
-            {name: 'asserted_balance', value: balance, unit: 'coin', note: coalesce('read off the console at ' || strftime(balances.asserted_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%SZ'), 'no balance asserted')},
-            {name: 'outside_movement', value: case when has_closing then balance - position end, unit: 'coin', note: 'asserted_balance less the rail''s position then: deposits, withdrawals, conversions'}
-        ]::struct(name varchar, value decimal(38,18), unit varchar, note varchar)[],
+            figure('pay_identity_breaks', known_sum(has_payments, identity_breaks), 'payments', 'charged_amount - fee_amount is not net_amount'),
+            figure('bearer_breaks', known_sum(has_payments, bearer_breaks), 'payments', 'the merchant bears the fee, but charged or net do not say so'),
+            figure('fees_borne_by_merchant', known_sum(has_payments, merchant_fees), 'coin', 'part of payment_fees'),
+            figure('fees_borne_by_others', known_sum(has_payments, others_fees), 'coin', 'part of payment_fees, fee_bearer is another value'),
+            figure('fees_without_bearer', known_sum(has_payments, unnamed_fees), 'coin', 'part of payment_fees, fee_bearer is missing'),
+            figure('fee_rate_min', known(has_payments, rate_min), 'ratio', 'lowest fee over amount of a payment, 8 places'),
+            figure('fee_rate_median', known(has_payments, rate_median), 'ratio', 'median fee over amount, 8 places'),
+            figure('fee_rate_max', known(has_payments, rate_max), 'ratio', 'highest fee over amount, 8 places'),
+            figure('ticket_avg', known(has_payments, muldiv18(gross_sales, 1, sales.payments_count)), 'coin', 'gross_sales over payments_count, 18 places'),
+            figure('ticket_median', known(has_payments, ticket_median), 'coin', 'median amount of a payment'),
+            figure('ticket_max', known(has_payments, ticket_max), 'coin', 'largest amount of a payment'),
+            figure('fully_refunded_count', known_sum(has_payments and has_refunds_to_date, full_count), 'payments', 'of this period, returned whole to date'),
+            figure('partly_refunded_count', known_sum(has_payments and has_refunds_to_date, partial_count), 'payments', 'of this period, returned in part to date'),
+            figure('usd_gross_priced_count', known_sum(has_payments, sales.priced_count), 'payments', 'payments behind usd_gross, of payments_count'),
+            figure('usd_refunds_priced_count', known_sum(has_payouts, returned.priced_count), 'refunds', 'refunds behind usd_refunds, of refunds_count'),
+            figure('usd_payouts_priced_count', known_sum(has_payouts, sent.priced_count), 'payouts', 'payouts behind usd_payouts, of payouts_count'),
+            figure('usd_rate_drift', known(has_payouts and has_payments_before, rate_drift), 'USD', 'refunds at their own rate less at their payments'' rate'),
+            figure('attested_count', known_sum(has_payments and has_verdicts, attested_count), 'payments', 'of payments_count, proven by the signature of their receipts'),
+            figure('attested_count_ratio', known(has_payments and has_verdicts, ratio(coalesce(attested_count, 0), sales.payments_count)), 'ratio', 'attested_count over payments_count, 8 places; attested_ratio is the share by value'),
+            figure('attested_amount', known_sum(has_payments and has_verdicts, attested_amount), 'coin', 'charged_amount of these payments'),
+            figure('asserted_balance', balance, 'coin', coalesce('read off the console at ' || strftime(balances.asserted_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%SZ'), 'no balance asserted')),
+            figure('outside_movement', known(has_closing, balance - position), 'coin', 'asserted_balance less the rail''s position then: deposits, withdrawals, conversions')
+        ],
         recursive := true
     )
     from coins

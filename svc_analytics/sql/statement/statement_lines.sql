@@ -1,5 +1,5 @@
 -- statement_lines(starts_at, ends_at, zone := 'UTC', label := null, known_to := null): every movement of a period, itemized.
--- grain: one row per ledger entry, in stable order. from: ledger_entries, payments, refunds, payout_records, receipt_status, int_period_known.
+-- grain: one row per ledger entry, in stable order. from: ledger_entries, payments, payout_records, receipt_status, int_period_known, int_period_refunds, int_refunded.
 
 with openings as (
     select currency, sum(net) as opening
@@ -20,16 +20,30 @@ inside as (
     where occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz
 ),
 
--- What was returned of a payment with each of its refunds, in order.
-cumulative as (
+paid as (
+    select *
+    from payments
+    where paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
+),
+
+moved as (
+    select *
+    from payout_records
+    where settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
+),
+
+proof as (
+    select payment_id, verdict
+    from receipt_status
+    where paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
+),
+
+returned as (
     select
-        payout_id,
-        sum(amount) over (
-            partition by payment_id order by settled_at, payout_id
-            rows between unbounded preceding and current row
-        ) as refunded_after
-    from refunds
-    where status = 'completed' and currency = payment_currency and settled_at < ends_at::timestamptz
+        *,
+        coalesce(currency = payment_currency, false) as is_same_coin
+    from int_period_refunds(starts_at, ends_at)
+    inner join int_refunded(starts_at, ends_at) using (payout_id)
 )
 
 select
@@ -42,10 +56,10 @@ select
     coalesce(paid.reference_id, moved.reference_id) as reference_id,  -- the merchant's own id of the record
     paid.session_id,  -- the checkout session of a payment
     parent_payment_id,  -- the refunded payment
-    parent.receipt_no as parent_receipt_no,  -- its receipt number
-    parent.reference_id as parent_reference_id,  -- its order id
-    parent.paid_at as parent_paid_at,  -- when it was paid, UTC
-    parent.month as parent_period,  -- its UTC month
+    payment_receipt_no as parent_receipt_no,  -- its receipt number
+    payment_reference_id as parent_reference_id,  -- its order id
+    payment_paid_at as parent_paid_at,  -- when it was paid, UTC
+    payment_month as parent_period,  -- its UTC month
     occurred_at as occurred_at_utc,  -- when the money moved, UTC
     occurred_at at time zone zone as occurred_at_local,  -- the same on a clock of the statement's zone
     label as period,  -- the period's name, as given
@@ -54,16 +68,16 @@ select
     paid.charged_amount as charged,  -- what the payer paid
     fee,  -- fee_amount with its sign
     net,  -- what the wallet gained or lost
-    case when has_opening and has_closing then running_position end as running_position,  -- rail position after this line
+    known(has_opening and has_closing, running_position) as running_position,  -- rail position after this line
     paid.fee_bearer,  -- who bears a payment's fee
     moved.fee_percent,  -- the rate a payout record states
     ratio(-fee, abs(gross)) as effective_fee_rate,  -- fee over amount, 8 places
     inside.usd_value,  -- value in USD as recorded, without sign
     muldiv18(inside.usd_value, 1, abs(gross)) as implied_usd_rate,  -- USD per coin of this record, 18 places
-    refunded_after - moved.amount as refunded_before,  -- returned of the payment before this refund
-    refunded_after,  -- returned of the payment with this refund
-    parent.charged_amount - refunded_after as refundable_left,  -- what could still be refunded of it
-    datediff('day', parent.paid_at at time zone zone, occurred_at at time zone zone) as days_to_refund,  -- local days from payment to refund
+    known(is_same_coin, refunded_after - returned.amount) as refunded_before,  -- returned of the payment before this refund
+    known(is_same_coin, refunded_after) as refunded_after,  -- returned of the payment with this refund
+    known(is_same_coin, payment_charged_amount - refunded_after) as refundable_left,  -- what could still be refunded of it
+    datediff('day', payment_paid_at at time zone zone, occurred_at at time zone zone) as days_to_refund,  -- local days from payment to refund
     left(sha256(inside.payer_id), 12) as payer_ref,  -- pseudonym of the customer, the same on every statement
     moved.comment,  -- the merchant's note
     proof.verdict as receipt_verdict,  -- how far the payment's receipt is proven
@@ -71,9 +85,8 @@ select
     coalesce(paid.extracted_at, moved.extracted_at) as first_seen_at  -- when this content was first read, UTC
 from inside
 cross join int_period_known(starts_at, ends_at, known_to := known_to)
-left join payments as paid on inside.kind = 'payment' and paid.payment_id = record_id
-left join payout_records as moved on inside.kind <> 'payment' and moved.payout_id = record_id
-left join receipt_status as proof on inside.kind = 'payment' and proof.payment_id = record_id
-left join payments as parent on parent.payment_id = parent_payment_id
-left join cumulative on cumulative.payout_id = record_id
+left join paid on inside.kind = 'payment' and paid.payment_id = record_id
+left join moved on inside.kind <> 'payment' and moved.payout_id = record_id
+left join proof on inside.kind = 'payment' and proof.payment_id = record_id
+left join returned on returned.payout_id = record_id
 order by line_no

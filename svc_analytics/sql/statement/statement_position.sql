@@ -59,9 +59,9 @@ running as (
 select
     day,  -- the day in the statement's zone
     currency,  -- coin slug
-    case when has_opening and has_closing then closing - movement end as opening,  -- position at the start of the day
-    case when has_payments and has_payouts then movement end as movement,  -- what the rail moved that day
-    case when has_opening and has_closing then closing end as closing  -- position at its end; the next day's opening
+    known(has_opening and has_closing, closing - movement) as opening,  -- position at the start of the day
+    known(has_payments and has_payouts, movement) as movement,  -- what the rail moved that day
+    known(has_opening and has_closing, closing) as closing  -- position at its end; the next day's opening
 from running
 cross join int_period_known(starts_at, ends_at, known_to := known_to)
 order by day, currency

@@ -1,0 +1,77 @@
+-- int_fee_rates_within(starts_at, ends_at): the fee tier in force each day, inferred from what payments paid.
+-- grain: one row per currency and UTC day, of the days that the interval touches and the last one before it, with a payment of more than nothing. from: payments.
+-- A fee is rounded to the coin's last place, so the simplest rate that explains it is taken:
+-- the one of fewest places. The tier is the rate behind which most of the day's amount stands.
+
+with earlier as (
+    select currency, utc_day(max(paid_at)) as day_start
+    from payments
+    where status = 'completed' and amount <> 0 and paid_at < utc_day(starts_at)
+    group by currency
+),
+
+paid as (
+    select currency, paid_at, amount as base, fee_amount as fee
+    from payments
+    where status = 'completed' and amount <> 0
+        and paid_at >= utc_day(starts_at) and paid_at < utc_day(ends_at) + interval 1 day
+    union all
+    select payments.currency, paid_at, amount as base, fee_amount as fee
+    from payments
+    inner join earlier on earlier.currency = payments.currency and paid_at >= day_start
+    where status = 'completed' and amount <> 0 and paid_at < utc_day(starts_at)
+),
+
+-- The smallest step seen in a coin's amounts: one unit of the last place in use.
+units as (
+    select currency, power_of_ten(-max(greatest(places(base), places(fee)))) as unit
+    from paid
+    group by currency
+),
+
+rated as (
+    select
+        paid.currency,
+        (paid_at at time zone 'UTC')::date as day,
+        base,
+        fee,
+        unit,
+        ratio(fee, base) as rate
+    from paid
+    inner join units on units.currency = paid.currency
+),
+
+explained as (
+    select
+        currency,
+        day,
+        base,
+        unit,
+        case
+            when is_at_rate(fee, base, round(rate, 3), unit) then round(rate, 3)::decimal(38,8)
+            when is_at_rate(fee, base, round(rate, 4), unit) then round(rate, 4)::decimal(38,8)
+            when is_at_rate(fee, base, round(rate, 5), unit) then round(rate, 5)::decimal(38,8)
+            else rate
+        end as rate
+    from rated
+    where rate is not null
+),
+
+ranked as (
+    select
+        currency,
+        day,
+        unit,
+        rate,
+        row_number() over (partition by currency, day order by sum(base) desc, rate) as place
+    from explained
+    group by currency, day, unit, rate
+)
+
+select
+    currency,  -- coin slug
+    day,  -- UTC day
+    rate::decimal(38,8) as rate,  -- fee over amount at the day's tier, as a fraction
+    unit  -- one unit of the coin's last place in use
+from ranked
+where place = 1

@@ -1,0 +1,31 @@
+-- int_refunded(starts_at, ends_at): how much of its payment each refund of a period had returned, with all before it.
+-- grain: one row per completed refund. from: payout_records.
+
+with returned as (
+    select payout_id, payment_id, currency, amount, settled_at
+    from payout_records
+    where kind = 'refund' and status = 'completed' and settled_at < ends_at::timestamptz
+),
+
+-- Only payments with a refund in the period matter.
+concerned as (
+    select *
+    from returned
+    where payment_id in (select payment_id from returned where settled_at >= starts_at::timestamptz)
+),
+
+cumulative as (
+    select
+        *,
+        sum(amount) over (
+            partition by payment_id, currency order by settled_at, payout_id
+            rows between unbounded preceding and current row
+        ) as refunded_after
+    from concerned
+)
+
+select
+    payout_id,  -- the refund
+    refunded_after  -- returned of its payment in the refund's coin, this refund included
+from cumulative
+where settled_at >= starts_at::timestamptz

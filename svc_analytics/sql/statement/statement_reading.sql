@@ -1,0 +1,75 @@
+-- statement_reading(starts_at, ends_at, known_to := null): how whole a period was read, and what became of its records.
+-- grain: one row per stream. from: payments, payout_records, stg_quarantine, stg_spans, int_period_known.
+
+with streams as (
+    select 'payments' as stream, 'checkout or payout' as key_class
+    union all
+    select 'payout_records' as stream, 'payout' as key_class
+),
+
+records as (
+    select 'payments' as stream, status = 'completed' as is_counted, extracted_at
+    from payments
+    where paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
+    union all
+    select
+        'payout_records' as stream,
+        status = 'completed' and kind in ('payout', 'refund') as is_counted,
+        extracted_at
+    from payout_records
+    where settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
+),
+
+held as (
+    select
+        stream,
+        count(*) as held_count,
+        count(*) filter (where is_counted) as counted_count,
+        min(extracted_at) as first_read_at,
+        max(extracted_at) as last_read_at
+    from records
+    group by stream
+),
+
+rejected as (
+    select stream, count(*) as quarantined_count
+    from stg_quarantine
+    where occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz
+    group by stream
+),
+
+touched as (
+    select distinct stream
+    from stg_spans
+),
+
+judged as (
+    select
+        streams.stream,
+        key_class,
+        touched.stream is not null as was_read,
+        case when streams.stream = 'payments' then has_payments else has_payouts end as is_whole,
+        coalesce(held_count, 0) as held_count,
+        coalesce(counted_count, 0) as counted_count,
+        coalesce(quarantined_count, 0) as quarantined_count,
+        first_read_at,
+        last_read_at
+    from streams
+    left join touched on touched.stream = streams.stream
+    left join held on held.stream = streams.stream
+    left join rejected on rejected.stream = streams.stream
+    cross join int_period_known(starts_at, ends_at, known_to := known_to)
+)
+
+select
+    stream,  -- payments or payout_records
+    case when not was_read then 'not extracted' when is_whole then 'complete' else 'partial' end as state,  -- complete, partial or not extracted, over the period up to where time had come
+    key_class,  -- the class of key that reads it
+    known(was_read, held_count + quarantined_count) as read_count,  -- records of the period that were read
+    known(was_read, counted_count) as counted_count,  -- those that are money: completed, of a known kind
+    known(was_read, held_count - counted_count) as unclassified_count,  -- those of an unknown status or kind, in no figure
+    known(was_read, quarantined_count) as quarantined_count,  -- those that could not be held exactly
+    first_read_at,  -- when the first of them was read, UTC
+    last_read_at  -- when the last of them was read, UTC
+from judged
+order by stream
