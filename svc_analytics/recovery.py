@@ -17,11 +17,12 @@ from svc_analytics.errors import LakeError
 from svc_analytics.lake import Lake, snapshot_folders
 from svc_analytics.merge import held_rows
 from svc_analytics.monthfile import Counter, Tally, read_footer, read_groups, sync_folder, torn
-from svc_analytics.periods import BEGINNING
+from svc_analytics.periods import BEGINNING, MINUTE
 from svc_analytics.schema import STREAMS, Stream
-from svc_analytics.sidefile import open_quarantine, resolve_quarantine
+from svc_analytics.sidefile import open_quarantine, read_side_file, resolve_quarantine
 
 _MARK = ".writer"
+HELD_BACK = 10 * MINUTE  # how long a disk may have kept to itself what it said was written
 
 
 @contextmanager
@@ -52,6 +53,9 @@ def recover(lake: Lake, since: int, counter: Counter, now: int) -> None:
         sync_folder(lake.path.parent)
     for folder in sorted(_folders(lake)):
         sync_folder(folder)
+    for name in sorted({*snapshot_folders()} - {*STREAMS}):
+        for path in sorted((lake.path / name).glob("*.parquet")):
+            read_side_file(path)
     for stream in STREAMS.values():
         written = _verify(lake, stream, since, counter)
         _resolve(lake, stream, written, now)
@@ -61,7 +65,7 @@ def _verify(lake: Lake, stream: Stream, since: int, counter: Counter) -> list[Pa
     written = []
     for path in sorted(lake.folder(stream).glob("*.parquet")):
         footer = read_footer(path)
-        if footer.written_at >= since:
+        if footer.written_at >= since - HELD_BACK:
             if sum(map(partial(counter.count, stream), read_groups(path)), Tally()) != footer.tally:
                 raise torn(path)
             written.append(path)

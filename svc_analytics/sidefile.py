@@ -120,7 +120,7 @@ def keep_objects(lake: Path, stream: Stream, found: pa.Table) -> None:
     """
     key = stream.columns[0].name
     path = lake / stream.name / "held.parquet"
-    before = _read_table(path) if path.exists() else stream.schema.empty_table()
+    before = read_side_file(path) if path.exists() else stream.schema.empty_table()
     is_asked = pc.is_in(before[key], value_set=found[key].combine_chunks())
     known = {row.pop(key): row for row in before.filter(is_asked).to_pylist()}
     newest = {row[key]: _since(row, known.get(row[key])) for row in found.to_pylist()}
@@ -141,7 +141,8 @@ def _since(row: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]
     return row | {"extracted_at": before["extracted_at"]} if before and is_same else row
 
 
-def _read_table(path: Path) -> pa.Table:
+def read_side_file(path: Path) -> pa.Table:
+    """Read a whole file beside the months, or raise `LakeError` naming it."""
     try:
         return pq.read_table(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
@@ -213,7 +214,7 @@ def _write_rows(lake: Path, stream: Stream, rows: dict[str, dict[str, Any]]) -> 
 def _read_rows(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
-    table = _read_table(path)
+    table = read_side_file(path)
     instants = [field.name for field in QUARANTINE if field.type == INSTANT]
     for name in instants:  # as integers: Python's own datetimes would need a conversion back
         place = table.schema.get_field_index(name)

@@ -106,6 +106,21 @@ def test_a_killed_run_has_its_months_read_by_the_next(desk: Desk) -> None:
     assert desk.ids() == ids(r for r in desk.service.payments if r["amount"] != "1e3")
 
 
+def test_a_killed_run_has_the_files_beside_its_months_read_too(desk: Desk) -> None:
+    """G1: older versions and what was set aside are evidence: a torn file of them is named."""
+    desk.extract()
+    restate(desk)
+    disk = Disk(disk_of(desk))
+    with killed_at(disk, "replace", "deep/data/payments/2026-10.parquet"):
+        desk.extract(workers=1, rereads=True)
+    torn = next((desk.lake.path / "changes" / "payments").glob("2026*.parquet"))
+    torn.write_bytes(bytes(len(torn.read_bytes())))
+    with pytest.raises(LakeError, match=rf"{torn.name} is torn or altered: move it away"):
+        desk.extract()
+    torn.unlink()
+    desk.extract()
+
+
 def test_a_run_that_came_to_its_end_leaves_nothing_to_look_after(desk: Desk) -> None:
     """The next run reads no month again for it, however long the history."""
     desk.extract()

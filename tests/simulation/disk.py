@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 # Decides what becomes of a call: its place in the count, its kind, the path below the root.
-Fate = Callable[[int, str, str], None]
+# It raises, for a call that fails; or returns an error, for one that fails when all is done.
+Fate = Callable[[int, str, str], OSError | None]
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE, errno.EACCES)
 BLOCK = 512  # bytes that reach the disk together
@@ -53,7 +54,7 @@ class Disk:
     """
 
     root: Path
-    fate: Fate = lambda number, kind, path: None
+    fate: Fate = lambda *call: None
     on_step: Callable[[], None] = lambda: None
     lies: bool = False
     calls: list[tuple[str, str]] = field(default_factory=list)
@@ -120,11 +121,11 @@ class Disk:
                 (self.root / path).write_bytes(contents[path])
         self.settle()
 
-    def step(self, kind: str, path: str) -> None:
+    def step(self, kind: str, path: str) -> OSError | None:
         """Count a call, and let fate decide on it."""
         self.on_step()
         self.calls.append((kind, path))
-        self.fate(len(self.calls), kind, path)
+        return self.fate(len(self.calls), kind, path)
 
     # -- what survives
 
@@ -190,13 +191,13 @@ class Disk:
         old, new = self._find(source), self._find(target)
         if old is None or new is None:
             return real(source, target, **more)
-        self.step("replace", new)
+        error = self.step("replace", new)
         real(source, target, **more)
         inner = [name for name in self._names if name.startswith(f"{old}/")]
         self._change(Pending(new, self._node(old)), Pending(old, None))
         for name in inner:  # a folder keeps what is in it
             self._names[new + name[len(old) :]] = self._names.pop(name)
-        return None
+        return _fail(error)
 
     _rename = _replace
 
@@ -204,29 +205,30 @@ class Disk:
         old, new = self._find(source), self._find(target)
         if old is None or new is None:
             return real(source, target, **more)
-        self.step("link", new)
+        error = self.step("link", new)
         real(source, target, **more)
         self._change(Pending(new, self._node(old)))
-        return None
+        return _fail(error)
 
     def _unlink(self, real: Any, path: Any, *, dir_fd: int | None = None) -> None:
         name = self._find(path, dir_fd)
-        if name is not None:
-            self.step("unlink", name)
+        if name is None:
+            return real(path, dir_fd=dir_fd)
+        error = self.step("unlink", name)
         real(path, dir_fd=dir_fd)
-        if name is not None:
-            self._change(Pending(name, None))
+        self._change(Pending(name, None))
+        return _fail(error)
 
     _remove = _rmdir = _unlink
 
     def _mkdir(self, real: Any, path: Any, *args: Any, **more: Any) -> None:
         name = self._find(path, more.get("dir_fd"))
-        if name is not None and not Path(path).exists():
-            self.step("mkdir", name)
-            real(path, *args, **more)
-            self._change(Pending(name, Node(is_folder=True)))
-        else:
-            real(path, *args, **more)
+        if name is None or Path(path).exists():
+            return real(path, *args, **more)
+        error = self.step("mkdir", name)
+        real(path, *args, **more)
+        self._change(Pending(name, Node(is_folder=True)))
+        return _fail(error)
 
     def _open(self, real: Any, path: Any, flags: int, *args: Any, **more: Any) -> int:
         name = self._find(path, more.get("dir_fd"))
@@ -253,10 +255,10 @@ class Disk:
         name = self._paths.get(descriptor)
         if name is None:
             return real(descriptor)
-        self.step("fsync", name or ".")
+        error = self.step("fsync", name or ".")
         if not self.lies:
             self._make_safe(name)
-        return None
+        return _fail(error)
 
     def _make_safe(self, name: str) -> None:
         node = self._node(name)
@@ -309,6 +311,11 @@ class _File(io.FileIO):
         super().close()
         if self._life == self._disk.lives:
             self._disk.step("close", self._name)
+
+
+def _fail(error: OSError | None) -> None:
+    if error:
+        raise error
 
 
 def _blocks(content: bytes) -> Iterator[bytes]:
