@@ -12,8 +12,9 @@ import svc_analytics as svc
 from svc_analytics.cli import cli
 from svc_analytics.commands_lab import lab_environment
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.notebooks import known_months
+from svc_analytics.notebooks import INTERRUPTED, known_months
 from svc_analytics.periods import parse_bound
+from svc_analytics.reports import what_next
 
 LEDGER = """
  kind     currency  amount  fee  at                of  usd_value
@@ -28,6 +29,20 @@ def test_the_lab_gets_the_settings_of_dotenv(monkeypatch: pytest.MonkeyPatch) ->
     found = lab_environment("lake")
     assert (found["SVC_BASE_URL"], found["SVC_PATIENCE"]) == ("https://shell.example", "9")
     assert found["SVC_DATA_DIR"] == str(Path.cwd() / "lake") and found["PATH"] != "/nowhere"
+
+
+def test_files_of_keys_are_found_from_the_notebooks_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their paths are absolute; what the shell gives in a file, `.env` does not give beside it."""
+    Path("key").write_text("svc_live_" + "0" * 64)
+    Path(".env").write_text("SVC_CHECKOUT_KEY_FILE=key\nSVC_RECEIPT_SECRETS=of the file\n")
+    Path("secret").write_text("of the shell")
+    monkeypatch.setenv("SVC_RECEIPT_SECRETS_FILE", "secret")
+    found = lab_environment("lake")
+    assert found["SVC_CHECKOUT_KEY_FILE"] == str(Path.cwd() / "key")
+    assert found["SVC_RECEIPT_SECRETS_FILE"] == str(Path.cwd() / "secret")
+    assert "SVC_RECEIPT_SECRETS" not in found
 
 
 def test_the_lab_opens_on_the_notebooks_with_further_arguments(
@@ -58,6 +73,8 @@ def test_errors_in_a_notebook_are_one_line(
     shell.run_cell("import svc_analytics as svc\nsvc.open_lake('none').require()")
     said = capsys.readouterr().out.strip().splitlines()
     assert len(said) == 1 and said[0].startswith("LakeError: no lake in ")
+    shell.run_cell("raise KeyboardInterrupt")
+    assert capsys.readouterr().out.strip() == INTERRUPTED
     shell.run_cell("1 / 0")
     assert "Traceback" in capsys.readouterr().out
 
@@ -84,3 +101,12 @@ def test_months_offered_reach_from_the_first_record_to_the_newest_reading(desk: 
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.extract(end=parse_bound("2026-10-20"))
     assert known_months(desk.lake)[0] == "2026-10" and known_months(desk.lake)[-1] == "2026-08"
+
+
+def test_the_demo_ends_with_the_command_that_opens_the_lab(desk: Desk) -> None:
+    """With both extras, and a path that a shell takes as one word."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract()
+    said = what_next(svc.statement(desk.lake, "2026-08"), Path("my data"))
+    last = said.splitlines()[-1].strip()
+    assert last == "pip install -e \".[lab,sandbox]\" && svc-analytics lab --data-dir 'my data'"

@@ -54,7 +54,10 @@ def test_these_operations_refuse(ask: Callable[[Any], object]) -> None:
         ask(MONEY)
 
 
-@pytest.mark.parametrize("ask", [lambda s: s.median(), lambda s: s.std()])
+@pytest.mark.parametrize(
+    "ask",
+    [lambda s: s.median(), lambda s: s.std(), lambda s: s.astype("float64").iloc[0]],
+)
 def test_these_operations_answer_in_floats(ask: Callable[[Any], object]) -> None:
     """Positions in a picture, never money."""
     assert isinstance(ask(MONEY["net"]), float)

@@ -97,11 +97,38 @@ def test_a_calendar_tells_read_days_from_those_read_in_part_or_not(axes: Axes) -
     assert len(list(axes.lines[0].get_xdata())) == 2 + 28
 
 
+def test_a_calendars_days_begin_in_the_chosen_zone(axes: Axes) -> None:
+    """Read from midnight UTC, the first day of Tehran began three and a half hours before."""
+    charts.coverage_calendar(axes, COVERAGE, "payments", months=2, zone="Asia/Tehran")
+    hatches = [bool(bar.get_hatch()) for bar in axes.patches]
+    assert (hatches.count(False), hatches.count(True)) == (29, 2)
+    assert axes.get_xlabel().startswith("day (Asia/Tehran)")
+
+
+TIERS = pa.table(
+    {
+        "currency": ["btc"] * 3,
+        "rate": [Decimal("0.015"), Decimal("0.015"), Decimal("0.01")],
+        "first_at": [day(8, 1), day(9, 1), day(10, 1)],
+        "last_at": [day(8, 31), day(9, 30), day(10, 31)],
+        "payment_fees": [Decimal("0.015"), Decimal("0.03"), Decimal("0.01")],
+        "gross_sales": [Decimal(1), Decimal(2), Decimal(1)],
+    }
+)
+
+
+def test_a_tier_is_named_where_it_begins(axes: Axes) -> None:
+    """1.5 % for two months, then 1 %; zero is in sight."""
+    charts.fee_tiers(axes, TIERS, "btc")
+    assert texts(axes) == ["1.5%", "1%"] and axes.get_ylim()[0] == 0
+
+
 @pytest.mark.parametrize(
     ("draw", "said"),
     [
         (lambda axes: charts.refund_cohorts(axes, COHORTS, "eth"), "no refund"),
         (lambda axes: charts.position(axes, POSITION, "eth"), "no movement"),
+        (lambda axes: charts.fee_tiers(axes, TIERS, "eth"), "nothing sold"),
         (lambda axes: charts.receipt_verdicts(axes, COHORTS.slice(0, 0)), "no receipt"),
         (lambda axes: charts.coverage_calendar(axes, COVERAGE, "payout_records"), "never read"),
     ],

@@ -1,17 +1,25 @@
 """What shows itself: the same figures as HTML and as text, exact, escaped, with reasons."""
 
+import json
+import re
 import sys
 from decimal import Decimal
 from html import escape
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from desks import Desk
+from fake_service import payment
+from receipt_material import FACTS, RING, signed
 
 import svc_analytics as svc
+import svc_analytics.render.search as search_module
 from svc_analytics import charts
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
+from svc_analytics.tokens import verify_receipt
 from svc_analytics.verdicts import VerificationRun
 from svc_analytics.warehouse import AnalyticLake
 
@@ -90,3 +98,82 @@ def test_each_coin_gets_a_picture_of_its_own() -> None:
     assert repr(drawn) == "refund cohorts, btc, eth"
     assert drawn._repr_html_().count("<svg") == 2
     assert 'aria-label="refund cohorts, eth"' in drawn._repr_html_()
+
+
+@pytest.fixture
+def in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as tables care: there is a shell to ask."""
+    monkeypatch.setattr("IPython.get_ipython", lambda: object())
+    monkeypatch.setattr(search_module, "_scripts", lambda: "")
+
+
+def searched(html: str) -> list[list[Any]]:
+    """The rows that a searchable table holds."""
+    text = re.search(r'"data_json": ("(?:[^"\\]|\\.)*")', html)
+    assert text
+    rows: list[list[Any]] = json.loads(json.loads(text[1]))
+    return rows
+
+
+@pytest.mark.usefixtures("in_a_notebook")
+def test_a_long_table_is_searched_whole() -> None:
+    """Every one of 5,000 rows is in it; past the limit it says how many are not."""
+    table = pa.table({"reference_id": [f"order-{n:06} {'x' * 60}" for n in range(5_000)]})
+    found = svc.search(table)
+    assert len(searched(found._repr_html_())) == 5_000 and "rows" not in found.html[-300:]
+    cut = svc.search(table, most=10)
+    assert len(searched(cut._repr_html_())) == 10 and "first 10 of 5,000 rows" in cut.html
+
+
+@pytest.mark.usefixtures("in_a_notebook")
+def test_a_searched_table_is_sorted_by_value_and_escaped() -> None:
+    """9 stands before 10.000000000000000001, which text would not know; markup stays text."""
+    amounts = [Decimal("10.000000000000000001"), Decimal(9), None]
+    columns = {"currency": ["<img src=x>", "btc", "btc"]}
+    kind = pa.decimal128(38, 18)
+    html = svc.search(pa.table(columns | {"net": pa.array(amounts, kind)}))._repr_html_()
+    assert [row[-1] for row in searched(html)] == [2, 1, 0]
+    assert "<img src=x>" not in html and "&lt;img" in html
+
+
+def test_a_display_tells_an_error_in_one_line(desk: Desk) -> None:
+    """A torn month file shows itself as such, not as fifty lines of traceback."""
+    desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
+    desk.extract()
+    (desk.lake.path / "payments" / "2026-10.parquet").write_bytes(b"PAR1 torn")
+    assert '<p dir="auto">LakeError: ' in desk.lake._repr_html_()
+    assert "2026-10.parquet" in str(desk.lake).splitlines()[1]
+
+
+def test_a_chart_of_another_table_names_the_column_it_lacks() -> None:
+    """One line that says what is there."""
+    with pytest.raises(ConfigError, match="fee_rate draws a column 'payment_fees'; the table has"):
+        svc.draw(charts.fee_rate, TABLE, "btc")
+
+
+def test_a_verdict_says_what_differs_and_what_the_receipt_states() -> None:
+    """The reason first; then the fact, in the receipt and in the record."""
+    changed = {**FACTS, "amount": "99"}
+    verdict = verify_receipt(signed(changed), RING, FACTS)
+    lines = str(verdict).splitlines()
+    assert lines[0] == "Receipt: facts_mismatch" and lines[1].startswith("not proven: ")
+    assert re.search(r"amount +99 +12.50", str(verdict)) and ">99</td>" in verdict._repr_html_()
+
+
+def test_an_extraction_says_what_it_read(desk: Desk) -> None:
+    """Counts of each stream, and up to when."""
+    desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
+    done = desk.extract()
+    assert re.search(r"payments +1\n", str(done)) and "read up to 2026-11-20" in str(done)
+
+
+def test_figures_of_a_statement_stand_a_coin_a_column(desk: Desk) -> None:
+    """In groups unless some are named; each says its meaning when pointed at."""
+    desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
+    desk.extract()
+    made = svc.statement(desk.lake, "2026-10")
+    assert "Settlement\n" in str(made) and "<th colspan=" in made._repr_html_()
+    only = svc.show(made, only=["net_settlement"])
+    assert "Settlement\n" not in str(only) and "<tr title=" in only._repr_html_()
+    with pytest.raises(ConfigError, match="there is no 'profit' to show; there are payments_count"):
+        svc.show(made, only=["profit"])
