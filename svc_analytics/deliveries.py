@@ -2,14 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from svc_analytics.columns import Instants, Reading, read_ahead, read_records, read_together
-from svc_analytics.coverage import Span
+from svc_analytics.coverage import Span, unite
+from svc_analytics.errors import LakeError
+from svc_analytics.lake import describe_span
 from svc_analytics.pages import Page
+from svc_analytics.periods import format_instant
 from svc_analytics.records import Records, Rejected, read_each
 from svc_analytics.schema import Stream
 from svc_analytics.segments import Progress
@@ -26,6 +30,28 @@ class Delivery:
     received: tuple[int, ...] = ()
     rejected: tuple[Quarantined, ...] = ()
     progress: tuple[Progress, ...] = ()
+
+    def check(self) -> None:
+        """Refuse rows, and proofs of time, that none of its pages was asked for.
+
+        It cannot happen while this package is right; so it is asked every time.
+        """
+        for progress in self.progress:
+            for start, end in progress.proven:
+                if not progress.wanted[0] <= start < end <= progress.wanted[1]:
+                    self._refuse(f"proof of {describe_span((start, end))}", progress.wanted)
+        instants = _instants(self.stream, self.rows)
+        is_owned = np.zeros(len(instants), np.bool_)
+        for span in unite(progress.wanted for progress in self.progress):
+            is_owned |= _is_within(instants, span)
+        if not is_owned.all():
+            at = format_instant(int(instants[~is_owned][0]))
+            self._refuse(f"a row of {at}", *(progress.wanted for progress in self.progress))
+
+    def _refuse(self, what: str, *wanted: Span) -> NoReturn:
+        spans = ", ".join(map(describe_span, unite(wanted))) or "nothing"
+        message = f"{self.stream.name}: {what} came of pages that were to be of {spans}"
+        raise LakeError(f"{message}; not published")
 
 
 @dataclass(frozen=True)
@@ -63,6 +89,10 @@ def gather(stream: Stream, taken: Sequence[Taken]) -> list[Delivery]:
     rows = read_together(stream, readings) if len(readings) == len(taken) else None
     if rows is None:
         return [_gather_one(stream, sight, progress) for sight, progress in taken]
+    sighted = np.concatenate([sight.instants for sight, _ in taken])
+    if not np.array_equal(_instants(stream, rows), sighted):
+        message = f"{stream.name}: {len(sighted)} records were read, and {len(rows)} rows made"
+        raise LakeError(f"{message} of them, or others; not published")
     is_wanted = np.concatenate(
         [_is_within(sight.instants, progress.wanted) for sight, progress in taken]
     )

@@ -222,6 +222,7 @@ class _Crew:
                 self._publish()
 
     def _stage(self, delivery: Delivery) -> None:
+        delivery.check()
         stream = delivery.stream
         self._is_whole = False
         self._writer.stage(stream, delivery.rows, delivery.rejected, delivery.size)

@@ -21,11 +21,13 @@ from svc_analytics.schema import Column, Stream
 class Incoming:
     """Rows to merge into one month, settled against what the month holds.
 
-    `rows` has one row per id, sorted; `superseded` the older versions they replace,
-    with `is_restatement` telling whether money or identity changed.
+    `rows` has one row per id, sorted; `replaced` are the versions that the month holds
+    of them, and `superseded` those that differ, with `is_restatement` telling whether
+    money or identity changed.
     """
 
     rows: pa.Table
+    replaced: pa.Table
     superseded: pa.Table
     is_news: bool  # whether the month's content changes at all
 
@@ -73,7 +75,7 @@ def settle(stream: Stream, rows: pa.Table, path: Path) -> Incoming:
     held = held_rows(stream, path, rows["id"])
     if not len(held):
         superseded = held.append_column("is_restatement", pa.array([], pa.bool_()))
-        return Incoming(rows, superseded, bool(len(rows)))
+        return Incoming(rows, held, superseded, bool(len(rows)))
     is_known = pc.is_in(rows["id"], value_set=held["id"].combine_chunks())
     fresh, again = rows.filter(pc.invert(is_known)), rows.filter(is_known)
     again, held = again.sort_by("id"), held.sort_by("id")
@@ -86,7 +88,8 @@ def settle(stream: Stream, rows: pa.Table, path: Path) -> Incoming:
     is_news = bool(
         len(fresh) or len(superseded) or not again.select(["extra"]).equals(held.select(["extra"]))
     )
-    return Incoming(in_order(stream, pa.concat_tables([fresh, again])), superseded, is_news)
+    settled = in_order(stream, pa.concat_tables([fresh, again]))
+    return Incoming(settled, held, superseded, is_news)
 
 
 def held_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:

@@ -8,13 +8,12 @@ import json
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -22,69 +21,17 @@ import pyarrow.parquet as pq
 from svc_analytics import checksums
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import LakeError
-from svc_analytics.interruption import interruptible
-from svc_analytics.money import EXACT, format_amount
+from svc_analytics.invariants import InOrder, check_tally
+from svc_analytics.money import format_amount
 from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.tally import Counter as Counter
+from svc_analytics.tally import Tally as Tally
 
 LAYOUT = 1
 FOOTER_KEY = "svc_analytics"
 ROW_GROUP = 12_000  # what is in memory at a time while a month is rewritten
 ORIGIN = "0000-00"  # the file without rows: the schema, and the proof of where history starts
 _CATEGORIES = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
-
-
-@dataclass(frozen=True)
-class Tally:
-    """Control figures of a set of rows; adding tallies gives the tally of all their rows."""
-
-    rows: int = 0
-    ids_digest: int = 0  # exclusive or of the MD5 of every id: the order does not matter
-    totals: dict[str, dict[str, Decimal]] = field(default_factory=dict)
-
-    def __add__(self, other: "Tally") -> "Tally":
-        totals = {currency: dict(sums) for currency, sums in self.totals.items()}
-        for currency, sums in other.totals.items():
-            mine = totals.setdefault(currency, {})
-            for name, value in sums.items():
-                mine[name] = EXACT.add(mine.get(name, Decimal()), value)
-        return Tally(self.rows + other.rows, self.ids_digest ^ other.ids_digest, totals)
-
-
-class Counter:
-    """Tallies Arrow tables in DuckDB, where sums of amounts are exact or an error."""
-
-    def __init__(self) -> None:
-        self._connection = duckdb.connect()
-
-    @interruptible()
-    def count(self, stream: Stream, table: pa.Table) -> Tally:
-        """Return the control figures of a table of the stream's rows."""
-        with self._connection.cursor() as cursor:
-            cursor.register("t", table)
-            try:
-                rows = _sum(cursor, stream, "sum({0}), 0")
-            except duckdb.Error:
-                # Past 38 digits: whole and fractional parts fit when summed apart.
-                rows = _sum(cursor, stream, "sum(trunc({0})::hugeint), sum({0} % 1)")
-        digest = 0
-        for row in rows:
-            digest ^= row[1]
-        return Tally(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
-
-
-def _sum(cursor: duckdb.DuckDBPyConnection, stream: Stream, form: str) -> list[tuple[Any, ...]]:
-    sums = ", ".join(form.format(name) for name in stream.money)
-    query = f"select currency, bit_xor(md5_number(id)), {sums} from t group by currency"
-    return cursor.execute(query).fetchall()
-
-
-def _total(stream: Stream, parts: tuple[Any, ...]) -> dict[str, Decimal]:
-    """Add the two parts of each sum."""
-    sums = (
-        EXACT.add(Decimal(a or 0), Decimal(b or 0))
-        for a, b in zip(parts[::2], parts[1::2], strict=True)
-    )
-    return dict(zip(stream.money, sums, strict=True))
 
 
 @dataclass(frozen=True)
@@ -207,16 +154,18 @@ def write_month(
     tables: Iterable[pa.Table],
     describe: Callable[[Tally], Footer],
     counter: Counter,
+    expected: Tally | None = None,
 ) -> Footer:
     """Replace a month file in one step by these rows, already in order.
 
-    The new file is synced, read back and held against its own footer before it takes
-    the name; until then, and after any failure, the old file stands untouched.
+    The new file is synced, read back and held against its own footer, and against
+    what it is `expected` to hold, before it takes the name; until then, and after any
+    failure, the old file stands untouched.
     """
     temporary = path.with_name(f".{path.stem}.writing")
     try:
         footer = _write(temporary, stream, tables, describe, counter)
-        _check(temporary, stream, footer, counter)
+        _check(temporary, stream, footer, counter, expected)
         os.replace(temporary, path)  # noqa: PTH105  (fault tests count on this one call)
         sync_folder(path.parent)
         pa.default_memory_pool().release_unused()
@@ -270,14 +219,19 @@ def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield carried.combine_chunks()
 
 
-def _check(path: Path, stream: Stream, footer: Footer, counter: Counter) -> None:
-    columns = ["id", "currency", *stream.money]
-    found = sum((counter.count(stream, table) for table in read_groups(path, columns)), Tally())
-    if found != footer.tally:
-        message = (
-            f"{path.parent.name}: a written month does not match its own totals; not published"
-        )
-        raise LakeError(message)
+def _check(
+    path: Path, stream: Stream, footer: Footer, counter: Counter, expected: Tally | None
+) -> None:
+    """Read back what was written, and hold it against all that must be true of it."""
+    name = f"{stream.name} {path.name.removeprefix('.').partition('.')[0]}"
+    columns = ["id", "currency", stream.instant, *stream.money]
+    found, order = Tally(), InOrder(name, footer.owns)
+    for table in read_groups(path, columns):
+        found += counter.count(stream, table)
+        order.see(table[stream.instant])
+    check_tally(name, "its footer", found, footer.tally)
+    if expected is not None:
+        check_tally(name, "what it held and what came", found, expected)
 
 
 def make_folder(folder: Path) -> None:

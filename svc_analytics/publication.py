@@ -161,9 +161,14 @@ class StreamPublisher:
         }
 
     def write(
-        self, label: str, tables: Iterable[pa.Table], coverage: Coverage, quarantined: int
+        self,
+        label: str,
+        tables: Iterable[pa.Table],
+        coverage: Coverage,
+        quarantined: int,
+        expected: Tally,
     ) -> None:
-        """Replace one month's file."""
+        """Replace one month's file by rows that add up to what is expected of them."""
 
         def describe(tally: Tally) -> Footer:
             return Footer(
@@ -178,7 +183,9 @@ class StreamPublisher:
             )
 
         path = self.lake.month_path(self.stream, label)
-        self.footers[label] = write_month(path, self.stream, tables, describe, self._counter)
+        self.footers[label] = write_month(
+            path, self.stream, tables, describe, self._counter, expected
+        )
         self._count(files=1)
 
     def _keep_contradicted(self, rows: pa.Table, earlier: pa.Table) -> None:
@@ -199,7 +206,9 @@ class StreamPublisher:
         )
         if incoming.is_news or not is_same:
             tables = merged(self.stream, path, incoming.rows)
-            self.write(label, tables, news.coverage, news.quarantined)
+            held = before.tally if before else Tally()
+            expected = held - self._tally(incoming.replaced) + self._tally(incoming.rows)
+            self.write(label, tables, news.coverage, news.quarantined, expected)
         self._count(changed=len(incoming.superseded), restated=restated)
 
     def _publish_origin(self, gained: Coverage, doubted: Spans, aged: Spans) -> None:
@@ -209,7 +218,10 @@ class StreamPublisher:
         held = before.coverage.remove(doubted).unsettle(aged)
         coverage = held.add(gained).within(*owns)
         if (coverage, owns) != (before.coverage, before.owns):
-            self.write(ORIGIN, (), coverage, 0)
+            self.write(ORIGIN, (), coverage, 0, Tally())
+
+    def _tally(self, rows: pa.Table) -> Tally:
+        return self._counter.count(self.stream, rows) if len(rows) else Tally()
 
     def _count(self, **more: int) -> None:
         for name, value in more.items():
@@ -302,7 +314,8 @@ class StreamPublisher:
             footer = self.footers.get(holder)
             if footer and footer.coverage.remove(moments) != footer.coverage:
                 tables = read_groups(self.lake.month_path(self.stream, holder))
-                self.write(holder, tables, footer.coverage.remove(moments), footer.quarantined)
+                left = footer.coverage.remove(moments)
+                self.write(holder, tables, left, footer.quarantined, footer.tally)
 
     def _take_out(self, label: str, ids: pa.Array) -> None:
         path = self.lake.month_path(self.stream, label)
@@ -312,7 +325,8 @@ class StreamPublisher:
         restated = keep_changes(self.lake.path, self.stream, label, superseded)
         self._count(changed=len(held), restated=restated)
         footer = self.footers[label]
-        self.write(label, without(path, ids), footer.coverage, footer.quarantined)
+        expected = footer.tally - self._tally(held)
+        self.write(label, without(path, ids), footer.coverage, footer.quarantined, expected)
 
 
 def stage_proof(staged: Staged, span: Span) -> None:

@@ -39,7 +39,7 @@ LAYERS = [
     },
     {"config", "routes", "answers", "allowance", "pace", "wire", "client"},
     {
-        *("checksums", "monthfile", "merge", "sidefile"),
+        *("checksums", "tally", "invariants", "monthfile", "merge", "sidefile"),
         *("lake", "publication", "recovery", "writer"),
     },
     {

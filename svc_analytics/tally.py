@@ -1,0 +1,82 @@
+"""Control figures of a set of rows: how many, which ids, and what their amounts add up to."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from svc_analytics.interruption import interruptible
+from svc_analytics.money import EXACT
+from svc_analytics.schema import Stream
+
+
+@dataclass(frozen=True)
+class Tally:
+    """Control figures of a set of rows; adding tallies gives the tally of all their rows."""
+
+    rows: int = 0
+    ids_digest: int = 0  # exclusive or of the MD5 of every id: the order does not matter
+    totals: dict[str, dict[str, Decimal]] = field(default_factory=dict)
+
+    def __add__(self, other: "Tally") -> "Tally":
+        totals = {currency: dict(sums) for currency, sums in self.totals.items()}
+        for currency, sums in other.totals.items():
+            mine = totals.setdefault(currency, {})
+            for name, value in sums.items():
+                mine[name] = EXACT.add(mine.get(name, Decimal()), value)
+        return Tally(self.rows + other.rows, self.ids_digest ^ other.ids_digest, totals)
+
+    def __sub__(self, other: "Tally") -> "Tally":
+        totals = {
+            currency: {name: EXACT.minus(value) for name, value in sums.items()}
+            for currency, sums in other.totals.items()
+        }
+        return self + Tally(-other.rows, other.ids_digest, totals)
+
+    def is_same(self, other: "Tally") -> bool:
+        """Tell whether both are of the same rows; a currency of nothing but zeros says nothing."""
+        left = self - other
+        sums = (value for sums in left.totals.values() for value in sums.values())
+        return not (left.rows or left.ids_digest or any(sums))
+
+    def __str__(self) -> str:
+        return f"{self.rows:,} rows, ids {self.ids_digest:032x}"
+
+
+class Counter:
+    """Tallies Arrow tables in DuckDB, where sums of amounts are exact or an error."""
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect()
+
+    @interruptible()
+    def count(self, stream: Stream, table: pa.Table) -> Tally:
+        """Return the control figures of a table of the stream's rows."""
+        with self._connection.cursor() as cursor:
+            cursor.register("t", table)
+            try:
+                rows = _sum(cursor, stream, "sum({0}), 0")
+            except duckdb.Error:
+                # Past 38 digits: whole and fractional parts fit when summed apart.
+                rows = _sum(cursor, stream, "sum(trunc({0})::hugeint), sum({0} % 1)")
+        digest = 0
+        for row in rows:
+            digest ^= row[1]
+        return Tally(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
+
+
+def _sum(cursor: duckdb.DuckDBPyConnection, stream: Stream, form: str) -> list[tuple[Any, ...]]:
+    sums = ", ".join(form.format(name) for name in stream.money)
+    query = f"select currency, bit_xor(md5_number(id)), {sums} from t group by currency"
+    return cursor.execute(query).fetchall()
+
+
+def _total(stream: Stream, parts: tuple[Any, ...]) -> dict[str, Decimal]:
+    """Add the two parts of each sum."""
+    sums = (
+        EXACT.add(Decimal(a or 0), Decimal(b or 0))
+        for a, b in zip(parts[::2], parts[1::2], strict=True)
+    )
+    return dict(zip(stream.money, sums, strict=True))
