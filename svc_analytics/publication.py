@@ -25,6 +25,7 @@ from svc_analytics.sidefile import (
     keep_quarantine,
     resolve_quarantine,
 )
+from svc_analytics.whereabouts import FOLDER, Whereabouts
 
 PACKED_ROWS = 6_400  # joined at a time
 
@@ -91,6 +92,7 @@ class StreamPublisher:
         self.gives_every_month_a_file = False
         self._aging: Spans = ()
         self._counter = counter
+        self._whereabouts = Whereabouts(lake.path / FOLDER / stream.name, counter)
         self._now = now
 
     @property
@@ -183,9 +185,10 @@ class StreamPublisher:
             )
 
         path = self.lake.month_path(self.stream, label)
-        self.footers[label] = write_month(
-            path, self.stream, tables, describe, self._counter, expected
-        )
+        noted = self._whereabouts.note(tables)
+        footer = write_month(path, self.stream, noted, describe, self._counter, expected)
+        self.footers[label] = footer
+        self._whereabouts.keep(label, footer.tally.ids_digest)
         self._count(files=1)
 
     def _keep_contradicted(self, rows: pa.Table, earlier: pa.Table) -> None:
@@ -292,15 +295,12 @@ class StreamPublisher:
 
     def _found_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
         """Find new ids that a month's file holds while they now belong to another month."""
-        wanted = {label: keys["id"].combine_chunks() for label, keys in rows.items()}
+        wanted = {label: self._whereabouts.hashed(keys) for label, keys in rows.items()}
         found: dict[str, pa.Array] = {}
-        for label in self.footers if rows else ():
-            others = pa.chunked_array(
-                [ids for home, ids in wanted.items() if home != label], pa.string()
-            ).combine_chunks()
-            groups = read_groups(self.lake.month_path(self.stream, label), ["id"])
-            away = [group["id"].filter(pc.is_in(group["id"], value_set=others)) for group in groups]
-            ids = pa.chunked_array(away, pa.string()).combine_chunks()
+        for label, footer in self.footers.items() if rows else ():
+            away = [keys for home, keys in wanted.items() if home != label]
+            path = self.lake.month_path(self.stream, label)
+            ids = self._whereabouts.held(path, footer.tally.ids_digest, away)
             if len(ids):
                 found[label] = ids
         return found

@@ -39,7 +39,7 @@ LAYERS = [
     },
     {"config", "routes", "answers", "allowance", "pace", "wire", "client"},
     {
-        *("checksums", "tally", "invariants", "monthfile", "merge", "sidefile"),
+        *("checksums", "tally", "invariants", "monthfile", "whereabouts", "merge", "sidefile"),
         *("lake", "publication", "recovery", "writer"),
     },
     {
