@@ -257,7 +257,8 @@ class _Crew:
     def _sweep_all(self) -> None:
         while segment := self._board.take():
             try:
-                Sweep(self._client, self._board, segment, self._deliver).run()
+                is_crowded = self._delivered.full
+                Sweep(self._client, self._board, segment, self._deliver, is_crowded).run()
             except Stopped:
                 self._call_off()
             except ProtocolError as error:

@@ -31,7 +31,10 @@ _REFUSED_CURSOR = {400, 404, 409, 410, 422}
 
 
 class Sweep:
-    """One worker's way through one segment. `deliver` takes each page's yield."""
+    """One worker's way through one segment.
+
+    `deliver` takes what pages yield, and `is_crowded` tells whether it would have to wait.
+    """
 
     def __init__(
         self,
@@ -39,11 +42,13 @@ class Sweep:
         board: Board,
         segment: Segment,
         deliver: Callable[[Delivery], None],
+        is_crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self._client = client
         self._board = board
         self._segment = segment
         self._deliver = deliver
+        self._is_crowded = is_crowded
         self._taken: list[Taken] = []
         self._delivered_at = time.monotonic()
         self._cursors: set[str] = set()
@@ -88,12 +93,18 @@ class Sweep:
             before = self._segment.end
             cursor = self._next_cursor(page)
             self._take(page)
-            if len(self._taken) == HANDED_OVER or came_at - self._delivered_at > HAND_OVER_AFTER:
+            if self._is_time(came_at):
                 self._hand_over()
             self._board.note_times(came_at - began_at, time.monotonic() - came_at)
             idle = idle if self._segment.end == before else 0
             if cursor is None:
                 return
+
+    def _is_time(self, now: float) -> bool:
+        """Tell whether to hand over: not while the writer publishes, for then it would wait."""
+        if len(self._taken) == HANDED_OVER:
+            return True
+        return now - self._delivered_at > HAND_OVER_AFTER and not self._is_crowded()
 
     def _open(self) -> dict[str, str]:
         """Ask for what is left, a second wider on both sides, newest first."""

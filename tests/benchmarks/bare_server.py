@@ -17,6 +17,7 @@ import threading
 import time
 from array import array
 from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -33,12 +34,14 @@ CURRENCIES = ("usdt", "usdt", "usdt", "trx", "ton", "btc")
 
 
 @contextmanager
-def serve(payments: int, latency: float = 0) -> Iterator[str]:
+def serve(payments: int, latency: float = 0, *, hidden: int = 0, rate: int = 0) -> Iterator[str]:
     """Run a server of so many payments; give its address.
 
-    `latency` is how many seconds each request waits for its answer.
+    `latency` is how many seconds each request waits for its answer. The newest `hidden`
+    payments are shown once `/reveal` was asked for. Beyond `rate` requests within any
+    second, unless it is 0, the answer is 429. `/counts` tells what was answered.
     """
-    command = [sys.executable, __file__, str(payments), str(latency)]
+    command = [sys.executable, __file__, *map(str, (payments, latency, hidden, rate))]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
@@ -52,7 +55,8 @@ def payment_id(number: int) -> str:
 class Prebuilt:
     """The payments of the last 12 UTC months, evenly spread, as text."""
 
-    def __init__(self, count: int, file: IO[bytes]) -> None:
+    def __init__(self, count: int, file: IO[bytes], hidden: int = 0) -> None:
+        self.hidden = hidden
         # The service's clock tells whole seconds: all payments are older than that.
         newest = (int(time.time()) - 60) * 1_000_000
         step = (newest - _start_of_year_before(newest)) // count
@@ -73,7 +77,7 @@ class Prebuilt:
             if "from" in query
             else count
         )
-        first = int(query.get("cursor", first))
+        first = max(int(query.get("cursor", first)), self.hidden)
         stop = min(first + PAGE, end)
         if first >= stop:
             return b'{"data":[],"next_cursor":null}'
@@ -85,9 +89,13 @@ class Prebuilt:
 class Server:
     """Answers on a free loopback port, one thread a connection, until the process ends."""
 
-    def __init__(self, payments: Prebuilt, latency: float) -> None:
+    def __init__(self, payments: Prebuilt, latency: float, rate: int = 0) -> None:
         self._payments = payments
         self._latency = latency
+        self._rate = rate
+        self._passed: deque[float] = deque()
+        self._counts = {"passed": 0, "refused": 0}
+        self._lock = threading.Lock()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -112,6 +120,8 @@ class Server:
     def _answer(self, request: bytes) -> bytes:
         target = request.split(b" ", 2)[1].decode()
         path, _, query = target.partition("?")
+        if path.startswith(PREFIX) and not self._may_pass():
+            return b"HTTP/1.1 429 Too Many Requests\r\ncontent-length: 0\r\n\r\n"
         match path.removeprefix(PREFIX):
             case "/me":
                 body = json.dumps({"id": MERCHANT_ID, "display_name": "Shop"}).encode()
@@ -119,6 +129,11 @@ class Server:
                 body = self._payments.page(dict(parse_qsl(query)))
             case "/payouts":
                 body = b'{"data":[],"next_cursor":null}'
+            case "/counts":
+                body = json.dumps(self._counts).encode()
+            case "/reveal":
+                self._payments.hidden = 0
+                body = b"{}"
             case _:
                 return b"HTTP/1.1 404 Not Found\r\ncontent-length: 0\r\n\r\n"
         head = (
@@ -126,6 +141,17 @@ class Server:
             f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
         )
         return head.encode() + body
+
+    def _may_pass(self) -> bool:
+        with self._lock:
+            now = time.monotonic()
+            while self._passed and self._passed[0] <= now - 1:
+                self._passed.popleft()
+            may_pass = not self._rate or len(self._passed) < self._rate
+            if may_pass and self._rate:
+                self._passed.append(now)
+            self._counts["passed" if may_pass else "refused"] += 1
+            return may_pass
 
 
 def _payment(number: int, paid_at: int) -> bytes:
@@ -190,9 +216,10 @@ def _micros(text: str) -> int:
 
 def main() -> None:
     """Serve until stdin closes; write the port once it answers."""
-    count, latency = int(sys.argv[1]), float(sys.argv[2])
+    count, latency, hidden, rate = (float(text) for text in sys.argv[1:])
     with tempfile.TemporaryFile() as file:
-        sys.stdout.write(f"{Server(Prebuilt(count, file), latency).port}\n")
+        payments = Prebuilt(int(count), file, int(hidden))
+        sys.stdout.write(f"{Server(payments, latency, int(rate)).port}\n")
         sys.stdout.flush()
         sys.stdin.read()
 
