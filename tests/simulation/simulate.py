@@ -1,0 +1,280 @@
+"""Run seeds: the real extractor, lake and clock against a simulated service, disk and time.
+
+    python tests/simulation/simulate.py --seeds 5000 --from 0     thousands, several at a time
+    python tests/simulation/simulate.py --seed 17                 one, told step by step
+
+Two modes. Safety: whatever befalls the runs, no row is wrong or doubled and nothing is
+claimed that was not read. Liveness: once the troubles end, a few runs read everything.
+"""
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter as Tallies
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import product
+from multiprocessing import get_context
+from pathlib import Path
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import click
+from fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
+from simulation.disk import Disk, failure
+from simulation.ledger import MINUTE, SECOND
+from simulation.oracle import Broken, Oracle, require
+from simulation.plan import Plan, Run, Trouble, draw_plan
+from simulation.service import Service
+from simulation.stand_ins import installed
+from simulation.virtual import Killed, Stuck, World
+from simulation.wire import Wire
+
+from svc_analytics import extraction, monthfile, writer
+from svc_analytics.client import Client
+from svc_analytics.config import Settings
+from svc_analytics.errors import SvcError
+from svc_analytics.extraction import Request
+from svc_analytics.lake import Lake
+from svc_analytics.masked import Masked
+from svc_analytics.monthfile import Counter
+from svc_analytics.pace import Pace
+
+SETTINGS = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY), patience=60)
+COUNTER = Counter()  # DuckDB is slow to start, and the same for all
+MOST_TORN = 30  # files of one lake
+MODES = ["safety", "liveness"]
+
+
+@dataclass
+class Told:
+    """What became of a seed."""
+
+    seed: int
+    outcomes: list[str] = field(default_factory=list)
+    digest: str = ""
+    lines: list[str] = field(default_factory=list)
+
+
+class Simulation:
+    """One seed: its world, and a lake that lives through all of its runs."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        self.plan: Plan = draw_plan(seed)
+        self.world = World(f"world {seed}", self.plan.epoch)
+        folder.mkdir()
+        self.disk = Disk(folder, lies=self.plan.lies)
+        self.lake = Lake(folder / "data")
+        nature, chance = self.plan.nature, self.world.chance
+        self.service = Service(self.plan.entries, nature, lambda: self.world.micros, chance)
+        error = 0 if nature.date == "told" else 25 * MINUTE
+        self.oracle = Oracle(self.lake, self.service, COUNTER, error)
+        self.told = Told(seed)
+        self._trace = hashlib.sha256()
+
+    def run(self, run: Run) -> str:
+        """Make one run, and return how it ended."""
+        self.world.sleep(run.gap)
+        if run.gap > 60:
+            self.disk.settle()  # a system writes what it held back
+        began = self.world.now
+        trouble = run.trouble
+        self.service.cursor_life = trouble.cursor_life
+        low, high = trouble.weather.outage
+        trouble.weather.outage = (began + low, began + high)
+        wire = Wire(self.world, self.service, trouble.weather)
+        self._arm(trouble)
+        outcome = self._extract(run, wire)
+        if outcome == "killed" and trouble.loses_power:
+            self.disk.lose_power(self.world.chance)
+            outcome = "power lost"
+            if self.disk.lies:
+                self.oracle.forget()
+        self._note(outcome, wire)
+        return outcome
+
+    def _extract(self, run: Run, wire: Wire) -> str:
+        began, world, outcome = self.world.now, self.world, "done"
+
+        def skew() -> int:
+            return run.skew - (run.step_back if world.now > began + 1 else 0)
+
+        with self.disk.installed(), installed(world, skew), sized(self.plan):
+            pace = Pace(SETTINGS.patience, lambda: world.now)
+            try:
+                with Client(SETTINGS, pace=pace, transport=wire) as client:
+                    request = Request(**run.request)
+                    extraction.extract(
+                        self.lake, SETTINGS, request, workers=run.workers, client=client
+                    )
+            except SvcError as error:
+                outcome = f"{type(error).__name__}: {error}"
+                self._check_told(error)
+            except Killed:
+                pass
+            return "killed" if world.end_run() else outcome
+
+    def _arm(self, trouble: Trouble) -> None:
+        disk, world = self.disk, self.world
+        world.kill_at = world.now + trouble.killed_at
+        first = len(disk.calls)
+
+        def fate(number: int, kind: str, path: str) -> OSError | None:
+            call = number - first
+            if call == trouble.killed_at_call:
+                world.kill()
+            if not trouble.fails(call, kind):
+                return None
+            if trouble.failing_late:
+                return failure(trouble.code, path)
+            raise failure(trouble.code, path)
+
+        disk.fate, disk.on_step = fate, world.check
+
+    def _check_told(self, error: SvcError) -> None:
+        """I8: no key in what a person is told."""
+        text = f"{error!r} {error.__cause__!r} {error.__context__!r}"
+        require(CHECKOUT_KEY not in text and PAYOUT_KEY not in text, "a key was told", text)
+
+    def _note(self, outcome: str, wire: Wire) -> None:
+        self.told.outcomes.append(outcome.split(":")[0])
+        self.told.lines += [*wire.log, f"{self.world.now:.3f} -> {outcome}"]
+        outcome = outcome.replace(str(self.lake.path), "")
+        self._trace.update("\n".join([*wire.log, outcome, repr(self.disk.calls)]).encode())
+        for path in sorted(self.lake.path.rglob("*.parquet")):
+            self._trace.update(path.read_bytes())
+        self.told.digest = self._trace.hexdigest()
+
+
+@contextmanager
+def sized(plan: Plan) -> Iterator[None]:
+    """Make the package's portions small, so that a few rows are many of them."""
+    small = [
+        (monthfile, "ROW_GROUP", plan.row_group),
+        (extraction, "STAGED_LIMIT", plan.staged_limit),
+        (writer, "Counter", lambda: COUNTER),
+    ]
+    before = [(place, name, getattr(place, name)) for place, name, _ in small]
+    for place, name, value in small:
+        setattr(place, name, value)
+    try:
+        yield
+    finally:
+        for place, name, value in before:
+            setattr(place, name, value)
+
+
+def simulate(seed: int, mode: str, folder: Path) -> Told:
+    """Live through a seed; raise `Broken` or `Stuck` where the package does not hold."""
+    place = folder / f"{mode}-{seed}"
+    simulation = Simulation(seed, place)
+    try:
+        for run in simulation.plan.runs:
+            simulation.oracle.check(simulation.run(run))
+            if simulation.disk.lies:
+                _look_after(simulation)
+        if mode == "liveness":
+            _recover(simulation)
+    except (Broken, Stuck) as error:
+        error.add_note(f"seed {seed}, mode {mode}: {simulation.told.outcomes}")
+        error.add_note("\n".join(simulation.told.lines[-40:]))
+        raise
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return simulation.told
+
+
+def _look_after(simulation: Simulation) -> None:
+    """Do what a person does who is told of a torn file: move it away, and run again (G1)."""
+    for _ in range(MOST_TORN):
+        outcome = simulation.run(Run(gap=0.0, workers=2))
+        if outcome == "done":
+            return simulation.oracle.check(outcome)
+        file = re.search(r"(/\S+) .*move it away and run extract", outcome)
+        require(file, "not told which file is torn", outcome)
+        Path(file[1]).unlink()
+        simulation.disk.settle()
+    raise Broken("ever more files are torn")
+
+
+def _recover(simulation: Simulation) -> None:
+    """Check that without further troubles everything comes to be read."""
+    service, world = simulation.service, simulation.world
+    for request in ({}, {}, {"rereads": True}):
+        gap = 0.0 if request else 26 * 3600.0
+        asked, began_at = service.requests, world.micros + int(gap * SECOND)
+        outcome = simulation.run(Run(gap, workers=2, request=request))
+        require(outcome == "done", "a run without troubles failed", outcome)
+        simulation.oracle.check(outcome)
+        simulation.oracle.check_read(began_at)
+        _check_cost(simulation, service.requests - asked)
+    simulation.oracle.check_rows(began_at)
+
+
+def _check_cost(simulation: Simulation, requests: int) -> None:
+    size = simulation.plan.nature.page_sizes[0]
+    bound = 40 + 12 * (len(simulation.plan.entries) // size + 1)
+    require(requests <= bound, "too many requests", requests, bound)
+
+
+@click.command(help=__doc__)
+@click.option("--seeds", default=1, help="How many.")
+@click.option("--from", "first", default=0, help="The first of them.")
+@click.option("--seed", type=int, help="This one alone, told step by step.")
+@click.option("--mode", type=click.Choice(MODES), help="Only this mode.")
+@click.option("--jobs", default=os.cpu_count() or 1, help="How many at a time.")
+def main(seeds: int, first: int, seed: int | None, mode: str | None, jobs: int) -> None:
+    modes = [mode] if mode else MODES
+    if seed is not None:
+        for one in modes:
+            click.echo("\n".join(_tell(seed, one)))
+        return
+    began, failed, outcomes = time.monotonic(), 0, Tallies[str]()
+    chunks = [range(n, min(n + 20, first + seeds)) for n in range(first, first + seeds, 20)]
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        for told, trouble in pool.map(try_seeds, *zip(*product(chunks, modes), strict=True)):
+            outcomes.update(told)
+            failed += len(trouble)
+            for line in trouble:
+                click.echo(line)
+    shown = ", ".join(f"{count} {name}" for name, count in outcomes.most_common())
+    click.echo(f"{seeds} seeds in {time.monotonic() - began:.0f} s; runs: {shown}")
+    click.echo(f"{failed} failed" if failed else "every invariant held")
+    sys.exit(bool(failed))
+
+
+def try_seeds(seeds: range, mode: str) -> tuple[Tallies[str], list[str]]:
+    """Run some seeds; return how their runs ended, and a line for each seed that failed."""
+    outcomes, failed = Tallies[str](), []
+    with quick_folder() as folder:
+        for seed in seeds:
+            try:
+                outcomes.update(simulate(seed, mode, folder).outcomes)
+            except Exception as error:
+                failed.append(f"seed {seed}, {mode}: {type(error).__name__}: {error!s:.400}")
+    return outcomes, failed
+
+
+@contextmanager
+def quick_folder() -> Iterator[Path]:
+    """Give a folder in memory, where there is one: nothing here needs a real disk."""
+    place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        yield Path(folder)
+
+
+def _tell(seed: int, mode: str) -> list[str]:
+    with quick_folder() as folder:
+        told = simulate(seed, mode, folder)
+    return [*told.lines, f"seed {seed}, {mode}: {told.outcomes}, {told.digest[:16]}"]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,158 @@
+"""Some hundreds of seeds, and proof that they find what they are there to find.
+
+Thousands: `python tests/simulation/simulate.py --seeds 5000`; one, told step by step:
+`--seed N`.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from simulation import simulate
+from simulation.ledger import HOUR
+from simulation.oracle import Broken
+from simulation.plan import Plan, draw_plan
+from simulation.virtual import Stuck
+
+from svc_analytics import extraction, merge, monthfile, pages, publication, segments
+from svc_analytics.periods import month_of
+
+SAFE, LIVELY = 20, 14  # seeds of one test: many small tests share the processes evenly
+PLANTED_IN = range(20_150, 21_150)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    with simulate.quick_folder() as quick:
+        yield quick
+
+
+@pytest.mark.parametrize("first", range(0, 200, SAFE))
+def test_whatever_befalls_it_no_row_is_wrong_and_nothing_unread_is_claimed(first: int) -> None:
+    """I1 to I6 and I8, after each run of each seed."""
+    assert simulate.try_seeds(range(first, first + SAFE), "safety")[1] == []
+
+
+@pytest.mark.parametrize("first", range(10_000, 10_084, LIVELY))
+def test_once_its_troubles_end_a_run_reads_everything(first: int) -> None:
+    """I7: one run without troubles, and all is read; a re-read later, all is as listed."""
+    assert simulate.try_seeds(range(first, first + LIVELY), "liveness")[1] == []
+
+
+def test_a_seed_happens_again_exactly_as_it_was(folder: Path) -> None:
+    """The same requests, calls of the disk and files, in another process too."""
+    seeds = [3, 14, 25]
+    told = [simulate.simulate(seed, "safety", folder).digest for seed in seeds]
+    command = f"""
+import sys
+from pathlib import Path
+from simulation.simulate import simulate
+print(*(simulate(seed, "safety", Path(sys.argv[1])).digest for seed in {seeds}))
+"""
+    places = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
+    environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(places)}
+    again = subprocess.run(
+        [sys.executable, "-c", command, folder], env=environment, capture_output=True, check=True
+    )
+    assert again.stdout.decode().split() == told
+
+
+def _reach_ties(segment: segments.Segment) -> int:
+    """Take the instant of a page's last row for read: others of that instant may follow."""
+    if segment.oldest is None or not segment.is_ordered:
+        return segment.end
+    return max(segment.start, segment.oldest)
+
+
+def _claim_pages_before_they_are_read(segment: segments.Segment) -> int:
+    return segment.start
+
+
+def _add(stream: Any, path: Path, incoming: Any) -> Iterator[Any]:
+    """Put new rows beside the held ones, without looking whether they are the same."""
+    held = monthfile.read_groups(path) if path.exists() else ()
+    yield merge.in_order(stream, merge.pa.concat_tables([*held, incoming]))
+
+
+def _unsynced(module: Any) -> Any:
+    return SimpleNamespace(**vars(module) | {"fsync": lambda descriptor: None})
+
+
+def _moves(plan: Plan) -> bool:
+    """Whether a record leaves its month while the seed runs."""
+    return any(len({month_of(v.at).label for v in e.versions}) > 1 for e in plan.entries)
+
+
+def _is_late_and_cut_short(plan: Plan) -> bool:
+    """Whether records are listed late, and a run in the middle ends in its midst."""
+    late = sum(e.versions[0].listed_at - e.versions[0].at > HOUR for e in plan.entries)
+    return late > 3 and any(run.trouble.weather.lasting for run in plan.runs[1:])
+
+
+def _loses_power(plan: Plan) -> bool:
+    """Whether a run is killed where it publishes, and the power goes with it."""
+    troubles = [run.trouble for run in plan.runs]
+    return any(t.loses_power and 40 < t.killed_at_call < 110 for t in troubles)
+
+
+LIKELY: dict[str, Callable[[Plan], bool]] = {
+    "rows stay in the month they left": _moves,
+    "what is to be read again stays complete": _is_late_and_cut_short,
+    "files are not synced": _loses_power,
+    "folders are not synced": _loses_power,
+}
+PLANTED: dict[str, tuple[Any, str, Any]] = {
+    "ties at a page's edge are not read again": (segments, "_reached", _reach_ties),
+    "a page proves all that is left": (segments, "_reached", _claim_pages_before_they_are_read),
+    "rows that came again are kept twice": (publication, "merged", _add),
+    "the last minutes count as settled": (extraction, "SETTLE_LAG", 0),
+    "nothing is read again": (
+        extraction,
+        "todo",
+        lambda coverage, wanted, request: extraction.subtract([wanted], coverage.complete),
+    ),
+    "what is to be read again stays complete": (
+        publication.StreamPublisher,
+        "look_back",
+        lambda self, overlap: None,
+    ),
+    "rows stay in the month they left": (
+        publication.StreamPublisher,
+        "_clear_elsewhere",
+        lambda self, rows: None,
+    ),
+    "older versions are not kept": (publication, "keep_changes", lambda *of: 0),
+    "files are not synced": (monthfile, "os", _unsynced(os)),
+    "folders are not synced": (monthfile, "sync_folder", lambda folder: None),
+    "what was set aside is forgotten": (publication, "keep_quarantine", lambda *of: (0, {})),
+    "a page without a cursor is taken for the last": (
+        pages,
+        "_check_cursor",
+        lambda envelope: envelope.get("next_cursor") or None,
+    ),
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """A simulator that finds nothing proves nothing: each of these is found by some seed."""
+    place, name, planted = PLANTED[bug]
+    monkeypatch.setattr(place, name, planted)
+    assert first_found(LIKELY.get(bug, lambda plan: True), folder) is not None
+
+
+def first_found(is_likely: Callable[[Plan], bool], folder: Path) -> int | None:
+    """Return the first seed that finds a bug, of those that may."""
+    for seed in PLANTED_IN:
+        if not is_likely(draw_plan(seed)):
+            continue
+        try:
+            simulate.simulate(seed, "liveness", folder)
+        except (Broken, Stuck):
+            return seed
+    return None
