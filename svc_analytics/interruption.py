@@ -6,13 +6,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C and the stopping of a cell through: DuckDB tells them as a RuntimeError.
-
-    >>> with interruptible():
-    ...     raise RuntimeError("Query interrupted")
-    Traceback (most recent call last):
-    KeyboardInterrupt
-    """
+    """Let Ctrl-C and the stopping of a cell through: DuckDB tells them as a RuntimeError."""
     try:
         yield
     except RuntimeError as error:
