@@ -11,16 +11,17 @@ import sys
 import time
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 os.environ["RUNTIME__DLTHUB_TELEMETRY"] = "false"
 os.environ["RUNTIME__LOG_LEVEL"] = "ERROR"
-
-import dlt
-import pyarrow.parquet as pq
-from dlt.sources.rest_api import rest_api_source
 
 
 def main(base_url: str, key: str, folder: str) -> None:
     """Load all payments once, with the pages the service gives at most."""
+    import dlt
+    from dlt.sources.rest_api import rest_api_source
+
     paginator = {"type": "cursor", "cursor_path": "next_cursor", "cursor_param": "cursor"}
     endpoint = {"path": "payments", "params": {"limit": 100}, "data_selector": "data"}
     source = rest_api_source(

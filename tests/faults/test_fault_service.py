@@ -153,7 +153,7 @@ def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(
     with Client(desk.settings, pace=pace, transport=october.transport) as client:
         extraction.extract(desk.lake, desk.settings, Request(), workers=1, client=client)
     refused = sum(map(is_list, october.requests)) - 8
-    assert 0 < refused < 60 * minutes / 15 and time.now < 60 * (minutes + 2)
+    assert 0 < refused < 60 * minutes / 5 and time.now < 60 * (minutes + 2)
     assert_same(desk)
 
 
