@@ -29,8 +29,10 @@ class Lake:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
-        if set("[]*?") & set(str(self.path)):
-            message = f"{self.path} cannot be a lake: DuckDB reads [ ] * ? in a path as a pattern"
+        marks = "[]*?" if os.name == "nt" else "[]*?\\"
+        if set(marks) & set(str(self.path)):
+            shown = " ".join(marks)
+            message = f"{self.path} cannot be a lake: DuckDB reads {shown} in a path as a pattern"
             raise ConfigError(message)
 
     def __repr__(self) -> str:

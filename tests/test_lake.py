@@ -225,7 +225,7 @@ def test_paths_of_any_name_work(
     assert len(desk.lake.sql("from payments")) == 1
 
 
-@pytest.mark.parametrize("name", ["a[b]", "what?", "all*"])
+@pytest.mark.parametrize("name", ["a[b]", "what?", "all*", "back\\slash"])
 def test_paths_that_read_as_patterns_are_refused(tmp_path: Path, name: str) -> None:
     """G5: DuckDB would take them for patterns; better to say so."""
     with pytest.raises(ConfigError, match="pattern"):

@@ -6,7 +6,8 @@ with vouched as (
         stg_contents.*,
         case when stg_contents.stream = 'payments' then 'charged_amount' else 'debited_amount' end as second_name,
         case when stg_contents.stream = 'payments' then 'net_amount' else 'fee_percent' end as third_name,
-        footer -> 'totals' -> currency as totals
+        -- by a map: a coin called $.x would be an expression to ->, not a key
+        from_json(footer -> 'totals', '"MAP(VARCHAR, JSON)"')[currency] as totals
     from stg_contents
     inner join stg_files using (file_name)
 )
