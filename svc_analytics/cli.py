@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.legible import one_line
 
 if TYPE_CHECKING:
     from svc_analytics.statements import Statement
@@ -286,7 +287,7 @@ def show_statement(made: Statement, folder: Path, *, as_json: bool) -> None:
 
 def note(text: str) -> None:
     """Say something that is not data."""
-    click.echo(f"svc-analytics: {text}", err=True)
+    click.echo(f"svc-analytics: {one_line(text)}", err=True)
 
 
 def main() -> None:
@@ -313,7 +314,7 @@ def main() -> None:
 
 def complain(text: str, code: int) -> int:
     """Say in one line what went wrong; with -vv, where."""
-    note(f"error: {' '.join(text.split())}")
+    note(f"error: {text}")
     if sys.argv.count("-vv") or sys.argv.count("-v") > 1:
         traceback.print_exc()
     return code

@@ -16,6 +16,7 @@ from svc_analytics.cli import (
     shared_options,
 )
 from svc_analytics.errors import ConfigError
+from svc_analytics.legible import one_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -136,7 +137,7 @@ def _tell(closed: Closed) -> None:
         "provisional": "is provisional and not sealed",
     }[closed.state]
     lines = [f"{closed.label} {said}: {closed.folder}"]
-    lines += [f"  because {reason.text}" for reason in closed.reasons]
+    lines += [f"  because {one_line(reason.text)}" for reason in closed.reasons]
     if closed.table is not None:
         lines += ["", _restatement_text(closed.table)]
     click.echo("\n".join(lines))
@@ -168,7 +169,7 @@ def _verified_text(found: Verification) -> str:
     if found.holds:
         return f"{found.folder} holds: seal {found.seal}"
     lines = [f"{found.folder} does not hold", *(f"  {text}" for text in found.broken)]
-    lines += [f"  today it would not be final: {reason.text}" for reason in found.reasons]
+    lines += [f"  today it would not be final: {one_line(reason.text)}" for reason in found.reasons]
     if found.table.num_rows:
         lines += ["  the lake yields otherwise:", "", _restatement_text(found.table)]
     return "\n".join(lines)

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
 from svc_analytics.interruption import interruptible
+from svc_analytics.legible import unshield
 from svc_analytics.money import EXACT, format_amount
 from svc_analytics.render.cells import texts_of
 
@@ -240,7 +241,7 @@ def _read_parquet(path: Path) -> pa.Table:
 def _read_csv(path: Path) -> pa.Table:
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.reader(file, strict=True)
-        return _texts(next(rows), rows)
+        return _texts(next(rows), (list(map(unshield, row)) for row in rows))
 
 
 def _texts(names: list[str], rows: Iterable[list[str]]) -> pa.Table:

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.lake import gaps
+from svc_analytics.legible import one_line
 from svc_analytics.periods import month, month_of
-from svc_analytics.render.cells import one_line
 from svc_analytics.schema import STREAMS
 
 if TYPE_CHECKING:

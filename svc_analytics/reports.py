@@ -15,6 +15,7 @@ from svc_analytics.coverage import Coverage
 from svc_analytics.explanations import Explanation
 from svc_analytics.extraction import Extraction
 from svc_analytics.lake import Lake, describe_span, gaps
+from svc_analytics.legible import one_line, visible
 from svc_analytics.periods import BEGINNING, format_instant
 from svc_analytics.render.cells import is_ratio, rows_of, shown, text_of
 from svc_analytics.render.sheets import ago
@@ -140,9 +141,10 @@ def status_text(found: LakeStatus) -> str:
     """Tell the state of a lake to a person."""
     merchant = found.merchant
     names = " / ".join(str(merchant[key]) for key in _NAMES if merchant.get(key)) or "(no name)"
+    status = str(merchant.get("status", "status unknown"))
     lines = [
         f"lake      {found.path}",
-        f"merchant  {names}, {merchant.get('status', 'status unknown')}, {merchant['id']}",
+        f"merchant  {one_line(names)}, {one_line(status)}, {one_line(merchant['id'])}",
     ]
     for stream in found.streams:
         lines += ["", *_stream_lines(stream)]
@@ -198,12 +200,13 @@ def status_json(found: LakeStatus) -> str:
 def statement_text(made: Statement, folder: Path) -> str:
     """Print a statement: one figure a line, one currency a column."""
     period = made.period
+    name = one_line(str(made.merchant.get("display_name") or made.merchant["id"]))
     head = [
-        f"Statement {period.folder} of {made.merchant.get('display_name') or made.merchant['id']}",
+        f"Statement {period.folder} of {name}",
         f"{format_instant(period.start)} .. {format_instant(period.end)} ({period.zone}), "
         f"data as of {format_instant(made.as_of)}",
         f"status: {made.status}",
-        *(f"  because {reason.text}" for reason in made.reasons),
+        *(f"  because {one_line(reason.text)}" for reason in made.reasons),
         *_accepted(made),
     ]
     return "\n".join([*head, "", _figures(made), "", f"files: {folder}"])
@@ -212,8 +215,8 @@ def statement_text(made: Statement, folder: Path) -> str:
 def _accepted(made: Statement) -> list[str]:
     """Name every finding that a person accepted."""
     return [
-        f"  accepted {row['check_name']} of {row['record_id'] or 'no record'}: "
-        f"{row['acknowledged_reason']} ({row['acknowledged_by']})"
+        f"  accepted {row['check_name']} of {one_line(row['record_id'] or 'no record')}: "
+        + one_line(f"{row['acknowledged_reason']} ({row['acknowledged_by']})")
         for row in made.tables["checks"].to_pylist()
         if row["acknowledged_by"]
     ]
@@ -244,7 +247,8 @@ def explanation_text(found: Explanation, *, as_json: bool) -> str:
         "unknown: not all of its records were read" if found.value is None else shown(found.value)
     )
     head = f"{found.figure} of {found.currency}, {found.period.folder}: {value}"
-    return "\n\n".join([head, found.sql, to_text(found.table), f"{len(found.table)} records"])
+    parts = [one_line(head), visible(found.sql), to_text(found.table)]
+    return "\n\n".join([*parts, f"{len(found.table)} records"])
 
 
 def what_next(made: Statement, data_dir: Path | None) -> str:

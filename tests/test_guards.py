@@ -28,6 +28,7 @@ LAYERS = [
         "money",
         "calendars",
         "periods",
+        "legible",
         "schema",
         "keyring",
         "tokens",

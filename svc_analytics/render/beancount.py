@@ -11,8 +11,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from svc_analytics.legible import one_line
 from svc_analytics.periods import load_zone
-from svc_analytics.render.cells import one_line, text_of
+from svc_analytics.render.cells import text_of
 from svc_analytics.render.journal import ACCOUNTS, WALLET, Entry, Journal
 
 if TYPE_CHECKING:

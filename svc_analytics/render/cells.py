@@ -1,6 +1,5 @@
 """One value of a table as text: exact, plain, the same in every form."""
 
-import re
 from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
@@ -11,9 +10,6 @@ import pyarrow as pa
 from svc_analytics.money import format_amount, group_digits
 
 RATIO_SCALE = 8
-# Control characters, and those that turn the direction of the text around them. The marks
-# that Persian needs (zero-width joiners, direction marks of one character) are not among them.
-_INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
 
 
 def is_ratio(field: pa.Field) -> bool:
@@ -47,20 +43,6 @@ def shown(value: Any, *, is_ratio: bool = False) -> str:
     text = text_of(value, is_ratio=is_ratio)
     is_number = isinstance(value, (Decimal, int)) and not isinstance(value, bool)
     return group_digits(text) if is_number else text
-
-
-def visible(text: str) -> str:
-    """Show characters that could hide or turn text as what they are.
-
-    >>> visible("gpj\u202eexe")
-    'gpj[U+202E]exe'
-    """
-    return _INVISIBLE.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
-
-
-def one_line(text: str) -> str:
-    """Set a text into one line that shows every character of it."""
-    return visible(" ".join(text.split()))
 
 
 def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:

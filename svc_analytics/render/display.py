@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.render.cells import one_line, rows_of
+from svc_analytics.legible import one_line, visible
+from svc_analytics.render.cells import rows_of
 from svc_analytics.render.figures import Cell, Figure, cells_of, summary_groups
 from svc_analytics.render.tables import align
 
@@ -68,12 +69,12 @@ class Sheet:
 
     def __repr__(self) -> str:
         parts = [*filter(None, [self.title]), *map(one_line, self.lines)]
-        return "\n".join(parts + [_grid_text(grid) for grid in self.grids])
+        return visible("\n".join(parts + [_grid_text(grid) for grid in self.grids]))
 
     def _repr_html_(self) -> str:
         title = f'<h4 dir="auto">{escape(self.title)}</h4>' if self.title else ""
         lines = "".join(f'<p dir="auto">{escape(one_line(line))}</p>' for line in self.lines)
-        return f"<div>{title}{lines}{''.join(map(_grid_html, self.grids))}</div>"
+        return visible(f"<div>{title}{lines}{''.join(map(_grid_html, self.grids))}</div>")
 
 
 def show(

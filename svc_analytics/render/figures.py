@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from svc_analytics.legible import visible
 from svc_analytics.models import read_statement_macros
 from svc_analytics.money import EXACT
-from svc_analytics.render.cells import is_ratio, shown, visible
+from svc_analytics.render.cells import is_ratio, shown
 
 if TYPE_CHECKING:
     from svc_analytics.statements import Statement

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.monthfile import sync_folder
 from svc_analytics.render.documents import DOCUMENTS, require_pdf
-from svc_analytics.render.tables import to_csv
+from svc_analytics.render.tables import to_safe_csv
 
 if TYPE_CHECKING:
     from svc_analytics.statements import Statement
@@ -27,8 +27,8 @@ STALE = 3600  # seconds
 
 
 def write_csv(table: pa.Table, path: Path) -> None:
-    """Write a table as UTF-8 CSV."""
-    path.write_text(to_csv(table), encoding="utf-8", newline="")
+    """Write a table as UTF-8 CSV that a spreadsheet may open."""
+    path.write_text(to_safe_csv(table), encoding="utf-8", newline="")
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:

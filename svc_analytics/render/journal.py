@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import LakeError
+from svc_analytics.legible import shield
 from svc_analytics.money import EXACT
 from svc_analytics.periods import from_micros, load_zone
 from svc_analytics.render.cells import rows_of
@@ -207,14 +208,15 @@ def _places(value: Decimal) -> int:
 
 
 def _posting_lines(journal: Journal, number: int, entry: Entry) -> Iterator[str]:
-    texts = (entry.reference_id or "", entry.receipt_no or "", entry.comment or "")
+    known = (entry.reference_id, entry.receipt_no, entry.comment)
+    texts = [shield(text or "") for text in known]
     for account, value in entry.postings:
         yield csv_line(
             (
-                *(str(number), entry.day.isoformat(), entry.entry_id, entry.kind),
+                *(str(number), entry.day.isoformat(), shield(entry.entry_id), entry.kind),
                 *("" if entry.line_no is None else str(entry.line_no),),
                 *("true" if entry.needs_review else "false", account),
-                *(journal.amount(value, entry.currency), entry.currency),
+                *(journal.amount(value, entry.currency), shield(entry.currency)),
                 *(journal.commodities[entry.currency], *texts),
             )
         )

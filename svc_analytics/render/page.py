@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics import charts
-from svc_analytics.render.cells import rows_of, visible
+from svc_analytics.legible import visible
+from svc_analytics.render.cells import rows_of
 from svc_analytics.render.figures import (
     Cell,
     Figure,
@@ -97,7 +98,7 @@ def make_page(statement: Statement, facts: dict[str, Any]) -> tuple[str, int]:
         overview=_overview(statement),
         **grids,
     )
-    return page, shown_rows
+    return visible(page), shown_rows  # coins and units are texts of others too
 
 
 def _grids(statement: Statement) -> dict[str, list[Grid]]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import SvcError
 from svc_analytics.lake import describe_span
+from svc_analytics.legible import one_line
 from svc_analytics.periods import BEGINNING, DAY, HOUR, MINUTE, SECOND, format_instant
-from svc_analytics.render.cells import one_line
 from svc_analytics.render.display import Grid, Sheet, figures_grid, show
 from svc_analytics.render.figures import Cell
 

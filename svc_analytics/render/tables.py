@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.legible import one_line, shield
 from svc_analytics.render.cells import is_ratio, rows_of, shown, text_of, texts_of
 
 LONGEST_CELL = 48
@@ -17,6 +18,16 @@ def to_csv(table: pa.Table) -> str:
     """Write a table as CSV: plain decimals, instants in UTC with Z, empty for NULL."""
     rows = [table.column_names, *texts_of(table)]
     return "".join(map(csv_line, rows))
+
+
+def to_safe_csv(table: pa.Table) -> str:
+    """Write a table as CSV for spreadsheets: texts that would be formulas are shielded."""
+    is_text = [pa.types.is_string(field.type) for field in table.schema]
+    rows = (
+        [shield(text) if flag else text for text, flag in zip(row, is_text, strict=True)]
+        for row in texts_of(table)
+    )
+    return "".join(map(csv_line, [table.column_names, *rows]))
 
 
 def csv_line(texts: Iterable[str]) -> str:
@@ -63,6 +74,7 @@ def to_text(table: pa.Table) -> str:
 
 def align(header: list[str], rows: list[list[str]], to_right: Iterable[bool]) -> str:
     """Set columns of text under their header."""
+    header = list(map(one_line, header))
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     rights = list(to_right)
     rule = ["-" * width for width in widths]
@@ -111,5 +123,5 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _cut(text: str) -> str:
-    line = " ".join(text.split())
+    line = one_line(text)
     return line if len(line) <= LONGEST_CELL else line[: LONGEST_CELL - 1] + "…"

@@ -1,0 +1,255 @@
+"""Texts of merchants and payers in every output: exact as data, harmless where shown (D6, G5)."""
+
+import csv
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import duckdb
+import openpyxl
+import pyarrow.parquet as pq
+import pytest
+from desks import Desk
+from fake_service import (
+    BASE_URL,
+    CHECKOUT_KEY,
+    PAYOUT_KEY,
+    FakeService,
+    payment,
+    payout,
+)
+from hostile_texts import HOSTILE
+from model_ledger import assert_same
+
+import svc_analytics as svc
+from svc_analytics import charts, cli
+from svc_analytics.config import Settings
+from svc_analytics.legible import shield, unshield
+from svc_analytics.masked import Masked
+from svc_analytics.proof import diff_statements
+from svc_analytics.statements import Statement, statement
+from svc_analytics.warehouse import AnalyticLake, open_warehouse, quote
+
+FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
+NOT_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+TEXTS = ("id", "receipt_no", "session_id", "reference_id", "fee_bearer", "payer_id", "currency")
+COINS = ("sql", "csv", "formula", "html", "beancount", "mathtext", "terminal", "json path",
+         "pointer", "template", "persian")  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A lake in which every text of a record is hostile, also the merchant's own names."""
+    service = FakeService()
+    names = {"display_name": HOSTILE["end of a tag"], "display_name_fa": HOSTILE["turned"]}
+    service.merchant |= names
+    for number, (name, text) in enumerate(HOSTILE.items()):
+        coin = text if name in COINS else "usdt"
+        same = dict.fromkeys(TEXTS, text) | {"currency": coin, "metadata": {text: text}}
+        service.payments.append(payment(number, f"2026-10-02T00:00:{number:02}Z") | same)
+        sent = {"id": f"sent {text}", "reference_id": text, "comment": text, "currency": coin}
+        service.payouts.append(payout(number, f"2026-10-03T00:00:{number:02}Z") | sent)
+    settings = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY))
+    desk = Desk(service, settings, AnalyticLake(tmp_path_factory.mktemp("hostile") / "data"))
+    desk.extract()
+    return desk
+
+
+@pytest.fixture(scope="module")
+def made(desk: Desk) -> Statement:
+    return statement(desk.lake, "2026-10")
+
+
+@pytest.fixture(scope="module")
+def folder(made: Statement, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made.save(tmp_path_factory.mktemp("hostile") / "out", FORMS)
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+def test_every_text_is_held_exactly(desk: Desk) -> None:
+    """D6: character for character, in a row of its own."""
+    assert_same(desk)
+    held = {row["id"]: row for row in desk.rows()}
+    for record in desk.service.payments:
+        row = held[record["id"]]
+        assert {name: row[name] for name in TEXTS} == {name: record[name] for name in TEXTS}
+        assert json.loads(row["metadata"]) == record["metadata"]
+
+
+def test_every_text_is_found_by_sql(desk: Desk) -> None:
+    """A literal is a literal: nothing in it ends it."""
+    with open_warehouse(desk.lake) as warehouse:
+        for text in HOSTILE.values():
+            query = f"select reference_id from payments where payer_id = {quote(text)}"
+            assert warehouse.ask(query)["reference_id"].to_pylist() == [text]
+
+
+def test_no_rule_takes_a_coins_name_for_an_expression(desk: Desk) -> None:
+    """A coin called $.x or /a/b is not a path into our own footers."""
+    names = set(desk.lake.sql("select distinct check_name from exceptions")["check_name"])
+    assert not names & {"month_file_matches_its_totals", "month_file_matches_its_footer"}
+
+
+def test_csv_comes_back_and_begins_no_formula(made: Statement, folder: Path) -> None:
+    """D6: one row a line of the table; what a spreadsheet would run has an apostrophe before it."""
+    lines = made.tables["lines"].to_pylist()
+    found = rows_of(folder / "lines.csv")
+    assert len(found) == len(lines) == 2 * len(HOSTILE)
+    for row, line in zip(found, lines, strict=True):
+        assert unshield(row["reference_id"]) == line["reference_id"]
+        assert unshield(row["currency"]) == line["currency"]
+    for path in folder.glob("*.csv"):
+        for row in rows_of(path):
+            for cell in row.values():
+                assert re.fullmatch(r"[+-]?\d*\.?\d*", cell) or not re.match(r"[=+\-@\t\r]", cell)
+
+
+def test_csv_and_parquet_say_the_same(made: Statement, tmp_path: Path) -> None:
+    """The shield is taken off again where two statements are compared."""
+    table, text = (made.save(tmp_path / form, (form,)) for form in ("parquet", "csv"))
+    assert diff_statements(table, text).table.num_rows == 0
+    assert pq.read_table(table / "lines.parquet").equals(made.tables["lines"].combine_chunks())
+
+
+def test_json_comes_back_exactly(made: Statement, folder: Path) -> None:
+    """As texts, whatever they look like."""
+    document = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
+    found = [row["reference_id"] for row in document["tables"]["lines"]]
+    assert found == made.tables["lines"]["reference_id"].to_pylist()
+
+
+def test_a_workbook_holds_texts_only(folder: Path) -> None:
+    """No formula, no link, and no text missing but what no XML can hold."""
+    book = openpyxl.load_workbook(folder / "statement.xlsx")
+    cells = [cell for sheet in book for row in sheet.iter_rows() for cell in row]
+    assert "f" not in {cell.data_type for cell in cells}
+    assert not any(sheet._hyperlinks for sheet in book)
+    values = {cell.value for cell in cells}
+    for name in ("sql", "formula", "html", "end of a tag", "beancount", "persian", "path"):
+        assert HOSTILE[name] in values, name
+
+
+class Elements(HTMLParser):
+    """The elements and attributes of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+        self.attributes: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.names.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+
+def harmless(html: str) -> bool:
+    found = Elements(html)
+    has_scripts = {"script", "img", "iframe", "object"} & found.names
+    return not (has_scripts or [name for name in found.attributes if name.startswith("on")])
+
+
+def test_a_page_holds_no_markup_of_others(folder: Path) -> None:
+    """Nothing is an element, an attribute or a control character that we did not write."""
+    text = (folder / "statement.html").read_text(encoding="utf-8")
+    assert harmless(text) and not NOT_SHOWN.search(text)
+    assert "&lt;img src=x onerror=alert(1)&gt;" in text and "{{7*7}}" in text
+
+
+def test_beancount_accepts_the_journal(folder: Path) -> None:
+    """Every text stays in its string, every coin has a name that can be read."""
+    path = folder / "journal.beancount"
+    command = [Path(sys.executable).with_name("bean-check"), "--no-cache", path]
+    checked = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (checked.returncode, checked.stdout + checked.stderr) == (0, "")
+    text = path.read_text(encoding="utf-8")
+    assert "\n2026-10-01 open Assets:Evil" not in text
+    assert len(rows_of(folder / "journal.csv")) >= 4 * len(HOSTILE)
+
+
+def test_notebooks_show_no_markup_of_others(desk: Desk, made: Statement) -> None:
+    """Sheets, tables that can be searched, and charts of coins of any name."""
+    frame = desk.lake.sql("select reference_id, currency, comment from payouts")
+    for shown in (svc.show(frame), svc.search(frame), made, desk.lake):
+        assert harmless(shown._repr_html_())
+        assert not NOT_SHOWN.search(shown._repr_html_()) and not NOT_SHOWN.search(str(shown))
+    coins = [HOSTILE["mathtext"], HOSTILE["html"]]
+    assert harmless(svc.draw(charts.net_settlement_daily, made.daily, *coins)._repr_html_())
+
+
+Run = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line in this process; give its code, and all that it said."""
+
+    def call(*words: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        said = capsys.readouterr()
+        return int(ended.value.code or 0), said.out + said.err
+
+    return call
+
+
+COMMANDS: dict[str, tuple[str, ...]] = {
+    "sql": ("sql", "select reference_id, currency, payer_id from payments"),
+    "status": ("status",),
+    "check": ("check",),
+    "statement": ("statement", "--month", "2026-10", "--out", "out"),
+    "explain": (
+        *("statement", "--month", "2026-10", "--explain", "gross_sales", "--currency", "usdt"),
+    ),
+    "an error": ("sql", "select \x1b[2J\u202e from nowhere"),
+    "a name": ("sql", 'select 1 as "\x1b[2J"'),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", COMMANDS.values(), ids=COMMANDS.keys())
+def test_a_terminal_is_not_told_what_to_do(desk: Desk, run: Run, command: tuple[str, ...]) -> None:
+    """No escape sequence and nothing that turns a line reaches a person's screen."""
+    code, said = run(*command, "--data-dir", str(desk.lake.path))
+    assert code in (0, 1, 3) and said and "Traceback" not in said and "internal" not in said
+    assert not NOT_SHOWN.search(said)
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
+def test_a_shielded_text_comes_back(text: str) -> None:
+    """And shielding twice comes back twice."""
+    for once in (text, f"'{text}", shield(text), f"''{text}"):
+        assert unshield(shield(once)) == once
+        assert not re.match(r"[=+\-@\t\r]", shield(once))
+
+
+# ---------- names of folders
+
+
+ODD = {"quotes": "a b'c\"d;e{f}دفتر$(id)%s&#~", "lines": "new\nline\t-- '; drop table x"}
+
+
+@pytest.mark.parametrize("name", ODD.values(), ids=ODD.keys())
+def test_a_lake_lives_in_a_folder_of_any_name(tmp_path: Path, run: Run, name: str) -> None:
+    """G5: every reader and writer takes its path as a name, and never as a part of SQL."""
+    service = FakeService(payments=[payment(n, f"2026-10-0{n}T00:00:00Z") for n in (1, 2, 3)])
+    settings = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY))
+    lake = tmp_path / name / "data"
+    Desk(service, settings, AnalyticLake(lake)).extract()
+    place = str(lake)
+    assert "every rule holds" in run("check", "--data-dir", place)[1]
+    month = ("statement", "--month", "2026-10")
+    for command in (("status",), ("views",), ("sql", "from payments"), month):
+        code, said = run(*command, "--data-dir", place)
+        assert code == 0, said
+    with duckdb.connect(lake / "analytics.duckdb", read_only=True) as connection:
+        assert connection.sql("select count(*) from payments").fetchall() == [(3,)]
+    assert rows_of(lake / "statements" / "2026-10" / "summary.csv")[0]["gross_sales"] == "30"
