@@ -205,9 +205,9 @@ def _open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
         transport = httpx.HTTPTransport(
             limits=limits, proxy=settings.proxy or None, trust_env=False
         )
-    except (ValueError, httpx.InvalidURL) as error:
+    except (ValueError, httpx.InvalidURL):
         message = "SVC_PROXY is not the address of a proxy: write http://host:port"
-        raise ConfigError(message) from error
+        raise ConfigError(message) from None  # its cause quotes the address, password and all
     # No public way leads there; a test on a real socket shows that the limit holds.
     pool: Any = transport._pool
     pool._network_backend = TimedBackend(pool._network_backend, LONGEST_ANSWER, _overtime)
