@@ -239,6 +239,9 @@ def _prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         "python_enable_replacements=false",
         "cache_local_files=false",
         "parquet_metadata_cache=false",
+        # What one step of a query has freed is given back before the next one takes more.
+        "allocator_flush_threshold='256KiB'",
+        "allocator_bulk_deallocation_flush_threshold='256KiB'",
     ):
         connection.execute(f"SET {setting}")
 

@@ -3,10 +3,11 @@
     python tests/benchmarks/statement_benchmark.py [--payments N] [--months N] [--lake DIR]
 
 The floor is one bare DuckDB scan that sums the summary's columns of the whole lake; the
-peer is pandas over `Decimal` objects of the one month. Exits 1 when a bound does not hold.
+peer is pandas over `Decimal` objects of the one month alone. Exits 1 when a bound does not hold.
 """
 
 import re
+import shutil
 import sys
 import tempfile
 import time
@@ -14,7 +15,8 @@ from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from datetime import UTC, datetime
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from statistics import median
@@ -54,7 +56,8 @@ _PAYMENTS = """
         'order-' || n as reference_id, 'completed' as status, coin as currency, amount,
         amount as charged_amount, (amount * 0.01)::decimal(38,18) as fee_amount,
         'merchant' as fee_bearer, (amount * 0.99)::decimal(38,18) as net_amount,
-        amount as usd_value, uuid_of(n % 50000) as payer_id, null::varchar as metadata,
+        (amount * (1 + n % 97) * 1.37)::decimal(38,18) as usd_value,
+        uuid_of(n % 50000) as payer_id, null::varchar as metadata,
         null::varchar as receipt, moment as paid_at, null::varchar as extra, moment as extracted_at
     from priced
 """
@@ -77,7 +80,8 @@ _RECORDS = """
         coin as currency, amount,
         case when is_payout then (amount * 1.01)::decimal(38,18) else amount end as debited_amount,
         case when is_payout then (amount * 0.01)::decimal(38,18) else 0 end as fee_amount,
-        case when is_payout then 1 else 0 end as fee_percent, amount as usd_value,
+        case when is_payout then 1 else 0 end as fee_percent,
+        (amount * (1 + n % 97) * 1.37)::decimal(38,18) as usd_value,
         uuid_of(n % 50000) as payer_id,
         case when not is_payout then uuid_of(n) end as payment_id, null::varchar as comment,
         moment + interval 1 hour as created_at, moment + interval 1 hour as settled_at,
@@ -116,6 +120,20 @@ def generate(lake: Lake, payments: int, months: int) -> Period:
         for stream in (PAYMENTS, PAYOUT_RECORDS):
             _prove_origin(lake, stream, start, counter)
     return last
+
+
+def only(lake: Lake, folder: Path, period: Period) -> Lake:
+    """Return a lake of one month of another."""
+    month = Lake(folder)
+    if not month.exists:
+        with open_writer(month, MERCHANT, END):
+            pass
+        for stream in (PAYMENTS, PAYOUT_RECORDS):
+            _prove_origin(month, stream, period.start, Counter())
+            shutil.copy(
+                lake.month_path(stream, period.label), month.month_path(stream, period.label)
+            )
+    return month
 
 
 def _write(
@@ -164,69 +182,121 @@ def scan(lake: Lake) -> None:
 
 
 def summarize(lake: Lake, period: Period) -> float:
-    """Return how long the summary takes in an open warehouse."""
-    query = "from statement_summary(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
+    """Return how long summary and cohorts take in an open warehouse."""
+    bounds = "(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
+    edges = {"s": period.start, "e": period.end}
     with open_warehouse(lake) as warehouse:
-        return seconds(lambda: warehouse.fetch(query, {"s": period.start, "e": period.end}))
+        return seconds(
+            lambda: [
+                warehouse.fetch(f"from {macro}{bounds}", edges)
+                for macro in ("statement_summary", "statement_cohorts")
+            ]
+        )
 
 
 def with_pandas(lake: Lake, period: Period) -> None:
-    """Sum the one month's payments the way of pandas: Decimal objects in object columns."""
-    names = ["currency", "amount", "charged_amount", "fee_amount", "net_amount", "usd_value"]
-    frame = pq.read_table(lake.month_path(PAYMENTS, period.label), columns=names).to_pandas()
-    frame["usd_net"] = [
-        value * net / amount if amount else Decimal()
-        for value, net, amount in zip(
-            frame["usd_value"], frame["net_amount"], frame["amount"], strict=True
-        )
-    ]
-    frame.groupby("currency").sum()
+    """Make the one month's figures the way of pandas: Decimal objects in object columns.
+
+    What lies before the month, positions and refunds of earlier payments, is spared it.
+    """
+    paid, moved = (
+        pq.read_table(lake.month_path(stream, period.label), columns=names).to_pandas()
+        for stream, names in ((PAYMENTS, _PAID), (PAYOUT_RECORDS, _MOVED))
+    )
+    for name, part in (("usd_net", "net_amount"), ("usd_fees", "fee_amount")):
+        paid[name] = _share(paid["usd_value"], paid[part], paid["amount"])
+    refunds = moved[moved["kind"] == "refund"].merge(
+        paid, left_on="payment_id", right_on="id", suffixes=("", "_paid")
+    )
+    refunds["leakage"] = _share(
+        refunds["fee_amount_paid"], refunds["amount"], refunds["charged_amount"]
+    )
+    paid.groupby("currency")[[*_SUMS, "usd_net", "usd_fees"]].sum()
+    paid.groupby("currency")["payer_id"].nunique()
+    moved.groupby(["kind", "currency"])[["amount", "debited_amount", "fee_amount"]].sum()
+    refunds.groupby("currency")[["amount", "leakage"]].sum()
+    refunds.groupby(["payment_id", "currency"])["amount"].sum()
 
 
-def weigh(work: str, folder: Path, label: str) -> float:
-    """Return the peak memory, in MB, of a process that does one of the two."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        return process.submit(_do_and_weigh, work, folder, label).result()
+_SUMS = ["amount", "charged_amount", "fee_amount", "net_amount", "usd_value"]
+_PAID = ["id", "payer_id", "currency", *_SUMS]
+_MOVED = ["kind", "payment_id", "currency", "amount", "debited_amount", "fee_amount"]
+_WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
+_UNIT = Decimal("1e-18")
 
 
-def _do_and_weigh(work: str, folder: Path, label: str) -> float:
-    lake, period = Lake(folder), month_of(END - 1)
-    {"summary": summarize, "pandas": with_pandas}[work](lake, period)
-    status = Path("/proc/self/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1000
-
-
-def measure(lake: Lake, period: Period) -> list[Bound]:
-    """Compare a summary with a bare scan, and with pandas."""
-    scan(lake)  # the files are in the page cache from here on
-    runs = [(seconds(lambda: scan(lake)), summarize(lake, period)) for _ in range(REPEATS)]
-    floor, whole = (median(times) for times in zip(*runs, strict=True))
-    peer = seconds(lambda: with_pandas(lake, period))
-    ours, theirs = (weigh(work, lake.path, period.label) for work in ("summary", "pandas"))
-    note(f"bare scan {floor:.2f} s, summary {whole:.2f} s, pandas {peer:.2f} s of one month")
-    note(f"peak memory: summary {ours:.0f} MB, pandas {theirs:.0f} MB")
+def _share(values: Any, parts: Any, wholes: Any) -> list[Decimal]:
+    """Multiply, divide once, and round once, record by record."""
     return [
-        Bound("summary of a month / bare scan of all", whole / floor, 8, "x"),
-        Bound("peak memory of the summary", ours, 2000, "MB"),
-        Bound("summary / pandas over Decimal objects", whole / peer, 1, "x"),
-        Bound("memory, summary / pandas", ours / theirs, 0.34, "x"),
+        _WIDE.divide(_WIDE.multiply(value, part), whole).quantize(_UNIT, context=_WIDE)
+        for value, part, whole in zip(values, parts, wholes, strict=True)
+    ]
+
+
+def weigh(work: str, folder: Path) -> tuple[float, float]:
+    """Return the peak memory of a process that does one of the two, and without its libraries.
+
+    In MB. What loading the libraries takes is the same for a month of any size.
+    """
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        return process.submit(_do_and_weigh, work, folder).result()
+
+
+def _do_and_weigh(work: str, folder: Path) -> tuple[float, float]:
+    import_module({"summary": "duckdb", "pandas": "pandas"}[work])
+    before = _memory("VmRSS")
+    {"summary": summarize, "pandas": with_pandas}[work](Lake(folder), month_of(END - 1))
+    peak = _memory("VmHWM")
+    return peak, peak - before
+
+
+def _memory(name: str) -> float:
+    status = Path("/proc/self/status").read_text()
+    return int(re.search(rf"{name}:\s+(\d+) kB", status)[1]) / 1000
+
+
+def measure(lake: Lake, month: Lake) -> list[Bound]:
+    """Compare a month's figures with a bare scan of all, and with pandas on the month alone."""
+    period = month_of(END - 1)
+    scan(lake)  # the files are in the page cache from here on
+    runs = [
+        (
+            seconds(lambda: scan(lake)),
+            summarize(lake, period),
+            summarize(month, period),
+            seconds(lambda: with_pandas(month, period)),
+        )
+        for _ in range(REPEATS)
+    ]
+    floor, whole, own, peer = (median(times) for times in zip(*runs, strict=True))
+    whole_mb, _ = weigh("summary", lake.path)
+    own_all, own_mb = weigh("summary", month.path)
+    peer_all, peer_mb = weigh("pandas", month.path)
+    note(f"bare scan {floor:.2f} s, summary and cohorts {whole:.2f} s, {whole_mb:.0f} MB")
+    note(f"of a lake of that month alone: {own:.2f} s, {own_mb:.0f} MB of {own_all:.0f}")
+    note(f"pandas on that month alone: {peer:.2f} s, {peer_mb:.0f} MB of {peer_all:.0f}")
+    return [
+        Bound("summary and cohorts of a month / bare scan of all", whole / floor, 8, "x"),
+        Bound("peak memory of them", whole_mb, 2000, "MB"),
+        Bound("the month alone / pandas over Decimal objects", own / peer, 1, "x"),
+        Bound("memory without libraries, the month alone / pandas", own_mb / peer_mb, 0.34, "x"),
     ]
 
 
 @click.command()
 @click.option("--payments", default=10_000_000, show_default=True, type=click.IntRange(10_000))
 @click.option("--months", default=36, show_default=True, type=click.IntRange(1))
-@click.option("--lake", "folder", metavar="DIR", help="Keep the lake here, and use it again.")
+@click.option("--lake", "folder", metavar="DIR", help="Keep the lakes here, and use them again.")
 def main(payments: int, months: int, folder: str | None) -> None:
     """Measure a month's summary and hold the figures against their bounds."""
     place: Any = nullcontext(folder) if folder else tempfile.TemporaryDirectory()
     with place as path:
-        lake, began = Lake(Path(path) / "lake" if not folder else Path(path)), time.monotonic()
+        lake, began = Lake(Path(path) / "lake"), time.monotonic()
         period = month_of(END - 1)
         if not lake.exists:
-            period = generate(lake, payments, months)
+            generate(lake, payments, months)
             note(f"{payments:,} payments written in {time.monotonic() - began:.0f} s")
-        bounds = measure(lake, period)
+        bounds = measure(lake, only(lake, Path(path) / "month", period))
     for bound in bounds:
         click.echo(bound)
     raise SystemExit(not all(bound.holds for bound in bounds))
