@@ -25,7 +25,7 @@ from svc_analytics.sidefile import (
     keep_quarantine,
     resolve_quarantine,
 )
-from svc_analytics.whereabouts import FOLDER, Whereabouts
+from svc_analytics.whereabouts import IDS_FOLDER, Whereabouts
 
 PACKED_ROWS = 6_400  # joined at a time
 
@@ -92,7 +92,7 @@ class StreamPublisher:
         self.gives_every_month_a_file = False
         self._aging: Spans = ()
         self._counter = counter
-        self._whereabouts = Whereabouts(lake.path / FOLDER / stream.name, counter)
+        self._whereabouts = Whereabouts(lake.path / IDS_FOLDER / stream.name, counter)
         self._now = now
 
     @property

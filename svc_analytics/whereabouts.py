@@ -21,7 +21,7 @@ from svc_analytics.tally import Counter
 
 Hashes = npt.NDArray[np.uint64]
 
-FOLDER = ".ids"
+IDS_FOLDER = ".ids"
 
 
 class Whereabouts:

@@ -37,6 +37,7 @@ from svc_analytics.publication import (
 from svc_analytics.recovery import holder, marked, recover
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.sidefile import Quarantined, begin_side_folders
+from svc_analytics.whereabouts import IDS_FOLDER
 
 LOCK_PATIENCE = 5  # seconds to wait for another writer to finish
 
@@ -186,7 +187,8 @@ def _begin_stream(path: Path, stream: Stream, merchant_id: str, now: int, counte
 
 def _sweep(lake: Lake) -> None:
     """Remove what a killed run left: half-written files, and snapshots nobody reads."""
-    for folder in (".", *snapshot_folders()):
+    hashes = (f"{IDS_FOLDER}/{name}" for name in STREAMS)
+    for folder in (".", *snapshot_folders(), *hashes):
         for left in (lake.path / folder).glob(".*.writing"):
             if left.is_file() and not left.name.startswith(".analytics"):
                 left.unlink(missing_ok=True)

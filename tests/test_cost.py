@@ -12,7 +12,7 @@ from fake_service import FakeService, ids, payment, spread
 from svc_analytics import merge, monthfile, whereabouts
 from svc_analytics.config import Settings
 from svc_analytics.warehouse import AnalyticLake
-from svc_analytics.whereabouts import FOLDER
+from svc_analytics.whereabouts import IDS_FOLDER
 
 START = datetime(2026, 1, 3, tzinfo=UTC)
 
@@ -66,12 +66,12 @@ def test_months_without_news_are_not_read(desk: Desk, months_read: set[str]) -> 
 
 
 def spoil(desk: Desk, change: Callable[[bytes], bytes]) -> None:
-    for path in (desk.lake.path / FOLDER / "payments").glob("*.hashes"):
+    for path in (desk.lake.path / IDS_FOLDER / "payments").glob("*.hashes"):
         path.write_bytes(change(path.read_bytes()))
 
 
 def drop(desk: Desk) -> None:
-    for path in (desk.lake.path / FOLDER / "payments").iterdir():
+    for path in (desk.lake.path / IDS_FOLDER / "payments").iterdir():
         path.unlink()
 
 
@@ -103,8 +103,8 @@ def test_a_payment_that_moved_months_is_found_whatever_befell_the_hashes(
 def test_hashes_that_cannot_be_kept_stop_no_run(desk: Desk) -> None:
     """A folder in the way of the hashes costs time, and nothing else."""
     drop(desk)
-    (desk.lake.path / FOLDER / "payments").rmdir()
-    (desk.lake.path / FOLDER / "payments").write_text("in the way")
+    (desk.lake.path / IDS_FOLDER / "payments").rmdir()
+    (desk.lake.path / IDS_FOLDER / "payments").write_text("in the way")
     grow(desk)
     desk.extract()
     assert desk.ids() == ids(desk.service.payments)
