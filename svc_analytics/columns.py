@@ -7,6 +7,7 @@ Whatever is out of the ordinary goes the careful road instead, record by record
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import chain
 from operator import attrgetter
 from types import GenericAlias
 from typing import Annotated, Any
@@ -113,8 +114,11 @@ def _decoder(stream: Stream, is_strict: bool) -> msgspec.json.Decoder[Any]:
 
 
 def _read_texts(stream: Stream, rows: list[Any]) -> dict[str, pa.Array]:
+    """Read all members but those kept as JSON: in one array, for each costs more than a row."""
     names = [column.name for column in stream.columns if column.kind != "json"]
-    return {name: pa.array(list(map(attrgetter(name), rows)), pa.string()) for name in names}
+    by_member = zip(*map(attrgetter(*names), rows), strict=True)
+    texts = pa.array(list(chain.from_iterable(by_member)), pa.string())
+    return {name: texts.slice(place * len(rows), len(rows)) for place, name in enumerate(names)}
 
 
 def _cast_all(stream: Stream, kind: Kind, columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
@@ -144,7 +148,7 @@ def _read_raw(stream: Stream, rows: list[Any]) -> dict[str, pa.Array]:
     """Read the members that are kept as text."""
     columns = {}
     for name in stream.of_kind("json"):
-        texts = [bytes(getattr(row, name)).decode() for row in rows]
+        texts = [str(getattr(row, name), "utf-8") for row in rows]
         columns[name] = pa.array([None if text == "null" else text for text in texts], pa.string())
     return columns
 

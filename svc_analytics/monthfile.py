@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from functools import partial
+from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Self
 
@@ -117,6 +118,12 @@ def read_footer(path: Path) -> Footer:
     return footer
 
 
+@cache
+def tool_version() -> str:
+    """The version of this package, as footers and manifests name it."""
+    return version("svc-analytics")
+
+
 def torn(path: Path) -> LakeError:
     """Say that a file cannot be trusted, and how to come back from it."""
     message = f"{path} is torn or altered: move it away and run extract, its month is read anew"
@@ -168,7 +175,6 @@ def write_month(
         _check(temporary, stream, footer, counter, expected)
         os.replace(temporary, path)  # noqa: PTH105  (fault tests count on this one call)
         sync_folder(path.parent)
-        pa.default_memory_pool().release_unused()
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise

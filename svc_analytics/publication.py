@@ -4,8 +4,7 @@ Every month is replaced in one step that carries its rows and its coverage toget
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from importlib.metadata import version
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -13,21 +12,27 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract, unite
 from svc_analytics.lake import Lake, whole_coverage
-from svc_analytics.merge import contradicted, drain, held_rows, merged, settle, without
-from svc_analytics.monthfile import ORIGIN, Counter, Footer, Tally, read_groups, write_month
+from svc_analytics.merge import Incoming, contradicted, drain, held_rows, merged, settle, without
+from svc_analytics.monthfile import (
+    ORIGIN,
+    Counter,
+    Footer,
+    Tally,
+    read_groups,
+    tool_version,
+    write_month,
+)
 from svc_analytics.periods import BEGINNING, month, month_of, utc_months
 from svc_analytics.schema import Stream
 from svc_analytics.sidefile import (
-    Quarantined,
     changes_schema,
     count_quarantined,
     keep_changes,
     keep_quarantine,
     resolve_quarantine,
 )
+from svc_analytics.staging import Staged
 from svc_analytics.whereabouts import IDS_FOLDER, Whereabouts
-
-PACKED_ROWS = 6_400  # joined at a time
 
 
 @dataclass
@@ -38,29 +43,6 @@ class Published:
     quarantined: int = 0
     changed: int = 0
     restated: int = 0
-
-
-@dataclass
-class Staged:
-    """What waits to be published of one stream, in the order it was observed."""
-
-    tables: list[pa.Table] = field(default_factory=list)
-    rejected: list[Quarantined] = field(default_factory=list)
-    proven: Spans = ()
-    doubted: Spans = ()
-    _loose: list[pa.Table] = field(default_factory=list)
-
-    def add(self, rows: pa.Table) -> None:
-        """Take some pages' rows. They are packed: small buffers hold twice what they carry."""
-        self._loose.append(rows)
-        if sum(map(len, self._loose)) >= PACKED_ROWS:
-            self.pack()
-
-    def pack(self) -> None:
-        """Copy loose rows into one exact block."""
-        if self._loose:
-            self.tables.append(pa.concat_tables(self._loose).combine_chunks())
-            self._loose.clear()
 
 
 @dataclass(frozen=True)
@@ -143,7 +125,7 @@ class StreamPublisher:
             )
             self._publish_month(label, news)
         self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted, aged)
-        resolve_quarantine(self.lake.path, self.stream, table["id"].to_pylist(), self._now)
+        resolve_quarantine(self.lake.path, self.stream, table["id"], self._now)
 
     def _aged(self, proven: Spans) -> Spans:
         """What is no longer sure with this publication, for newer time comes with it."""
@@ -168,9 +150,9 @@ class StreamPublisher:
         tables: Iterable[pa.Table],
         coverage: Coverage,
         quarantined: int,
-        expected: Tally,
+        expected: Tally | None,
     ) -> None:
-        """Replace one month's file by rows that add up to what is expected of them."""
+        """Replace one month's file by rows that add up to what is expected of them, if known."""
 
         def describe(tally: Tally) -> Footer:
             return Footer(
@@ -181,7 +163,7 @@ class StreamPublisher:
                 tally=tally,
                 quarantined=quarantined,
                 written_at=self._now,
-                tool_version=version("svc-analytics"),
+                tool_version=tool_version(),
             )
 
         path = self.lake.month_path(self.stream, label)
@@ -209,8 +191,7 @@ class StreamPublisher:
         )
         if incoming.is_news or not is_same:
             tables = merged(self.stream, path, incoming.rows)
-            held = before.tally if before else Tally()
-            expected = held - self._tally(incoming.replaced) + self._tally(incoming.rows)
+            expected = self._expect(before, incoming) if before else None
             self.write(label, tables, news.coverage, news.quarantined, expected)
         self._count(changed=len(incoming.superseded), restated=restated)
 
@@ -222,6 +203,10 @@ class StreamPublisher:
         coverage = held.add(gained).within(*owns)
         if (coverage, owns) != (before.coverage, before.owns):
             self.write(ORIGIN, (), coverage, 0, Tally())
+
+    def _expect(self, before: Footer, incoming: Incoming) -> Tally:
+        """Reckon what a month must hold once these rows are merged into it."""
+        return before.tally - self._tally(incoming.replaced) + self._tally(incoming.rows)
 
     def _tally(self, rows: pa.Table) -> Tally:
         return self._counter.count(self.stream, rows) if len(rows) else Tally()
@@ -327,15 +312,3 @@ class StreamPublisher:
         footer = self.footers[label]
         expected = footer.tally - self._tally(held)
         self.write(label, without(path, ids), footer.coverage, footer.quarantined, expected)
-
-
-def stage_proof(staged: Staged, span: Span) -> None:
-    """Note that all rows of [start, end) are staged or were published."""
-    staged.proven = unite(staged.proven, [span])
-
-
-def stage_doubt(staged: Staged, spans: Iterable[Span]) -> None:
-    """Take back what was proven of these intervals: they must be read again."""
-    spans = unite(spans)
-    staged.proven = Coverage(staged.proven).remove(spans).complete
-    staged.doubted = unite(staged.doubted, spans)

@@ -80,8 +80,8 @@ def _resolve(lake: Lake, stream: Stream, written: list[Path], now: int) -> None:
         held = held_rows(stream, path, ids)
         moments = held["extracted_at"].cast(pa.int64()).to_pylist()
         pairs = zip(held["id"].to_pylist(), moments, strict=True)
-        good = [record_id for record_id, at in pairs if at > seen_at[record_id]]
-        resolve_quarantine(lake.path, stream, good, now)
+        is_good = [at > seen_at[record_id] for record_id, at in pairs]
+        resolve_quarantine(lake.path, stream, held["id"].filter(pa.array(is_good, pa.bool_())), now)
 
 
 def holder(lake: Lake) -> str:

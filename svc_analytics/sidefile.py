@@ -176,13 +176,13 @@ def keep_quarantine(
     return len(rows) - len(before), _open_by_month(left)
 
 
-def resolve_quarantine(lake: Path, stream: Stream, good_ids: Iterable[str], now: int) -> None:
+def resolve_quarantine(lake: Path, stream: Stream, good_ids: pa.ChunkedArray, now: int) -> None:
     """Note that records were read rightly since, under the same id, and published.
 
     They stay on file, but no longer stand in a statement's way.
     """
     rows = {str(row["sha256"]): row for row in _read_rows(quarantine_path(lake, stream))}
-    good = set(good_ids)
+    good = set(good_ids.to_pylist()) if rows else set()
     resolved = [r for r in rows.values() if r["resolved_at"] is None and r["record_id"] in good]
     for row in resolved:
         row["resolved_at"] = now

@@ -51,7 +51,7 @@ class Counter:
     """Tallies Arrow tables in DuckDB, where sums of amounts are exact or an error."""
 
     def __init__(self) -> None:
-        self._connection = duckdb.connect()
+        self._connection = duckdb.connect(config={"threads": 1})
 
     @interruptible()
     def count(self, stream: Stream, table: pa.Table) -> Tally:

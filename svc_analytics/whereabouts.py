@@ -51,8 +51,11 @@ class Whereabouts:
         return hashes
 
     def hashed(self, rows: pa.Table) -> pa.Table:
-        """Return the ids of rows, each with its hash."""
-        return rows.select(["id"]).append_column("hash", pa.array(self._counter.hash_ids(rows)))
+        """Return the ids of rows, each with its hash, in the order of these."""
+        hashes = self._counter.hash_ids(rows)
+        order = np.argsort(hashes)  # sought in order, they are found several times as fast
+        ids = rows.select(["id"]).take(pa.array(order))
+        return ids.append_column("hash", pa.array(hashes[order]))
 
     def held(self, path: Path, digest: int, wanted: Sequence[pa.Table]) -> pa.Array:
         """Return which of some hashed ids a month's file holds."""

@@ -7,7 +7,6 @@ kill at any instant leaves every month either as it was or as it should be (desi
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,19 +23,15 @@ from svc_analytics.monthfile import (
     Footer,
     Tally,
     make_folder,
+    tool_version,
     write_month,
 )
 from svc_analytics.periods import BEGINNING, format_instant
-from svc_analytics.publication import (
-    Published,
-    Staged,
-    StreamPublisher,
-    stage_doubt,
-    stage_proof,
-)
+from svc_analytics.publication import Published, StreamPublisher
 from svc_analytics.recovery import holder, marked, recover
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.sidefile import Quarantined, begin_side_folders
+from svc_analytics.staging import Staged
 from svc_analytics.whereabouts import IDS_FOLDER
 
 LOCK_PATIENCE = 5  # seconds to wait for another writer to finish
@@ -104,11 +99,11 @@ class LakeWriter:
 
     def prove(self, stream: Stream, span: Span) -> None:
         """Note that all rows of [start, end) were staged, now or before."""
-        stage_proof(self._staged[stream.name], span)
+        self._staged[stream.name].prove(span)
 
     def doubt(self, stream: Stream, spans: Iterable[Span]) -> None:
         """Take back what was proven of these intervals: they must be read again."""
-        stage_doubt(self._staged[stream.name], spans)
+        self._staged[stream.name].doubt(spans)
 
     def publish(self) -> None:
         """Publish everything staged."""
@@ -116,6 +111,7 @@ class LakeWriter:
             publisher.publish(self._staged[name])
             self._staged[name] = Staged()
         self._staged_bytes = 0
+        pa.default_memory_pool().release_unused()
 
 
 @contextmanager
@@ -179,7 +175,7 @@ def _begin(lake: Lake, merchant_id: str, now: int, counter: Counter) -> None:
 def _begin_stream(path: Path, stream: Stream, merchant_id: str, now: int, counter: Counter) -> None:
     def describe(tally: Tally) -> Footer:
         owns = (BEGINNING, now)
-        tool = version("svc-analytics")
+        tool = tool_version()
         return Footer(stream.name, merchant_id, owns, Coverage(), tally, 0, now, tool)
 
     write_month(path, stream, (), describe, counter)
