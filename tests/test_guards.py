@@ -41,7 +41,7 @@ LAYERS = [
     {"config", "routes", "answers", "allowance", "pace", "wire", "client"},
     {
         *("checksums", "tally", "invariants", "monthfile", "whereabouts", "merge", "sidefile"),
-        *("lake", "publication", "recovery", "writer"),
+        *("lake", "staging", "publication", "recovery", "writer"),
     },
     {
         *("receipts", "verdictfile", "crew", "verdicts", "shoebox", "repetition"),
