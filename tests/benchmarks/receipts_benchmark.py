@@ -45,8 +45,8 @@ from svc_analytics.writer import open_writer
 
 MERCHANT_ID = "11111111-1111-4111-8111-111111111111"
 SECRET = "receipt secret of the benchmark, long enough for PyJWT"
-START = parse_instant("2026-01-01T00:00:00Z")[0]
-MONTHS = 8
+START = parse_instant("2024-01-01T00:00:00Z")[0]
+MONTHS = 24
 CHUNK = 20_000
 REPEATS = 3
 
@@ -88,7 +88,7 @@ def payment(number: int, tokens: int) -> dict[str, object]:
 
 def fill(folder: Path, tokens: int) -> Lake:
     """Make a lake of signed payments."""
-    lake, end = Lake(folder), START + 300 * DAY
+    lake, end = Lake(folder), START + (MONTHS + 1) * 31 * DAY
     with open_writer(lake, {"id": MERCHANT_ID}, end) as writer:
         writer.begin_run(settled_at=end, is_open_ended=True)
         for start in range(0, tokens, CHUNK):
