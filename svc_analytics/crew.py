@@ -1,7 +1,7 @@
 """Work shared out between this process and helpers beside it."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from typing import TypeVar
@@ -15,7 +15,7 @@ def share_out(
     here: Callable[[Job], Result],
     there: Callable[[Job], Result],
     helpers: int,
-) -> Iterator[Result]:
+) -> Generator[Result]:
     """Yield the result of each job as it is done; give the largest jobs first.
 
     `here` works in this thread, which would otherwise wait while helpers start;

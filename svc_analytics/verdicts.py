@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -146,19 +147,23 @@ def _run(
     if helpers < 1:
         return _tally((_check_month(job, checker, confirm) for job in jobs), on_rows)
     # Spawned, not forked: DuckDB and Arrow have threads. Secrets go through a pipe.
-    with ProcessPoolExecutor(
+    pool = ProcessPoolExecutor(
         helpers,
         mp_context=get_context("spawn"),
         initializer=_begin_worker,
         initargs=(_plain(settings.receipt_secrets), _plain(settings.webhook_secrets)),
-    ) as pool:
+    )
+    try:
         shared = share_out(
             jobs,
             here=lambda job: _check_month(job, checker, None),
             there=lambda job: pool.submit(_check_in_worker, job).result(),
             helpers=helpers,
         )
-        return _tally(shared, on_rows)
+        with closing(shared):
+            return _tally(shared, on_rows)
+    finally:
+        pool.shutdown(wait=False)  # whatever ended it, no job is under way any more
 
 
 def _tally(results: Iterator[tuple[int, int]], on_rows: OnRows | None) -> VerificationRun:

@@ -17,7 +17,6 @@ import sys
 import tempfile
 import time
 import venv
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,6 +27,7 @@ from statistics import median
 import click
 import httpx
 from bare_server import PREFIX, serve
+from bounds import Bound, both_times, note, seconds
 
 from svc_analytics.client import TIMEOUT
 from svc_analytics.config import Settings
@@ -48,29 +48,6 @@ LIMIT = 20  # requests a second
 LIMITED_PAYMENTS = 120_000  # a minute at that limit
 NEWS = 100  # payments
 _CURSOR = re.compile(rb'"next_cursor":"([^"]+)"\}\Z')
-
-
-@dataclass(frozen=True)
-class Bound:
-    """One line of the table: what was measured, and what it must not miss."""
-
-    measure: str
-    figure: float
-    limit: float
-    unit: str
-    is_floor: bool = False  # whether more is better
-
-    @property
-    def holds(self) -> bool:
-        """Whether the figure is on the right side of the limit."""
-        return self.figure >= self.limit if self.is_floor else self.figure <= self.limit
-
-    def __str__(self) -> str:
-        sign = ">=" if self.is_floor else "<="
-        verdict = "holds" if self.holds else "MISSED"
-        return (
-            f"{self.measure:<48}{self.figure:>9.2f}{self.unit:<4}{sign} {self.limit:<8g}{verdict}"
-        )
 
 
 def fetch_all(base_url: str) -> int:
@@ -135,18 +112,6 @@ def _peak() -> float:
         return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1000
     unit = 1e6 if sys.platform == "darwin" else 1e3
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
-def seconds(call: Callable[[], object]) -> float:
-    """Return how long a call takes."""
-    return both_times(call)[0]
-
-
-def both_times(call: Callable[[], object]) -> tuple[float, float]:
-    """Return how long a call takes, and how much of the processor in this process."""
-    began, worked = time.perf_counter(), time.process_time()
-    call()
-    return time.perf_counter() - began, time.process_time() - worked
 
 
 def times_of_extract(base_url: str) -> tuple[float, float]:
@@ -287,11 +252,6 @@ def of_help() -> list[Bound]:
         seconds(lambda: subprocess.run(command, check=True, capture_output=True)) for _ in range(5)
     ]
     return [Bound("svc-analytics --help", median(times), 0.3, "s")]
-
-
-def note(text: str) -> None:
-    """Tell what stands behind a figure, apart from the table."""
-    click.echo(text, err=True)
 
 
 def _each(total: float, payments: int) -> str:

@@ -25,7 +25,7 @@ from typing import Any
 import click
 import duckdb
 import pyarrow.parquet as pq
-from extract_benchmark import Bound, note, seconds
+from bounds import Bound, note, seconds
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.lake import Lake

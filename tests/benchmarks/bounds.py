@@ -1,0 +1,47 @@
+"""What the benchmarks share: a figure held against its bound, and how long a call takes."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import click
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One line of the table: what was measured, and what it must not miss."""
+
+    measure: str
+    figure: float
+    limit: float
+    unit: str
+    is_floor: bool = False  # whether more is better
+
+    @property
+    def holds(self) -> bool:
+        """Whether the figure is on the right side of the limit."""
+        return self.figure >= self.limit if self.is_floor else self.figure <= self.limit
+
+    def __str__(self) -> str:
+        sign = ">=" if self.is_floor else "<="
+        verdict = "holds" if self.holds else "MISSED"
+        return (
+            f"{self.measure:<48}{self.figure:>9.2f}{self.unit:<4}{sign} {self.limit:<8g}{verdict}"
+        )
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Return how long a call takes."""
+    return both_times(call)[0]
+
+
+def both_times(call: Callable[[], object]) -> tuple[float, float]:
+    """Return how long a call takes, and how much of the processor in this process."""
+    began, worked = time.perf_counter(), time.process_time()
+    call()
+    return time.perf_counter() - began, time.process_time() - worked
+
+
+def note(text: str) -> None:
+    """Tell what stands behind a figure, apart from the table."""
+    click.echo(text, err=True)
