@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import duckdb
+
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C and the stopping of a cell through: DuckDB tells them as a RuntimeError."""
+    """Let Ctrl-C and the stopping of a cell through: DuckDB tells them as errors of its own."""
     try:
         yield
-    except RuntimeError as error:
-        if str(error) == "Query interrupted":
+    except (RuntimeError, duckdb.Error) as error:
+        if str(error) == "Query interrupted" or ": KeyboardInterrupt" in str(error):
             raise KeyboardInterrupt from error
         raise

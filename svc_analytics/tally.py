@@ -60,7 +60,7 @@ class Counter:
             cursor.register("t", table)
             try:
                 rows = _sum(cursor, stream, "sum({0}), 0")
-            except duckdb.Error:
+            except duckdb.OutOfRangeException:
                 # Past 38 digits: whole and fractional parts fit when summed apart.
                 rows = _sum(cursor, stream, "sum(trunc({0})::hugeint), sum({0} % 1)")
         digest = 0
