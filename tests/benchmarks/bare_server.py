@@ -34,14 +34,16 @@ CURRENCIES = ("usdt", "usdt", "usdt", "trx", "ton", "btc")
 
 
 @contextmanager
-def serve(payments: int, latency: float = 0, *, hidden: int = 0, rate: int = 0) -> Iterator[str]:
-    """Run a server of so many payments; give its address.
+def serve(
+    payments: int, latency: float = 0, *, hidden: int = 0, rate: int = 0, years: int = 1
+) -> Iterator[str]:
+    """Run a server of so many payments, of the last `years`; give its address.
 
     `latency` is how many seconds each request waits for its answer. The newest `hidden`
     payments are shown once `/reveal` was asked for. Beyond `rate` requests within any
     second, unless it is 0, the answer is 429. `/counts` tells what was answered.
     """
-    command = [sys.executable, __file__, *map(str, (payments, latency, hidden, rate))]
+    command = [sys.executable, __file__, *map(str, (payments, latency, hidden, rate, years))]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True) as process:
         yield f"http://127.0.0.1:{int(process.stdout.readline())}"
@@ -53,13 +55,13 @@ def payment_id(number: int) -> str:
 
 
 class Prebuilt:
-    """The payments of the last 12 UTC months, evenly spread, as text."""
+    """The payments of the last years, each of 12 UTC months, evenly spread, as text."""
 
-    def __init__(self, count: int, file: IO[bytes], hidden: int = 0) -> None:
+    def __init__(self, count: int, file: IO[bytes], hidden: int = 0, years: int = 1) -> None:
         self.hidden = hidden
         # The service's clock tells whole seconds: all payments are older than that.
         newest = (int(time.time()) - 60) * 1_000_000
-        step = (newest - _start_of_year_before(newest)) // count
+        step = (newest - _start_of_years_before(newest, years)) // count
         self._instants = range(newest - (count - 1) * step, newest + 1, step)
         self._ends = array("Q", [0])
         for number in reversed(range(count)):
@@ -203,10 +205,10 @@ def _uuid(kind: str, number: int) -> str:
     return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-a{text[17:20]}-{text[20:]}"
 
 
-def _start_of_year_before(micros: int) -> int:
-    """Return the start of the UTC month that is the twelfth, counted back from an instant's."""
+def _start_of_years_before(micros: int, years: int) -> int:
+    """Return the start of the UTC month that many years back, an instant's own counted in."""
     at = EPOCH + micros * MICROSECOND
-    months = at.year * 12 + at.month - 12
+    months = at.year * 12 + at.month - 12 * years
     return (datetime(months // 12, months % 12 + 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND
 
 
@@ -216,9 +218,9 @@ def _micros(text: str) -> int:
 
 def main() -> None:
     """Serve until stdin closes; write the port once it answers."""
-    count, latency, hidden, rate = (float(text) for text in sys.argv[1:])
+    count, latency, hidden, rate, years = (float(text) for text in sys.argv[1:])
     with tempfile.TemporaryFile() as file:
-        payments = Prebuilt(int(count), file, int(hidden))
+        payments = Prebuilt(int(count), file, int(hidden), int(years))
         sys.stdout.write(f"{Server(payments, latency, int(rate)).port}\n")
         sys.stdout.flush()
         sys.stdin.read()

@@ -174,24 +174,32 @@ def of_millions(millions: int) -> list[Bound]:
 
 
 def of_news() -> list[Bound]:
-    """Compare what a hundred new payments cost after 100,000 and after a million."""
+    """Compare what a hundred new payments cost after 100,000 of a year and a million of ten."""
     bounds, costs = [], []
-    for held in (MILLION // 10, MILLION):
-        requests, cost = _cost_of_news(held)
+    for years in (1, 10):
+        held = years * MILLION // 10
+        requests, cost = _cost_of_news(held, years)
         costs.append(cost)
-        # The overlap is a day of a year's payments; the news come with it.
-        beside = requests - math.ceil((held / 330 + NEWS) / 100)
+        # The overlap is a day's payments; the news come with it.
+        beside = requests - math.ceil((MILLION / 10 / 330 + NEWS) / 100)
         bounds += [
             Bound(f"requests beside the overlap, {held:,} held", beside, 8, ""),
             Bound(f"files written, {held:,} held", cost.files, 4, ""),
         ]
-    note(f"news after 100,000 and a million: {costs[0].cpu:.2f} s and {costs[1].cpu:.2f} s of cpu")
-    growth = costs[1].peak / costs[0].peak
-    return [*bounds, Bound("memory for news, a million / 100,000 held", growth, 1.5, "x")]
+    small, large = costs
+    note(f"news after 100,000 and a million: {small.cpu:.2f} s and {large.cpu:.2f} s of cpu")
+    return [
+        *bounds,
+        Bound("cpu for news, a million / 100,000 held", large.cpu / small.cpu, 1.5, "x"),
+        Bound("memory for news, a million / 100,000 held", large.peak / small.peak, 1.2, "x"),
+    ]
 
 
-def _cost_of_news(held: int) -> tuple[int, Cost]:
-    with serve(held + NEWS, hidden=NEWS) as base_url, tempfile.TemporaryDirectory() as folder:
+def _cost_of_news(held: int, years: int) -> tuple[int, Cost]:
+    with (
+        serve(held + NEWS, hidden=NEWS, years=years) as base_url,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         lake = Path(folder) / "lake"
         extract_all(base_url, lake)
         before = counts(base_url)["passed"]
@@ -262,7 +270,7 @@ def _each(total: float, payments: int) -> str:
 @click.option("--payments", default=100_000, show_default=True, type=click.IntRange(500))
 @click.option("--millions", default=0, help="Also weigh the extraction of so many million.")
 @click.option("--limited", is_flag=True, help="Also extract for a minute before a limit.")
-@click.option("--news", is_flag=True, help="Also add to lakes of 100,000 and of a million.")
+@click.option("--news", is_flag=True, help="Also add to lakes of one year and of ten.")
 @click.option("--dlt", is_flag=True, help="Also compare with dlt, in an environment made for it.")
 def main(payments: int, millions: int, limited: bool, news: bool, dlt: bool) -> None:
     """Measure `extract` and hold the figures against their bounds."""
