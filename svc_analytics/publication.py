@@ -248,8 +248,9 @@ class StreamPublisher:
             return {}
         floor = self._floor(proven, labels)
         gained = Coverage.of(proven, self.settled_at)
-        # Time the origin's file held, in months that get a file now, moves into theirs.
-        moved = origin.within(floor, self._first_month() or floor)
+        # Time the origin's file held, in months that get a file now, moves into theirs: also
+        # behind months with a file, where a power cut took the next ones.
+        moved = origin.within(floor, max((end for _, end in origin.read), default=floor))
         within = gained.within(floor, proven[-1][1]).add(moved)
         found = {ORIGIN: gained.within(BEGINNING, floor)}
         for start, end in within.read:

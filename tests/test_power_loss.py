@@ -15,6 +15,8 @@ from simulation.virtual import Killed
 
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError
+from svc_analytics.periods import to_micros
+from svc_analytics.schema import PAYOUT_RECORDS
 from svc_analytics.warehouse import AnalyticLake
 
 CUTS = range(6)
@@ -125,3 +127,18 @@ def test_a_run_that_came_to_its_end_leaves_nothing_to_look_after(desk: Desk) -> 
     """The next run reads no month again for it, however long the history."""
     desk.extract()
     assert not (desk.lake.path / ".writer").exists()
+
+
+def test_time_that_a_power_cut_leaves_proven_by_the_origin_alone_is_not_dropped(desk: Desk) -> None:
+    """G1: of the files of empty months one is gone, and the origin's is as it was before them."""
+    desk.service.payouts = []
+    desk.extract()
+    folder = desk.lake.path / "payout_records"
+    origin = (folder / "0000-00.parquet").read_bytes()
+    micros = [to_micros(datetime(2026, month, 1, tzinfo=UTC)) for month in (8, 10)]
+    desk.extract(start=micros[0], end=micros[1], rereads=True)
+    (folder / "2026-09.parquet").unlink()
+    (folder / "0000-00.parquet").write_bytes(origin)
+    desk.service.payouts = [payout(1, "2026-11-19T00:00:00Z")]
+    desk.extract()
+    assert len(desk.lake.coverage(PAYOUT_RECORDS).complete) == 1
