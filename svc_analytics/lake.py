@@ -17,7 +17,15 @@ from filelock import FileLock, Timeout
 
 from svc_analytics.coverage import Coverage, Span, Spans, subtract
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.monthfile import LAYOUT, ORIGIN, Footer, read_footer, sync_folder
+from svc_analytics.monthfile import (
+    LAYOUT,
+    ORIGIN,
+    Footer,
+    is_refused,
+    read_footer,
+    sync_folder,
+    torn,
+)
 from svc_analytics.periods import BEGINNING, format_instant, month_of
 from svc_analytics.schema import SIDE_STREAMS, STREAMS, Stream
 
@@ -57,6 +65,8 @@ class Lake:
             document = json.loads((self.path / "lake.json").read_text(encoding="utf-8"))
             layout, merchant = document["layout"], document["merchant"]
         except (OSError, ValueError, KeyError, TypeError) as error:
+            if is_refused(error):
+                raise torn(self.path / "lake.json", error) from error
             message = f"{self.path / 'lake.json'} is torn: move it away and run extract"
             raise LakeError(message) from error
         if layout > LAYOUT:

@@ -4,6 +4,7 @@ The footer is JSON under the Parquet key `svc_analytics`. Rows, coverage and con
 totals change in one atomic replacement, so they can never disagree (design 2 and 3).
 """
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -33,6 +34,7 @@ FOOTER_KEY = "svc_analytics"
 ROW_GROUP = 12_000  # what is in memory at a time while a month is rewritten
 ORIGIN = "0000-00"  # the file without rows: the schema, and the proof of where history starts
 _CATEGORIES = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
+_REFUSALS = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
 
 
 @dataclass(frozen=True)
@@ -110,7 +112,7 @@ def read_footer(path: Path) -> Footer:
         message = f"{path} is not a month file of ours: move it out of the lake"
         raise LakeError(message) from error
     except (pa.ArrowException, OSError, ValueError, TypeError, ArithmeticError) as error:
-        raise torn(path) from error
+        raise torn(path, error) from error
     stream = STREAMS.get(footer.stream)
     if stream and not found.schema.to_arrow_schema().equals(stream.schema):
         # Another tool wrote it anew, in types that may have cost it digits.
@@ -124,8 +126,18 @@ def tool_version() -> str:
     return version("svc-analytics")
 
 
-def torn(path: Path) -> LakeError:
-    """Say that a file cannot be trusted, and how to come back from it."""
+def is_refused(error: BaseException | None) -> bool:
+    """Whether the system would not let a file be read, which says nothing about the file."""
+    return isinstance(error, OSError) and error.errno in _REFUSALS
+
+
+def torn(path: Path, error: BaseException | None = None) -> LakeError:
+    """Say that a file cannot be trusted, and how to come back from it.
+
+    If the `error` tells that it was not even opened, only that is said: it may be whole.
+    """
+    if isinstance(error, OSError) and is_refused(error):
+        return LakeError(f"{path} cannot be read: {os.strerror(error.errno or 0)}")
     message = f"{path} is torn or altered: move it away and run extract, its month is read anew"
     return LakeError(message)
 
@@ -152,7 +164,7 @@ def read_groups(
                 if pc.any(mask).as_py():
                     yield read(columns=columns).filter(mask)
     except (pa.ArrowException, OSError) as error:
-        raise torn(path) from error
+        raise torn(path, error) from error
 
 
 def write_month(

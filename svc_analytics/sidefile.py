@@ -146,7 +146,7 @@ def read_side_file(path: Path) -> pa.Table:
     try:
         return pq.read_table(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
-        raise torn(path) from error
+        raise torn(path, error) from error
 
 
 def quarantine_path(lake: Path, stream: Stream) -> Path:

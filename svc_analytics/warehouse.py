@@ -96,7 +96,7 @@ class Warehouse:
                 for _ in read_groups(file) if file.exists() else ():
                     pass
             except LakeError as error:
-                raise torn(self._in_the_lake(file)) from error
+                raise torn(self._in_the_lake(file), error.__cause__) from error
         for month in months:
             verdicts = self._folder / VERDICTS_FOLDER / f"{month}.pq"
             require_whole(verdicts, self._in_the_lake(verdicts))
