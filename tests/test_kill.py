@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import duckdb
@@ -24,6 +25,7 @@ from svc_analytics.sandbox.store import Store
 from svc_analytics.schema import STREAMS, Stream
 
 KILLS = 20
+Facts = tuple[str, int, str, Decimal, Decimal]
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # Publishes after every page, so that most kills fall near or into a publication.
 EXTRACT = """
@@ -55,11 +57,11 @@ def start_extract(running: Running, folder: Path) -> "subprocess.Popen[bytes]":
     )
 
 
-def held(lake: Lake, stream: Stream) -> list[tuple[str, int]]:
+def held(lake: Lake, stream: Stream) -> list[Facts]:
     files = f"{lake.folder(stream)}/*.parquet"
-    query = f"select id, epoch_us({stream.instant}) from read_parquet('{files}')"
+    facts = f"id, epoch_us({stream.instant}), currency, amount, fee_amount"
     with duckdb.connect() as connection:
-        return connection.execute(query).fetchall()
+        return connection.execute(f"select {facts} from read_parquet('{files}')").fetchall()
 
 
 def check_claims(lake: Lake, service: Service) -> None:
@@ -67,16 +69,24 @@ def check_claims(lake: Lake, service: Service) -> None:
     for stream in STREAMS.values() if lake.exists else ():
         if not lake.month_path(stream, "0000-00").exists():
             continue
-        ids = [record_id for record_id, _ in held(lake, stream)]
+        ids = [facts[0] for facts in held(lake, stream)]
         assert len(ids) == len(set(ids))
         for start, end in lake.coverage(stream).read:
-            there = {i for i, at in held(lake, stream) if start <= at < end}
-            assert there == {i for i, at in served(service, stream) if start <= at < end}
+            there = {facts for facts in held(lake, stream) if start <= facts[1] < end}
+            assert there == {facts for facts in served(service, stream) if start <= facts[1] < end}
 
 
-def served(service: Service, stream: Stream) -> list[tuple[str, int]]:
-    records = service.records(stream.name)
-    return [(record["id"], parse_instant(record[stream.instant])[0]) for record in records]
+def served(service: Service, stream: Stream) -> list[Facts]:
+    return [
+        (
+            record["id"],
+            parse_instant(record[stream.instant])[0],
+            record["currency"],
+            Decimal(record["amount"]),
+            Decimal(record["fee_amount"]),
+        )
+        for record in service.records(stream.name)
+    ]
 
 
 def test_killed_at_any_moment_nothing_is_lost_and_nothing_doubled(

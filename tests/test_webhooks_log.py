@@ -87,6 +87,15 @@ def filled(desk: Desk, service: FakeService, monkeypatch: pytest.MonkeyPatch) ->
         ([line(event("test.ping", source="console"))], ["valid"]),
         ([line(paid()), line(paid(), at="2026-11-10T00:10:00Z")], ["valid", "repeated"]),
         ([line(paid()), line(paid(LOST))], ["valid", "conflicting"]),
+        ([line(paid(), at="2026-11-10T00:10:00Z"), line(paid())], ["valid", "repeated"]),
+        (
+            [
+                line(event("session.expired", "e-2", session_id="s"), at="2026-11-12T00:00:00Z"),
+                line(paid(), at="2026-11-11T00:00:00Z"),
+                line(paid(LOST, "e-3")),
+            ],
+            ["valid"] * 3,
+        ),
         ([line(paid(), secret="another"), line(paid())], ["bad_signature", "valid"]),
         ([line(paid(), signature=None)], ["bad_signature"]),
         ([line(paid(), body_base64="e30=")], ["bad_signature"]),
@@ -185,7 +194,9 @@ def test_records_the_lake_lacks_are_named(filled: Desk) -> None:
         line(event("session.expired", "e-4", session_id="s-1")),
         line(paid(LOST, "e-5"), secret="forged"),
     ]
+    before = {path: path.read_bytes() for path in filled.lake.path.rglob("*.parquet")}
     found = svc.verify_webhooks(lines, filled.lake)
+    assert before == {path: path.read_bytes() for path in filled.lake.path.rglob("*.parquet")}
     assert list(found.columns) == OUTPUT.names
     assert found["in_lake"].to_list()[:3] == [True, True, False]
     assert found["in_lake"].isna().to_list() == [False, False, False, True, True]

@@ -1,5 +1,7 @@
 """Others at the same lake: two writers, stale marks, readers while months are replaced (E3, E4)."""
 
+import errno
+import fcntl
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -19,6 +21,7 @@ from svc_analytics.errors import LakeBusy
 from svc_analytics.periods import parse_instant
 from svc_analytics.statements import statement
 from svc_analytics.warehouse import write_views
+from svc_analytics.writer import open_writer
 
 OCTOBER = {"start": parse_instant("2026-10-01T00:00:00Z")[0],
            "end": parse_instant("2026-11-01T00:00:00Z")[0]}  # fmt: skip
@@ -79,6 +82,28 @@ def test_a_mark_left_behind_holds_nobody_up(filled: Desk, mark: str) -> None:
     """E3: the system's own lock decides, and dies with its process; numbers are only told."""
     (filled.lake.path / ".writer").write_text(mark)
     (filled.lake.path / ".lock").touch()
+    filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
+    filled.extract()
+    assert_same(filled)
+
+
+@pytest.mark.filterwarnings("ignore:flock not supported")
+def test_where_a_file_system_knows_no_locks_one_writes_all_the_same(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """E3: a file that is there or not does the lock's work."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    monkeypatch.setattr("svc_analytics.writer.LOCK_PATIENCE", 0.1)
+    (filled.lake.path / ".lock").unlink()
+    with (
+        open_writer(filled.lake, {"id": filled.lake.merchant_id}, 0),
+        pytest.raises(LakeBusy, match=f"process {os.getpid()}"),
+    ):
+        filled.extract()
     filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
     filled.extract()
     assert_same(filled)
