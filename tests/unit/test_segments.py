@@ -5,11 +5,18 @@ import threading
 import numpy as np
 import pytest
 
+from svc_analytics import segments
 from svc_analytics.periods import HOUR
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.segments import KEPT_PAGES, Board, Segment
 
 START, END = 1_000 * HOUR, 1_100 * HOUR
+
+
+@pytest.fixture(autouse=True)
+def as_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Desks of other tests let everything be shared, however quickly pages come."""
+    monkeypatch.setattr(segments, "WORTH_WAITING", 3.0)
 
 
 def board_after(hours: float, *, waited: float = 9.0, disorder: bool = False) -> Board:
