@@ -76,6 +76,30 @@ def test_macros_equal_decimal_arithmetic_on_random_cases() -> None:
         assert got == exact
 
 
+@pytest.mark.parametrize(
+    ("amounts", "places_18", "places_8"),
+    [
+        (["2", "7", "3"], "3", "3"),
+        (["63432.123456789012345677", "63433.123456789012345671"], "63432.623456789012345674", None),
+        (["0.000000000000000001", "0.000000000000000002"], "0.000000000000000002", "0"),
+        (["0.00999943", "0.00999944"], "0.009999435", "0.00999944"),
+        (["99999999999999999999", "99999999999999999998"], "99999999999999999998.5", None),
+        ([], None, None),
+    ],
+)
+def test_a_median_is_halved_exactly(
+    amounts: list[str], places_18: str | None, places_8: str | None
+) -> None:
+    """Half up between the two in the middle; the engine's own median is a unit or more off."""
+    values = [Decimal(text) for text in amounts]
+    query = "select middle18(x), middle8(x) from (select unnest($1::decimal(38,18)[]) as x)"
+    with duckdb.connect() as connection:
+        connection.execute(read_macros())
+        [(exact, rounded)] = connection.execute(query, [values]).fetchall()
+    assert exact == (places_18 and Decimal(places_18))
+    assert places_8 is None or rounded == Decimal(places_8)
+
+
 def _amount(chance: random.Random) -> Decimal:
     places = chance.choice([0, 2, 6, 8, 18])
     units = chance.choice([0, 1, 5, chance.randrange(10**6), chance.randrange(10**9)])

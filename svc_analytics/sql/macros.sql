@@ -98,6 +98,21 @@ create macro muldiv18(a, b, c) as try(case
         )[1])
 end::decimal(38,0) * 0.000000000000000001::decimal(18,18));
 
+-- The engine's own median of an even number of amounts goes through a float. These take the two
+-- in the middle (the upper one is the lower one from the other end), and halve exactly.
+
+-- middle18(x): the median of amounts, half up at 18 places.
+create macro middle18(x) as list_transform(
+    [{low: quantile_disc(x, 0.5), high: -quantile_disc(-x, 0.5)}],
+    lambda pair: pair.low + muldiv18(pair.high - pair.low, 1, 2)
+)[1];
+
+-- middle8(x): the median of ratios, half up at 8 places.
+create macro middle8(x) as list_transform(
+    [{low: quantile_disc(x, 0.5), high: -quantile_disc(-x, 0.5)}],
+    lambda pair: ratio(pair.low + pair.high, 2)
+)[1];
+
 -- is_at_rate(fee, base, rate, unit): whether a fee is that rate of its base, to one unit. The
 -- product is exact to its 26th place; NULL, not judged, from 1e12 coins on.
 create macro is_at_rate(fee, base, rate, unit) as

@@ -14,7 +14,7 @@ with priced as (
 ),
 
 medians as (
-    select currency, day, median(rate) as median
+    select currency, day, middle18(rate) as median
     from priced
     group by currency, day
     having count(*) >= 3

@@ -12,7 +12,7 @@ priced as (
         currency,
         day,
         min(rate) as low,
-        median(rate) as median,
+        middle18(rate) as median,
         max(rate) as high,
         count(*) as priced_count
     from int_priced_entries
