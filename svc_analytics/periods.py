@@ -184,3 +184,14 @@ def _midnight(day: date, zone: str) -> int:
     """
     local = datetime(day.year, day.month, day.day, tzinfo=load_zone(zone))
     return to_micros(local.astimezone(UTC))
+
+
+def known_until(period: Period, as_of: int, clock: int) -> int:
+    """Return up to when a period must have been read to be known.
+
+    A running month is known as of the newest sweep; but one that no sweep has
+    reached yet is not known at all.
+    """
+    if period.end <= clock:
+        return period.end
+    return as_of if as_of > period.start else clock

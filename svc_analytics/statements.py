@@ -23,7 +23,14 @@ from svc_analytics.coverage import Coverage, clip, subtract
 from svc_analytics.displayed import Displayed
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake import Lake, describe_span, gaps
-from svc_analytics.periods import BEGINNING, Period, format_instant, named_month, utc_months
+from svc_analytics.periods import (
+    BEGINNING,
+    Period,
+    format_instant,
+    known_until,
+    named_month,
+    utc_months,
+)
 from svc_analytics.tables import TABLES, read_tables
 from svc_analytics.warehouse import open_warehouse, to_frame
 from svc_analytics.witness import find_missing
@@ -190,17 +197,6 @@ def _read_to(lake: Lake, whole: dict[str, Coverage], as_of: int | None) -> int:
         message = f"{lake.path} was read only up to {format_instant(read_to)}: run extract first"
         raise LakeError(message)
     return read_to
-
-
-def known_until(period: Period, as_of: int, clock: int) -> int:
-    """Return up to when a period must have been read to be known.
-
-    A running month is known as of the newest sweep; but one that no sweep has
-    reached yet is not known at all.
-    """
-    if period.end <= clock:
-        return period.end
-    return as_of if as_of > period.start else clock
 
 
 def _unfinished(period: Period, clock: int) -> list[Reason]:
