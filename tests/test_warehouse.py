@@ -307,6 +307,7 @@ def test_a_fee_off_its_days_tier_is_found(priced: AnalyticLake) -> None:
     [
         ("receipt_number_is_unique", "payments", "receipt_no"),
         ("reference_is_unique", "payouts", "reference_id"),
+        ("payment_reference_is_unique", "payments", "reference_id"),
     ],
 )
 def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, field: str) -> None:
@@ -338,6 +339,30 @@ def test_the_rate_book_says_how_sure_it_is(priced: AnalyticLake) -> None:
         "priced_count": [4, 0, 1, 0],
         "total_count": [4, 1, 1, 1],
     }
+
+
+SHARES = """
+ kind     currency  amount  fee   at                of  usd_value
+ payment  btc       1       0     2026-10-01T08:00      60000
+ payment  usdt      10000   0     2026-10-01T08:00      10000
+ payout   sol       100     0     2026-10-02T08:00      10000
+"""
+
+
+def test_shares_of_the_exposure_are_those_of_a_statement(tmp_path: Path) -> None:
+    """60,000, 10,000 and 10,000 less than nothing: 6/8, 1/8 and 1/8 of what is at stake."""
+    lake = extracted(SHARES, tmp_path).lake
+    macro = "statement_exposure('2026-10-01', '2026-11-01')"
+    shares = {"btc": Decimal("0.75"), "sol": Decimal("0.125"), "usdt": Decimal("0.125")}
+    for source in ("usd_exposure", macro):
+        found = lake.sql(f"select currency, share from {source} order by currency")
+        assert dict(zip(found["currency"], found["share"], strict=True)) == shares
+
+
+def test_a_coin_without_a_price_leaves_every_share_unknown(regular: AnalyticLake) -> None:
+    """Nobody priced eth: what all coins together are worth is unknown, in view and statement."""
+    assert one(regular, "select count(usd_exposure) from usd_exposure") == 3
+    assert one(regular, "select count(share) from usd_exposure") == 0
 
 
 def test_refunds_stand_under_the_month_of_their_payment(priced: AnalyticLake) -> None:

@@ -40,7 +40,12 @@ valued as (
 ),
 
 totalled as (
-    select *, sum(usd_exposure) over () as total_exposure
+    select
+        *,
+        -- With a coin whose worth is unknown, so are the total and every share of it.
+        known(
+            count(*) over () = count(usd_exposure) over (), sum(abs(usd_exposure)) over ()
+        ) as total_worth
     from valued
 )
 
@@ -50,6 +55,6 @@ select
     implied_rate,  -- USD per coin of the newest priced record: usd_value over amount, 18 places
     implied_rate_at,  -- when that record occurred, UTC
     usd_exposure,  -- position at that rate, in USD, half up at 8 places
-    ratio(usd_exposure, total_exposure) as share  -- share of all coins' exposure, 8 places
+    ratio(abs(usd_exposure), total_worth) as share  -- of the worth of all coins, without sign, 8 places
 from totalled
 order by currency
