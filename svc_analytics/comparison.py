@@ -36,7 +36,16 @@ _KEYS = {
 }
 _CONSEQUENCES = {
     *("period", "line_no", "running_position", "refunded_before", "refunded_after"),
-    *("refundable_left", READ_AT, "extracted_at", "checked_at", "first_read_at", "last_read_at"),
+    *(
+        "refundable_left",
+        "record_version",
+        "flags",
+        READ_AT,
+        "extracted_at",
+        "checked_at",
+        "first_read_at",
+        "last_read_at",
+    ),
 }
 # What a row is counted as; all else of it is what the record itself says.
 _CLASS = {

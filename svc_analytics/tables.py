@@ -37,6 +37,21 @@ _CHECKS = f"""
     order by severity desc, check_name, occurred_at, record_id
 """
 
+# Joined here, for the checks cost too much to be made twice.
+_FLAGGED = """
+    with flagged as (
+        select record_id, string_agg(distinct check_name, ' ' order by check_name) as flags
+        from checks
+        where record_id is not null
+        group by record_id
+    )
+
+    select lines.*, flags
+    from lines
+    left join flagged on flagged.record_id = lines.record_id
+    order by line_no
+"""
+
 
 def read_tables(
     warehouse: Warehouse,
@@ -67,7 +82,8 @@ def read_tables(
         for name, query in queries.items()
     }
     broken = [_foot(warehouse, rule, tables) for rule in read_footings()]
-    return tables | {"checks": pa.concat_tables([tables["checks"], *broken])}
+    tables["checks"] = pa.concat_tables([tables["checks"], *broken])
+    return tables | {"lines": warehouse.fetch(_FLAGGED, tables=tables)}
 
 
 def _foot(warehouse: Warehouse, rule: Check, tables: dict[str, pa.Table]) -> pa.Table:

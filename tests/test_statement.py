@@ -265,6 +265,20 @@ def test_lines_carry_the_parent_and_what_each_refund_left(make: Make) -> None:
     assert [line["line_no"] for line in lines] == list(range(1, len(lines) + 1))
 
 
+def test_lines_tell_their_version_and_what_checks_found(make: Make, desk: Desk) -> None:
+    """A payment that was stated twice is version 2, and its line names the finding."""
+    first = make().tables["lines"].to_pylist()
+    assert {(line["record_version"], line["flags"]) for line in first} == {(1, None)}
+    desk.service.payments[1]["metadata"] = {"note": "paid at the counter"}
+    desk.service.payments[1]["fee_bearer"] = "nobody"
+    desk.extract(rereads=True)
+    lines = statement(desk.lake, "2026-10").tables["lines"].to_pylist()
+    found = {line["record_id"]: (line["record_version"], line["flags"]) for line in lines}
+    version, flags = found.pop(desk.service.payments[1]["id"])
+    assert version == 2 and "fee_bearer_is_known" in flags.split()
+    assert set(found.values()) == {(1, None)}
+
+
 def test_saved_files_hold_what_the_manifest_says(make: Make, tmp_path: Path) -> None:
     """CSV and Parquet of every table, and a manifest over them."""
     folder = make().save(tmp_path / "out")

@@ -1,5 +1,5 @@
 -- statement_lines(starts_at, ends_at, zone := 'UTC', label := null, known_to := null): every movement of a period, itemized.
--- grain: one row per ledger entry, in stable order. from: ledger_entries, payments, payout_records, receipt_status, int_period_known, int_period_refunds, int_refunded.
+-- grain: one row per ledger entry, in stable order. from: ledger_entries, payments, payout_records, receipt_status, stg_changes, int_period_known, int_period_refunds, int_refunded.
 
 with openings as (
     select currency, sum(net) as opening
@@ -38,6 +38,12 @@ proof as (
     where paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
 ),
 
+older as (
+    select stream, record_id, count(*) as versions
+    from stg_changes
+    group by all
+),
+
 returned as (
     select
         *,
@@ -47,11 +53,11 @@ returned as (
 )
 
 select
-    row_number() over (order by occurred_at, inside.kind, record_id) as line_no,  -- place in the statement, from 1
+    row_number() over (order by occurred_at, inside.kind, inside.record_id) as line_no,  -- place in the statement, from 1
     entry_id,  -- kind and record, unique
     inside.kind,  -- payment, payout or refund
     coalesce(paid.status, moved.status) as status,  -- completed
-    record_id,  -- payment_id or payout_id
+    inside.record_id,  -- payment_id or payout_id
     paid.receipt_no,  -- receipt number of a payment
     coalesce(paid.reference_id, moved.reference_id) as reference_id,  -- the merchant's own id of the record
     paid.session_id,  -- the checkout session of a payment
@@ -82,11 +88,15 @@ select
     moved.comment,  -- the merchant's note
     proof.verdict as receipt_verdict,  -- how far the payment's receipt is proven
     sha256(paid.receipt) as receipt_sha256,  -- fingerprint of the receipt token
-    coalesce(paid.extracted_at, moved.extracted_at) as first_seen_at  -- when this content was first read, UTC
+    coalesce(paid.extracted_at, moved.extracted_at) as first_seen_at,  -- when this content was first read, UTC
+    1 + coalesce(older.versions, 0) as record_version  -- which version of the record this is, from 1
 from inside
 cross join int_period_known(starts_at, ends_at, known_to := known_to)
-left join paid on inside.kind = 'payment' and paid.payment_id = record_id
-left join moved on inside.kind <> 'payment' and moved.payout_id = record_id
-left join proof on inside.kind = 'payment' and proof.payment_id = record_id
-left join returned on returned.payout_id = record_id
+left join paid on inside.kind = 'payment' and paid.payment_id = inside.record_id
+left join moved on inside.kind <> 'payment' and moved.payout_id = inside.record_id
+left join proof on inside.kind = 'payment' and proof.payment_id = inside.record_id
+left join older
+    on older.record_id = inside.record_id
+    and older.stream = if(inside.kind = 'payment', 'payments', 'payout_records')
+left join returned on returned.payout_id = inside.record_id
 order by line_no
