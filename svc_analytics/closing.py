@@ -62,6 +62,7 @@ class Closed(Displayed):
     seal: str | None
     reasons: tuple[Reason, ...] = ()
     table: pa.Table | None = field(default=None, repr=False)  # what differs from the seal before
+    note: str | None = None  # what a person may wish to know, though nothing is wrong
 
     @property
     def needs_attention(self) -> bool:
@@ -248,6 +249,17 @@ def _write(job: _Job, made: Statement, held: Closed | None) -> Closed:
         read_manifest(folder)["seal"],
         made.reasons,
         table,
+        None if held else _note_order(first, made.period.shift(1)),
+    )
+
+
+def _note_order(folder: Path, after: Period) -> str | None:
+    """Say where the chain does not reach: a seal cannot name one that was made after it."""
+    if not seals_beside(folder, after):
+        return None
+    return (
+        f"{after.folder} was sealed before it, and its seal names none of this month: "
+        "close months oldest first, as --all-due does, to chain them"
     )
 
 

@@ -138,6 +138,7 @@ def _tell(closed: Closed) -> None:
     }[closed.state]
     lines = [f"{closed.label} {said}: {closed.folder}"]
     lines += [f"  because {one_line(reason.text)}" for reason in closed.reasons]
+    lines += [f"  note: {closed.note}"] if closed.note else []
     if closed.table is not None:
         lines += ["", _restatement_text(closed.table)]
     click.echo("\n".join(lines))
@@ -158,6 +159,7 @@ def _closed_json(found: list[Closed]) -> str:
             "seal": closed.seal,
             "folder": str(closed.folder),
             "reasons": [reason.text for reason in closed.reasons],
+            "note": closed.note,
             "restatement": _objects(closed.table),
         }
         for closed in found

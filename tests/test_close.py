@@ -269,6 +269,15 @@ def test_all_due_stops_where_a_month_cannot_be_sealed(closer: Closer) -> None:
     assert not (closer.desk.lake.path / "statements" / "2026-10").exists()
 
 
+def test_a_month_closed_behind_its_successor_says_that_the_chain_has_a_gap(closer: Closer) -> None:
+    """October's seal was made before September's, so it cannot name it."""
+    october = closer.close("2026-10")
+    september = closer.close("2026-09")
+    assert october.note is None and read_manifest(october.folder)["previous_seal"] is None
+    assert september.state == "sealed" and not september.needs_attention
+    assert september.note is not None and september.note.startswith("2026-10 was sealed before it")
+
+
 def test_all_due_of_an_empty_history_is_done(closer: Closer) -> None:
     """No record, no month."""
     closer.desk.service.payments, closer.desk.service.payouts = [], []

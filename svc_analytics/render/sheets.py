@@ -136,6 +136,7 @@ def closed_sheet(closed: Any) -> Sheet:
     lines = [f"{closed.state}, version {closed.version}, in {closed.folder}"]
     lines += [f"seal {closed.seal}"] * bool(closed.seal)
     lines += [reason.text for reason in closed.reasons]
+    lines += [f"note: {closed.note}"] if closed.note else []
     grids = [] if closed.table is None else show(closed.table, "what differs").grids
     return Sheet(f"Month {closed.label}", lines, grids)
 
