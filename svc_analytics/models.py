@@ -14,6 +14,7 @@ from importlib.resources.abc import Traversable
 _TITLE = re.compile(r"-- (?P<name>\w+)(?P<signature>\(.*?\))?: (?P<meaning>.+)")
 _GRAIN = re.compile(r"-- grain: (?P<grain>.+?)\. from: (?P<sources>.+)\.")
 _SEVERITY = re.compile(r"-- severity: (?P<severity>blocking|advisory)\.")
+_PLACEHOLDER = re.compile(r"\{\w+\}")
 _COLUMN = re.compile(r"^ {4}(?:.*\bas )?(?:\w+\.)?(?P<name>\w+),?  -- (?P<meaning>.+)$", re.M)
 _NEEDS_ALL = {
     *("exceptions", "statement_checks"),
@@ -36,6 +37,11 @@ class Model:
     def is_public(self) -> bool:
         """Whether users are meant to query it; `stg_` and `int_` models are steps on the way."""
         return not self.name.startswith(("stg_", "int_"))
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether it names month files, by placeholders such as `{payments}`."""
+        return bool(_PLACEHOLDER.search(self.sql))
 
     @property
     def columns(self) -> dict[str, str]:

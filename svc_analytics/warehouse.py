@@ -20,14 +20,12 @@ from svc_analytics.displayed import Displayed
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.interruption import interruptible
 from svc_analytics.lake import Lake
-from svc_analytics.models import (
-    named_in,
-)
+from svc_analytics.models import named_in
 from svc_analytics.monthfile import read_groups, sync_folder, torn
 from svc_analytics.schema import STREAMS
 from svc_analytics.sidefile import VERDICTS_FOLDER
 from svc_analytics.verdictfile import require_whole
-from svc_analytics.views import build_views, list_views, quote
+from svc_analytics.views import build_views, list_views, quote, write_database
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,6 +37,7 @@ STORAGE_VERSION = "v1.2.0"
 _CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
+    "storage_compatibility_version": STORAGE_VERSION,
 }
 
 
@@ -166,9 +165,8 @@ def open_warehouse(lake: Lake, models: Collection[str] | None = None) -> Iterato
     for stream in STREAMS.values():
         lake.footers(stream)  # a torn or foreign file is named here, not by DuckDB
     with lake.snapshot() as folder:
-        connection = duckdb.connect(config=_CONFIG)
+        connection = _open_views(lake, folder, models)
         try:
-            _open_views(connection, lake, folder, models)
             yield Warehouse(connection, lake, folder)
         finally:
             connection.close()
@@ -176,19 +174,24 @@ def open_warehouse(lake: Lake, models: Collection[str] | None = None) -> Iterato
 
 @interruptible()
 def _open_views(
-    connection: duckdb.DuckDBPyConnection,
-    lake: Lake,
-    folder: Path,
-    models: Collection[str] | None,
-) -> None:
+    lake: Lake, folder: Path, models: Collection[str] | None
+) -> duckdb.DuckDBPyConnection:
     try:
-        _prepare(connection, folder)
-        build_views(connection, folder, "pq", models)
+        if models is None:
+            path = folder / "views.duckdb"
+            write_database(path, folder, "pq", _CONFIG)
+            connection = duckdb.connect(path, read_only=True, config=_CONFIG)
+            _prepare(connection, folder)
+        else:
+            connection = duckdb.connect(config=_CONFIG)
+            _prepare(connection, folder)
+            build_views(connection, folder, "pq", models)
         _lock_down(connection, folder)
     except duckdb.Error as error:
         reason = _as_in_the_lake(_first_line(error), folder, lake)
         message = f"{lake.path} cannot be read ({reason}): run svc-analytics extract"
         raise LakeError(message) from error
+    return connection
 
 
 def _as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
@@ -212,11 +215,8 @@ def write_views(lake: Lake) -> Path:
 def _write_views(lake: Lake, path: Path) -> None:
     temporary = lake.path / ".analytics.writing"
     temporary.unlink(missing_ok=True)  # what a killed run left
-    config = _CONFIG | {"storage_compatibility_version": STORAGE_VERSION}
     try:
-        with duckdb.connect(temporary, config=config) as connection:
-            connection.execute("SET TimeZone='UTC'")
-            build_views(connection, lake.path, "parquet")
+        write_database(temporary, lake.path, "parquet", _CONFIG)
         temporary.replace(path)
         sync_folder(lake.path)
     finally:

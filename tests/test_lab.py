@@ -134,6 +134,8 @@ def run_all(page: Page, address: str) -> Locator:
     page.goto(address)
     notebook = page.locator(".jp-NotebookPanel")
     notebook.locator(".jp-Toolbar-kernelName").get_by_text("Python 3").wait_for()
+    # Not before the kernel answers: what is run earlier may be dropped.
+    notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
     notebook.get_by_text("'the figures agree'").wait_for()

@@ -477,6 +477,19 @@ def test_views_and_columns_are_commented_for_other_tools(regular: AnalyticLake) 
     assert ask_outside(regular, query) == "0"
 
 
+def test_lakes_of_one_process_are_kept_apart(desk: Desk, tmp_path: Path) -> None:
+    """Views are bound once a process, and read the lake that was asked all the same."""
+    found = []
+    for number in (1, 2):
+        desk.lake = AnalyticLake(tmp_path / str(number))
+        desk.service.payments = read_ledger(LEDGER)[0][:number]
+        desk.extract()
+        with open_warehouse(desk.lake) as warehouse:
+            found += warehouse.fetch("select count(*) as n from ledger_entries")["n"].to_pylist()
+        assert ask_outside(desk.lake, "select count(*) from ledger_entries") == str(number)
+    assert found == [1, 2]
+
+
 def test_a_lake_that_is_none_says_what_to_do(tmp_path: Path) -> None:
     """An empty folder is not an empty ledger."""
     with pytest.raises(LakeError, match="svc-analytics demo"):

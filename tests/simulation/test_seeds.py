@@ -32,13 +32,13 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         yield quick
 
 
-@pytest.mark.parametrize("first", range(0, 200, SAFE))
+@pytest.mark.parametrize("first", range(0, 150, SAFE))
 def test_whatever_befalls_it_no_row_is_wrong_and_nothing_unread_is_claimed(first: int) -> None:
     """I1 to I6 and I8, after each run of each seed."""
     assert simulate.try_seeds(range(first, first + SAFE), "safety")[1] == []
 
 
-@pytest.mark.parametrize("first", range(10_000, 10_084, LIVELY))
+@pytest.mark.parametrize("first", range(10_000, 10_060, LIVELY))
 def test_once_its_troubles_end_a_run_reads_everything(first: int) -> None:
     """I7: one run without troubles, and all is read; a re-read later, all is as listed."""
     assert simulate.try_seeds(range(first, first + LIVELY), "liveness")[1] == []
