@@ -1,12 +1,18 @@
 -- receipt_number_is_unique: no two payments carry one receipt number.
 -- severity: blocking.
 
+with shared as (
+    select receipt_no, count(*) as uses
+    from payments
+    where receipt_no is not null
+    group by receipt_no
+    having count(*) > 1
+)
+
 select
-    payments.payment_id as record_id,
-    payments.paid_at as occurred_at,
-    payments.currency,
-    'receipt number ' || receipt_no || ' stands on ' || count(*) || ' payments' as detail
+    payment_id as record_id,
+    paid_at as occurred_at,
+    currency,
+    'receipt number ' || receipt_no || ' stands on ' || uses || ' payments' as detail
 from payments
-inner join payments as sharer using (receipt_no)
-group by payments.payment_id, payments.paid_at, payments.currency, receipt_no
-having count(*) > 1
+inner join shared using (receipt_no)
