@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 from types import TracebackType
 from typing import Any, Self, TypeVar
+from urllib.parse import urlencode
 
 import httpx
 
@@ -142,9 +143,11 @@ class Client:
         route = ROUTES[name]
         path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
         key = self._key(route, key_class)
-        url = self._settings.base_url.rstrip("/") + path
+        url = (
+            self._settings.base_url.rstrip("/") + path + (f"?{urlencode(params)}" if params else "")
+        )
         request = httpx.Request(
-            route.method, url, params=params, json=body, headers=_HEADERS, extensions=_EXTENSIONS
+            route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS
         )
         attempt, began_at = 0, self.pace.now()
         while True:

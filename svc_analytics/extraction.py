@@ -218,8 +218,10 @@ class _Crew:
             if delivery is None:
                 continue
             self._stage(delivery)
-            if self._is_due():
+            if self._is_time():
                 self._publish()
+            elif self._writer.staged_bytes >= STAGED_LIMIT:
+                self._publish(holds_back=True)
 
     def _stage(self, delivery: Delivery) -> None:
         delivery.check()
@@ -240,15 +242,14 @@ class _Crew:
             for received in delivery.received:
                 self._on_page(stream, received)
 
-    def _is_due(self) -> bool:
+    def _is_time(self) -> bool:
         waited = time.monotonic() - self._published_at
-        is_time = waited >= max(CHECKPOINT, 10 * self._publish_cost)
-        return is_time or self._writer.staged_bytes >= STAGED_LIMIT
+        return waited >= max(CHECKPOINT, 10 * self._publish_cost)
 
-    def _publish(self) -> None:
+    def _publish(self, *, holds_back: bool = False) -> None:
         began = time.monotonic()
         self._is_whole = False
-        self._writer.publish()
+        self._writer.publish(holds_back=holds_back)
         self._is_whole = True
         self._published_at = time.monotonic()
         self._publish_cost = self._published_at - began

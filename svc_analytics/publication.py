@@ -22,7 +22,7 @@ from svc_analytics.monthfile import (
     tool_version,
     write_month,
 )
-from svc_analytics.periods import BEGINNING, month, month_of, utc_months
+from svc_analytics.periods import BEGINNING, Period, month, month_of, utc_months
 from svc_analytics.schema import Stream
 from svc_analytics.sidefile import (
     changes_schema,
@@ -101,14 +101,21 @@ class StreamPublisher:
         newest = complete[-1][1] if complete else BEGINNING
         self._aging = clip(complete, max(newest - overlap, BEGINNING), newest)
 
-    def publish(self, staged: Staged) -> None:
-        """Bring every month up to what is staged, then the proof of the beginning."""
+    def publish(self, staged: Staged, *, holds_back: bool = False) -> Staged:
+        """Bring every month up to what is staged, then the proof of the beginning.
+
+        If it may hold back, a month that is still being read waits to be written once;
+        return what waits.
+        """
         staged.pack()
         table, earlier = drain(self.stream, staged.tables)
-        rows = self._by_month(table)
         self._keep_contradicted(table, earlier)
+        rows = self._by_month(table)
+        left = self._hold_back(rows, staged) if holds_back else Staged()
+        empty = self.stream.schema.empty_table()
+        ids = pa.concat_tables([empty, *rows.values()])["id"]
         # Written first: a month never counts what is not on file beside it.
-        new, still_open = keep_quarantine(self.lake.path, self.stream, staged.rejected, table["id"])
+        new, still_open = keep_quarantine(self.lake.path, self.stream, staged.rejected, ids)
         self._count(quarantined=new)
         aged = self._aged(staged.proven)
         origin = self.footers[ORIGIN].coverage.remove(staged.doubted).unsettle(aged)
@@ -119,13 +126,30 @@ class StreamPublisher:
         for label in sorted(touched):
             held = self._held_coverage(label).remove(staged.doubted).unsettle(aged)
             news = _MonthsNews(
-                rows.get(label, table.slice(0, 0)),
+                rows.get(label, empty),
                 still_open.get(label, 0),
                 held.add(gained.get(label, Coverage())),
             )
             self._publish_month(label, news)
         self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted, aged)
-        resolve_quarantine(self.lake.path, self.stream, table["id"], self._now)
+        resolve_quarantine(self.lake.path, self.stream, ids, self._now)
+        return left
+
+    def _hold_back(self, rows: dict[str, pa.Table], staged: Staged) -> Staged:
+        """Take out the months not read to their ends, unless they are most of what is staged."""
+        read = unite(self.coverage.remove(staged.doubted).read, staged.proven)
+        unread = {label for label in rows if not _is_whole(month(label), read)}
+        held = sum(len(rows[label]) for label in unread)
+        total = sum(map(len, rows.values()))
+        if 2 * held > total:
+            return Staged()
+        left = staged.split([(month(label).start, month(label).end) for label in unread])
+        left.size = staged.size * held // max(total, 1)
+        for label in sorted(unread):
+            months_rows = rows.pop(label)
+            # Copied, for a slice would keep in memory all that is published now.
+            left.tables.append(months_rows.take(pa.array(range(len(months_rows)))))
+        return left
 
     def _aged(self, proven: Spans) -> Spans:
         """What is no longer sure with this publication, for newer time comes with it."""
@@ -313,3 +337,9 @@ class StreamPublisher:
         footer = self.footers[label]
         expected = footer.tally - self._tally(held)
         self.write(label, without(path, ids), footer.coverage, footer.quarantined, expected)
+
+
+def _is_whole(period: Period, read: Spans) -> bool:
+    """Whether a month was read from its start to its end, or to the newest time read."""
+    newest = read[-1][1] if read else BEGINNING
+    return not subtract([(period.start, max(period.start, min(period.end, newest)))], read)

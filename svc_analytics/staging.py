@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage, Span, Spans, unite
+from svc_analytics.coverage import Coverage, Span, Spans, subtract, unite
 from svc_analytics.sidefile import Quarantined
 
 PACKED_ROWS = 6_400  # joined at a time
@@ -19,10 +19,12 @@ class Staged:
     rejected: list[Quarantined] = field(default_factory=list)
     proven: Spans = ()
     doubted: Spans = ()
+    size: int = 0  # about what the rows take in memory, in bytes
     _loose: list[pa.Table] = field(default_factory=list)
 
-    def add(self, rows: pa.Table) -> None:
+    def add(self, rows: pa.Table, size: int) -> None:
         """Take some pages' rows. They are packed: small buffers hold twice what they carry."""
+        self.size += size
         self._loose.append(rows)
         if sum(map(len, self._loose)) >= PACKED_ROWS:
             self.pack()
@@ -42,3 +44,9 @@ class Staged:
         spans = unite(spans)
         self.proven = Coverage(self.proven).remove(spans).complete
         self.doubted = unite(self.doubted, spans)
+
+    def split(self, spans: Iterable[Span]) -> "Staged":
+        """Give up the proofs of these intervals; return them."""
+        kept = subtract(self.proven, spans := unite(spans))
+        given, self.proven = subtract(self.proven, kept), kept
+        return Staged(proven=given)

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from time import monotonic
 from typing import Any
 
+_AT_ONCE = 256 * 1024  # bytes: a whole page, for each further read costs as much as ten records
+
 
 class TimedBackend:
     """Opens connections as the backend underneath does, each with the limit."""
@@ -41,7 +43,7 @@ class _TimedStream:
         left = self._until - monotonic()
         if left <= 0:
             raise self._backend.overtime()
-        data: bytes = self._inner.read(max_bytes, timeout=min(timeout or left, left))
+        data: bytes = self._inner.read(max(max_bytes, _AT_ONCE), timeout=min(timeout or left, left))
         return data
 
     def start_tls(self, *args: Any, **options: Any) -> "_TimedStream":

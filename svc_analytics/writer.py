@@ -50,7 +50,6 @@ class LakeWriter:
         self._staged = {
             name: Staged(doubted=publisher.lost()) for name, publisher in self._publishers.items()
         }
-        self._staged_bytes = 0
 
     def begin_run(self, *, settled_at: int, is_open_ended: bool, overlap: int = 0) -> None:
         """Set when time counts as settled, and whether the run reads from the beginning.
@@ -82,7 +81,7 @@ class LakeWriter:
     @property
     def staged_bytes(self) -> int:
         """The memory that waits to be published."""
-        return self._staged_bytes
+        return sum(staged.size for staged in self._staged.values())
 
     def stage(
         self, stream: Stream, rows: pa.Table, rejected: Iterable[Quarantined] = (), size: int = 0
@@ -93,8 +92,7 @@ class LakeWriter:
         """
         staged = self._staged[stream.name]
         if len(rows):
-            staged.add(rows)
-            self._staged_bytes += size
+            staged.add(rows, size)
         staged.rejected.extend(rejected)
 
     def prove(self, stream: Stream, span: Span) -> None:
@@ -105,13 +103,12 @@ class LakeWriter:
         """Take back what was proven of these intervals: they must be read again."""
         self._staged[stream.name].doubt(spans)
 
-    def publish(self) -> None:
-        """Publish everything staged."""
+    def publish(self, *, holds_back: bool = False) -> None:
+        """Publish everything staged, or let months that are not yet read whole wait for more."""
         for name, publisher in self._publishers.items():
-            publisher.publish(self._staged[name])
-            self._staged[name] = Staged()
-        self._staged_bytes = 0
-        pa.default_memory_pool().release_unused()
+            self._staged[name] = publisher.publish(self._staged[name], holds_back=holds_back)
+        if not holds_back:  # else the same memory is wanted again at once
+            pa.default_memory_pool().release_unused()
 
 
 @contextmanager
