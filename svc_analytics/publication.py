@@ -107,6 +107,8 @@ class StreamPublisher:
         If it may hold back, a month that is still being read waits to be written once;
         return what waits.
         """
+        if holds_back and staged.is_empty:
+            return staged
         staged.pack()
         table, earlier = drain(self.stream, staged.tables)
         self._keep_contradicted(table, earlier)
@@ -148,7 +150,7 @@ class StreamPublisher:
         for label in sorted(unread):
             months_rows = rows.pop(label)
             # Copied, for a slice would keep in memory all that is published now.
-            left.tables.append(months_rows.take(pa.array(range(len(months_rows)))))
+            left.tables.append(months_rows.take(pa.array(np.arange(len(months_rows)))))
         return left
 
     def _aged(self, proven: Spans) -> Spans:
@@ -305,12 +307,13 @@ class StreamPublisher:
 
     def _found_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
         """Find new ids that a month's file holds while they now belong to another month."""
-        wanted = {label: self._whereabouts.hashed(keys) for label, keys in rows.items()}
         found: dict[str, pa.Array] = {}
-        for label, footer in self.footers.items() if rows else ():
-            away = [keys for home, keys in wanted.items() if home != label]
+        if not rows:
+            return found
+        sought = self._whereabouts.seek(rows)
+        for label, footer in self.footers.items():
             path = self.lake.month_path(self.stream, label)
-            ids = self._whereabouts.held(path, footer.tally.ids_digest, away)
+            ids = self._whereabouts.held(path, footer.tally.ids_digest, sought)
             if len(ids):
                 found[label] = ids
         return found

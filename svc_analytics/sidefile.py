@@ -144,7 +144,8 @@ def _since(row: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]
 def read_side_file(path: Path) -> pa.Table:
     """Read a whole file beside the months, or raise `LakeError` naming it."""
     try:
-        return pq.read_table(path, page_checksum_verification=True)
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            return file.read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
         raise torn(path, error) from error
 

@@ -45,6 +45,11 @@ class Staged:
         self.proven = Coverage(self.proven).remove(spans).complete
         self.doubted = unite(self.doubted, spans)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing waits at all."""
+        return not (self.tables or self._loose or self.rejected or self.proven or self.doubted)
+
     def split(self, spans: Iterable[Span]) -> "Staged":
         """Give up the proofs of these intervals; return them."""
         kept = subtract(self.proven, spans := unite(spans))

@@ -5,8 +5,9 @@ instead of the ids themselves. It is no part of the lake's truth. One that is mi
 torn, or of other rows than the month now holds is made anew from the month.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from zlib import crc32
 
@@ -22,6 +23,23 @@ from svc_analytics.tally import Counter
 Hashes = npt.NDArray[np.uint64]
 
 IDS_FOLDER = ".ids"
+
+
+@dataclass(frozen=True)
+class Sought:
+    """Ids to look for: their hashes in order, each with its month and its place among the ids."""
+
+    ids: pa.ChunkedArray
+    months: list[str]
+    hashes: Hashes
+    homes: npt.NDArray[np.intp]
+    places: npt.NDArray[np.intp]
+
+    def likely(self, known: Hashes, month: str) -> pa.Array:
+        """Return the ids of other months than this whose hash is known."""
+        home = self.months.index(month) if month in self.months else -1
+        is_likely = _is_among(known, self.hashes) & (self.homes != home)
+        return self.ids.take(pa.array(self.places[is_likely])).combine_chunks()
 
 
 class Whereabouts:
@@ -50,22 +68,24 @@ class Whereabouts:
             temporary.replace(self._path(month))
         return hashes
 
-    def hashed(self, rows: pa.Table) -> pa.Table:
-        """Return the ids of rows, each with its hash, in the order of these."""
-        hashes = self._counter.hash_ids(rows)
+    def seek(self, rows: dict[str, pa.Table]) -> "Sought":
+        """Return the ids of rows by month, ready to be looked for in other months."""
+        ids = pa.chunked_array(
+            [chunk for table in rows.values() for chunk in table["id"].chunks], pa.string()
+        )
+        homes = np.repeat(np.arange(len(rows)), [len(table) for table in rows.values()])
+        hashes = self._counter.hash_ids(pa.table({"id": ids}))
         order = np.argsort(hashes)  # sought in order, they are found several times as fast
-        ids = rows.select(["id"]).take(pa.array(order))
-        return ids.append_column("hash", pa.array(hashes[order]))
+        return Sought(ids, list(rows), hashes[order], homes[order], order)
 
-    def held(self, path: Path, digest: int, wanted: Sequence[pa.Table]) -> pa.Array:
-        """Return which of some hashed ids a month's file holds."""
+    def held(self, path: Path, digest: int, sought: "Sought") -> pa.Array:
+        """Return which of the ids of other months a month's file holds."""
         known = self._load(path.stem, digest)
         if known is None:
             for _ in self.note(read_groups(path, ["id"])):
                 pass
             known = self.keep(path.stem, digest)
-        likely = [rows.filter(_is_among(known, rows["hash"])) for rows in wanted]
-        ids = _join([rows["id"] for rows in likely])
+        ids = sought.likely(known, path.stem)
         # The same hash is not yet the same id.
         groups = read_groups(path, ["id"]) if len(ids) else ()
         return _join([rows["id"].filter(pc.is_in(rows["id"], value_set=ids)) for rows in groups])
@@ -88,12 +108,11 @@ def _head(digest: int, body: bytes) -> bytes:
     return f"{digest:032x} duckdb-{duckdb.__version__} {crc32(body):08x}\n".encode()
 
 
-def _is_among(known: Hashes, wanted: pa.ChunkedArray) -> pa.Array:
-    hashes = np.asarray(wanted)
+def _is_among(known: Hashes, wanted: Hashes) -> npt.NDArray[np.bool_]:
     if not len(known):
-        return pa.array(np.zeros(len(hashes), np.bool_))
-    places = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
-    return pa.array(known[places] == hashes)
+        return np.zeros(len(wanted), np.bool_)
+    places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    return np.asarray(known[places] == wanted)
 
 
 def _join(columns: Iterable[pa.ChunkedArray]) -> pa.Array:
