@@ -52,6 +52,15 @@ def uuid_text(value: Any) -> bool:
         return False
 
 
+def uuid_form(text: str) -> str:
+    """Return a UUID in small letters, as ids are kept; any other text as it is.
+
+    >>> uuid_form("7C3A2828-E243-4264-94C9-68CE0BD58683"), uuid_form("Order-7")
+    ('7c3a2828-e243-4264-94c9-68ce0bd58683', 'Order-7')
+    """
+    return text.lower() if uuid_text(text) else text
+
+
 def whole_number(least: int, most: int) -> Rule:
     """Return the rule of an integer in a range; true and false are none."""
     return lambda value: (
@@ -81,7 +90,7 @@ def as_object(body: object) -> dict[str, Any]:
 
 def is_valid(body: Body, required: Mapping[str, Rule], optional: Mapping[str, Rule]) -> bool:
     """Tell whether each member keeps its rule, and none that is required is missing."""
-    rules = {**required, **optional}
+    rules = {**optional, **required}  # a member that is required here may be optional elsewhere
     return required.keys() <= body.keys() and all(
         rule(body[name]) for name, rule in rules.items() if name in body
     )

@@ -47,6 +47,8 @@ from svc_analytics.sandbox.service import Service
 Action = Callable[[Body, dict[str, str]], Record]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
+_END_OF_TIME = parse_instant("9999-01-01T00:00:00Z")[0]
+
 
 def control_routes(service: Service) -> list[Route]:
     """Return the routes of the control API over a service."""
@@ -110,9 +112,9 @@ class Control:
         """Set, move or release the sandbox's clock."""
         clock = self._world.clock
         if body.keys() == {"set"}:
-            clock.set(_instant(body["set"]))
+            clock.set(_writable(_instant(body["set"])))
         elif body.keys() == {"advance_seconds"}:
-            clock.set(clock.now() + _whole(body["advance_seconds"]) * SECOND)
+            clock.set(_writable(clock.now() + _whole(body["advance_seconds"]) * SECOND))
         elif body == {"run": True}:
             clock.run()
         else:
@@ -194,6 +196,13 @@ def _instant(value: object) -> int:
         return parse_instant(str(value))[0]
     except DataError:
         raise invalid() from None
+
+
+def _writable(at: int) -> int:
+    """Refuse a time that an answer could not be dated with, or an expiry a day behind it."""
+    if not 0 <= at < _END_OF_TIME:
+        raise invalid()
+    return at
 
 
 def _signed_text(units: int, decimals: int) -> str:

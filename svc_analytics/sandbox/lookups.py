@@ -5,7 +5,6 @@ counted too; the business's own address is no recipient.
 """
 
 import base64
-import binascii
 import hashlib
 import hmac
 
@@ -13,6 +12,7 @@ import msgspec
 
 from svc_analytics.periods import DAY, MINUTE
 from svc_analytics.sandbox import bodies
+from svc_analytics.sandbox.cursors import read_sealed
 from svc_analytics.sandbox.customers import Person
 from svc_analytics.sandbox.keys import Key
 from svc_analytics.sandbox.records import Record, instant_text
@@ -80,10 +80,7 @@ class Lookups:
         return base64.urlsafe_b64encode(self._seal(payload) + payload).decode()
 
     def _open(self, token: str) -> tuple[str, int]:
-        try:
-            raw = base64.urlsafe_b64decode(token.encode())
-        except (binascii.Error, UnicodeEncodeError):
-            raise invalid_recipient() from None
+        raw = read_sealed(token)
         seal, payload = raw[:_SEAL], raw[_SEAL:]
         if not hmac.compare_digest(seal, self._seal(payload)):
             raise invalid_recipient()

@@ -84,7 +84,7 @@ class Payouts:
         if named not in _PATHS:
             raise Refusal(422, "PAY_RECIPIENT_INVALID")
         if "payer_id" in named:
-            payer_id: str = request["payer_id"].lower()
+            payer_id: str = bodies.uuid_form(request["payer_id"])
             if not self._world.customers.is_payable(payer_id):
                 raise Refusal(422, "PAY_RECIPIENT_INVALID")
             return payer_id

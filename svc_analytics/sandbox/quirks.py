@@ -28,11 +28,26 @@ class Quirks:
     failures: tuple[Failure, ...] = EVERY_FAILURE
     retry_after: str = "0"  # what "429_retry_after" sends
 
+    def __post_init__(self) -> None:
+        """Refuse what no answer could show."""
+        least, most = self._sizes
+        numbers = (self.empty_pages, self.cursor_lifetime, self.visible_after, self.latency)
+        often = (self.fail_every, self.unknown_status, self.unknown_kind)
+        is_kept = min(*numbers, *often) >= 0 and 1 <= least <= most
+        if not is_kept or (self.fail_every and not self.failures):
+            message = "a fault is never negative, a page has rows, and a failure has its kind"
+            raise ValueError(message)
+
+    @property
+    def _sizes(self) -> tuple[int, int]:
+        size = self.page_size or 1
+        return (size, size) if isinstance(size, int) else size
+
     def rows(self, limit: int, position: object) -> int:
         """Return how many rows the page at a position has; the same for the same position."""
-        if self.page_size is None:
+        if not self.page_size:
             return limit
-        least, most = (self.page_size,) * 2 if isinstance(self.page_size, int) else self.page_size
+        least, most = self._sizes
         return least + crc32(repr(position).encode()) % (most - least + 1)
 
     def is_empty(self, page: int) -> bool:

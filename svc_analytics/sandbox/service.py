@@ -6,6 +6,7 @@ from typing import Any
 from svc_analytics.errors import ConfigError
 from svc_analytics.sandbox.account import Account, KeyClass
 from svc_analytics.sandbox.bindings import Bindings
+from svc_analytics.sandbox.bodies import uuid_form
 from svc_analytics.sandbox.clock import Clock
 from svc_analytics.sandbox.confirmations import Confirmations
 from svc_analytics.sandbox.deliveries import Deliveries
@@ -144,8 +145,8 @@ class Service:
     def _find(self, stream: Stream, other_key: str, value: str) -> StoredRecord:
         """Return the record whose id, or else whose other key, is the value."""
         now = self.clock.now()
-        for column in ("id", other_key):
-            if found := self.store.find(stream, column, value, now):
+        for column, name in (("id", uuid_form(value)), (other_key, value)):
+            if found := self.store.find(stream, column, name, now):
                 return found
         raise not_found()
 

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from svc_analytics.periods import MINUTE
-from svc_analytics.sandbox.bodies import Body, as_object
+from svc_analytics.sandbox.bodies import Body, as_object, uuid_form
 from svc_analytics.sandbox.keys import Key
 from svc_analytics.sandbox.quotes import Quote, quotes_of
 from svc_analytics.sandbox.records import Record, instant_text
@@ -86,8 +86,9 @@ class Sessions:
     def find(self, id_or_reference: str) -> Session:
         """Return a session by its UUID, or else by the merchant's reference."""
         self.expire()
-        for column in ("id", "reference_id"):
-            for session in self._stored(column, id_or_reference):
+        names = ("id", uuid_form(id_or_reference)), ("reference_id", id_or_reference)
+        for column, name in names:
+            for session in self._stored(column, name):
                 return session
         return self._past(id_or_reference)
 
@@ -164,9 +165,10 @@ class Sessions:
         """Return the session behind a payment of the seeded past, as far as it is known."""
         sql = (
             "select id, session_id, reference_id, currency, amount, usd_value, metadata, paid_at"
-            " from payments where (session_id = ?1 or reference_id = ?1) and paid_at <= ?2"
+            " from payments where (session_id = ?1 or reference_id = ?2) and paid_at <= ?3"
         )
-        for row in self._world.store.fetch(sql, (id_or_reference, self._world.now())):
+        names = uuid_form(id_or_reference), id_or_reference
+        for row in self._world.store.fetch(sql, (*names, self._world.now())):
             payment_id, id_, reference, currency, amount, usd, metadata, paid_at = row
             request = {"title": reference, "metadata": msgspec.json.decode(metadata)}
             quote = {"currency": currency, "amount": amount, "usd_value": usd}

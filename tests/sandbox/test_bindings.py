@@ -137,10 +137,14 @@ def test_revoking_takes_a_reason(shop, revoke, refusal, body):
     assert refusal(revoke, body) == (422, "VALIDATION_FAILED")
 
 
-@pytest.mark.parametrize("body", [{"action": "reject"}, {"action": "keep"}, {}], ids=str)
+@pytest.mark.parametrize(
+    "body",
+    [{"action": "reject"}, {"action": "reject", "reason": ""}, {"action": "keep"}, {}],
+    ids=str,
+)
 def test_review_takes_an_action_and_rejecting_a_reason(shop, refusal, body):
     """
-    approve or reject; the latter with a reason.
+    approve or reject; the latter with a reason that says something.
     """
     shop.bind(supplied="Somebody Else")
     call = shop.service.bindings.review

@@ -121,7 +121,8 @@ def test_clock_is_set_moved_and_released(control, api, shop):
     assert api("GET", "/sessions/order-a").json()["status"] == "expired"
     assert control("clock", advance_seconds=60) == {"now": "2026-11-21T00:01:00Z"}
     assert control("clock", run=True)["now"] > "2026"
-    assert control("clock", jump=1)["statusCode"] == 422
+    for bad in ({"jump": 1}, {"set": "9999-12-31T00:00:00Z"}, {"advance_seconds": 10**12}):
+        assert control("clock", **bad)["statusCode"] == 422
 
 
 def test_faults_come_and_go(control, api):
@@ -132,8 +133,11 @@ def test_faults_come_and_go(control, api):
     assert api("GET", "/me").status_code == 503
     control("quirks")
     assert api("GET", "/me").status_code == 200
-    assert control("quirks", nonsense=1)["errors"]["error"] == ["VALIDATION_FAILED"]
-    assert control("quirks", latency="slow")["errors"]["error"] == ["VALIDATION_FAILED"]
+    nothing_to_fail_by = {"fail_every": 1, "failures": []}
+    wrong = ({"nonsense": 1}, {"latency": "slow"}, {"page_size": [5, 2]}, nothing_to_fail_by)
+    for faults in (*wrong, {"fail_every": -1}):
+        assert control("quirks", **faults)["errors"]["error"] == ["VALIDATION_FAILED"]
+    assert api("GET", "/me").status_code == 200
 
 
 def test_rows_can_become_visible_late_and_have_unknown_statuses(shop, api, control):

@@ -13,6 +13,7 @@ def test_payment_is_found_by_uuid_and_by_receipt_number(service, checkout_key):
     """
     for payment in list(service.records("payments"))[::50]:
         assert service.payment(checkout_key, payment["id"]) == payment
+        assert service.payment(checkout_key, payment["id"].upper()) == payment
         assert service.payment(checkout_key, payment["receipt_no"]) == payment
 
 

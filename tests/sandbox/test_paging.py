@@ -151,6 +151,7 @@ def test_cursor_with_one_changed_letter_is_refused(service, payout_key, refusal)
         letter = "A" if cursor[place] != "A" else "B"
         changed = cursor[:place] + letter + cursor[place + 1 :]
         assert refusal(service.payments, payout_key, {"cursor": changed}) == INVALID
+    assert refusal(service.payments, payout_key, {"cursor": f"{cursor}!"}) == INVALID
 
 
 def test_cursor_dies_after_its_lifetime(service, payout_key, refusal):

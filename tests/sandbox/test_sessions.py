@@ -42,11 +42,11 @@ def test_session_holds_what_was_asked(shop):
 
 def test_session_is_read_by_either_id(shop):
     """
-    UUID or reference_id.
+    UUID, in letters of any case, or reference_id.
     """
     session = shop.session()
-    for name in ("id", "reference_id"):
-        assert shop.service.sessions.read(shop.checkout, session[name]) == session
+    for name in (session["id"], session["id"].upper(), session["reference_id"]):
+        assert shop.service.sessions.read(shop.checkout, name) == session
 
 
 @pytest.mark.parametrize(
