@@ -6,11 +6,13 @@ from svc_analytics.sandbox.openapi_writes import (
     INSTANT,
     MONEY,
     TEXT,
+    UUID,
     Json,
     an_object,
     ref,
     write_schemas,
 )
+from svc_analytics.sandbox.refusals import Refusal
 from svc_analytics.sandbox.routes import PREFIX, Route
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Column, Stream
 
@@ -22,6 +24,7 @@ _COLUMNS: dict[str, Json] = {
 }
 # Of payout records: plain ones, and console ones. Of both: while the coin has no rate.
 _NULLABLE = ("payment_id", "reference_id", "usd_value")
+_UUIDS = ("id", "session_id", "payer_id", "payment_id")
 _FILTERS: dict[str, Json] = {
     "limit": {"type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": DEFAULT_LIMIT},
     "cursor": TEXT,
@@ -30,7 +33,6 @@ _FILTERS: dict[str, Json] = {
     "from": INSTANT,
     "to": INSTANT,
 }
-_EVERYWHERE = (401, 404, 429, 500, 502, 503)
 _REFUSALS = {
     401: "The key is missing, malformed, revoked or unknown",
     403: "The key is of the wrong class, or the merchant may not do this",
@@ -72,10 +74,7 @@ def _operation(route: Route) -> Json:
         "parameters": parameters,
         "responses": {
             str(route.status): _content("Success", route.answers),
-            **{
-                str(status): _content(_REFUSALS[status], "Error")
-                for status in sorted({*route.refusals, *_EVERYWHERE})
-            },
+            **{str(status): _refusal(status, codes) for status, codes in route.refusals.items()},
         },
     }
     if route.body:
@@ -91,6 +90,14 @@ def _content(description: str, schema: str) -> Json:
     return {"description": description, "content": {"application/json": {"schema": ref(schema)}}}
 
 
+def _refusal(status: int, codes: list[str]) -> Json:
+    """Return an answer of the error envelope; the codes are examples, as new ones can appear."""
+    refusal = _content(_REFUSALS[status], "Error")
+    examples = {code: {"value": Refusal(status, code).envelope} for code in codes}
+    refusal["content"]["application/json"]["examples"] = examples
+    return refusal
+
+
 def _schemas() -> dict[str, Json]:
     code = {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"}
     codes = {"type": "array", "items": code, "minItems": 1}
@@ -101,7 +108,7 @@ def _schemas() -> dict[str, Json]:
         "PaymentPage": _page("Payment"),
         "PayoutPage": _page("PayoutRecord"),
         "Profile": an_object(
-            id=TEXT,
+            id=UUID,
             display_name=TEXT,
             display_name_fa=TEXT,
             logo_url=TEXT,
@@ -117,7 +124,7 @@ def _schemas() -> dict[str, Json]:
 
 def _record(stream: Stream, nullable: tuple[str, ...] = ()) -> Json:
     def schema(column: Column) -> Json:
-        plain = _COLUMNS[column.kind]
+        plain = UUID if column.name in _UUIDS else _COLUMNS[column.kind]
         return {**plain, "type": ["string", "null"]} if column.name in nullable else plain
 
     return an_object(**{column.name: schema(column) for column in stream.columns})

@@ -12,7 +12,7 @@ TEXT: Json = {"type": "string"}
 INSTANT: Json = {"type": "string", "format": "date-time"}
 MONEY: Json = {"type": "string", "pattern": AMOUNT_PATTERN}
 FREE: Json = {"type": "object"}
-_UUID: Json = {"type": "string", "format": "uuid"}
+UUID: Json = {"type": "string", "format": "uuid"}
 _URI: Json = {"type": "string", "format": "uri"}
 _HTTPS: Json = {"type": "string", "pattern": HTTPS_PATTERN, "maxLength": MOST_URI}
 # An amount that is text of this form but no good one has its own code, PAY_AMOUNT_INVALID.
@@ -52,7 +52,7 @@ def _session_schemas() -> dict[str, Json]:
         "Amount": an_object(currency=TEXT, amount=MONEY, optional={"usd_value": MONEY}),
         "NewAmount": an_object(currency=text(32), amount=_ASKED),
         "Session": an_object(
-            id=_UUID,
+            id=UUID,
             reference_id=TEXT,
             status=TEXT,
             title=TEXT,
@@ -62,7 +62,7 @@ def _session_schemas() -> dict[str, Json]:
             metadata=FREE,
             expires_at=INSTANT,
             created_at=INSTANT,
-            optional={**shared, "price_usd": MONEY, "payment": ref("Payment")},
+            optional={**shared, "price_usd": _ASKED, "payment": ref("Payment")},
         ),
         "NewSession": an_object(
             reference_id=text(128),
@@ -90,7 +90,7 @@ def _outflow_schemas() -> dict[str, Json]:
             currency=text(32),
             amount=_ASKED,
             optional=or_null(
-                payer_id=_UUID,
+                payer_id=UUID,
                 recipient_token=text(2048, 0),
                 recipient_confirm=text(128, 0),
                 comment=text(512, 0),
@@ -108,9 +108,9 @@ def _binding_schemas() -> dict[str, Json]:
     maybe_binding = {"anyOf": [ref("Binding"), {"type": "null"}]}
     return {
         "Binding": an_object(
-            binding_id=_UUID,
+            binding_id=UUID,
             customer_id=TEXT,
-            payer_id=_UUID,
+            payer_id=UUID,
             masked_name=TEXT,
             supplied_name=TEXT,
             supplied_name_native=TEXT,

@@ -4,6 +4,24 @@ from dataclasses import dataclass
 
 PREFIX = "/api/pay/v1"
 
+_EVERYWHERE = (
+    "UNAUTHORIZED MERCHANT_NOT_FOUND NOT_FOUND RATE_LIMITED INTERNAL_SERVER_ERROR BAD_GATEWAY"
+    " SERVICE_UNAVAILABLE MAINTENANCE_MODE"
+)
+_STATUSES = {
+    401: "UNAUTHORIZED",
+    403: "PAY_WRONG_KEY_KIND MERCHANT_DISABLED MERCHANT_PAYOUTS_DISABLED",
+    404: "PAY_SESSION_NOT_FOUND MERCHANT_NOT_FOUND NOT_FOUND",
+    409: "PAY_DUPLICATE_REFERENCE PAY_SESSION_STATE PAY_BINDING_STATE",
+    422: "VALIDATION_FAILED PAY_CUSTOMER_REQUIRED PAY_AMOUNT_INVALID PAY_CURRENCY_NOT_ACCEPTED"
+    " PAY_RECEIPT_INVALID PAY_RECIPIENT_INVALID PAY_PAYOUT_LIMIT PAY_REFUND_EXCEEDS_PAYMENT"
+    " INSUFFICIENT_BALANCE",
+    429: "RATE_LIMITED PAY_LOOKUP_THROTTLED",
+    500: "INTERNAL_SERVER_ERROR",
+    502: "BAD_GATEWAY",
+    503: "SERVICE_UNAVAILABLE MAINTENANCE_MODE PAY_RATE_UNAVAILABLE",
+}
+
 
 @dataclass(frozen=True)
 class Route:
@@ -16,8 +34,15 @@ class Route:
     answers: str  # the schema of a success
     filters: tuple[str, ...] = ()  # query parameters of a list
     body: str | None = None  # the schema of the request's body
-    refusals: tuple[int, ...] = (401,)
+    codes: str = ""  # of refusals, besides those that every route can answer
     status: int = 200  # of a success
+
+    @property
+    def refusals(self) -> dict[int, list[str]]:
+        """The codes that the route can answer, by their status."""
+        codes = {*self.codes.split(), *_EVERYWHERE.split()}
+        found = {status: sorted(codes & {*known.split()}) for status, known in _STATUSES.items()}
+        return {status: known for status, known in found.items() if known}
 
     @property
     def id_name(self) -> str | None:
@@ -37,74 +62,90 @@ ROUTES = (
     Route(
         *("GET", "/payments", "payments", "Payments, newest first", "PaymentPage"),
         filters=("limit", "cursor", "currency", "from", "to"),
-        refusals=(401, 422),
+        codes="VALIDATION_FAILED",
     ),
     Route(
         *("GET", "/payments/{id}", "payment", "A payment by UUID or receipt number", "Payment"),
-        refusals=(401, 404),
+        codes="PAY_SESSION_NOT_FOUND",
     ),
     Route(
         *("GET", "/payouts", "payouts", "Payouts and refunds, newest first", "PayoutPage"),
         filters=("limit", "cursor", "kind", "from", "to"),
-        refusals=(401, 403, 422),
+        codes="PAY_WRONG_KEY_KIND VALIDATION_FAILED",
     ),
     Route(
         *("GET", "/payouts/{id}", "payout", "A payout by UUID or reference_id", "PayoutRecord"),
-        refusals=(401, 403, 404),
+        codes="PAY_WRONG_KEY_KIND PAY_SESSION_NOT_FOUND",
     ),
     Route(
         *("POST", "/receipts/verify", "verify_receipt", "Verify a receipt", "ReceiptCheck"),
         body="ReceiptToken",
-        refusals=(401, 403, 422),
+        codes="PAY_WRONG_KEY_KIND VALIDATION_FAILED PAY_RECEIPT_INVALID",
     ),
     Route(
         *("POST", "/sessions", "sessions.create", "Create a checkout session", "Session"),
         body="NewSession",
-        refusals=(401, 403, 409, 422, 503),
+        codes=(
+            "PAY_WRONG_KEY_KIND MERCHANT_DISABLED PAY_DUPLICATE_REFERENCE"
+            " VALIDATION_FAILED PAY_CUSTOMER_REQUIRED PAY_AMOUNT_INVALID"
+            " PAY_CURRENCY_NOT_ACCEPTED PAY_RATE_UNAVAILABLE"
+        ),
         status=201,
     ),
     Route(
         *("POST", "/sessions/{id}/cancel", "sessions.cancel", "Cancel a session", "Session"),
-        refusals=(401, 403, 404, 409),
+        codes="PAY_WRONG_KEY_KIND PAY_SESSION_NOT_FOUND PAY_SESSION_STATE",
     ),
     Route(
         *("GET", "/sessions/{id}", "sessions.read"),
         *("A session by UUID or reference_id", "Session"),
-        refusals=(401, 403, 404),
+        codes="PAY_WRONG_KEY_KIND PAY_SESSION_NOT_FOUND",
     ),
     Route(
         *("POST", "/payouts", "pay_out", "Pay a customer", "PayoutRecord"),
         body="NewPayout",
-        refusals=(401, 403, 409, 422, 503),
+        codes=(
+            "PAY_WRONG_KEY_KIND MERCHANT_PAYOUTS_DISABLED PAY_DUPLICATE_REFERENCE"
+            " VALIDATION_FAILED PAY_CURRENCY_NOT_ACCEPTED PAY_AMOUNT_INVALID"
+            " PAY_RECIPIENT_INVALID PAY_PAYOUT_LIMIT INSUFFICIENT_BALANCE"
+            " PAY_RATE_UNAVAILABLE"
+        ),
         status=201,
     ),
     Route(
         *("POST", "/payouts/recipients/lookup", "lookups.create"),
         *("Turn an email address into a recipient token", "Recipient"),
         body="Lookup",
-        refusals=(401, 403, 422, 429),
+        codes=(
+            "PAY_WRONG_KEY_KIND MERCHANT_PAYOUTS_DISABLED VALIDATION_FAILED"
+            " PAY_RECIPIENT_INVALID PAY_LOOKUP_THROTTLED"
+        ),
     ),
     Route(
         *("POST", "/payments/{id}/refund", "refund", "Refund a payment", "PayoutRecord"),
         body="NewRefund",
-        refusals=(401, 403, 404, 409, 422),
+        codes=(
+            "PAY_WRONG_KEY_KIND MERCHANT_DISABLED PAY_SESSION_NOT_FOUND"
+            " PAY_DUPLICATE_REFERENCE VALIDATION_FAILED PAY_AMOUNT_INVALID"
+            " PAY_REFUND_EXCEEDS_PAYMENT INSUFFICIENT_BALANCE"
+        ),
         status=201,
     ),
     Route(
         *("GET", "/customers/{customer_id}/binding", "bindings.read"),
         *("The binding of a customer", "BindingState"),
-        refusals=(401, 403),
+        codes="PAY_WRONG_KEY_KIND",
     ),
     Route(
         *("DELETE", "/customers/{customer_id}/binding", "bindings.revoke"),
         *("Sever a binding", "Revoked"),
         body="Reason",
-        refusals=(401, 403, 409, 422),
+        codes="PAY_WRONG_KEY_KIND PAY_BINDING_STATE VALIDATION_FAILED",
     ),
     Route(
         *("POST", "/customers/{customer_id}/binding/review", "bindings.review"),
         *("Approve or reject a binding under review", "Reviewed"),
         body="Review",
-        refusals=(401, 403, 409, 422),
+        codes="PAY_WRONG_KEY_KIND PAY_BINDING_STATE VALIDATION_FAILED",
     ),
 )

@@ -19,7 +19,9 @@ DOCUMENT = (ROOT / "svc_analytics" / "sandbox" / "README.md").read_text()
 SCHEMAS = describe(ROUTES)["components"]["schemas"]
 # Every code of the contract.
 CODES = (HERE / "codes.txt").read_text().split()
-SOURCE = "".join(path.read_text() for path in (ROOT / "svc_analytics" / "sandbox").glob("*.py"))
+SANDBOX = (ROOT / "svc_analytics" / "sandbox").glob("*.py")
+# Where codes are raised, not where they are merely listed.
+SOURCE = "".join(path.read_text() for path in SANDBOX if path.name != "routes.py")
 # The contract's sections, in its order.
 SECTIONS = (
     *("What the service does", "Conventions", "Session", "Amount", "Payment"),

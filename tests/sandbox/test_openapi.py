@@ -1,5 +1,7 @@
 """The published description, held against real answers."""
 
+from pathlib import Path
+
 import pytest
 
 from svc_analytics.sandbox.openapi import describe
@@ -7,6 +9,12 @@ from svc_analytics.sandbox.routes import PREFIX, ROUTES
 
 DOCUMENT = describe(ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]
+CODES = set((Path(__file__).parent / "codes.txt").read_text().split())
+# What only widget and console answer, which are no part of the description.
+BESIDE = {code for code in CODES if code.startswith(("TOTP_", "MERCHANT_"))} | {
+    *("PAY_SESSION_EXPIRED", "PAY_SELF_PAYMENT", "FORBIDDEN", "CONFLICT"),
+    *("PAY_BINDING_REQUIRED", "PAY_BINDING_REVIEW", "PAY_BINDING_MISMATCH", "PAY_BINDING_CONFLICT"),
+}
 
 
 def conforms(value, schema):
@@ -64,6 +72,29 @@ def test_every_answer_has_exactly_the_described_shape(answers):
         responses = DOCUMENT["paths"][PREFIX + route.path][route.method.lower()]["responses"]
         schema = responses[str(route.status)]["content"]["application/json"]["schema"]
         assert conforms(answers[route.operation], schema), route.operation
+
+
+def refusals(route):
+    """Each code that the description names for a route, with its status and envelope."""
+    responses = DOCUMENT["paths"][PREFIX + route.path][route.method.lower()]["responses"]
+    for status, response in responses.items():
+        for code, example in response["content"]["application/json"].get("examples", {}).items():
+            yield code, (status, example["value"])
+
+
+def test_each_refusal_names_the_codes_of_its_route():
+    """
+    As examples of the envelope: every code of the contract, but those of widget and console.
+    """
+    named = set()
+    for route in ROUTES:
+        told = dict(refusals(route))
+        assert set(route.codes.split()) <= told.keys()
+        for code, (status, example) in told.items():
+            assert example == {"statusCode": int(status), "errors": {"error": [code]}}
+        named |= told.keys()
+    merchant = {"MERCHANT_NOT_FOUND", "MERCHANT_DISABLED", "MERCHANT_PAYOUTS_DISABLED"}
+    assert named == CODES - BESIDE | merchant | {"BAD_GATEWAY"}
 
 
 @pytest.mark.parametrize(
