@@ -186,11 +186,14 @@ def test_the_business_does_not_bind_itself(shop, refusal):
     assert refusal(shop.bind, "owner") == (422, "PAY_SELF_PAYMENT")
 
 
-def test_native_name_matches_too(shop):
+def test_native_name_matches_too(shop, read):
     """
     A name in its own letters is compared with the account's native name.
     """
     assert shop.bind(supplied="رحیمی سارا").status == "active"
+    binding = read()["binding"]
+    assert binding["supplied_name"] == binding["supplied_name_native"] == "رحیمی سارا"
+    assert binding["masked_name"] == "S*** R***"
 
 
 def test_payout_class_does_not_reach_customers(shop, refusal):
