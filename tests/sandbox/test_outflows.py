@@ -9,12 +9,13 @@ from decimal import Decimal
 import pytest
 
 from svc_analytics.periods import DAY, MINUTE
-from svc_analytics.sandbox.wallet import BUSINESS
+from svc_analytics.sandbox.wallet import BUSINESS, OUTSIDE
 
 INVALID = (422, "VALIDATION_FAILED")
 NOBODY = "7c3a2828-e243-4264-94c9-68ce0bd58683"
 NO_RECIPIENT = (422, "PAY_RECIPIENT_INVALID")
 DISABLED = (403, "MERCHANT_PAYOUTS_DISABLED")
+POOR = (422, "INSUFFICIENT_BALANCE")
 
 
 @pytest.fixture
@@ -209,9 +210,22 @@ def test_payout_without_a_rate_is_not_sent_unmetered(shop, refusal):
 
 def test_wallet_must_cover_amount_and_fee(shop, refusal):
     """
-    Rule 8: a coin that the wallet does not hold, accepted or not.
+    Rule 8: with 1.01 TON at a fee of 1 % it is 1 TON that can be sent, and not a unit more.
     """
-    assert refusal(shop.pay_out, currency="ton", amount="1") == (422, "INSUFFICIENT_BALANCE")
+    assert refusal(shop.pay_out, currency="ton", amount="1") == POOR
+    flows = {OUTSIDE: -1_010_000_000, BUSINESS: 1_010_000_000}
+    shop.world.wallet.move("deposit", shop.clock.now(), "ton", flows)
+    assert refusal(shop.pay_out, currency="ton", amount="1.000000001") == POOR
+    assert shop.pay_out(currency="ton", amount="1")["debited_amount"] == "1.010000000"
+
+
+def test_wallet_must_cover_a_refund(shop, refusal):
+    """
+    What was paid in may have been sent on since.
+    """
+    payment, held = shop.paid(), shop.balance(BUSINESS)
+    shop.world.wallet.move("sent on", shop.clock.now(), "usdt", {BUSINESS: -held, OUTSIDE: held})
+    assert refusal(shop.refund, payment, "0.000001") == POOR
 
 
 def test_coin_need_not_be_accepted_to_be_paid_out(shop):
