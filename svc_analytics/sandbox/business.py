@@ -30,7 +30,7 @@ Points = Annotated[int, Meta(ge=0, le=5_000)]
 Days = Annotated[int, Meta(ge=1, le=3_650)]
 
 
-class Business(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+class Business(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The habits of a merchant; without any told it is the usual one."""
 
     coins: tuple[str, ...] = _SLUGS
@@ -55,7 +55,10 @@ class Business(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_def
     @property
     def text(self) -> str:
         """What is told otherwise, as JSON; nothing for the usual merchant."""
-        return msgspec.json.encode(self).decode().replace("{}", "")
+        names = self.__struct_fields__
+        told = {name: getattr(self, name) for name in names}
+        other = {name: value for name, value in told.items() if value != getattr(USUAL, name)}
+        return msgspec.json.encode(other).decode() if other else ""
 
     @classmethod
     def of_text(cls, text: str) -> "Business":

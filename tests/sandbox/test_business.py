@@ -112,7 +112,8 @@ def test_what_is_told_is_part_of_who_it_is(tmp_path):
     Another habit, another merchant; the file remembers it, and the usual one needs no word.
     """
     usual, other = Scenario(), Scenario(business=Business(refunded_one_in=10))
-    assert usual.identity == "1/7/12/20000/2026-11"
+    spelt = Business(coins=("usdt", "btc", "sol", "eth"), refunded_one_in=24)
+    assert usual.identity == Scenario(business=spelt).identity == "1/7/12/20000/2026-11"
     assert other.identity == usual.identity + '/{"refunded_one_in":10}'
     with Store(tmp_path / "shop.db") as store:
         scenario = Scenario(months=1, payments=5, business=Business(coins=("sol",)))
