@@ -12,6 +12,7 @@ import click
 from svc_analytics.errors import ConfigError
 
 if TYPE_CHECKING:
+    from svc_analytics.sandbox.scenario import Scenario
     from svc_analytics.sandbox.store import Store
 
 DEFAULT_PORT = 8700
@@ -88,15 +89,13 @@ def _seeded_store(
     from tqdm import tqdm
 
     from svc_analytics.sandbox.business import read_scenario_file
-    from svc_analytics.sandbox.clock import Clock
-    from svc_analytics.sandbox.scenario import Scenario
     from svc_analytics.sandbox.seeding import seed
     from svc_analytics.sandbox.store import Store
 
     told: dict[str, Any] = read_scenario_file(description) if description else {}
     told |= {name: value for name, value in parameters.items() if value is not None}
-    scenario = Scenario(until=Clock().now(), **told)
     with Store(db) as store:
+        scenario = _scenario(store.scenario(), told)
         with tqdm(desc="seeding", unit=" payments", disable=None, leave=False) as bar:
 
             def show(done: int, total: int) -> None:
@@ -105,6 +104,16 @@ def _seeded_store(
 
             seed(store, scenario, show)
         yield store
+
+
+def _scenario(held: "Scenario | None", told: dict[str, Any]) -> "Scenario":
+    """Return the scenario a file holds, in whatever month, unless something else was told."""
+    from svc_analytics.sandbox.clock import Clock
+    from svc_analytics.sandbox.scenario import Scenario
+
+    if held and all(getattr(held, name) == value for name, value in told.items()):
+        return held
+    return Scenario(until=Clock().now(), **told)
 
 
 def _load_server() -> tuple[Any, Any, Any]:

@@ -9,9 +9,12 @@ import pytest
 from click.testing import CliRunner
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.periods import parse_instant
+from svc_analytics.sandbox import Scenario, Store, seed
 from svc_analytics.sandbox.commands import sandbox
 
 SMALL = ["--months", "2", "--payments", "30"]
+EARLIER = parse_instant("2024-05-10T12:00:00Z")[0]
 
 
 def test_importing_the_package_and_its_commands_is_cheap():
@@ -58,6 +61,18 @@ def test_seed_takes_a_scenario_file(tmp_path):
     result = CliRunner().invoke(sandbox, [*arguments, "--payments", "30"], catch_exceptions=False)
     assert "seed 7, 2 months" in result.stdout
     assert '30 payments, {"coins":["btc"]}' in result.stdout
+
+
+@pytest.mark.parametrize("told", [[], SMALL], ids=["nothing told", "the same told"])
+def test_filled_file_goes_on_as_what_it_holds(tmp_path, told):
+    """
+    Also in a later month than the one it was filled in, and without a word about its sizes.
+    """
+    with Store(tmp_path / "s.db") as store:
+        seed(store, Scenario(months=2, payments=30, until=EARLIER))
+    arguments = ["seed", "--db", str(tmp_path / "s.db"), *told]
+    result = CliRunner().invoke(sandbox, arguments, catch_exceptions=False)
+    assert "holds seed 7, 2 months before 2024-05, 30 payments" in result.stdout
 
 
 def test_seed_over_another_scenario_is_an_error(tmp_path):
