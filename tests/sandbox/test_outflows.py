@@ -278,9 +278,10 @@ def test_refund_of_the_past_counts_what_was_refunded_then(shop, refusal):
     """
     A payment fully refunded in the seeded past has nothing left.
     """
-    [payment_id] = _fully_refunded(shop)[:1]
-    answer = refusal(shop.refund, {"id": payment_id}, "0.00000001")
-    assert answer[1] in ("PAY_REFUND_EXCEEDS_PAYMENT", "PAY_AMOUNT_INVALID")
+    payment = shop.service.payment(shop.payout, _fully_refunded(shop)[0])
+    decimals = len(payment["charged_amount"].partition(".")[2])
+    answer = refusal(shop.refund, payment, f"0.{1:0{decimals}}")
+    assert answer == (422, "PAY_REFUND_EXCEEDS_PAYMENT")
 
 
 def test_refund_goes_where_the_payment_came_from(shop):
