@@ -5,7 +5,7 @@ from dataclasses import dataclass
 PREFIX = "/api/pay/v1"
 
 _EVERYWHERE = (
-    "UNAUTHORIZED MERCHANT_NOT_FOUND NOT_FOUND RATE_LIMITED INTERNAL_SERVER_ERROR BAD_GATEWAY"
+    "UNAUTHORIZED MERCHANT_NOT_FOUND RATE_LIMITED INTERNAL_SERVER_ERROR BAD_GATEWAY"
     " SERVICE_UNAVAILABLE MAINTENANCE_MODE"
 )
 _STATUSES = {
@@ -41,6 +41,8 @@ class Route:
     def refusals(self) -> dict[int, list[str]]:
         """The codes that the route can answer, by their status."""
         codes = {*self.codes.split(), *_EVERYWHERE.split()}
+        if self.id_name:
+            codes.add("NOT_FOUND")  # where the id is empty, the path is none of ours
         found = {status: sorted(codes & {*known.split()}) for status, known in _STATUSES.items()}
         return {status: known for status, known in found.items() if known}
 
