@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.money import AMOUNT_PATTERN
-from svc_analytics.pages import Page, count_marks
+from svc_analytics.pages import Page, check_cursor, count_marks, parse_page
 from svc_analytics.records import CALENDAR, Records, read_each, write_extra
 from svc_analytics.schema import INSTANT, MONEY, Kind, Stream
 
@@ -36,11 +36,19 @@ class Reading:
     `extra` what else the records hold; `at` is when it was read, in UTC microseconds.
     """
 
-    page: Page
     at: int
     texts: dict[str, pa.Array]
     extra: pa.Array
     instants: Instants
+
+
+def parse_list(stream: Stream, body: bytes) -> Page:
+    """Read a page, and its records if they are just as the stream's; raise as `parse_page` does."""
+    try:
+        found = _decoder(stream, True).decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return parse_page(body)
+    return Page(body, check_cursor(found.next_cursor), found.data)
 
 
 def read_ahead(stream: Stream, page: Page, at: int) -> Reading | None:
@@ -56,7 +64,7 @@ def read_ahead(stream: Stream, page: Page, at: int) -> Reading | None:
         _refuse_odd_years(instants)
     except (_Irregular, pa.ArrowException, UnicodeDecodeError):
         return None
-    return Reading(page, at, texts, extra, instants)
+    return Reading(at, texts, extra, instants)
 
 
 def read_together(stream: Stream, readings: Sequence[Reading]) -> pa.Table | None:
@@ -109,8 +117,8 @@ def _decoder(stream: Stream, is_strict: bool) -> msgspec.json.Decoder[Any]:
     record = msgspec.defstruct(
         "Record", members, forbid_unknown_fields=is_strict, kw_only=True, gc=False
     )
-    page = msgspec.defstruct("Page", [("data", GenericAlias(list, (record,)))])
-    return msgspec.json.Decoder(page)
+    members = [("data", GenericAlias(list, (record,))), ("next_cursor", str | None)]
+    return msgspec.json.Decoder(msgspec.defstruct("Page", members))
 
 
 def _read_texts(stream: Stream, rows: list[Any]) -> dict[str, pa.Array]:
@@ -155,6 +163,8 @@ def _read_raw(stream: Stream, rows: list[Any]) -> dict[str, pa.Array]:
 
 def _decode(stream: Stream, page: Page) -> tuple[list[Any], bool] | None:
     """Return the records as structs, and whether each has all the stream's members and no other."""
+    if page.regular is not None:
+        return page.regular, True
     for is_strict in (True, False):
         try:
             return _decoder(stream, is_strict).decode(page.body).data, is_strict

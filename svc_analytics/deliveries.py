@@ -67,6 +67,7 @@ class Sighting:
     def of(cls, stream: Stream, page: Page, at: int) -> "Sighting":
         """Read no more of a page than a sweep must know; raise `ProtocolError` for a broken one."""
         reading = read_ahead(stream, page, at)
+        page = Page(page.body, page.next_cursor)  # many wait, and none needs its records twice
         if reading is not None:
             return cls(page, at, reading, reading.instants)
         records = read_each(stream, page, at)

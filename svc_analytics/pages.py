@@ -37,10 +37,14 @@ _quick_page = msgspec.json.Decoder(_Envelope)
 
 @dataclass(frozen=True)
 class Page:
-    """A page as received: its body, and the cursor of the page that follows it."""
+    """A page as received: its body, and the cursor of the page that follows it.
+
+    `regular` are its records, where all were told at once to be as the contract has them.
+    """
 
     body: bytes
     next_cursor: str | None
+    regular: list[Any] | None = None
 
     @cached_property
     def document(self) -> dict[str, Any] | None:
@@ -99,7 +103,7 @@ def parse_page(body: bytes) -> Page:
         return _parse_patiently(body)
     if bytes(memoryview(envelope.data)[:1]) != b"[":
         return _parse_patiently(body)
-    return Page(body, _check_cursor({"next_cursor": envelope.next_cursor}))
+    return Page(body, check_cursor(envelope.next_cursor))
 
 
 def _parse_patiently(body: bytes) -> Page:
@@ -110,7 +114,7 @@ def _parse_patiently(body: bytes) -> Page:
         return _cut_page(body)
     if not isinstance(document, dict) or not isinstance(document.get("data"), list):
         raise ProtocolError("the answer is not a page: it has no list named data")
-    return Page(body, _check_cursor(document))
+    return Page(body, _find_cursor(document))
 
 
 def _decode(body: bytes) -> Any:
@@ -208,14 +212,17 @@ def _cut_page(body: bytes) -> Page:
         cursor = msgspec.json.decode(envelope.get("next_cursor", b""))
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError, DataError) as error:
         raise NotJson("the body is not a page of JSON") from error
-    return Page(body, _check_cursor({"next_cursor": cursor}))
+    return Page(body, check_cursor(cursor))
 
 
-def _check_cursor(envelope: Mapping[str, Any]) -> str | None:
-    """Return the cursor, or refuse the page: the end of a list is null and nothing else."""
+def _find_cursor(envelope: Mapping[str, Any]) -> str | None:
     if "next_cursor" not in envelope:
         raise ProtocolError("the page has no next_cursor: it is not known whether more follows")
-    cursor = envelope["next_cursor"]
+    return check_cursor(envelope["next_cursor"])
+
+
+def check_cursor(cursor: Any) -> str | None:
+    """Return the cursor, or refuse the page: the end of a list is null and nothing else."""
     if cursor is None or (isinstance(cursor, str) and cursor):
         return cursor
     raise ProtocolError("the page's next_cursor is neither a text nor null")
