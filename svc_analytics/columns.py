@@ -60,7 +60,7 @@ def read_ahead(stream: Stream, page: Page, at: int) -> Reading | None:
     try:
         extra = _read_extra(stream, page, rows, is_strict)
         texts = _read_texts(stream, rows) | _read_raw(stream, rows)
-        instants = np.asarray(pc.cast(texts[stream.instant], INSTANT).cast(pa.int64()))
+        instants = np.asarray(pc.cast(texts[stream.instant], INSTANT).view(pa.int64()))
         _refuse_odd_years(instants)
     except (_Irregular, pa.ArrowException, UnicodeDecodeError):
         return None
@@ -194,4 +194,4 @@ def _has_single_keys(stream: Stream, page: Page, rows: list[Any]) -> bool:
         return False
     kept = b"".join(getattr(row, name) for name in stream.of_kind("json") for row in rows)
     keys = 2 + len(rows) * len(stream.columns)
-    return count_marks(page.body) == keys + count_marks(kept)
+    return count_marks(page.body) == keys + kept.count(b'":')

@@ -28,8 +28,8 @@ SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
 UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does not confirm
 OVERLAP = 24 * HOUR
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-QUEUED = 8  # hand-overs, of up to 32 pages, that workers may be ahead of the writer
-STAGED_LIMIT = 24 * 1024 * 1024  # published now
+QUEUED = 4  # hand-overs, of up to 64 pages, that workers may be ahead of the writer
+STAGED_LIMIT = 12 * 1024 * 1024  # published now, but for months that are still being read
 
 OnPage = Callable[[Stream, int], None]
 

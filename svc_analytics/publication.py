@@ -74,7 +74,7 @@ class StreamPublisher:
         self.gives_every_month_a_file = False
         self._aging: Spans = ()
         self._counter = counter
-        self._whereabouts = Whereabouts(lake.path / IDS_FOLDER / stream.name, counter)
+        self._whereabouts = Whereabouts(lake.path / IDS_FOLDER / stream.name)
         self._now = now
 
     @property

@@ -6,8 +6,6 @@ from itertools import cycle
 from typing import Any
 
 import duckdb
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from svc_analytics.interruption import interruptible
@@ -69,13 +67,6 @@ class Counter:
         for row in rows:
             digest ^= row[1]
         return Tally(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
-
-    @interruptible()
-    def hash_ids(self, table: pa.Table) -> npt.NDArray[np.uint64]:
-        """Return a hash of each row's id, the same as long as DuckDB is the same."""
-        with self._connection.cursor() as cursor:
-            cursor.register("t", table.select(["id"]))
-            return np.asarray(cursor.execute("select hash(id) as h from t").fetchnumpy()["h"])
 
 
 def _sum(cursor: duckdb.DuckDBPyConnection, stream: Stream, *forms: str) -> list[tuple[Any, ...]]:
