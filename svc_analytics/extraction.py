@@ -8,6 +8,10 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+# Arrow imports it when it first shows rows to NumPy. A worker must not be the one to do so:
+# a cell stopped just then leaves the lock of all imports locked for good.
+import pandas  # noqa: F401
+
 from svc_analytics.client import Client
 from svc_analytics.config import KeyClass, Settings
 from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract
@@ -29,7 +33,8 @@ UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does n
 OVERLAP = 24 * HOUR
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
 QUEUED = 4  # hand-overs, of up to 64 pages, that workers may be ahead of the writer
-STAGED_LIMIT = 12 * 1024 * 1024  # published now, but for months that are still being read
+STAGED_LIMIT = 24 * 1024 * 1024  # published now
+FINISHED_LIMIT = 8 * 1024 * 1024  # the same, where months were read to their starts
 
 OnPage = Callable[[Stream, int], None]
 
@@ -220,7 +225,7 @@ class _Crew:
             self._stage(delivery)
             if self._is_time():
                 self._publish()
-            elif self._writer.staged_bytes >= STAGED_LIMIT:
+            elif self._writer.staged_bytes >= self._limit:
                 self._publish(holds_back=True)
 
     def _stage(self, delivery: Delivery) -> None:
@@ -241,6 +246,11 @@ class _Crew:
         if self._on_page:
             for received in delivery.received:
                 self._on_page(stream, received)
+
+    @property
+    def _limit(self) -> int:
+        has_finished = self._writer.has_finished_month
+        return min(FINISHED_LIMIT, STAGED_LIMIT) if has_finished else STAGED_LIMIT
 
     def _is_time(self) -> bool:
         waited = time.monotonic() - self._published_at

@@ -86,7 +86,7 @@ class Page:
         """Return the text of each record, exactly as received."""
         if self.document is None:
             return split(members(self.body)["data"])
-        return [bytes(raw) for raw in _quick_list.decode(_quick_page.decode(self.body).data)]
+        return [bytes(raw) for raw in _quick_list.decode(_quick_members.decode(self.body)["data"])]
 
     def raw_members(self, raw: bytes) -> dict[str, bytes]:
         """Split the text of one record of this page into its members, as received."""

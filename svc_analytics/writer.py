@@ -26,7 +26,7 @@ from svc_analytics.monthfile import (
     tool_version,
     write_month,
 )
-from svc_analytics.periods import BEGINNING, format_instant
+from svc_analytics.periods import BEGINNING, format_instant, month_of
 from svc_analytics.publication import Published, StreamPublisher
 from svc_analytics.recovery import holder, marked, recover
 from svc_analytics.schema import STREAMS, Stream
@@ -82,6 +82,12 @@ class LakeWriter:
     def staged_bytes(self) -> int:
         """The memory that waits to be published."""
         return sum(staged.size for staged in self._staged.values())
+
+    @property
+    def has_finished_month(self) -> bool:
+        """Whether what waits was read past the start of a month, which so need not wait longer."""
+        proven = (span for staged in self._staged.values() for span in staged.proven)
+        return any(start < month_of(end - 1).start for start, end in proven)
 
     def stage(
         self, stream: Stream, rows: pa.Table, rejected: Iterable[Quarantined] = (), size: int = 0

@@ -132,7 +132,7 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "what was set aside is forgotten": (publication, "keep_quarantine", lambda *of: (0, {})),
     "a page without a cursor is taken for the last": (
         pages,
-        "_check_cursor",
+        "_find_cursor",
         lambda envelope: envelope.get("next_cursor") or None,
     ),
 }
