@@ -20,8 +20,7 @@ class Gate:
 
     def admit(self, key: Key, *classes: KeyClass) -> None:
         """Let a key pass, by Authentication 4 to 7 and 9."""
-        if self._settings["is_maintenance"]:
-            raise Refusal(503, "MAINTENANCE_MODE")
+        self.require_service()
         held = self._keys.class_of(key)
         if held is None or held in self._revoked:
             raise Refusal(401, "UNAUTHORIZED")
@@ -29,6 +28,11 @@ class Gate:
             raise Refusal(404, "MERCHANT_NOT_FOUND")
         if held not in classes:
             raise Refusal(403, "PAY_WRONG_KEY_KIND")
+
+    def require_service(self) -> None:
+        """Refuse everyone while the platform is under maintenance."""
+        if self._settings["is_maintenance"]:
+            raise Refusal(503, "MAINTENANCE_MODE")
 
     def require_sales(self) -> None:
         """Refuse what a business does that cannot take payments."""

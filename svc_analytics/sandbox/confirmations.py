@@ -34,6 +34,7 @@ class Confirmations:
 
     def link(self, session_id: str, payer_id: str) -> Binding:
         """Run the ceremony that binds a signed-in account to an open session's customer."""
+        self._world.gate.require_service()
         session = self._sessions.find(session_id)
         _require_open(session)
         return self._bindings.bind(session.request["customer"], payer_id)
@@ -42,6 +43,7 @@ class Confirmations:
         self, session_id: str, payer_id: str, currency: str, totp: str | None = None
     ) -> str:
         """Pay a session in one of its coins and return the payment's id."""
+        self._world.gate.require_service()
         self._sessions.expire()
         self._world.open_wallets()
         with self._world.store.transaction():

@@ -3,7 +3,7 @@
 Signing in is choosing one of the sandbox's customers; there are no passwords here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from urllib.parse import parse_qs, quote, urlencode, urlsplit, urlunsplit
 
 from starlette.requests import Request
@@ -30,7 +30,12 @@ _WORDS = {
     "TOTP_INVALID": "That code is not right.",
     "TOTP_NOT_ENROLLED": "Set up a second factor first.",
     "MERCHANT_DISABLED": "This shop cannot take payments now.",
+    "MAINTENANCE_MODE": "Payments are under maintenance; please try again later.",
+    "PAY_SESSION_NOT_FOUND": "There is no such checkout.",
 }
+
+Step = Callable[[Request, Session], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Widget:
@@ -44,32 +49,49 @@ class Widget:
         """Return the widget's routes."""
         path = "/checkout/{session_id}"
         return [
-            Route(path, self.show, methods=["GET"]),
-            Route(path, self.act, methods=["POST"]),
+            Route(path, self._of_session(self.show), methods=["GET"]),
+            Route(path, self._of_session(self.act), methods=["POST"]),
         ]
 
-    async def show(self, request: Request) -> Response:
+    async def show(self, request: Request, session: Session) -> Response:
         """Show where the payment stands, for nobody or for who is signed in."""
-        session = self._session(request)
-        return self._page(session, self._signed_in(request.query_params.get("as")))
+        email = request.query_params.get("as")
+        person = self._signed_in(email)
+        is_barred = email is not None and person is None
+        news = [markup.alert("This account cannot sign in.")] if is_barred else []
+        return self._page(session, person, news)
 
-    async def act(self, request: Request) -> Response:
+    async def act(self, request: Request, session: Session) -> Response:
         """Link the account or pay, then show the page again or go back to the shop."""
-        session = self._session(request)
         fields = parse_qs((await request.body()).decode("utf-8", "replace"))
         given = {name: values[0] for name, values in fields.items()}
         person = self._signed_in(given.get("as"))
         try:
             return self._done(session, person, given)
         except Refusal as refusal:
-            return self._page(session, person, refusal)
+            return self._page(session, person, _told(refusal), refusal.status)
+
+    def _of_session(self, step: Step) -> Endpoint:
+        """Take a step with the session that is asked for, or show that there is none."""
+
+        async def endpoint(request: Request) -> Response:
+            try:
+                session = self._session(request)
+            except Refusal as refusal:
+                told, headers = _told(refusal), date_header(self._service)
+                return markup.page("Checkout", *told, status=refusal.status, headers=headers)
+            return await step(request, session)
+
+        return endpoint
 
     def _done(self, session: Session, person: Person | None, given: dict[str, str]) -> Response:
         if person is None:
             raise not_found()
         if given.get("action") == "link":
             self._service.confirmations.link(session.id, person.payer_id)
-            return self._page(session, person)
+            # By way of an address, so that a page loaded again does not link again.
+            address = f"?{urlencode({'as': person.email})}"
+            return RedirectResponse(address, 303, date_header(self._service))
         payment_id = self._service.confirmations.confirm(
             session.id, person.payer_id, given.get("currency", ""), given.get("totp")
         )
@@ -80,7 +102,7 @@ class Widget:
         receipt = self._service.payment_record(payment_id)["receipt"]
         target = session.request.get("return_url")
         if target is None:
-            return self._page(self._service.sessions.find(session.id), None)
+            return self._page(self._service.sessions.find(session.id), None, [])
         url = with_query(target, {"receipt": receipt, "payment_id": payment_id})
         return RedirectResponse(url, 303, date_header(self._service))
 
@@ -97,10 +119,9 @@ class Widget:
         return None if person is None or person.state == "disabled" else person
 
     def _page(
-        self, session: Session, person: Person | None, refusal: Refusal | None = None
+        self, session: Session, person: Person | None, news: list[str], status: int = 200
     ) -> Response:
-        parts = [*_refusal(refusal), *self._parts(session, person), *_way_back(session)]
-        status = refusal.status if refusal else 200
+        parts = [*news, *self._parts(session, person), *_way_back(session)]
         headers = date_header(self._service)
         title = session.request["title"]
         return markup.page(title, *parts, status=status, headers=headers)
@@ -146,9 +167,9 @@ def with_query(url: str, more: dict[str, str]) -> str:
     return urlunsplit(parts._replace(query=query))
 
 
-def _refusal(refusal: Refusal | None) -> Iterator[str]:
-    for code in refusal.codes if refusal else ():
-        yield markup.alert(f"{_WORDS.get(code, 'This did not work.')} ({code})")
+def _told(refusal: Refusal) -> list[str]:
+    texts = (f"{_WORDS.get(code, 'This did not work.')} ({code})" for code in refusal.codes)
+    return list(map(markup.alert, texts))
 
 
 def _way_back(session: Session) -> Iterator[str]:

@@ -113,9 +113,12 @@ def test_each_route_is_reached_by_its_classes_only(shop, route, classes):
 
 def test_maintenance_turns_reads_and_writes_off(shop, refusal):
     """
-    MAINTENANCE_MODE (503) for everyone.
+    MAINTENANCE_MODE (503) for everyone, the customer in the widget too.
     """
+    session = shop.session()
+    shop.bind()
     shop.world.settings["is_maintenance"] = True
+    assert refusal(shop.confirm, session) == (503, "MAINTENANCE_MODE")
     for call, arguments in ((shop.service.me, ()), (shop.service.pay_out, ({},))):
         assert refusal(call, shop.payout, *arguments) == (503, "MAINTENANCE_MODE")
 
