@@ -17,6 +17,7 @@ from typing import Any
 _HOMES = {
     "Account": "account",
     "Clock": "clock",
+    "Console": "console",
     "Quirks": "quirks",
     "Refusal": "refusals",
     "Running": "server",

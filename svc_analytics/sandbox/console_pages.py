@@ -31,6 +31,7 @@ _ACTIONS: dict[str, tuple[str, Callable[[Console, Given], dict[str, Any]]]] = {
     "test-event": ("Send a test event", lambda con, _: con.send_test_event()),
     "revoke": ("Revoke", lambda con, given: con.revoke_key(first(given, "id"))),
 }
+_EVENTS = 100  # that the page lists
 # What of an answer is shown above the console; settings stand below anyway.
 _TOLD = ("id", "class", "key", "secret", "event_id", "kind", "amount", "debited_amount")
 
@@ -86,7 +87,6 @@ class ConsolePages:
         ]
         yield markup.bar(*buttons)
         yield "<h2>Keys</h2>" + "".join(map(_key_line, state["keys"]))
-        yield "<h2>Events</h2>" + markup.table(("Event", "State", "Attempts"), self._events())
         for name, form in FORMS.items():
             yield f"<h2>{form.title}</h2>"
             yield markup.form(form.button, form.fields(held), action=f"/console/{name}")
@@ -95,11 +95,16 @@ class ConsolePages:
         own = [one for one in state["wallets"] if one["account"] == BUSINESS]
         wallets = [(wallet["currency"], wallet["balance"]) for wallet in own]
         yield "<h2>Wallet</h2>" + markup.table(("Coin", "Balance"), wallets)
+        yield "<h2>Events</h2>" + markup.table(("Event", "State", "Attempts"), self._events())
+        if (count := self._service.deliveries.count()) > _EVENTS:
+            yield markup.paragraph(f"The newest {_EVENTS} of {count:,}; all at /control/deliveries")
 
     def _events(self) -> Iterator[tuple[str, str, str]]:
-        for event in self._service.deliveries.log():
-            attempts = "; ".join(f"{one['at']} {one['outcome']}" for one in event["attempts"])
-            yield event["type"], event["state"], attempts
+        for event in self._service.deliveries.log(_EVENTS):
+            tried = [f"{one['at']} {one['outcome']}" for one in event["attempts"]]
+            if event["next_attempt_at"]:
+                tried.append(f"next at {event['next_attempt_at']}")
+            yield event["type"], event["state"], "; ".join((event["event_id"], *tried))
 
 
 def _action(name: str) -> Callable[[Console, Given], dict[str, Any]] | None:

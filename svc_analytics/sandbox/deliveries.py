@@ -7,8 +7,12 @@ we chose the schedule below, 5 seconds an attempt, and that a redirect is a fail
 """
 
 import http.client
+import socket
+import time
 from collections.abc import Callable
-from threading import Lock
+from contextlib import suppress
+from itertools import groupby
+from threading import Lock, Timer
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,6 +29,13 @@ BACKOFF = (
 )
 ATTEMPT_SECONDS = 5
 _AT_ONCE = 100
+# One statement for all: asked event by event, a year of them takes minutes.
+_LOG = """
+    select id, type, state, newest.at, next_at, attempts.at, outcome
+    from (select rowid as place, * from events order by rowid desc limit ?) as newest
+    left join attempts on event_id = id
+    order by place desc, attempts.rowid
+"""
 
 Post = Callable[[str, bytes, dict[str, str]], str]  # url, body, headers; "" when answered 2xx
 
@@ -37,21 +48,28 @@ class Deliveries:
         self._post = post or post_to_this_machine
         self._lock = Lock()
 
-    def deliver_due(self) -> int:
-        """Attempt every event that is due now, oldest first; return how many that were."""
+    def deliver_due(self, is_stopped: Callable[[], bool] = lambda: False) -> int:
+        """Attempt every event that is due now, oldest first; return how many that were.
+
+        Asks `is_stopped` before each: a receiver that hangs makes every one last.
+        """
         with self._lock:
             due = self._world.store.fetch(
                 "select id, body, at, attempts from events where state = 'pending'"
                 " and next_at <= ? order by rowid limit ?",
                 (self._world.now(), _AT_ONCE),
             )
+            done = 0
             for event in due:
+                if is_stopped():
+                    break
                 self._attempt(*event)
-            return len(due)
+                done += 1
+            return done
 
-    def log(self) -> list[dict[str, Any]]:
-        """Return every event with its attempts, newest first, as the console lists them."""
-        sql = "select id, type, state, at, next_at from events order by rowid desc"
+    def log(self, most: int | None = None) -> list[dict[str, Any]]:
+        """Return every event with its attempts, newest first, or the newest of them."""
+        rows = self._world.store.fetch(_LOG, (-1 if most is None else most,))
         return [
             {
                 "event_id": id_,
@@ -59,10 +77,19 @@ class Deliveries:
                 "state": state,
                 "created_at": instant_text(at),
                 "next_attempt_at": instant_text(next_at) if state == "pending" else None,
-                "attempts": self._attempts(id_),
+                "attempts": [
+                    {"at": instant_text(row[-2]), "outcome": row[-1]}
+                    for row in tried
+                    if row[-1] is not None
+                ],
             }
-            for id_, type_, state, at, next_at in self._world.store.fetch(sql)
+            for (id_, type_, state, at, next_at), tried in groupby(rows, lambda row: row[:5])
         ]
+
+    def count(self) -> int:
+        """Return how many events there are."""
+        [(count,)] = self._world.store.fetch("select count(*) from events")
+        return int(count)
 
     def _attempt(self, event_id: str, body: str, emitted_at: int, attempts: int) -> None:
         now, raw = self._world.now(), body.encode()
@@ -91,13 +118,6 @@ class Deliveries:
             return "not sent: no receiver on this machine is set"
         return self._post(url, body, headers)
 
-    def _attempts(self, event_id: str) -> list[dict[str, str]]:
-        sql = "select at, outcome from attempts where event_id = ? order by rowid"
-        return [
-            {"at": instant_text(at), "outcome": outcome}
-            for at, outcome in self._world.store.fetch(sql, (event_id,))
-        ]
-
 
 def post_to_this_machine(url: str, body: bytes, headers: dict[str, str]) -> str:
     """Post to a loopback receiver; return why it failed, or nothing."""
@@ -105,12 +125,24 @@ def post_to_this_machine(url: str, body: bytes, headers: dict[str, str]) -> str:
     connection = http.client.HTTPConnection(
         parts.hostname or "", parts.port or 80, timeout=ATTEMPT_SECONDS
     )
+    # The timeout above is one of each read: a drop now and then would get round it.
+    limit, started = Timer(ATTEMPT_SECONDS, _hang_up, (connection,)), time.monotonic()
     try:
         path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
+        limit.start()
         connection.request("POST", path, body, headers)
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
-        return f"no answer: {type(error).__name__}"
+        is_late = time.monotonic() - started >= ATTEMPT_SECONDS
+        return f"no answer: {'TimeoutError' if is_late else type(error).__name__}"
     finally:
+        limit.cancel()
         connection.close()
     return "" if 200 <= status < 300 else f"answered {status}"
+
+
+def _hang_up(connection: http.client.HTTPConnection) -> None:
+    """End a conversation from another thread: what waits for a byte gets none."""
+    if connection.sock is not None:
+        with suppress(OSError):
+            connection.sock.shutdown(socket.SHUT_RDWR)

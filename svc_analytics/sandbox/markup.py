@@ -19,8 +19,8 @@ _STYLE = (
     ".line{display:flex;justify-content:space-between;align-items:center;gap:1rem;"
     "min-height:2.6rem;border-top:1px solid #e6e9ed}"
     "table{border-collapse:collapse;width:100%}td{border-top:1px solid #e6e9ed}"
-    "td,th{text-align:left;padding:.35rem .8rem .35rem 0;vertical-align:top;"
-    "overflow-wrap:anywhere}"
+    "td,th{text-align:left;padding:.35rem .8rem .35rem 0;vertical-align:top}"
+    "td:last-child{overflow-wrap:anywhere}"  # the others keep their words whole
     "[role=alert]{border-left:4px solid #b00;padding-left:.8rem}"
 )
 # The redirect behind a form goes to the merchant's own https pages.

@@ -28,6 +28,6 @@ def _run(service: Service, stop: Event) -> None:
     while not stop.wait(_PAUSE):
         try:
             service.sessions.expire()
-            service.deliveries.deliver_due()
+            service.deliveries.deliver_due(stop.is_set)
         except Exception:
             logging.getLogger(__name__).exception("the sandbox could not deliver")

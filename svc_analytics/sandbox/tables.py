@@ -34,6 +34,7 @@ _INDEXES = (
     "index if not exists payments_by_reference on payments (reference_id)",
     "index if not exists payments_by_payer on payments (payer_id)",
     "index if not exists payout_records_by_payment on payout_records (payment_id)",
+    "index if not exists attempts_by_event on attempts (event_id)",
     "index if not exists events_by_due on events (state, next_at)",
     # While one lives, neither the customer nor the account can take another.
     "unique index if not exists bindings_by_customer on bindings (customer_id)"

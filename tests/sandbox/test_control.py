@@ -282,6 +282,20 @@ def test_console_shows_the_shop_and_mints_a_key_once(site):
     assert key not in later and "Business console" in later
 
 
+def test_console_lists_the_newest_hundred_events(shop, site):
+    """
+    A year of them would bury the page; the control API has them all.
+    """
+    with shop.world.store.transaction():
+        for _ in range(101):
+            shop.world.events.emit("test.ping", shop.clock.now(), source="console")
+    page = site.get("/console").text
+    newest, *_, oldest = shop.service.deliveries.log()
+    assert newest["event_id"] in page and oldest["event_id"] not in page
+    assert "The newest 100 of 101" in page
+    assert len(site.get("/control/deliveries").json()["data"]) == 101
+
+
 def test_console_sets_what_the_shop_may_do(shop, site):
     """
     Each form posts to its address; what is refused is told by its code and changes nothing.
@@ -331,7 +345,8 @@ def test_widget_binds_pays_and_returns_to_the_shop(shop, site):
     assert "Sign in" in site.get(page).text
     who = {"as": "sara@customers.example"}
     assert "Link my account" in site.get(page, params=who).text
-    assert "Pay with" in site.post(page, data={**who, "action": "link"}).text
+    linked = site.post(page, data={**who, "action": "link"}, follow_redirects=True)
+    assert "Pay with" in linked.text and linked.request.method == "GET"
     answer = site.post(page, data={**who, "currency": "usdt"})
     payment = shop.service.sessions.read(shop.checkout, made["id"])["payment"]
     assert answer.status_code == 303
@@ -351,6 +366,8 @@ def test_widget_says_why_it_refuses(shop, site):
     assert 'href="https://shop.example/cart"' in answer.text
     assert "<b>Tea" not in answer.text
     assert "script" not in answer.text
+    barred = site.get(made["checkout_url"], params={"as": "disabled@customers.example"}).text
+    assert "This account cannot sign in." in barred and "Sign in</button>" in barred
 
 
 def test_widget_asks_for_the_second_factor(shop, site):
@@ -373,7 +390,8 @@ def test_unknown_checkout_is_not_found(site, shop):
     """
     shop.session()
     for name in ("nowhere", "order-a"):
-        assert site.get(f"/checkout/{name}").status_code == 404
+        answer = site.get(f"/checkout/{name}")
+        assert answer.status_code == 404 and "There is no such checkout." in answer.text
 
 
 def test_served_shop_expires_and_delivers_unasked(shop, site):

@@ -3,6 +3,8 @@
 import http.server
 import json
 import socket
+import time
+from contextlib import suppress
 from threading import Thread
 from uuid import UUID
 
@@ -195,6 +197,33 @@ def test_receiver_that_does_not_answer_in_time_is_a_failure(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/hook"
         assert post_to_this_machine(url, b"{}", {}) == "no answer: TimeoutError"
+
+
+def test_receiver_that_answers_drop_by_drop_gets_no_more_time(monkeypatch):
+    """
+    Each byte comes soon after the last, and the whole far too late.
+    """
+    monkeypatch.setattr("svc_analytics.sandbox.deliveries.ATTEMPT_SECONDS", 0.1)
+
+    def drip():
+        with server.accept()[0] as connection, suppress(OSError):
+            for byte in b"HTTP/1.1 200 " + b" " * 500:
+                connection.sendall(bytes([byte]))
+                time.sleep(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=drip, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/hook"
+        assert post_to_this_machine(url, b"{}", {}) == "no answer: TimeoutError"
+
+
+def test_stop_is_heard_between_two_attempts(deliveries, receiver, ping):
+    """
+    However many are due, and however long their receiver takes: the rest stays queued.
+    """
+    [ping() for _ in range(3)]
+    assert deliveries.deliver_due(lambda: len(receiver.posts) == 1) == 1
+    assert [one["state"] for one in deliveries.log()] == ["pending", "pending", "delivered"]
 
 
 def test_ids_of_events_are_uuids(shop, ping):
