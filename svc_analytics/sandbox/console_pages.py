@@ -95,16 +95,16 @@ class ConsolePages:
         own = [one for one in state["wallets"] if one["account"] == BUSINESS]
         wallets = [(wallet["currency"], wallet["balance"]) for wallet in own]
         yield "<h2>Wallet</h2>" + markup.table(("Coin", "Balance"), wallets)
-        yield "<h2>Events</h2>" + markup.table(("Event", "State", "Attempts"), self._events())
+        yield "<h2>Events</h2>" + markup.table(("Event", "Attempts"), self._events())
         if (count := self._service.deliveries.count()) > _EVENTS:
             yield markup.paragraph(f"The newest {_EVENTS} of {count:,}; all at /control/deliveries")
 
-    def _events(self) -> Iterator[tuple[str, str, str]]:
+    def _events(self) -> Iterator[tuple[str, str]]:
         for event in self._service.deliveries.log(_EVENTS):
             tried = [f"{one['at']} {one['outcome']}" for one in event["attempts"]]
             if event["next_attempt_at"]:
                 tried.append(f"next at {event['next_attempt_at']}")
-            yield event["type"], event["state"], "; ".join((event["event_id"], *tried))
+            yield f"{event['type']}, {event['state']}", "; ".join((event["event_id"], *tried))
 
 
 def _action(name: str) -> Callable[[Console, Given], dict[str, Any]] | None:
