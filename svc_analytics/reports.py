@@ -23,6 +23,7 @@ from svc_analytics.render.tables import align, on_the_point, to_json, to_objects
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.side_streams import LookUps
 from svc_analytics.statements import Statement
+from svc_analytics.testimony import describe
 from svc_analytics.warehouse import Warehouse, open_warehouse
 
 
@@ -208,6 +209,7 @@ def statement_text(made: Statement, folder: Path) -> str:
         f"status: {made.status}",
         *(f"  because {one_line(reason.text)}" for reason in made.reasons),
         *_accepted(made),
+        *_witnessed(made),
     ]
     return "\n".join([*head, "", _figures(made), "", f"files: {folder}"])
 
@@ -220,6 +222,12 @@ def _accepted(made: Statement) -> list[str]:
         for row in made.tables["checks"].to_pylist()
         if row["acknowledged_by"]
     ]
+
+
+def _witnessed(made: Statement) -> list[str]:
+    """Tell what a log of webhooks had to say, where one was given."""
+    log = made.options.get("webhooks")
+    return [f"webhooks: {one_line(describe(log))}"] if log else []
 
 
 def statement_json(made: Statement, folder: Path) -> str:

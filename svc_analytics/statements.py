@@ -32,8 +32,8 @@ from svc_analytics.periods import (
     utc_months,
 )
 from svc_analytics.tables import TABLES, read_tables
+from svc_analytics.testimony import testify
 from svc_analytics.warehouse import open_warehouse, to_frame
-from svc_analytics.witness import find_missing
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -174,9 +174,11 @@ def statement(
         tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
     options: dict[str, Any] = {}
     if webhooks is not None:
-        missing = find_missing(webhooks, lake, period, tables["checks"].schema)
-        options["webhooks"] = {"name": Path(webhooks).name, "sha256": hash_file(Path(webhooks))}
-        tables["checks"] = pa.concat_tables([tables["checks"], missing])
+        found = testify(webhooks, lake, period)
+        options["webhooks"] = found.facts | {"sha256": hash_file(Path(webhooks))}
+        schema = tables["checks"].schema
+        findings = pa.Table.from_pylist(found.findings, schema=schema)
+        tables["checks"] = pa.concat_tables([tables["checks"], findings])
     tables["checks"] = acknowledge(tables["checks"], read_acknowledgements(lake.path))
     coverage = {name: found.within(period.start, period.end) for name, found in whole.items()}
     never_read = {name for name, found in whole.items() if not found.read}

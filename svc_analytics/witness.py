@@ -20,7 +20,7 @@ from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage, subtract
 from svc_analytics.keyring import SigningSecret, parse_secrets
 from svc_analytics.lake import Lake
-from svc_analytics.periods import DAY, HOUR, Period, format_instant, month_of
+from svc_analytics.periods import DAY, HOUR
 from svc_analytics.tokens import WEBHOOK_TOLERANCE
 from svc_analytics.warehouse import Warehouse, open_warehouse, to_frame
 from svc_analytics.webhook_log import Delivered, Lines, read_deliveries
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 BATCH = 50_000
 # Contract, Delivery 2: retries over roughly 24 hours; an hour more for "roughly".
 RETRY_HORIZON = DAY + HOUR
-CHECK = "webhook_names_a_record_the_lake_lacks"
 OUTPUT = pa.schema(
     [
         ("line_no", pa.int64()),
@@ -127,38 +126,6 @@ def verify_webhooks(
     lake = lake if lake is None or isinstance(lake, Lake) else Lake(lake)
     tables = [to_table(batch) for batch in witness(path_or_lines, lake, ring)]
     return to_frame(pa.concat_tables([OUTPUT.empty_table(), *tables]))
-
-
-def find_missing(log: Lines, lake: Lake, period: Period, schema: pa.Schema) -> pa.Table:
-    """Return findings on records of a period that a log names and the lake lacks, as `checks`.
-
-    A record occurred within the day before its delivery; where that day reaches into
-    two periods, the finding stands in both. Raises `ConfigError` without a secret.
-    """
-    ring = read_settings(lake.path).webhook_secrets
-    found: dict[tuple[str | None, str | None], int] = {}
-    for batch in witness(log, lake, ring):
-        for item in batch:
-            at, key = item.delivery.received_at, (item.delivery.subject, item.delivery.record_id)
-            if item.is_missing and at is not None:
-                found[key] = min(at, found.get(key, at))
-    rows = [
-        _finding(subject, record_id, at)
-        for (subject, record_id), at in sorted(found.items(), key=str)
-        if at - RETRY_HORIZON < period.end and period.start <= at
-    ]
-    return pa.Table.from_pylist(rows, schema=schema)
-
-
-def _finding(subject: str | None, record_id: str | None, at: int) -> dict[str, Any]:
-    return {
-        "check_name": CHECK,
-        "severity": "blocking",
-        "record_id": record_id,
-        "month": month_of(at).label,
-        "currency": None,
-        "detail": f"a webhook of {format_instant(at)} names this {subject}; run extract --reread",
-    }
 
 
 def _ring_of(secrets: Sequence[str | SigningSecret]) -> tuple[SigningSecret, ...]:

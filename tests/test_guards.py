@@ -49,7 +49,7 @@ LAYERS = [
     },
     {"segments", "deliveries", "sweep", "extraction"},
     {"models", "views", "assertions", "warehouse", "explanations"},
-    {"webhook_log", "witness", "side_streams"},
+    {"webhook_log", "witness", "testimony", "side_streams"},
     {"charts"},
     {"render"},
     {"acknowledgements", "controls", "tables", "statements"},

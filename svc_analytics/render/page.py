@@ -28,6 +28,7 @@ from svc_analytics.render.figures import (
 )
 from svc_analytics.render.matrix import matrices
 from svc_analytics.render.picture import draw_svg
+from svc_analytics.testimony import describe
 
 if TYPE_CHECKING:
     from svc_analytics.statements import Statement
@@ -90,6 +91,7 @@ def make_page(statement: Statement, facts: dict[str, Any]) -> tuple[str, int]:
         facts=facts,
         checks=_severities(statement.tables["checks"]),
         receipts=_receipts(statement),
+        webhooks=describe(log) if (log := facts["options"].get("webhooks")) else "",
         coins=coins,
         charted=MOST_CHARTED,
         exposure=_exposure_picture(statement) if coins else "",
