@@ -154,7 +154,7 @@ def extract(
             raise ConfigError(f"{name} needs a {key_class}-class key: set {variable}")
     if sessions:
         side_streams.check_key(settings)
-    customers = side_streams.read_customers(bindings) if bindings else []
+    customers = side_streams.read_customers(bindings) if bindings else None
     lake = AnalyticLake(settings.data_dir)
     with reports.page_bar() as bar:
         done = desk.extract(lake, settings, request, workers=workers, on_page=bar.show)

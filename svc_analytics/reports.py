@@ -66,9 +66,16 @@ def extraction_text(lake: Lake, done: Extraction, asked: Sequence[LookUps] = ())
             f"{found.restated} of them in money or identity: see {lake.path / 'changes'}"
         )
     for each in asked:
-        lines.append(f"{each.stream}: {each.fetched:,} fetched, {len(each.not_found):,} not found")
+        lines.append(f"{each.stream}: {each.fetched:,} fetched, {_not_found(each.not_found)}")
         lines += [f"{each.stream}: {id_!r:.60}: {reason}" for id_, reason in each.rejected.items()]
     return "\n".join(lines)
+
+
+def _not_found(ids: Sequence[str]) -> str:
+    """Count ids, and name the first: the JSON has them all."""
+    named = ", ".join(f"{id_!r:.60}" for id_ in ids[:3])
+    more = ", …" if len(ids) > 3 else ""
+    return f"{len(ids):,} not found" + (f" ({named}{more})" if ids else "")
 
 
 def extraction_json(lake: Lake, done: Extraction, asked: Sequence[LookUps] = ()) -> str:

@@ -63,7 +63,7 @@ def look_up(
     settings: Settings,
     *,
     sessions_of: Span | None = None,
-    customers: Sequence[str] = (),
+    customers: Sequence[str] | None = None,
     workers: int = 8,
     client: Client | None = None,
 ) -> list[LookUps]:
@@ -72,7 +72,7 @@ def look_up(
     An id that the service does not know is noted and no error. What was fetched is
     kept when a run ends early; raises what the client raises, and `LakeBusy`.
     """
-    if sessions_of is None and not customers:
+    if sessions_of is None and customers is None:
         return []
     lake.require()
     done = []
@@ -81,7 +81,7 @@ def look_up(
         if sessions_of is not None:
             ids = _unheld_sessions(lake, sessions_of)
             done.append(_Run(lake, SESSIONS, service).fetch(ids, service.session, workers))
-        if customers:
+        if customers is not None:
             ids = list(dict.fromkeys(customers))
             done.append(_Run(lake, BINDINGS, service).fetch(ids, service.binding, workers))
     return done
@@ -101,7 +101,8 @@ def read_customers(path: str) -> list[str]:
     except (OSError, UnicodeDecodeError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not UTF-8 text"
         raise ConfigError(f"cannot read {path!r:.200}: {reason}") from error
-    return [line.strip() for line in text.splitlines() if line.strip()]
+    # Not splitlines: it ends a line at characters that an id may hold.
+    return [line.strip() for line in text.split("\n") if line.strip()]
 
 
 @contextmanager

@@ -18,8 +18,10 @@ import svc_analytics as svc
 from svc_analytics import side_streams
 from svc_analytics.client import Client
 from svc_analytics.errors import ConfigError, KeyRefused
+from svc_analytics.extraction import Extraction
 from svc_analytics.pace import Pace
 from svc_analytics.periods import parse_instant
+from svc_analytics.reports import extraction_text
 from svc_analytics.sandbox.server import Running
 from svc_analytics.side_streams import LookUps
 
@@ -197,6 +199,13 @@ def test_extract_fetches_sessions_and_bindings(connected: Running, run: Run) -> 
     assert sessions["fetched"] + len(sessions["not_found"]) == wanted > 0
     assert len(lake.sql("from sessions")) == sessions["fetched"]
     assert bindings["fetched"] + len(bindings["not_found"]) == 1
+
+
+def test_ids_that_are_not_found_are_named(filled: Desk) -> None:
+    """The first of them; a file that names nobody is told as that."""
+    for ids, said in (([], "0 fetched, 0 not found"), (["x", "C-1"], "1 not found ('x')")):
+        asked = look_up(filled, customers=ids)
+        assert said in extraction_text(filled.lake, Extraction("m", 0), asked)
 
 
 def test_a_file_of_customers_that_is_not_there_is_2(connected: Running, run: Run) -> None:
