@@ -4,6 +4,7 @@ import asyncio
 import errno
 import ipaddress
 import os
+import re
 import socket
 import tempfile
 import time
@@ -17,9 +18,12 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.sandbox.bodies import loopback_url
 from svc_analytics.sandbox.pump import pumping
 from svc_analytics.sandbox.service import Service
 from svc_analytics.sandbox.site import create_site
+
+_BASE_URL = re.compile(r"^(?:export )?SVC_BASE_URL=['\"]?([^\s'\"]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,15 @@ def serve(service: Service, port: int = 0, host: str = "127.0.0.1") -> Iterator[
 
 
 def write_env_file(path: str | os.PathLike[str], environment: Mapping[str, str]) -> None:
-    """Write settings as `NAME=value` lines that only this user can read, in one step."""
+    """Write settings as `NAME=value` lines that only this user can read, in one step.
+
+    Raises `ConfigError` over a file with other settings than a sandbox's: it may be the
+    only place of a live key.
+    """
     target = Path(path)
+    if not _is_ours(target):
+        message = f"{target} holds settings of something else than a sandbox: name another file"
+        raise ConfigError(message)
     text = "".join(f"{name}={value}\n" for name, value in environment.items())
     try:
         # mkstemp makes the file with mode 0600.
@@ -65,6 +76,16 @@ def write_env_file(path: str | os.PathLike[str], environment: Mapping[str, str])
         Path(temporary).replace(target)
     except OSError as error:
         raise ConfigError(f"cannot write {target}: {error.strerror}") from error
+
+
+def _is_ours(target: Path) -> bool:
+    """Tell whether a file may be written over: none, an empty one, or a sandbox's settings."""
+    try:
+        text = target.read_text(encoding="utf-8", errors="replace") if target.is_file() else ""
+    except OSError as error:
+        raise ConfigError(f"cannot read {target}: {error.strerror}") from error
+    named = _BASE_URL.search(text)
+    return not text.strip() or bool(named and loopback_url(named[1]))
 
 
 class _Protocol(H11Protocol):

@@ -248,12 +248,24 @@ def test_env_file_is_private_and_whole(live, tmp_path):
     Settings are written in one step, readable by their owner only.
     """
     file = tmp_path / ".env"
-    file.write_text("old")
+    file.write_text("SVC_BASE_URL=http://127.0.0.1:1\n")
     environment = live[1].environment
     write_env_file(file, environment)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert dict(line.split("=", 1) for line in file.read_text().splitlines()) == environment
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("text", ["SVC_BASE_URL=https://pay.example\n", "DATABASE_URL=x\n"])
+def test_env_file_of_something_else_is_left_as_it_is(tmp_path, text):
+    """
+    It may hold the only copy of a live key.
+    """
+    file = tmp_path / ".env"
+    file.write_text(text)
+    with pytest.raises(ConfigError, match="name another file"):
+        write_env_file(file, {"SVC_BASE_URL": "http://127.0.0.1:2"})
+    assert file.read_text() == text
 
 
 def test_env_file_that_cannot_be_written_is_told(tmp_path):
