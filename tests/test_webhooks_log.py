@@ -22,9 +22,11 @@ from svc_analytics import webhook_log
 from svc_analytics.errors import ConfigError
 from svc_analytics.keyring import parse_secrets
 from svc_analytics.masked import Masked
-from svc_analytics.periods import SECOND, format_instant, parse_instant, to_micros
+from svc_analytics.periods import SECOND, format_instant, month, parse_instant, to_micros
+from svc_analytics.reports import statement_text
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.deliveries import Deliveries
+from svc_analytics.testimony import testify
 from svc_analytics.tokens import sign_webhook
 from svc_analytics.witness import OUTPUT
 
@@ -229,7 +231,7 @@ def test_a_statement_is_blocked_by_what_its_log_names(filled: Desk) -> None:
     assert len(svc.statement(filled.lake, "2026-10", webhooks=log).checks) == 0
 
 
-def test_a_statement_says_what_its_log_held(filled: Desk, run: Run) -> None:
+def test_a_statement_says_what_its_log_held(filled: Desk) -> None:
     """In the manifest, on the terminal and on the page; forged lines are counted, and advisory."""
     lines = [line(paid()), line(paid()), line(paid(LOST, "x"), secret="forged"), "no line"]
     log = write(*lines, line(event("payout.completed", "p", payout_id=SENT["id"])))
@@ -238,23 +240,22 @@ def test_a_statement_says_what_its_log_held(filled: Desk, run: Run) -> None:
     assert counts.items() <= made.options["webhooks"].items()
     [finding] = made.checks.to_dict("records")
     assert finding["severity"] == "advisory" and "2 of 5 deliveries" in finding["detail"]
-    words = ("--month", "2026-11", "--webhooks", log, "--out", "made", "--format", "html")
     said = "log.ndjson: 5 deliveries, 2 not valid; 2 events name payments and payouts of this time"
-    assert said in run("statement", *words).out
+    assert said in statement_text(made, made.save("made", formats=("html",)))
     assert said in Path("made/statement.html").read_text()
 
 
 def test_a_statement_takes_no_log_from_stdin(filled: Desk) -> None:
     """Its manifest names the log by its hash."""
     with pytest.raises(ConfigError, match="not stdin"):
-        svc.statement(filled.lake, "2026-11", webhooks="-")
+        testify("-", filled.lake, month("2026-11"))
 
 
 def test_a_delivery_soon_after_midnight_stands_in_both_months(filled: Desk) -> None:
     """An event is repeated for a day: the record may be of either."""
     log = write(line(paid(LOST), at="2026-11-01T12:00:00Z"))
-    for month in ("2026-10", "2026-11"):
-        assert len(svc.statement(filled.lake, month, webhooks=log).checks) == 1
+    for label in ("2026-10", "2026-11"):
+        assert len(svc.statement(filled.lake, label, webhooks=log).checks) == 1
 
 
 # ---------- the command
