@@ -80,7 +80,18 @@ def _shown(value: object) -> str:
     return "" if value is None else str(value)
 
 
+def _key_fields(_: Settings) -> str:
+    classes = markup.choice("class", "Class", [(name, name) for name in ("checkout", "payout")])
+    return classes + markup.entry("allowlist", "Its addresses, with spaces between (empty: any)")
+
+
+def _mint(console: Console, given: Given) -> Record:
+    allowlist = first(given, "allowlist").replace(",", " ").split()
+    return console.mint_key({"class": first(given, "class"), "allowlist": allowlist})
+
+
 FORMS = {
+    "mint": Form("A key with an allowlist", "Mint this key", _key_fields, _mint),
     "accept": Form(
         *("Accepted coins", "Accept these coins", _coin_fields),
         lambda console, given: console.configure({"accepted_currencies": given.get("coin", [])}),

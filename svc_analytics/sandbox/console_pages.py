@@ -116,6 +116,8 @@ def _action(name: str) -> Callable[[Console, Given], dict[str, Any]] | None:
 def _key_line(key: dict[str, Any]) -> str:
     """Return a key, named by its id's beginning: its value is gone; and the way to revoke it."""
     told = f"{key['class']} {key['id'][:8]}, made {key['created_at']}"
+    if key["allowlist"]:
+        told += f", from {', '.join(key['allowlist'])} alone"
     if not key["is_enabled"]:
         return markup.line(f"{told}, revoked")
     form = markup.form("Revoke", markup.hidden("id", key["id"]), action="/console/revoke")

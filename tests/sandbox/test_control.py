@@ -282,6 +282,16 @@ def test_console_shows_the_shop_and_mints_a_key_once(site):
     assert key not in later and "Business console" in later
 
 
+def test_console_mints_a_key_with_an_allowlist(shop, site):
+    """
+    Its addresses stand beside it; what is no address is refused.
+    """
+    form = {"class": "payout", "allowlist": "203.0.113.9, 10.0.0.0/8"}
+    assert "from 203.0.113.9, 10.0.0.0/8 alone" in site.post("/console/mint", data=form).text
+    assert shop.world.keys.all()[-1]["allowlist"] == ["203.0.113.9", "10.0.0.0/8"]
+    assert "VALIDATION_FAILED" in site.post("/console/mint", data=form | {"allowlist": "x"}).text
+
+
 def test_console_lists_the_newest_hundred_events(shop, site):
     """
     A year of them would bury the page; the control API has them all.
