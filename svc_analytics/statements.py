@@ -32,7 +32,7 @@ from svc_analytics.periods import (
     utc_months,
 )
 from svc_analytics.tables import TABLES, read_tables
-from svc_analytics.testimony import testify
+from svc_analytics.testimony import hear_log
 from svc_analytics.warehouse import open_warehouse, to_frame
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def statement(
         tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
     options: dict[str, Any] = {}
     if webhooks is not None:
-        found = testify(webhooks, lake, period)
+        found = hear_log(webhooks, lake, period)
         options["webhooks"] = found.facts | {"sha256": hash_file(Path(webhooks))}
         schema = tables["checks"].schema
         findings = pa.Table.from_pylist(found.findings, schema=schema)

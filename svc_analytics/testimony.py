@@ -32,7 +32,7 @@ class Testimony:
     facts: dict[str, Any]
 
 
-def testify(log: str | os.PathLike[str], lake: Lake, period: Period) -> Testimony:
+def hear_log(log: str | os.PathLike[str], lake: Lake, period: Period) -> Testimony:
     """Hold a log against a lake, for one period.
 
     A record occurred within the day before its delivery; where that day reaches into

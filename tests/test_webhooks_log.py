@@ -26,7 +26,7 @@ from svc_analytics.periods import SECOND, format_instant, month, parse_instant, 
 from svc_analytics.reports import statement_text
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.deliveries import Deliveries
-from svc_analytics.testimony import testify
+from svc_analytics.testimony import hear_log
 from svc_analytics.tokens import sign_webhook
 from svc_analytics.witness import OUTPUT
 
@@ -248,7 +248,7 @@ def test_a_statement_says_what_its_log_held(filled: Desk) -> None:
 def test_a_statement_takes_no_log_from_stdin(filled: Desk) -> None:
     """Its manifest names the log by its hash."""
     with pytest.raises(ConfigError, match="not stdin"):
-        testify("-", filled.lake, month("2026-11"))
+        hear_log("-", filled.lake, month("2026-11"))
 
 
 def test_a_delivery_soon_after_midnight_stands_in_both_months(filled: Desk) -> None:
