@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.charts.axes import (
     BLUE,
-    GREY,
     MOST_TICKS,
     all_days,
+    all_months,
     amounts,
     hatched,
     label_days,
     label_places,
     labels,
+    mark_unknown,
     percent,
     percent_axis,
     quotient,
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from svc_analytics.charts.axes import Table
 
+NOWHERE = float("nan")
 _WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
 
 
@@ -45,16 +48,13 @@ def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:
         if row["net_settlement"] is not None
     ]
     signed_bars(axes.bar, known)
-    unknown = sorted(set(days) - {day for day, _ in known})
-    if unknown:
-        axes.plot(unknown, [0] * len(unknown), "x", color=GREY, label="unknown", clip_on=False)
-        axes.legend(frameon=False)
+    mark_unknown(axes, sorted(set(days) - {day for day, _ in known}))
     axes.axhline(0, color="black", linewidth=0.8)
     label_days(axes, all_days(table))
     amounts(axes.yaxis)
     axes.set_ylabel(currency)
     axes.set_title(f"Net settlement by day, {currency}")
-    say_if_empty(axes, known, "no movement")
+    say_if_empty(axes, rows, "no movement")
 
 
 def fee_rate(axes: Axes, table: Table, currency: str) -> None:
@@ -65,16 +65,20 @@ def fee_rate(axes: Axes, table: Table, currency: str) -> None:
     """
     rows = rows_of(table, currency)
     shares = [quotient(row["payment_fees"], row["gross_sales"]) for row in rows]
-    by_day = bool(rows) and "day" in rows[0]
-    places = [row["day"].toordinal() for row in rows] if by_day else list(range(len(rows)))
-    axes.plot(places, shares, marker="o", markersize=3.5, color=BLUE, linewidth=1.2)
-    if by_day:
+    if rows and "day" in rows[0]:
+        places = [row["day"].toordinal() for row in rows]
         label_days(axes, all_days(table))
     else:
-        label_places(axes, labels(rows))
+        months = all_months(labels(rows))
+        found = dict(zip(labels(rows), shares, strict=True))
+        places, shares = list(range(len(months))), [found.get(name, NOWHERE) for name in months]
+        label_places(axes, months)
+    axes.plot(places, shares, marker="o", markersize=3.5, color=BLUE, linewidth=1.2)
     percent_axis(axes.yaxis, shares)
     axes.set_title(f"Fees over gross sales, {currency}")
-    say_if_empty(axes, [share for share in shares if share == share], "nothing sold")
+    is_unknown = any(row["payment_fees"] is None for row in rows)
+    why = "unknown" if is_unknown else "nothing sold"
+    say_if_empty(axes, [share for share in shares if share == share], why)
 
 
 def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
@@ -83,23 +87,25 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
     `table` has `currency`, `refund_ratio_period`, `refund_ratio_cohort` and `month` or `period`.
     """
     rows = rows_of(table, currency)
+    months = all_months(labels(rows))
     series = (
         ("refund_ratio_period", "settled in the month", -0.2, {"color": BLUE}),
         ("refund_ratio_cohort", "of the month's payments, to date", 0.2, hatched()),
     )
     drawn: list[float] = []
     for name, label, shift, look in series:
-        known = [(place, row[name]) for place, row in enumerate(rows) if row[name] is not None]
+        values = zip(map(months.index, labels(rows)), (row[name] for row in rows), strict=True)
+        known = [(place, value) for place, value in values if value is not None]
         heights = [float(value) for _, value in known]
         bars = axes.bar([p + shift for p, _ in known], heights, 0.36, label=label, **look)
-        if len(rows) <= MOST_TICKS:
+        if len(months) <= MOST_TICKS:
             axes.bar_label(
                 bars, [percent(value) for _, value in known], padding=2, fontsize="small"
             )
         drawn += heights
-    label_places(axes, labels(rows))
+    label_places(axes, months)
     percent_axis(axes.yaxis, drawn)
-    axes.set_xlim(-0.6, max(len(rows), 1) - 0.4)
+    axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
     axes.set_title(f"Refunds over charged total, {currency}")
     if drawn:
         look = {"frameon": False, "fontsize": "small", "ncols": 2}
@@ -108,10 +114,10 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
 
 
 def usd_exposure(axes: Axes, table: Table) -> None:
-    """Draw what each coin's position is worth in USD, with its share and the concentration.
+    """Draw what each coin's position is worth in USD, and all; shares and the concentration.
 
     `table` has `currency` and `usd_exposure`. Shares are of the worth of all coins, without
-    sign; with a coin of unknown worth there are none, and it is named below.
+    sign; with a coin of unknown worth there is no total and no share, and it is named below.
     """
     pairs = [(row["currency"], row["usd_exposure"]) for row in rows_of(table)]
     unknown = [currency for currency, value in pairs if value is None]
@@ -125,8 +131,9 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     axes.set_yticks(range(len(known)), [currency for currency, _ in known])
     amounts(axes.xaxis)
     _leave_room(axes, [float(value) for _, value in known])
-    told = f"; unknown: {', '.join(unknown)}" if unknown else "; share; \u03a3 with all larger ones"
-    axes.set_xlabel(f"USD{told}")
+    in_all = _cents(reduce(_WIDE.add, (value for _, value in known), Decimal(0)))
+    whole = f": {in_all} in all; share; \u03a3 with all larger ones" if known else ""
+    axes.set_xlabel(f"USD; unknown: {', '.join(unknown)}" if unknown else f"USD{whole}")
     axes.set_title("Exposure by coin")
     say_if_empty(axes, known, "no exposure is known")
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,6 +22,8 @@ BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # told apart without seein
 HATCH = "/////"
 MOST_TICKS = 6
 MOST_DAYS = 100  # that are named without their year
+MOST_MONTHS = 120  # up to which an axis has no hole
+_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
 
 
 def percent(ratio: Decimal) -> str:
@@ -62,9 +65,31 @@ def labels(rows: list[Row]) -> list[str]:
     return [str(row[name]) for row in rows]
 
 
+def all_months(labels: Iterable[str]) -> list[str]:
+    """Return months in order, and those between them: time along an axis has no holes.
+
+    >>> all_months(["2027-01", "2026-11"])
+    ['2026-11', '2026-12', '2027-01']
+    """
+    found = sorted(set(labels))
+    if not found or not all(map(_MONTH.fullmatch, found)):
+        return found
+    first, last = (int(text[:4]) * 12 + int(text[5:]) - 1 for text in (found[0], found[-1]))
+    if last - first >= MOST_MONTHS:
+        return found
+    return [f"{n // 12:04}-{n % 12 + 1:02}" for n in range(first, last + 1)]
+
+
 def all_days(table: Table) -> list[int]:
     """Return the days of every coin, so that the pictures of one table stand in line."""
     return sorted({row["day"].toordinal() for row in rows_of(table)})
+
+
+def mark_unknown(axes: Axes, places: Sequence[int]) -> None:
+    """Cross places whose figure is unknown, on the zero line: nothing there would be zero."""
+    if places:
+        axes.plot(places, [0] * len(places), "x", color=GREY, label="unknown", clip_on=False)
+        axes.legend(frameon=False, fontsize="small")
 
 
 def label_places(axes: Axes, labels: list[str]) -> None:

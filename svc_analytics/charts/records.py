@@ -14,10 +14,12 @@ from svc_analytics.charts.axes import (
     GREY,
     Row,
     all_days,
+    all_months,
     amounts,
     hatched,
     label_days,
     label_places,
+    mark_unknown,
     percent,
     rows_of,
     say_if_empty,
@@ -39,13 +41,16 @@ def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
 
     `table` has `payment_month`, `refund_month`, `currency` and `ratio`. Darker is more,
     and a field says its percentage as long as it has room; `?` is one that is unknown.
+    The months are those of all coins, and none between them is left out.
     """
     found = {
         (row["payment_month"], row["refund_month"]): row["ratio"]
         for row in rows_of(table, currency)
     }
-    paid = sorted({months[0] for months in found})
-    returned = sorted({months[1] for months in found})
+    paid, returned = (
+        all_months(row[name] for row in rows_of(table))
+        for name in ("payment_month", "refund_month")
+    )
     known = [ratio for ratio in found.values() if ratio is not None]
     size = next((size for most, size in _LETTERS if len(returned) <= most), 0.0)
     top = max(known, default=Decimal(0)) or Decimal(1)
@@ -66,7 +71,8 @@ def position(axes: Axes, table: Table, currency: str) -> None:
     """Draw the rail position at each day's end as steps, and each day's movement as bars.
 
     `table` has `day`, `currency`, `movement` and `closing`. Where the position is unknown
-    the line is broken. It is no balance: deposits and withdrawals are not in it.
+    the line is broken, and a day of unknown movement is a cross. It is no balance: deposits
+    and withdrawals are not in it.
     """
     rows = rows_of(table, currency)
     days = [row["day"].toordinal() for row in rows]
@@ -76,8 +82,11 @@ def position(axes: Axes, table: Table, currency: str) -> None:
         if row["movement"] is not None
     ]
     closing = [_place(row["closing"]) for row in rows]
+    is_known = any(place == place for place in closing)
+    label = "position" if is_known else "position unknown"
     signed_bars(axes.bar, moved)
-    axes.step(days, closing, where="mid", color="black", linewidth=1.4, label="position")
+    axes.step(days, closing, where="mid", color="black", linewidth=1.4, label=label)
+    mark_unknown(axes, sorted(set(days) - {day for day, _ in moved}))
     axes.axhline(0, color="black", linewidth=0.8)
     label_days(axes, all_days(table))
     amounts(axes.yaxis)
@@ -103,6 +112,7 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
     axes.set_ylim(max(len(ordered), 1) - 0.4, -0.6)
     axes.set_xlim(0, max(counts.values(), default=1) * 1.15)
     amounts(axes.xaxis)
+    axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("receipts")
     axes.set_title("Verdicts on receipts")
     say_if_empty(axes, ordered, "no receipt")

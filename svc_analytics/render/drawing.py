@@ -6,16 +6,20 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from html import escape
 from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.charts.axes import all_months
 from svc_analytics.errors import ConfigError
 from svc_analytics.render.display import arrow_of
 from svc_analytics.render.sheets import names_of
 
 _KINDS = ("currency", "stream")
 _ALONE, _BESIDE = (7.2, 3.0), (5.4, 2.5)  # inches, of one picture and of several
+NOTHING = "nothing to draw, for the table has no row"
+MOST_LETTERS = 32  # of each of the merchant's names: more would push the period off the picture
 _TABLES = {
     "fee_rate": "daily",
     "net_settlement_daily": "daily",
@@ -36,12 +40,15 @@ class Picture:
     width: int = 380  # pixels, below which they stand one under the other
 
     def __repr__(self) -> str:
-        return self.title
+        return self.title if self.drawings else f"{self.title}: {NOTHING}"
 
     def _repr_html_(self) -> str:
-        box = f"flex:1 1 {self.width}px;max-width:760px"
-        boxes = "".join(f'<div style="{box}">{_fluid(drawing)}</div>' for drawing in self.drawings)
-        return f'<div style="display:flex;flex-wrap:wrap;gap:8px">{boxes}</div>'
+        if not self.drawings:
+            return f"<p>{escape(repr(self))}</p>"
+        boxes = "".join(f"<div>{_fluid(drawing)}</div>" for drawing in self.drawings)
+        two = f"repeat(auto-fill,minmax(min(max({self.width}px,34%),100%),1fr))"
+        fill = two if len(self.drawings) > 1 else "minmax(0,760px)"
+        return f'<div style="display:grid;grid-template-columns:{fill};gap:8px">{boxes}</div>'
 
 
 def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) -> Picture:
@@ -75,7 +82,10 @@ def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
         return arrow_of(table), ""
     period = table.period
     # The Persian name comes last: letters from right to left would turn a date behind them.
-    sign = f"{period.folder} ({period.zone}) · {names_of(table.merchant)}"
+    sign = f"{period.folder} ({period.zone}) · {names_of(table.merchant, MOST_LETTERS)}"
+    if chart.__name__ not in _TABLES:
+        drawn = ", ".join(_TABLES)
+        raise ConfigError(f"of a statement {drawn} are drawn; give {chart.__name__} a table")
     return table.tables[_TABLES[chart.__name__]], sign
 
 
@@ -92,7 +102,7 @@ def _no_column(chart: Callable[..., None], name: str, table: pa.Table) -> Config
 
 def _size(chart: Callable[..., None], table: pa.Table, count: int) -> tuple[float, float]:
     if chart.__name__ == "refund_cohorts":  # a field for each month
-        months = len(set(table["payment_month"].to_pylist())) if table.num_rows else 0
+        months = len(all_months(table["payment_month"].to_pylist())) if table.num_rows else 0
         return 7.2, max(2.0, 1.0 + 0.17 * months)
     return _ALONE if count == 1 else _BESIDE
 

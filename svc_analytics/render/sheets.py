@@ -141,10 +141,15 @@ def closed_sheet(closed: Any) -> Sheet:
     return Sheet(f"Month {closed.label}", lines, grids)
 
 
-def names_of(merchant: dict[str, Any]) -> str:
-    """Return a merchant's names for people, the Persian one set apart from what stands by it."""
-    names = [str(merchant[key]) for key in ("display_name", "display_name_fa") if merchant.get(key)]
-    return " · ".join(one_line(name) for name in names) or str(merchant["id"])
+def names_of(merchant: dict[str, Any], most: int | None = None) -> str:
+    """Return a merchant's names for people, the Persian one set apart from what stands by it.
+
+    Where there is little room each is cut to `most` letters.
+    """
+    keys = ("display_name", "display_name_fa")
+    names = [one_line(str(merchant[key])) for key in keys if merchant.get(key)]
+    cut = (f"{name[: most - 1]}…" if most and len(name) > most else name for name in names)
+    return " · ".join(cut) or str(merchant["id"])
 
 
 def _span_rows(coverage: Coverage) -> list[list[Cell]]:

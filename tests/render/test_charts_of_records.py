@@ -74,6 +74,13 @@ def test_positions_break_where_they_are_unknown(axes: Axes) -> None:
     assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
 
 
+def test_a_position_that_is_all_unknown_says_so(axes: Axes) -> None:
+    """A line at zero would be a figure."""
+    charts.position(axes, POSITION.slice(2), "btc")
+    labels = [line.get_label() for line in axes.lines]
+    assert {"position unknown", "unknown"} <= set(labels)
+
+
 def test_zero_is_in_sight_of_every_position(axes: Axes) -> None:
     """A position far from zero is not drawn as if it were near it."""
     high = POSITION.set_column(3, "closing", [[Decimal(1000), Decimal(1001), Decimal(1002)]])

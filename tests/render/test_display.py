@@ -19,6 +19,7 @@ import svc_analytics.render.search as search_module
 from svc_analytics import charts
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
+from svc_analytics.render.sheets import names_of
 from svc_analytics.tokens import verify_receipt
 from svc_analytics.verdicts import VerificationRun
 from svc_analytics.warehouse import AnalyticLake
@@ -100,6 +101,13 @@ def test_each_coin_gets_a_picture_of_its_own() -> None:
     assert 'aria-label="refund cohorts, eth"' in drawn._repr_html_()
 
 
+def test_where_there_is_no_coin_a_picture_says_so() -> None:
+    """An empty cell would look like a mistake."""
+    nothing = svc.draw(charts.position, pa.table({"currency": pa.array([], pa.string())}))
+    assert repr(nothing) == "position: nothing to draw, for the table has no row"
+    assert "nothing to draw" in nothing._repr_html_()
+
+
 @pytest.fixture
 def in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     """As far as tables care: there is a shell to ask."""
@@ -177,3 +185,12 @@ def test_figures_of_a_statement_stand_a_coin_a_column(desk: Desk) -> None:
     assert "Settlement\n" not in str(only) and "<tr title=" in only._repr_html_()
     with pytest.raises(ConfigError, match="there is no 'profit' to show; there are payments_count"):
         svc.show(made, only=["profit"])
+    with pytest.raises(ConfigError, match="are drawn; give coverage_calendar a table"):
+        svc.draw(charts.coverage_calendar, made)
+
+
+def test_a_long_name_leaves_the_period_on_the_picture() -> None:
+    """Each of the merchant's names is cut, so that all of the line below a picture is seen."""
+    merchant = {"display_name": "A" * 90, "display_name_fa": "ب" * 90}
+    assert names_of(merchant, 32) == f"{'A' * 31}… · {'ب' * 31}…"
+    assert names_of(merchant) == f"{'A' * 90} · {'ب' * 90}"

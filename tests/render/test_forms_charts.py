@@ -89,6 +89,7 @@ def test_exposure_says_shares_and_concentration(axes: Axes) -> None:
         "3.00 USD   37.50%   \u03a3 87.50%",
         "-4.00 USD   50.00%   \u03a3 50.00%",
     ]
+    assert axes.get_xlabel().startswith("USD: 0.00 in all; share; ")
 
 
 def test_shares_need_a_whole(axes: Axes) -> None:
@@ -109,6 +110,25 @@ def test_a_coin_without_data_says_so(axes: Axes) -> None:
     """An empty frame of axes would look like zero."""
     charts.net_settlement_daily(axes, DAYS, "sol")
     assert texts(axes) == ["no movement"]
+
+
+def test_unknown_fees_are_not_called_nothing_sold(axes: Axes) -> None:
+    """What was not read may have been sold."""
+    charts.fee_rate(axes, DAYS.slice(2, 1), "btc")
+    assert texts(axes) == ["unknown"]
+
+
+def test_days_all_unknown_are_not_called_days_without_a_movement(axes: Axes) -> None:
+    """Only the cross stands there, and what it means."""
+    charts.net_settlement_daily(axes, DAYS.slice(2, 1), "btc")
+    assert not texts(axes) and axes.lines[0].get_label() == "unknown"
+
+
+def test_a_month_without_a_refund_keeps_its_place(axes: Axes) -> None:
+    """September and November stand two apart, not side by side."""
+    later = MONTHS.set_column(0, "month", pa.array(["2026-09", "2026-11"]))
+    charts.refund_ratio(axes, later, "btc")
+    assert [round(bar.get_x() + 0.18, 1) for bar in axes.patches] == [-0.2, 0.2, 2.2]
 
 
 def test_ticks_are_plain_numbers() -> None:
