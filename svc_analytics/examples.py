@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
-from svc_analytics.errors import ConfigError
 from svc_analytics.masked import Masked
 from svc_analytics.money import format_amount
 from svc_analytics.tokens import FACTS, sign_receipt
@@ -21,7 +20,15 @@ _NEWEST = """
         net_amount, strftime(paid_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') as paid_at
     from payments
     where fee_bearer is not null and reference_id is not null
-    order by payments.paid_at desc, payment_id
+    -- Where all was read: only there an unknown payment can be told for one.
+    order by
+        exists (
+            from coverage
+            where stream = 'payments' and state = 'complete'
+                and payments.paid_at >= starts_at and payments.paid_at < ends_at
+        ) desc,
+        payments.paid_at desc,
+        payment_id
     limit 1
 """
 
@@ -29,19 +36,27 @@ _NEWEST = """
 def example_receipts(lake: AnalyticLake, secret: str) -> pd.DataFrame:
     """Return a good receipt of the newest payment and four bad ones: `what` and `receipt`.
 
-    They are signed with a `secret` of the reader's choice and prove nothing.
+    They are signed with a `secret` of the reader's choice and prove nothing. Of a lake
+    that holds no payment there are none.
     """
     import pandas as pd
 
-    rows = lake.sql(_NEWEST).to_dict("records")
-    if not rows:
-        raise ConfigError(f"{lake.path} holds no payment to make a receipt of")
-    facts = {"merchant_id": lake.merchant_id} | {
-        name: value if isinstance(value, str) else format_amount(value)
-        for name, value in rows[0].items()
+    made = [
+        example
+        for row in lake.sql(_NEWEST).to_dict("records")
+        for example in _examples(_facts(row, lake.merchant_id), Masked(secret))
+    ]
+    return pd.DataFrame(made, columns=["what", "receipt"])
+
+
+def _facts(row: Mapping[Hashable, Any], merchant_id: str) -> dict[str, str]:
+    """Return the facts of a payment as its receipt states them, in their order."""
+    facts = {
+        str(name): value if isinstance(value, str) else format_amount(value)
+        for name, value in row.items()
     }
-    ordered = {name: facts[name] for name in FACTS}
-    return pd.DataFrame(_examples(ordered, Masked(secret)), columns=["what", "receipt"])
+    facts["merchant_id"] = merchant_id
+    return {name: facts[name] for name in FACTS}
 
 
 def _examples(facts: Mapping[str, str], secret: Masked) -> Iterator[tuple[str, str]]:

@@ -27,6 +27,19 @@ MOST_MONTHS = 1200
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 # What the template would fetch: diagrams and formulas, of which our notebooks have none.
 _REMOTE = re.compile(r"<script[^>]*>(?:(?!</script>).)*?mermaid(?:(?!</script>).)*</script>", re.S)
+# On paper nothing can be moved: a table that was cut off would cut a number's digits.
+_PAPER = """<style>
+@page { size: A4 landscape; margin: 12mm; }
+@media print {
+  .jp-OutputArea-output, .jp-OutputArea-output div { overflow: visible !important; }
+  .jp-OutputArea-output :is(td, th) {
+    font-size: 7.5pt; white-space: normal !important; overflow-wrap: anywhere;
+  }
+  .jp-OutputArea-output table { width: 100% !important; }
+  .highlight pre, .jp-OutputArea-output pre { white-space: pre-wrap !important; }
+}
+</style>
+</head>"""
 TIMEOUT = 600  # seconds for one cell
 
 
@@ -219,7 +232,8 @@ def run_notebook(
 def to_html(notebook: Any, title: str) -> str:
     """Return an executed notebook as one HTML page that loads nothing from elsewhere.
 
-    Pickers need a running kernel: of them the page shows only the cell.
+    On paper, wide tables break their numbers into lines, and lose no digit. Pickers need
+    a running kernel: of them the page shows only the cell.
     """
     import nbconvert
 
@@ -229,7 +243,7 @@ def to_html(notebook: Any, title: str) -> str:
     page = exporter(**nowhere).from_notebook_node(
         _without_widgets(notebook), {"metadata": {"name": title}}
     )[0]
-    return _REMOTE.sub("", str(page))
+    return _REMOTE.sub("", str(page)).replace("</head>", _PAPER, 1)
 
 
 def _without_widgets(notebook: Any) -> Any:

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import replace
 from html import escape
 from itertools import pairwise
 from pathlib import Path
@@ -9,6 +10,8 @@ from typing import Any
 
 import nbformat
 import pytest
+from desks import Desk
+from ledgers import read_ledger
 
 import svc_analytics as svc
 from svc_analytics import notebooks, pickers
@@ -33,6 +36,33 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> AnalyticLake:
 def executed(request: pytest.FixtureRequest, demo: AnalyticLake) -> Any:
     """A notebook after it ran as a reader runs it: without a month."""
     return notebooks.run_notebook(request.param, {"DATA_DIR": str(demo.path)})
+
+
+NO_PAYOUTS = """
+ kind     currency  amount  fee   at
+ payment  btc       1       0.01  2026-10-05T08:00
+ payment  usdt      20      0.2   2026-10-06T08:00
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "ledger"),
+    [*((path, NO_PAYOUTS) for path in PATHS), (PATHS[5], "")],
+    ids=[*(path.stem[:2] for path in PATHS), "06 without a payment"],
+)
+def test_a_notebook_agrees_where_figures_are_unknown(
+    path: Path, ledger: str, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a payout key and without a verdict; one makes receipts of payments there are not."""
+    for name in ("draw", "pick"):  # of what is unknown: shown by the tests of charts
+        monkeypatch.setattr(svc, name, lambda *_, **__: None, raising=False)
+    desk.service.payments = read_ledger(ledger)[0] if ledger else []
+    Desk(desk.service, replace(desk.settings, payout_key=None), desk.lake).extract()
+    notebook = read(path)
+    notebooks.inject(notebook, {"DATA_DIR": str(desk.lake.path)})
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    assert code[-1].endswith('"the figures agree"')  # behind its assertions
+    exec("\n".join(code), {})
 
 
 def read(path: Path) -> Any:
@@ -114,6 +144,7 @@ def test_the_command_writes_a_page(demo: AnalyticLake, tmp_path: Path) -> None:
     cli.main(words, standalone_mode=False)
     page = out.read_text()
     assert "the figures agree" in page and month in page and "<svg" in page
+    assert "@media print" in page.split("<body")[0]  # where nothing can be moved into sight
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=.?https?:|import .*https?:", page)
 
 
