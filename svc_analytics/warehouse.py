@@ -253,7 +253,9 @@ def _lock_down(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
 
 def _first_line(error: Exception) -> str:
-    text = str(error).strip().splitlines()[0]
+    first, *others = str(error).strip().splitlines()
+    hints = [line for line in others if line.startswith(("Did you mean", "Candidate bindings"))]
+    text = " ".join([first, *hints[:1]])
     if isinstance(error, duckdb.OutOfRangeException):
         text += " (a sum of more than 38 digits cannot be held)"
     return text

@@ -445,6 +445,8 @@ def test_an_error_in_a_query_is_one_line(regular: AnalyticLake) -> None:
     with pytest.raises(QueryError) as caught:
         regular.sql("select nothing from payments")
     assert "nothing" in str(caught.value) and "\n" not in str(caught.value)
+    with pytest.raises(QueryError, match='paymets does not exist! Did you mean "payments'):
+        regular.sql("from paymets")
 
 
 def test_answers_are_exact_to_the_last_digit(regular: AnalyticLake) -> None:
