@@ -11,6 +11,11 @@ class Displayed:
 
     __slots__ = ()
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # Each class its own: IPython takes a dataclass's repr before what it inherits.
+        cls._repr_pretty_ = Displayed._repr_pretty_  # type: ignore[method-assign]
+
     def __str__(self) -> str:
         return repr(self._sheet())
 

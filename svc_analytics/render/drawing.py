@@ -104,6 +104,8 @@ def _size(chart: Callable[..., None], table: pa.Table, count: int) -> tuple[floa
     if chart.__name__ == "refund_cohorts":  # a field for each month
         months = len(all_months(table["payment_month"].to_pylist())) if table.num_rows else 0
         return 7.2, max(2.0, 1.0 + 0.17 * months)
+    if chart.__name__ == "usd_exposure":  # a bar for each coin
+        return _ALONE[0], max(_ALONE[1], 0.9 + 0.25 * table.num_rows)
     return _ALONE if count == 1 else _BESIDE
 
 

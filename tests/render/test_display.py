@@ -12,6 +12,7 @@ import pyarrow as pa
 import pytest
 from desks import Desk
 from fake_service import payment
+from IPython.lib.pretty import pretty
 from receipt_material import FACTS, RING, signed
 
 import svc_analytics as svc
@@ -89,6 +90,7 @@ def test_coverage_and_runs_show_themselves() -> None:
     assert "1970-01-01T00:00:00Z .. 1970-01-01T00:00:01Z" in str(Coverage(((0, 1_000_000),)))
     assert "nothing was read" in Coverage()._repr_html_()
     assert ">12,345</td>" in VerificationRun(12_345, 0)._repr_html_()
+    assert pretty(Coverage()) == str(Coverage())  # in IPython, and beside the HTML in Jupyter
 
 
 def test_each_coin_gets_a_picture_of_its_own() -> None:
@@ -99,6 +101,12 @@ def test_each_coin_gets_a_picture_of_its_own() -> None:
     assert repr(drawn) == "refund cohorts, btc, eth"
     assert drawn._repr_html_().count("<svg") == 2
     assert 'aria-label="refund cohorts, eth"' in drawn._repr_html_()
+
+
+def test_many_coins_get_a_higher_picture() -> None:
+    """0.9 inches and a quarter for each of 40 coins, of 72 points: names do not overlap."""
+    worth = {"currency": [f"c{n}" for n in range(40)], "usd_exposure": [Decimal(1)] * 40}
+    assert 'height="784.8pt"' in svc.draw(charts.usd_exposure, pa.table(worth))._repr_html_()
 
 
 def test_where_there_is_no_coin_a_picture_says_so() -> None:
