@@ -18,7 +18,7 @@ from filelock import FileLock
 from svc_analytics.coverage import Coverage, unite
 from svc_analytics.displayed import Displayed
 from svc_analytics.errors import LakeError, QueryError
-from svc_analytics.interruption import interruptible
+from svc_analytics.interruption import beside, interruptible
 from svc_analytics.lake import Lake
 from svc_analytics.models import named_in
 from svc_analytics.monthfile import read_groups, sync_folder, torn
@@ -130,7 +130,8 @@ class Warehouse:
             with self._connection.cursor() as cursor:
                 for name, table in (tables or {}).items():
                     cursor.register(name, table)
-                return cursor.sql(query, params=dict(parameters or {})).to_arrow_table()
+                values = dict(parameters or {})
+                return beside(cursor, lambda: cursor.sql(query, params=values).to_arrow_table())
         except duckdb.Error as error:
             text = _as_in_the_lake(_first_line(error), self._folder, self._lake)
             raise QueryError(text) from error
