@@ -9,10 +9,12 @@ import pytest
 from desks import Desk
 from fake_service import FakeService, ids, payment, spread
 
-from svc_analytics import merge, monthfile, whereabouts
+from svc_analytics import extraction, merge, monthfile, sweep, whereabouts
 from svc_analytics.config import Settings
+from svc_analytics.publication import StreamPublisher
 from svc_analytics.warehouse import AnalyticLake
 from svc_analytics.whereabouts import IDS_FOLDER
+from svc_analytics.writer import LakeWriter
 
 START = datetime(2026, 1, 3, tzinfo=UTC)
 
@@ -63,6 +65,35 @@ def test_months_without_news_are_not_read(desk: Desk, months_read: set[str]) -> 
     grow(desk)
     desk.extract()
     assert months_read == {"2026-11"}
+
+
+def test_a_month_is_written_once_however_often_is_published(
+    service: FakeService, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is still being read waits for its other pages."""
+    written: list[str] = []
+    publications: list[bool] = []
+    write, publish = StreamPublisher.write, LakeWriter.publish
+
+    def note_write(self: StreamPublisher, label: str, *rest: Any) -> None:
+        written.append(f"{self.stream.name} {label}")
+        write(self, label, *rest)
+
+    def note_publish(self: LakeWriter, *, holds_back: bool = False) -> None:
+        publications.append(holds_back)
+        publish(self, holds_back=holds_back)
+
+    monkeypatch.setattr(StreamPublisher, "write", note_write)
+    monkeypatch.setattr(LakeWriter, "publish", note_publish)
+    monkeypatch.setattr(sweep, "HANDED_OVER", 1)
+    monkeypatch.setattr(extraction, "STAGED_LIMIT", 100_000)  # two pages or three, of 100
+    service.payments = spread(643, START, timedelta(hours=12))
+    desk = Desk(service, settings, AnalyticLake(tmp_path / "data"))
+    desk.extract(workers=1)
+    assert publications == [True, True, False]
+    months = [f"payments 2026-{month:02}" for month in range(1, 12)]
+    assert sorted(name for name in written if name.startswith("payments 2026")) == months
+    assert desk.ids() == ids(service.payments)
 
 
 def spoil(desk: Desk, change: Callable[[bytes], bytes]) -> None:
