@@ -22,7 +22,7 @@ from svc_analytics.monthfile import (
     tool_version,
     write_month,
 )
-from svc_analytics.periods import BEGINNING, Period, month, month_of, utc_months
+from svc_analytics.periods import BEGINNING, month, month_of, utc_months
 from svc_analytics.schema import Stream
 from svc_analytics.sidefile import (
     changes_schema,
@@ -113,7 +113,8 @@ class StreamPublisher:
         table, earlier = drain(self.stream, staged.tables)
         self._keep_contradicted(table, earlier)
         rows = self._by_month(table)
-        left = self._hold_back(rows, staged) if holds_back else Staged()
+        read = unite(self.coverage.remove(staged.doubted).read, staged.proven)
+        left = staged.hold_back(rows, read) if holds_back else Staged()
         empty = self.stream.schema.empty_table()
         ids = pa.concat_tables([empty, *rows.values()])["id"]
         # Written first: a month never counts what is not on file beside it.
@@ -135,22 +136,6 @@ class StreamPublisher:
             self._publish_month(label, news)
         self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted, aged)
         resolve_quarantine(self.lake.path, self.stream, ids, self._now)
-        return left
-
-    def _hold_back(self, rows: dict[str, pa.Table], staged: Staged) -> Staged:
-        """Take out the months not read to their ends, unless they are most of what is staged."""
-        read = unite(self.coverage.remove(staged.doubted).read, staged.proven)
-        unread = {label for label in rows if not _is_whole(month(label), read)}
-        held = sum(len(rows[label]) for label in unread)
-        total = sum(map(len, rows.values()))
-        if 2 * held > total:
-            return Staged()
-        left = staged.split([(month(label).start, month(label).end) for label in unread])
-        left.size = staged.size * held // max(total, 1)
-        for label in sorted(unread):
-            months_rows = rows.pop(label)
-            # Copied, for a slice would keep in memory all that is published now.
-            left.tables.append(months_rows.take(pa.array(np.arange(len(months_rows)))))
         return left
 
     def _aged(self, proven: Spans) -> Spans:
@@ -340,9 +325,3 @@ class StreamPublisher:
         footer = self.footers[label]
         expected = footer.tally - self._tally(held)
         self.write(label, without(path, ids), footer.coverage, footer.quarantined, expected)
-
-
-def _is_whole(period: Period, read: Spans) -> bool:
-    """Whether a month was read from its start to its end, or to the newest time read."""
-    newest = read[-1][1] if read else BEGINNING
-    return not subtract([(period.start, max(period.start, min(period.end, newest)))], read)

@@ -3,9 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+import numpy as np
 import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, Span, Spans, subtract, unite
+from svc_analytics.periods import Period, month
 from svc_analytics.sidefile import Quarantined
 
 PACKED_ROWS = 6_400  # joined at a time
@@ -50,8 +52,36 @@ class Staged:
         """Whether nothing waits at all."""
         return not (self.tables or self._loose or self.rejected or self.proven or self.doubted)
 
-    def split(self, spans: Iterable[Span]) -> "Staged":
-        """Give up the proofs of these intervals; return them."""
-        kept = subtract(self.proven, spans := unite(spans))
+    def hold_back(self, rows: dict[str, pa.Table], read: Spans) -> "Staged":
+        """Take those of the months' rows out, with their proofs, that are still being read.
+
+        Return them to wait for more; but publish them if they are most of all there is.
+        `read` is what was read of the stream by now.
+        """
+        unread = sorted(label for label in rows if not _is_whole(month(label), read))
+        held = sum(len(rows[label]) for label in unread)
+        total = sum(map(len, rows.values()))
+        if 2 * held > total:
+            return Staged()
+        # Copied, for a slice would keep in memory all that is published now.
+        tables = [_copy(rows.pop(label)) for label in unread]
+        left = Staged(tables, proven=self._give_up(unread))
+        left.size = self.size * held // max(total, 1)
+        return left
+
+    def _give_up(self, labels: Iterable[str]) -> Spans:
+        kept = subtract(
+            self.proven, unite((period.start, period.end) for period in map(month, labels))
+        )
         given, self.proven = subtract(self.proven, kept), kept
-        return Staged(proven=given)
+        return given
+
+
+def _is_whole(period: Period, read: Spans) -> bool:
+    """Whether a month was read from its start to its end, or to the newest time read."""
+    newest = read[-1][1] if read else period.start
+    return not subtract([(period.start, max(period.start, min(period.end, newest)))], read)
+
+
+def _copy(rows: pa.Table) -> pa.Table:
+    return rows.take(pa.array(np.arange(len(rows))))
