@@ -26,8 +26,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.invariants import InOrder, check_tally
 from svc_analytics.money import format_amount
 from svc_analytics.schema import STREAMS, Stream
-from svc_analytics.tally import Counter as Counter
-from svc_analytics.tally import Tally as Tally
+from svc_analytics.tally import Tally, count
 
 LAYOUT = 1
 FOOTER_KEY = "svc_analytics"
@@ -172,7 +171,6 @@ def write_month(
     stream: Stream,
     tables: Iterable[pa.Table],
     describe: Callable[[Tally], Footer],
-    counter: Counter,
     expected: Tally | None = None,
 ) -> Footer:
     """Replace a month file in one step by these rows, already in order.
@@ -183,8 +181,8 @@ def write_month(
     """
     temporary = path.with_name(f".{path.stem}.writing")
     try:
-        footer = _write(temporary, stream, tables, describe, counter)
-        _check(temporary, stream, footer, counter, expected)
+        footer = _write(temporary, stream, tables, describe)
+        _check(temporary, stream, footer, expected)
         os.replace(temporary, path)  # noqa: PTH105  (fault tests count on this one call)
         sync_folder(path.parent)
     except BaseException:
@@ -198,7 +196,6 @@ def _write(
     stream: Stream,
     tables: Iterable[pa.Table],
     describe: Callable[[Tally], Footer],
-    counter: Counter,
 ) -> Footer:
     tally = Tally()
     names = stream.schema.names
@@ -214,7 +211,7 @@ def _write(
         ) as writer,
     ):
         for table in _regroup(tables):
-            tally += counter.count(stream, table)
+            tally += count(stream, table)
             writer.write_table(table, row_group_size=ROW_GROUP)
         footer = describe(tally)
         writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
@@ -237,15 +234,13 @@ def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield carried.combine_chunks()
 
 
-def _check(
-    path: Path, stream: Stream, footer: Footer, counter: Counter, expected: Tally | None
-) -> None:
+def _check(path: Path, stream: Stream, footer: Footer, expected: Tally | None) -> None:
     """Read back what was written, and hold it against all that must be true of it."""
     name = f"{stream.name} {path.name.removeprefix('.').partition('.')[0]}"
     columns = ["id", "currency", stream.instant, *stream.money]
     found, order = Tally(), InOrder(name, footer.owns)
     for table in read_groups(path, columns):
-        found += counter.count(stream, table)
+        found += count(stream, table)
         order.see(table[stream.instant])
     check_tally(name, "its footer", found, footer.tally)
     if expected is not None:

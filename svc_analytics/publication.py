@@ -15,9 +15,7 @@ from svc_analytics.lake import Lake, whole_coverage
 from svc_analytics.merge import Incoming, contradicted, drain, held_rows, merged, settle, without
 from svc_analytics.monthfile import (
     ORIGIN,
-    Counter,
     Footer,
-    Tally,
     read_groups,
     tool_version,
     write_month,
@@ -32,6 +30,7 @@ from svc_analytics.sidefile import (
     resolve_quarantine,
 )
 from svc_analytics.staging import Staged
+from svc_analytics.tally import Tally, count
 from svc_analytics.whereabouts import IDS_FOLDER, Whereabouts
 
 
@@ -62,9 +61,7 @@ class StreamPublisher:
     in the origin's file.
     """
 
-    def __init__(
-        self, lake: Lake, stream: Stream, counter: Counter, merchant_id: str, now: int
-    ) -> None:
+    def __init__(self, lake: Lake, stream: Stream, merchant_id: str, now: int) -> None:
         self.lake = lake
         self.stream = stream
         self.footers = lake.footers(stream, merchant_id)
@@ -73,7 +70,6 @@ class StreamPublisher:
         self.settled_at = now
         self.gives_every_month_a_file = False
         self._aging: Spans = ()
-        self._counter = counter
         self._whereabouts = Whereabouts(lake.path / IDS_FOLDER / stream.name)
         self._now = now
 
@@ -179,7 +175,7 @@ class StreamPublisher:
 
         path = self.lake.month_path(self.stream, label)
         noted = self._whereabouts.note(tables)
-        footer = write_month(path, self.stream, noted, describe, self._counter, expected)
+        footer = write_month(path, self.stream, noted, describe, expected)
         self.footers[label] = footer
         self._whereabouts.keep(label, footer.tally.ids_digest)
         self._count(files=1)
@@ -220,7 +216,7 @@ class StreamPublisher:
         return before.tally - self._tally(incoming.replaced) + self._tally(incoming.rows)
 
     def _tally(self, rows: pa.Table) -> Tally:
-        return self._counter.count(self.stream, rows) if len(rows) else Tally()
+        return count(self.stream, rows) if len(rows) else Tally()
 
     def _count(self, **more: int) -> None:
         for name, value in more.items():

@@ -16,10 +16,11 @@ import pyarrow as pa
 from svc_analytics.errors import LakeError
 from svc_analytics.lake import Lake, snapshot_folders
 from svc_analytics.merge import held_rows
-from svc_analytics.monthfile import Counter, Tally, read_footer, read_groups, sync_folder, torn
+from svc_analytics.monthfile import read_footer, read_groups, sync_folder, torn
 from svc_analytics.periods import BEGINNING, MINUTE
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.sidefile import open_quarantine, read_side_file, resolve_quarantine
+from svc_analytics.tally import Tally, count
 
 _MARK = ".writer"
 HELD_BACK = 10 * MINUTE  # how long a disk may have kept to itself what it said was written
@@ -44,7 +45,7 @@ def marked(lake: Lake, now: int) -> Iterator[int | None]:
     _take_away(lake)
 
 
-def recover(lake: Lake, since: int, counter: Counter, now: int) -> None:
+def recover(lake: Lake, since: int, now: int) -> None:
     """Make safe what an unfinished run put in place, and read it all: it may be torn.
 
     Raises `LakeError` for the first file that does not hold what its footer says.
@@ -57,16 +58,16 @@ def recover(lake: Lake, since: int, counter: Counter, now: int) -> None:
         for path in sorted((lake.path / name).glob("*.parquet")):
             read_side_file(path)
     for stream in STREAMS.values():
-        written = _verify(lake, stream, since, counter)
+        written = _verify(lake, stream, since)
         _resolve(lake, stream, written, now)
 
 
-def _verify(lake: Lake, stream: Stream, since: int, counter: Counter) -> list[Path]:
+def _verify(lake: Lake, stream: Stream, since: int) -> list[Path]:
     written = []
     for path in sorted(lake.folder(stream).glob("*.parquet")):
         footer = read_footer(path)
         if footer.written_at >= since - HELD_BACK:
-            if sum(map(partial(counter.count, stream), read_groups(path)), Tally()) != footer.tally:
+            if sum(map(partial(count, stream), read_groups(path)), Tally()) != footer.tally:
                 raise torn(path)
             written.append(path)
     return written

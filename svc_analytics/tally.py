@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cache
 from itertools import cycle
 from typing import Any
 
@@ -46,27 +47,27 @@ class Tally:
         return f"{self.rows:,} rows, ids {self.ids_digest:032x}"
 
 
-class Counter:
-    """Tallies Arrow tables in DuckDB, where sums of amounts are exact or an error."""
+@interruptible()
+def count(stream: Stream, table: pa.Table) -> Tally:
+    """Return the control figures of a table of the stream's rows; their sums are exact."""
+    with _engine().cursor() as cursor:
+        # Only what is asked for: registering a column takes longer than summing a hundred.
+        cursor.register("t", table.select(["currency", "id", *stream.money]))
+        try:
+            rows = _sum(cursor, stream, "sum({0})")
+        except duckdb.OutOfRangeException:
+            # Past 38 digits: whole and fractional parts fit when summed apart.
+            rows = _sum(cursor, stream, "sum(trunc({0})::hugeint)", "sum({0} % 1)")
+    digest = 0
+    for row in rows:
+        digest ^= row[1]
+    return Tally(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
 
-    def __init__(self) -> None:
-        self._connection = duckdb.connect(config={"threads": 1})
 
-    @interruptible()
-    def count(self, stream: Stream, table: pa.Table) -> Tally:
-        """Return the control figures of a table of the stream's rows."""
-        with self._connection.cursor() as cursor:
-            # Only what is asked for: registering a column takes longer than summing a hundred.
-            cursor.register("t", table.select(["currency", "id", *stream.money]))
-            try:
-                rows = _sum(cursor, stream, "sum({0})")
-            except duckdb.OutOfRangeException:
-                # Past 38 digits: whole and fractional parts fit when summed apart.
-                rows = _sum(cursor, stream, "sum(trunc({0})::hugeint)", "sum({0} % 1)")
-        digest = 0
-        for row in rows:
-            digest ^= row[1]
-        return Tally(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
+@cache
+def _engine() -> duckdb.DuckDBPyConnection:
+    """One for the process: it holds nothing, and takes longer to start than to count."""
+    return duckdb.connect(config={"threads": 1})
 
 
 def _sum(cursor: duckdb.DuckDBPyConnection, stream: Stream, *forms: str) -> list[tuple[Any, ...]]:

@@ -19,9 +19,7 @@ from svc_analytics.lake import Lake, snapshot_folders, sweep_snapshots, write_js
 from svc_analytics.monthfile import (
     LAYOUT,
     ORIGIN,
-    Counter,
     Footer,
-    Tally,
     make_folder,
     tool_version,
     write_month,
@@ -32,6 +30,7 @@ from svc_analytics.recovery import holder, marked, recover
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.sidefile import Quarantined, begin_side_folders
 from svc_analytics.staging import Staged
+from svc_analytics.tally import Tally
 from svc_analytics.whereabouts import IDS_FOLDER
 
 LOCK_PATIENCE = 5  # seconds to wait for another writer to finish
@@ -40,10 +39,10 @@ LOCK_PATIENCE = 5  # seconds to wait for another writer to finish
 class LakeWriter:
     """Stages what workers read and publishes it. Made by `open_writer`."""
 
-    def __init__(self, lake: Lake, merchant_id: str, now: int, counter: Counter) -> None:
+    def __init__(self, lake: Lake, merchant_id: str, now: int) -> None:
         self.lake = lake
         self._publishers = {
-            name: StreamPublisher(lake, stream, counter, merchant_id, now)
+            name: StreamPublisher(lake, stream, merchant_id, now)
             for name, stream in STREAMS.items()
         }
         # What was set aside and then lost cannot be told from nothing: it is read anew.
@@ -154,34 +153,33 @@ def _begin_writing(
     lake: Lake, profile: dict[str, Any], now: int, unfinished: int | None
 ) -> LakeWriter:
     _sweep(lake)
-    counter = Counter()
-    _begin(lake, profile["id"], now, counter)
+    _begin(lake, profile["id"], now)
     # Made here: a torn file is found before anything is changed.
-    writer = LakeWriter(lake, profile["id"], now, counter)
+    writer = LakeWriter(lake, profile["id"], now)
     if unfinished is not None:
-        recover(lake, unfinished, counter, now)
+        recover(lake, unfinished, now)
     merchant = profile | {"read_at": format_instant(now)}
     write_json(lake.path / "lake.json", {"layout": LAYOUT, "merchant": merchant})
     return writer
 
 
-def _begin(lake: Lake, merchant_id: str, now: int, counter: Counter) -> None:
+def _begin(lake: Lake, merchant_id: str, now: int) -> None:
     """Make the folders and the files without rows, where they are missing."""
     for stream in STREAMS.values():
         make_folder(lake.folder(stream))
         begin_side_folders(lake.path, stream)
         path = lake.month_path(stream, ORIGIN)
         if not path.exists():
-            _begin_stream(path, stream, merchant_id, now, counter)
+            _begin_stream(path, stream, merchant_id, now)
 
 
-def _begin_stream(path: Path, stream: Stream, merchant_id: str, now: int, counter: Counter) -> None:
+def _begin_stream(path: Path, stream: Stream, merchant_id: str, now: int) -> None:
     def describe(tally: Tally) -> Footer:
         owns = (BEGINNING, now)
         tool = tool_version()
         return Footer(stream.name, merchant_id, owns, Coverage(), tally, 0, now, tool)
 
-    write_month(path, stream, (), describe, counter)
+    write_month(path, stream, (), describe)
 
 
 def _sweep(lake: Lake) -> None:

@@ -19,8 +19,9 @@ from fake_service import MERCHANT_ID, FakeService, ids, payment, spread
 from svc_analytics import monthfile, writer
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.lake import Lake
-from svc_analytics.monthfile import ROW_GROUP, Counter, read_footer
+from svc_analytics.monthfile import ROW_GROUP, read_footer
 from svc_analytics.schema import MONEY, PAYMENTS
+from svc_analytics.tally import count
 from svc_analytics.warehouse import AnalyticLake
 from svc_analytics.writer import open_writer
 
@@ -65,7 +66,7 @@ def test_a_footer_vouches_for_its_rows(filled: Desk) -> None:
     """Rows, digest of ids and totals per currency are those of the file."""
     path = filled.lake.month_path(PAYMENTS, "2026-10")
     footer, table = read_footer(path), pq.read_table(path)
-    assert footer.tally == Counter().count(PAYMENTS, table)
+    assert footer.tally == count(PAYMENTS, table)
     assert footer.tally.totals["usdt"]["amount"] == 10 * len(table)
 
 

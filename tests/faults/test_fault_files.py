@@ -16,10 +16,11 @@ from desks import Desk
 from fake_service import ids, payment, payout, spread
 
 from svc_analytics.errors import LakeError
-from svc_analytics.monthfile import Counter, Tally, read_footer, read_groups
+from svc_analytics.monthfile import read_footer, read_groups
 from svc_analytics.periods import BEGINNING
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 from svc_analytics.statements import statement
+from svc_analytics.tally import Tally, count
 from svc_analytics.warehouse import AnalyticLake, open_warehouse
 
 CATEGORIES = 1_000  # bytes into a file: well within the pages of its first column
@@ -171,10 +172,7 @@ def test_no_flipped_bit_changes_an_answer_unseen(filled: Desk) -> None:
 def is_found(path: Path) -> bool:
     try:
         footer = read_footer(path)
-        counter = Counter()
-        return footer.tally != sum(
-            (counter.count(PAYMENTS, rows) for rows in read_groups(path)), Tally()
-        )
+        return footer.tally != sum((count(PAYMENTS, rows) for rows in read_groups(path)), Tally())
     except LakeError:
         return True
 

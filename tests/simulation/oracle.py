@@ -26,10 +26,11 @@ from simulation.service import Service
 
 from svc_analytics.coverage import Coverage, Spans, subtract, unite
 from svc_analytics.lake import Lake
-from svc_analytics.monthfile import ORIGIN, Counter, Footer, read_footer
+from svc_analytics.monthfile import ORIGIN, Footer, read_footer
 from svc_analytics.periods import BEGINNING, month
 from svc_analytics.schema import INSTANT as INSTANT_TYPE
 from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.tally import count
 
 SECRETS = [key.encode() for key in (CHECKOUT_KEY, PAYOUT_KEY)]
 _NO_ROWS: dict[str, Any] = {
@@ -54,7 +55,6 @@ class Oracle:
 
     lake: Lake
     service: Service
-    counter: Counter
     clock_error: int = 0  # how far beyond the true time a claim may reach
     held: dict[str, dict[str, int]] = field(default_factory=dict)  # version of each row, by stream
     safe: dict[str, dict[str, int]] = field(default_factory=dict)  # after the last run that ended
@@ -132,7 +132,7 @@ class Oracle:
             footer = read_footer(path)
             table = pq.ParquetFile(path, page_checksum_verification=True).read()
             require(table.schema.equals(stream.schema), "another schema", path)
-            require(self.counter.count(stream, table) == footer.tally, "totals differ", path)
+            require(count(stream, table) == footer.tally, "totals differ", path)
             self._check_owned(stream, path.stem, footer, table)
             self._checked[content] = table
         return self._checked[content]

@@ -37,18 +37,16 @@ from simulation.stand_ins import installed
 from simulation.virtual import Killed, Stuck, World
 from simulation.wire import Wire
 
-from svc_analytics import extraction, monthfile, writer
+from svc_analytics import extraction, monthfile
 from svc_analytics.client import Client
 from svc_analytics.config import Settings
 from svc_analytics.errors import SvcError
 from svc_analytics.extraction import Request
 from svc_analytics.lake import Lake
 from svc_analytics.masked import Masked
-from svc_analytics.monthfile import Counter
 from svc_analytics.pace import Pace
 
 SETTINGS = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY), patience=60)
-COUNTER = Counter()  # DuckDB is slow to start, and the same for all
 MOST_TORN = 30  # files of one lake
 MODES = ["safety", "liveness"]
 
@@ -75,7 +73,7 @@ class Simulation:
         nature, chance = self.plan.nature, self.world.chance
         self.service = Service(self.plan.entries, nature, lambda: self.world.micros, chance)
         error = 0 if nature.date == "told" else 25 * MINUTE
-        self.oracle = Oracle(self.lake, self.service, COUNTER, error)
+        self.oracle = Oracle(self.lake, self.service, error)
         self.told = Told(seed)
         self._trace = hashlib.sha256()
 
@@ -159,7 +157,6 @@ def sized(plan: Plan) -> Iterator[None]:
     small = [
         (monthfile, "ROW_GROUP", plan.row_group),
         (extraction, "STAGED_LIMIT", plan.staged_limit),
-        (writer, "Counter", lambda: COUNTER),
     ]
     before = [(place, name, getattr(place, name)) for place, name, _ in small]
     for place, name, value in small:
