@@ -34,7 +34,7 @@ OVERLAP = 24 * HOUR
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
 QUEUED = 4  # hand-overs, of up to 64 pages, that workers may be ahead of the writer
 STAGED_LIMIT = 24 * 1024 * 1024  # published now
-FINISHED_LIMIT = 8 * 1024 * 1024  # the same, where months were read to their starts
+FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
 
 OnPage = Callable[[Stream, int], None]
 
