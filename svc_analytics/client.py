@@ -5,7 +5,6 @@ cannot write: its calls are the rows of `ROUTES`, and a transport underneath ref
 anything else that might ever be asked of it (design 10).
 """
 
-import ssl
 from collections.abc import Callable, Mapping
 from time import monotonic
 from types import TracebackType
@@ -37,7 +36,7 @@ from svc_analytics.pace import Pace
 from svc_analytics.pages import NotJson, Page
 from svc_analytics.routes import PREFIX, ROUTES, Route, quote_id
 from svc_analytics.schema import STREAMS
-from svc_analytics.wire import TimedBackend
+from svc_analytics.wire import Connections
 
 MAX_BODY = 64 * 1024 * 1024
 LONGEST_ANSWER = 120.0  # seconds for one whole answer, however slowly it drips
@@ -208,31 +207,11 @@ class Client:
 
 
 def _open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
-    limits = httpx.Limits(max_connections=workers, max_keepalive_connections=workers)
     try:
-        transport = httpx.HTTPTransport(
-            verify=_authorities(settings.base_url),
-            limits=limits,
-            proxy=settings.proxy or None,
-            trust_env=False,
-        )
+        return Connections(settings.base_url, workers, LONGEST_ANSWER, settings.proxy)
     except (ValueError, httpx.InvalidURL):
         message = "SVC_PROXY is not the address of a proxy: write http://host:port"
         raise ConfigError(message) from None  # its cause quotes the address, password and all
-    # No public way leads there; a test on a real socket shows that the limit holds.
-    pool: Any = transport._pool
-    pool._network_backend = TimedBackend(pool._network_backend, LONGEST_ANSWER, _overtime)
-    return transport
-
-
-def _authorities(base_url: str) -> ssl.SSLContext | bool:
-    """Whom to trust: nobody where nothing is encrypted, for their list takes a while to load."""
-    is_encrypted = base_url.lower().startswith("https:")
-    return True if is_encrypted else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-
-
-def _overtime() -> httpx.ReadTimeout:
-    return httpx.ReadTimeout("the answer was not complete in time")
 
 
 class _ReadOnly(httpx.BaseTransport):
@@ -269,14 +248,17 @@ class _ReadOnly(httpx.BaseTransport):
 
 
 def _read_body(response: httpx.Response) -> bytes:
-    if response.headers.get("content-encoding", "identity").lower() not in _CODINGS:
+    coding = response.headers.get("content-encoding", "identity").lower()
+    if coding not in _CODINGS:
         # Only gzip was asked for. Others, or two of them, unfold a millionfold within
         # one chunk and so before any cap.
         raise ProtocolError("an answer in a coding that was not asked for was refused")
     if _declared_size(response) > MAX_BODY:
         raise TooLarge(f"an answer of more than {MAX_BODY >> 20} MiB was refused")
     chunks, size, until = [], 0, monotonic() + LONGEST_ANSWER
-    for chunk in response.iter_bytes():
+    # What is not coded needs no decoding: to ask for it takes as long as three records.
+    plain = response.stream if coding != "gzip" else None
+    for chunk in plain if isinstance(plain, httpx.SyncByteStream) else response.iter_bytes():
         size += len(chunk)
         if size > MAX_BODY:
             raise TooLarge(f"an answer of more than {MAX_BODY >> 20} MiB was refused")

@@ -1,53 +1,160 @@
-"""A limit of time for one whole exchange, however slowly its bytes drip.
+"""Connections to the service, with a limit of time for one whole exchange.
+
+httpx asks and answers, httpcore underneath speaks HTTP. What httpx's own transport puts
+between the two takes a fifth of a page's time, and lets nothing stand between a
+connection and the system's own, so that layer is ours.
 
 A read timeout begins anew with every byte, so a service that sends one every few
-seconds, or notes of progress without end, would hold a worker for days. These two stand
-between the connections of httpx and the system's own, by their public methods alone.
+seconds, or notes of progress without end, would hold a worker for days.
 """
 
-from collections.abc import Callable
+import ssl
+from collections.abc import Iterator
 from time import monotonic
 from typing import Any
 
+import httpcore
+import httpx
+
 _AT_ONCE = 256 * 1024  # bytes: a whole page, for each further read costs as much as ten records
+_KEPT_OPEN = 5.0  # seconds without a call
+_TROUBLES = (
+    *(httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError),
+    *(httpcore.ProxyError, httpcore.UnsupportedProtocol),
+)
 
 
-class TimedBackend:
+class Connections(httpx.BaseTransport):
+    """At most so many connections to the service, kept open between calls.
+
+    An exchange that takes longer than `longest` seconds fails as a timeout does. Raises
+    `ValueError` or `httpx.InvalidURL` for what is no HTTP proxy's address. `trusted` is a
+    seam for tests.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        most: int,
+        longest: float,
+        proxy: str = "",
+        trusted: ssl.SSLContext | None = None,
+    ) -> None:
+        options: dict[str, Any] = {
+            "max_connections": most,
+            "max_keepalive_connections": most,
+            "keepalive_expiry": _KEPT_OPEN,
+            "ssl_context": trusted or _authorities(base_url),
+            "network_backend": _TimedBackend(httpcore.SyncBackend(), longest),
+        }
+        self._pool = (
+            _through(httpx.Proxy(proxy), options) if proxy else httpcore.ConnectionPool(**options)
+        )
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Send a request and wait for the head of its answer; errors are those of httpx."""
+        asked = httpcore.Request(
+            request.method,
+            _address(request.url),
+            headers=request.headers.raw,
+            content=request.content or None,
+            extensions=request.extensions,
+        )
+        try:
+            reply = self._pool.handle_request(asked)
+        except _TROUBLES as error:
+            raise _as_of_httpx(error) from error
+        return httpx.Response(reply.status, headers=reply.headers, stream=_Body(reply.stream))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.close()
+
+
+def _through(proxy: httpx.Proxy, options: dict[str, Any]) -> httpcore.ConnectionPool:
+    if proxy.url.scheme not in ("http", "https"):
+        raise ValueError(proxy.url.scheme)
+    return httpcore.HTTPProxy(
+        _address(proxy.url),
+        proxy_auth=proxy.raw_auth,
+        proxy_headers=proxy.headers.raw,
+        proxy_ssl_context=proxy.ssl_context,
+        **options,
+    )
+
+
+def _address(url: httpx.URL) -> httpcore.URL:
+    return httpcore.URL(
+        scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path
+    )
+
+
+def _authorities(base_url: str) -> ssl.SSLContext:
+    """Whom to trust: nobody where nothing is encrypted, for their list takes a while to load."""
+    if base_url.lower().startswith("https:"):
+        return httpx.create_ssl_context(trust_env=False)
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+
+
+def _as_of_httpx(error: Exception) -> httpx.TransportError:
+    """Return the error of the same name."""
+    kind: type[httpx.TransportError] = getattr(httpx, type(error).__name__, httpx.TransportError)
+    return kind(str(error))
+
+
+class _Body(httpx.SyncByteStream):
+    """The body of an answer as it comes in."""
+
+    def __init__(self, inner: Any) -> None:
+        self._inner = inner
+
+    def __iter__(self) -> Iterator[bytes]:
+        try:
+            yield from self._inner
+        except _TROUBLES as error:
+            raise _as_of_httpx(error) from error
+
+    def close(self) -> None:
+        self._inner.close()
+
+
+class _TimedBackend(httpcore.NetworkBackend):
     """Opens connections as the backend underneath does, each with the limit."""
 
-    def __init__(self, inner: Any, longest: float, overtime: Callable[[], Exception]) -> None:
+    def __init__(self, inner: httpcore.NetworkBackend, longest: float) -> None:
         self._inner = inner
         self.longest = longest
-        self.overtime = overtime
 
-    def connect_tcp(self, *args: Any, **options: Any) -> "_TimedStream":
-        return _TimedStream(self._inner.connect_tcp(*args, **options), self)
+    def connect_tcp(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
+        return _TimedStream(self._inner.connect_tcp(*args, **options), self.longest)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+    def sleep(self, seconds: float) -> None:
+        self._inner.sleep(seconds)
 
 
-class _TimedStream:
+class _TimedStream(httpcore.NetworkStream):
     """A connection. Each write begins an exchange anew; a read too late in one fails."""
 
-    def __init__(self, inner: Any, backend: TimedBackend) -> None:
+    def __init__(self, inner: httpcore.NetworkStream, longest: float) -> None:
         self._inner = inner
-        self._backend = backend
-        self._until = monotonic() + backend.longest
+        self._longest = longest
+        self._until = monotonic() + longest
 
-    def write(self, *args: Any, **options: Any) -> None:
-        self._inner.write(*args, **options)
-        self._until = monotonic() + self._backend.longest
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._inner.write(buffer, timeout)
+        self._until = monotonic() + self._longest
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         left = self._until - monotonic()
         if left <= 0:
-            raise self._backend.overtime()
-        data: bytes = self._inner.read(max(max_bytes, _AT_ONCE), timeout=min(timeout or left, left))
-        return data
+            raise httpcore.ReadTimeout("the answer was not complete in time")
+        return self._inner.read(max(max_bytes, _AT_ONCE), min(timeout or left, left))
 
-    def start_tls(self, *args: Any, **options: Any) -> "_TimedStream":
-        return _TimedStream(self._inner.start_tls(*args, **options), self._backend)
+    def start_tls(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
+        return _TimedStream(self._inner.start_tls(*args, **options), self._longest)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
+    def get_extra_info(self, info: str) -> Any:
+        return self._inner.get_extra_info(info)
+
+    def close(self) -> None:
+        self._inner.close()

@@ -110,10 +110,10 @@ def test_only_its_command_and_the_demo_import_the_sandbox() -> None:
     assert users == {"demo"} and "svc_analytics.sandbox" in (PACKAGE / "cli.py").read_text()
 
 
-def test_only_the_client_imports_httpx() -> None:
-    """Moving to another client is one file."""
-    users = [path.name for path in PACKAGE.rglob("*.py") if "import httpx" in path.read_text()]
-    assert users == ["client.py"]
+def test_only_the_client_and_its_wire_import_httpx() -> None:
+    """Moving to another client is these two files."""
+    users = {path.name for path in PACKAGE.rglob("*.py") if "import httpx" in path.read_text()}
+    assert users == {"client.py", "wire.py"}
 
 
 def test_no_money_passes_through_a_float() -> None:

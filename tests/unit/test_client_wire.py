@@ -9,13 +9,16 @@ from collections.abc import Iterator
 from contextlib import suppress
 from threading import Thread
 
+import httpcore
+import httpx
 import pytest
 from fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY
 from unit_material import Hours, both_keys
 
 from svc_analytics import client as client_module
 from svc_analytics.client import Client
-from svc_analytics.errors import ApiError, ProtocolError, Unavailable
+from svc_analytics.errors import ApiError, ConfigError, ProtocolError, Unavailable
+from svc_analytics.wire import _TROUBLES
 
 BODY = json.dumps({"id": MERCHANT_ID, "note": "x" * 2000}).encode()
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
@@ -146,6 +149,23 @@ def test_proxy_that_was_asked_for_is_used(wire: Wire) -> None:
         client.me()
     proxy.close()
     assert (wire.received, len(proxy.received)) == ([], 1)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "ftp://proxy", "nonsense"])
+def test_a_proxy_of_another_kind_is_refused(wire: Wire, proxy: str) -> None:
+    """One line, before anything is sent."""
+    with pytest.raises(ConfigError, match="SVC_PROXY is not the address of a proxy"):
+        wire.client(proxy=proxy)
+    assert wire.received == []
+
+
+def test_every_trouble_of_the_wire_has_its_name_in_httpx() -> None:
+    """So none of httpcore's own comes through to those who ask."""
+    kinds = [kind for kind in vars(httpcore).values() if isinstance(kind, type)]
+    troubles = [kind for kind in kinds if issubclass(kind, Exception)]
+    told = {kind.__name__ for kind in troubles if issubclass(kind, _TROUBLES)}
+    assert told == {kind.__name__ for kind in troubles} - {"ConnectionNotAvailable"}
+    assert all(issubclass(getattr(httpx, name), httpx.TransportError) for name in told)
 
 
 def test_netrc_is_ignored(wire: Wire, monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:

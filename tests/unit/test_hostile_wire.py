@@ -12,7 +12,6 @@ from pathlib import Path
 from socket import SHUT_RDWR, create_server, socket
 from typing import Any
 
-import httpx
 import pytest
 from fake_service import MERCHANT_ID
 from unit_material import Hours, both_keys
@@ -20,6 +19,7 @@ from unit_material import Hours, both_keys
 from svc_analytics import client as client_module
 from svc_analytics.client import MAX_BODY, Client
 from svc_analytics.errors import ApiError, ProtocolError, TooLarge, Unavailable
+from svc_analytics.wire import Connections
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
 PROFILE = b'{"id":"%s"}' % MERCHANT_ID.encode()
@@ -200,9 +200,10 @@ def of_nobody() -> ssl.SSLContext:
     return context
 
 
-def trusting() -> httpx.HTTPTransport:
-    """A transport that trusts the certificate of nobody, if it is for the host asked."""
-    return httpx.HTTPTransport(verify=ssl.create_default_context(cafile=str(SELF_SIGNED)))
+def trusting() -> Connections:
+    """Connections that trust the certificate of nobody, if it is for the host asked."""
+    trusted = ssl.create_default_context(cafile=str(SELF_SIGNED))
+    return Connections("https://localhost", 1, 20.0, trusted=trusted)
 
 
 def test_a_self_signed_certificate_is_refused_without_a_key(of_nobody: ssl.SSLContext) -> None:
