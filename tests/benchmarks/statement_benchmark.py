@@ -29,9 +29,10 @@ from bounds import Bound, note, seconds
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.lake import Lake
-from svc_analytics.monthfile import ORIGIN, Counter, Footer, Tally, write_month
+from svc_analytics.monthfile import ORIGIN, Footer, write_month
 from svc_analytics.periods import BEGINNING, Period, month_of, to_micros
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Stream
+from svc_analytics.tally import Tally
 from svc_analytics.warehouse import open_warehouse
 from svc_analytics.writer import open_writer
 
@@ -111,14 +112,14 @@ def generate(lake: Lake, payments: int, months: int) -> Period:
             " || md5(n::varchar)[14:16] || '-a' || md5(n::varchar)[18:20] || '-' ||"
             " md5(n::varchar)[21:32]"
         )
-        counter, rows = Counter(), payments // months
+        rows = payments // months
         for place in range(months):
             period = last.shift(place - months + 1)
-            _write(connection, counter, lake, PAYMENTS, _PAYMENTS, period, place * rows, rows)
-            _write(connection, counter, lake, PAYOUT_RECORDS, _RECORDS, period, place * rows, rows)
+            _write(connection, lake, PAYMENTS, _PAYMENTS, period, place * rows, rows)
+            _write(connection, lake, PAYOUT_RECORDS, _RECORDS, period, place * rows, rows)
         start = last.shift(1 - months).start
         for stream in (PAYMENTS, PAYOUT_RECORDS):
-            _prove_origin(lake, stream, start, counter)
+            _prove_origin(lake, stream, start)
     return last
 
 
@@ -129,7 +130,7 @@ def only(lake: Lake, folder: Path, period: Period) -> Lake:
         with open_writer(month, MERCHANT, END):
             pass
         for stream in (PAYMENTS, PAYOUT_RECORDS):
-            _prove_origin(month, stream, period.start, Counter())
+            _prove_origin(month, stream, period.start)
             shutil.copy(
                 lake.month_path(stream, period.label), month.month_path(stream, period.label)
             )
@@ -138,7 +139,6 @@ def only(lake: Lake, folder: Path, period: Period) -> Lake:
 
 def _write(
     connection: duckdb.DuckDBPyConnection,
-    counter: Counter,
     lake: Lake,
     stream: Stream,
     query: str,
@@ -154,12 +154,12 @@ def _write(
     table = table.sort_by([(stream.instant, "ascending"), ("id", "ascending")])
     span = (period.start, period.end)
     path = lake.month_path(stream, period.label)
-    write_month(path, stream, [table], _describe(stream, span), counter)
+    write_month(path, stream, [table], _describe(stream, span))
 
 
-def _prove_origin(lake: Lake, stream: Stream, start: int, counter: Counter) -> None:
+def _prove_origin(lake: Lake, stream: Stream, start: int) -> None:
     path = lake.month_path(stream, ORIGIN)
-    write_month(path, stream, (), _describe(stream, (BEGINNING, start)), counter)
+    write_month(path, stream, (), _describe(stream, (BEGINNING, start)))
 
 
 def _describe(stream: Stream, span: tuple[int, int]) -> Callable[[Tally], Footer]:
