@@ -103,7 +103,8 @@ class Whereabouts:
 
 def hash_ids(ids: pa.ChunkedArray) -> Hashes:
     """Return a hash of each id, the same everywhere."""
-    return np.concatenate([np.empty(0, np.uint64), *map(_hash_texts, ids.chunks)])
+    filled = (chunk for chunk in ids.chunks if len(chunk))  # an empty one may have no buffers
+    return np.concatenate([np.empty(0, np.uint64), *map(_hash_texts, filled)])
 
 
 def _hash_texts(texts: pa.Array) -> Hashes:
