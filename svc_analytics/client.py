@@ -147,9 +147,8 @@ class Client:
         route = ROUTES[name]
         path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
         key = self._key(route, key_class)
-        url = (
-            self._settings.base_url.rstrip("/") + path + (f"?{urlencode(params)}" if params else "")
-        )
+        query = f"?{urlencode(params)}" if params else ""
+        url = f"{self._settings.base_url.rstrip('/')}{path}{query}"
         request = httpx.Request(
             route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS
         )
