@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
 from svc_analytics.coverage import Coverage, Span, Spans, subtract
 from svc_analytics.errors import ConfigError, LakeError
@@ -117,17 +117,30 @@ class Lake:
         old footer with new data. Hard links keep what they name (design 4).
         """
         self.require()
-        folder = self._begin_snapshot()
-        lock = FileLock(folder / "lock")
+        folder, lock = self._begin_snapshot()
         try:
-            with lock:
-                for name in snapshot_folders():
-                    _link_all(self.path / name, folder / name)
-                yield folder
+            for name in snapshot_folders():
+                _link_all(self.path / name, folder / name)
+            yield folder
         finally:
+            lock.release()
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _begin_snapshot(self) -> Path:
+    def _begin_snapshot(self) -> tuple[Path, BaseFileLock]:
+        """Make a folder and hold its lock, by which a writer knows that it is in use.
+
+        A writer's sweep may come between the two; then there is another folder.
+        """
+        while True:
+            folder = self._snapshot_folder()
+            lock = FileLock(folder / "lock")
+            with suppress(FileNotFoundError):
+                lock.acquire()
+                if (folder / "lock").exists():
+                    return folder, lock
+                lock.release()
+
+    def _snapshot_folder(self) -> Path:
         try:
             return Path(tempfile.mkdtemp(prefix=_SNAPSHOT, dir=self.path))
         except OSError:  # a read-only lake: its files are copied instead

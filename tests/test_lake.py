@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 from desks import Desk
 from fake_service import MERCHANT_ID, FakeService, ids, payment, spread
+from filelock import FileLock
 
 from svc_analytics import monthfile, writer
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
@@ -201,6 +202,30 @@ def test_a_readers_snapshot_is_not_swept_while_it_lives(filled: Desk) -> None:
         worker.start()
         worker.join()
         assert (folder / "payments" / "2026-10.pq").exists()
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_readers_snapshot_swept_as_it_begins_is_begun_again(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """E4: a folder that is not locked yet looks to a writer like a dead reader's."""
+    moments = iter([moment])
+
+    class SweptOnce(FileLock):
+        def acquire(self, *args: Any, **kwargs: Any) -> Any:
+            swept, folder = next(moments, None), Path(self.lock_file).parent
+            if swept == "before":
+                shutil.rmtree(folder)
+                raise FileNotFoundError(errno.ENOENT, "no such folder", self.lock_file)
+            proxy = super().acquire(*args, **kwargs)
+            if swept == "after":  # this lock was waited for while the sweep held it
+                shutil.rmtree(folder)
+            return proxy
+
+    monkeypatch.setattr("svc_analytics.lake.FileLock", SweptOnce)
+    with filled.lake.snapshot() as folder:
+        assert (folder / "lock").exists() and (folder / "payments" / "2026-10.pq").exists()
+    assert not list(filled.lake.path.glob(".snapshot-*"))
 
 
 def test_where_links_are_refused_files_are_copied(
