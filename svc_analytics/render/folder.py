@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,11 +68,11 @@ def write_folder(
     """
     check_formats(formats)
     out = out.absolute()
-    recover(out)
-    check_replaceable(out)
-    _sweep(out)
     beside = out.with_name(f".{out.name}.{os.getpid()}.writing")
     try:
+        recover(out)
+        check_replaceable(out)
+        _sweep(out)
         beside.mkdir(parents=True)
         facts = _facts(finish(statement.manifest({})))
         rows = _write_tables(statement, beside, formats)
@@ -150,8 +151,9 @@ def _sweep(out: Path) -> None:
         *out.parent.glob(f".{out.name}.*.writing"),
         *out.parent.glob(f".{out.name}.*.old"),
     ):
-        if time.time() - left.stat().st_mtime > STALE:
-            shutil.rmtree(left, ignore_errors=True)
+        with suppress(FileNotFoundError):  # a run beside this one has finished
+            if time.time() - left.stat().st_mtime > STALE:
+                shutil.rmtree(left, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:
