@@ -34,6 +34,25 @@ def test_a_query_without_end_stops_when_asked() -> None:
     assert connection.sql("select 1").fetchall() == [(1,)]
 
 
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_query_interrupted_as_it_starts_leaves_its_connection_free(
+    monkeypatch: pytest.MonkeyPatch, has_begun: bool
+) -> None:
+    """To start a thread takes a moment, and an interruption may fall into it."""
+
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            if has_begun:
+                super().start()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("svc_analytics.interruption.Thread", Interrupted)
+    connection = duckdb.connect()
+    with pytest.raises(KeyboardInterrupt):
+        beside(connection, lambda: connection.sql(ENDLESS).fetchall())
+    assert connection.sql("select 1").fetchall() == [(1,)]
+
+
 def test_an_error_of_the_engine_comes_through_as_it_is() -> None:
     connection = duckdb.connect()
     with pytest.raises(duckdb.CatalogException, match="nowhere"):
