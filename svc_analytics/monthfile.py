@@ -31,6 +31,7 @@ from svc_analytics.tally import Tally, count
 LAYOUT = 1
 FOOTER_KEY = "svc_analytics"
 ROW_GROUP = 12_000  # what is in memory at a time while a month is rewritten
+_WRITTEN_AT_ONCE = 1 << 20  # bytes
 ORIGIN = "0000-00"  # the file without rows: the schema, and the proof of where history starts
 _CATEGORIES = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
@@ -201,8 +202,10 @@ def _write(
     names = stream.schema.names
     with (
         path.open("w+b") as file,
+        # Each write to a file of Python's waits for the interpreter, which workers hold.
+        pa.BufferedOutputStream(pa.PythonFile(file, "w"), _WRITTEN_AT_ONCE) as sink,
         pq.ParquetWriter(
-            file,
+            sink,
             stream.schema,
             compression="zstd",
             compression_level=1,
@@ -216,6 +219,7 @@ def _write(
         footer = describe(tally)
         writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
         writer.close()
+        sink.detach()
         checksums.sign_footer(file)
         file.flush()
         os.fsync(file.fileno())
