@@ -77,11 +77,31 @@ class Sighting:
     def ids(self) -> list[str]:
         """The ids of the records that can be held, in the order received."""
         found = self.found
-        ids = found.texts["id"] if isinstance(found, Reading) else found.rows["id"]
+        ids = found.ids if isinstance(found, Reading) else found.rows["id"]
         return list(ids.to_pylist())
 
 
 Taken = tuple[Sighting, Progress]
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """Pages as a sweep has seen them, not made into rows yet: the writer does so, beside it.
+
+    `doubted` is time that the sweep had proven, with none of these pages, and now takes back.
+    """
+
+    stream: Stream
+    taken: Sequence[Taken] = ()
+    doubted: Span | None = None
+
+    def open(self) -> list[Delivery]:
+        """Turn the pages into rows."""
+        deliveries = gather(self.stream, self.taken) if self.taken else []
+        if self.doubted:
+            doubt = Progress(self.doubted, doubted=(self.doubted,))
+            deliveries.append(Delivery(self.stream, self.stream.no_rows, 0, progress=(doubt,)))
+        return deliveries
 
 
 def gather(stream: Stream, taken: Sequence[Taken]) -> list[Delivery]:

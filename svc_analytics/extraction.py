@@ -15,7 +15,7 @@ import pandas  # noqa: F401
 from svc_analytics.client import Client
 from svc_analytics.config import KeyClass, Settings
 from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract
-from svc_analytics.deliveries import Delivery
+from svc_analytics.deliveries import Delivery, Parcel
 from svc_analytics.displayed import Displayed
 from svc_analytics.errors import ConfigError, LakeError, ProtocolError
 from svc_analytics.lake import Lake
@@ -196,7 +196,7 @@ class _Crew:
 
     def work(self, workers: int) -> None:
         """Sweep all segments; publish as it goes, and at the end whatever happened."""
-        self._delivered: queue.Queue[Delivery | None] = queue.Queue(maxsize=QUEUED)
+        self._delivered: queue.Queue[Parcel | None] = queue.Queue(maxsize=QUEUED)
         threads = [threading.Thread(target=self._sweep_all, daemon=True) for _ in range(workers)]
         try:
             for thread in threads:
@@ -217,35 +217,45 @@ class _Crew:
     def _write_all(self, threads: list[threading.Thread]) -> None:
         while any(thread.is_alive() for thread in threads) or not self._delivered.empty():
             try:
-                delivery = self._delivered.get(timeout=0.05)
+                parcel = self._delivered.get(timeout=0.05)
             except queue.Empty:
                 continue
-            if delivery is None:
+            if parcel is None:
                 continue
-            self._stage(delivery)
+            self._take_in(parcel)
             if self._is_time():
                 self._publish()
             elif self._writer.staged_bytes >= self._limit:
                 self._publish(holds_back=True)
 
+    def _take_in(self, parcel: Parcel) -> None:
+        self._is_whole = False
+        deliveries = parcel.open()
+        for delivery in deliveries:
+            self._stage(delivery)
+        self._is_whole = True
+        for delivery in deliveries:
+            self._tell(delivery)
+
     def _stage(self, delivery: Delivery) -> None:
         delivery.check()
         stream = delivery.stream
-        self._is_whole = False
         self._writer.stage(stream, delivery.rows, delivery.rejected, delivery.size)
         for progress in delivery.progress:
-            # What an earlier run proved stays proven: only this sweep is in doubt.
-            self._writer.doubt(stream, subtract(progress.doubted, self._known[stream.name]))
+            if progress.doubted:
+                # What an earlier run proved stays proven: only this sweep is in doubt.
+                self._writer.doubt(stream, subtract(progress.doubted, self._known[stream.name]))
             for span in progress.proven:
                 self._writer.prove(stream, span)
             if progress.disorder:
                 self._run.notes.append(_describe_disorder(stream, progress.disorder))
-        self._is_whole = True
+
+    def _tell(self, delivery: Delivery) -> None:
         self._run.pages += len(delivery.received)
-        self._run.rows[stream.name] += sum(delivery.received)
+        self._run.rows[delivery.stream.name] += sum(delivery.received)
         if self._on_page:
             for received in delivery.received:
-                self._on_page(stream, received)
+                self._on_page(delivery.stream, received)
 
     @property
     def _limit(self) -> int:
@@ -282,10 +292,10 @@ class _Crew:
         with suppress(queue.Full):
             self._delivered.put_nowait(None)  # wakes the writer, to see that this worker is done
 
-    def _deliver(self, delivery: Delivery) -> None:
+    def _deliver(self, parcel: Parcel) -> None:
         while not self._takes_no_more.is_set():
             try:
-                self._delivered.put(delivery, timeout=0.2)
+                self._delivered.put(parcel, timeout=0.2)
                 return
             except queue.Full:
                 continue

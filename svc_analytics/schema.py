@@ -45,6 +45,16 @@ class Stream:
         return pa.schema([*contract, ("extra", pa.string()), ("extracted_at", INSTANT)])
 
     @cached_property
+    def no_rows(self) -> pa.Table:
+        """A table of no rows, made once: it takes as long as summing up a month."""
+        return self.schema.empty_table()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the contract's properties, in physical order."""
+        return tuple(column.name for column in self.columns)
+
+    @cached_property
     def money(self) -> tuple[str, ...]:
         """The names of the amounts, in physical order."""
         return self.of_kind("money")

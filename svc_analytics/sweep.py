@@ -11,13 +11,13 @@ from collections.abc import Callable
 import numpy as np
 
 from svc_analytics.client import Client
-from svc_analytics.deliveries import Delivery, Sighting, Taken, gather
+from svc_analytics.deliveries import Parcel, Sighting, Taken
 from svc_analytics.errors import ApiError, NotFound, ProtocolError, TooLarge
 from svc_analytics.lake import describe_span
 from svc_analytics.pages import Page
 from svc_analytics.periods import BEGINNING, SECOND, format_instant
 from svc_analytics.routes import MAX_LIMIT
-from svc_analytics.segments import PADDING, Board, Progress, Segment
+from svc_analytics.segments import PADDING, Board, Segment
 
 # Decoding holds the interpreter: side by side, workers would only take it from each other.
 _TURN = threading.Lock()
@@ -41,7 +41,7 @@ class Sweep:
         client: Client,
         board: Board,
         segment: Segment,
-        deliver: Callable[[Delivery], None],
+        deliver: Callable[[Parcel], None],
         is_crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self._client = client
@@ -157,19 +157,14 @@ class Sweep:
         self._hand_over()
         segment = self._segment
         if segment.end < segment.top:
-            doubt = Progress((segment.start, segment.end), doubted=((segment.end, segment.top),))
-            none = segment.stream.schema.empty_table()
-            self._deliver(Delivery(segment.stream, none, 0, progress=(doubt,)))
+            self._deliver(Parcel(segment.stream, doubted=(segment.end, segment.top)))
 
     def _hand_over(self) -> None:
-        """Give the writer what was read: a few pages at a time, for each time costs a switch."""
+        """Give the writer what was read: many pages at a time, for each time costs a switch."""
         taken, self._taken = self._taken, []
         self._delivered_at = time.monotonic()
         if taken:
-            with _TURN:
-                deliveries = gather(self._segment.stream, taken)
-            for delivery in deliveries:
-                self._deliver(delivery)
+            self._deliver(Parcel(self._segment.stream, taken))
 
 
 def _is_refused_cursor(error: ApiError) -> bool:
