@@ -35,10 +35,9 @@ class Incoming:
 def drain(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
     """Join tables into one, in order, keeping the last row of each id; return the others too.
 
-    Rows come in the order they were observed. The list is emptied and columns are
-    copied one by one, so that never two copies of everything are held.
+    Rows come in the order they were observed. The list is emptied.
     """
-    table = pa.concat_tables([stream.schema.empty_table(), *tables])
+    table = pa.concat_tables([stream.no_rows, *tables]).combine_chunks()
     tables.clear()
     order = pc.sort_indices(table, sort_keys=_sort_keys(stream))
     earlier = table.slice(0, 0)
@@ -47,11 +46,7 @@ def drain(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
         is_last = pc.is_in(order, value_set=pa.array(places.values(), order.type))
         earlier = table.take(order.filter(pc.invert(is_last)))
         order = order.filter(is_last)
-    columns = {name: table[name] for name in table.schema.names}
-    del table
-    for name in columns:
-        columns[name] = columns[name].combine_chunks().take(order)
-    return pa.Table.from_arrays(list(columns.values()), schema=stream.schema), earlier
+    return table.take(order), earlier
 
 
 def contradicted(stream: Stream, rows: pa.Table, earlier: pa.Table) -> pa.Table:
@@ -95,7 +90,7 @@ def settle(stream: Stream, rows: pa.Table, path: Path) -> Incoming:
 def held_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:
     """Return the rows of a month file that have one of these ids."""
     wanted = ids.combine_chunks()
-    found = [stream.schema.empty_table()]
+    found = [stream.no_rows]
     for group in (
         read_groups(path, where=lambda ids: pc.is_in(ids, value_set=wanted))
         if path.exists()

@@ -111,27 +111,26 @@ class StreamPublisher:
         rows = self._by_month(table)
         read = unite(self.coverage.remove(staged.doubted).read, staged.proven)
         left = staged.hold_back(rows, read) if holds_back else Staged()
-        empty = self.stream.schema.empty_table()
-        ids = pa.concat_tables([empty, *rows.values()])["id"]
+        ids = pa.concat_tables([self.stream.no_rows, *rows.values()])["id"]
         # Written first: a month never counts what is not on file beside it.
-        new, still_open = keep_quarantine(self.lake.path, self.stream, staged.rejected, ids)
-        self._count(quarantined=new)
+        aside = keep_quarantine(self.lake.path, self.stream, staged.rejected, ids)
+        self._count(quarantined=aside.new)
         aged = self._aged(staged.proven)
         origin = self.footers[ORIGIN].coverage.remove(staged.doubted).unsettle(aged)
-        gained = self._gains(staged.proven, {*rows, *still_open}, origin)
+        gained = self._gains(staged.proven, {*rows, *aside.open}, origin)
         self._clear_elsewhere(rows)
-        touched = {*rows, *gained, *self._changed(staged.doubted, aged, still_open)} - {ORIGIN}
+        touched = {*rows, *gained, *self._changed(staged.doubted, aged, aside.open)} - {ORIGIN}
 
         for label in sorted(touched):
             held = self._held_coverage(label).remove(staged.doubted).unsettle(aged)
             news = _MonthsNews(
-                rows.get(label, empty),
-                still_open.get(label, 0),
+                rows.get(label, self.stream.no_rows),
+                aside.open.get(label, 0),
                 held.add(gained.get(label, Coverage())),
             )
             self._publish_month(label, news)
         self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted, aged)
-        resolve_quarantine(self.lake.path, self.stream, ids, self._now)
+        resolve_quarantine(self.lake.path, self.stream, aside.cleared, self._now)
         return left
 
     def _aged(self, proven: Spans) -> Spans:

@@ -81,8 +81,8 @@ def _resolve(lake: Lake, stream: Stream, written: list[Path], now: int) -> None:
         held = held_rows(stream, path, ids)
         moments = held["extracted_at"].cast(pa.int64()).to_pylist()
         pairs = zip(held["id"].to_pylist(), moments, strict=True)
-        is_good = [at > seen_at[record_id] for record_id, at in pairs]
-        resolve_quarantine(lake.path, stream, held["id"].filter(pa.array(is_good, pa.bool_())), now)
+        good = {record_id for record_id, at in pairs if at > seen_at[record_id]}
+        resolve_quarantine(lake.path, stream, good, now)
 
 
 def holder(lake: Lake) -> str:

@@ -7,8 +7,8 @@ that depend on nothing but what they hold, so that a repeated write changes noth
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -155,13 +155,25 @@ def quarantine_path(lake: Path, stream: Stream) -> Path:
     return lake / "quarantine" / stream.name / "rejected.parquet"
 
 
+@dataclass(frozen=True)
+class Quarantine:
+    """What stands in a stream's quarantine: how many are new, and how many open by month.
+
+    `cleared` are the ids of those that are open on file and about to be published.
+    """
+
+    new: int = 0
+    open: dict[str, int] = field(default_factory=dict)
+    cleared: frozenset[str] = frozenset()
+
+
 def keep_quarantine(
     lake: Path,
     stream: Stream,
     found: Iterable[Quarantined],
     good_ids: pa.ChunkedArray,
-) -> tuple[int, dict[str, int]]:
-    """Merge rejected records into the quarantine; return how many are new, and open by month.
+) -> Quarantine:
+    """Merge rejected records into the quarantine, and say what then stands in it.
 
     Those of `good_ids` do not count: they are about to be published. On file they stay
     open until they are (`resolve_quarantine`), so that no kill in between hides them.
@@ -170,21 +182,26 @@ def keep_quarantine(
     rows = {str(row["sha256"]): row for row in before}
     for item in found:
         rows.setdefault(str(item.to_row()["sha256"]), item.to_row())
+    if not rows:
+        return Quarantine()
     if len(rows) > len(before):
         _write_rows(lake, stream, rows)
-    good = set(good_ids.to_pylist()) if rows else set()
-    left = [row for row in rows.values() if row["record_id"] not in good]
-    return len(rows) - len(before), _open_by_month(left)
+    good = set(good_ids.to_pylist())
+    left = [row for row in rows.values() if row["resolved_at"] is None]
+    cleared = frozenset(row["record_id"] for row in left) & good
+    still_open = _open_by_month(row for row in left if row["record_id"] not in good)
+    return Quarantine(len(rows) - len(before), still_open, cleared)
 
 
-def resolve_quarantine(lake: Path, stream: Stream, good_ids: pa.ChunkedArray, now: int) -> None:
-    """Note that records were read rightly since, under the same id, and published.
+def resolve_quarantine(lake: Path, stream: Stream, cleared: Collection[str], now: int) -> None:
+    """Note that records of these ids were read rightly since, and published.
 
     They stay on file, but no longer stand in a statement's way.
     """
+    if not cleared:
+        return
     rows = {str(row["sha256"]): row for row in _read_rows(quarantine_path(lake, stream))}
-    good = set(good_ids.to_pylist()) if rows else set()
-    resolved = [r for r in rows.values() if r["resolved_at"] is None and r["record_id"] in good]
+    resolved = [r for r in rows.values() if r["resolved_at"] is None and r["record_id"] in cleared]
     for row in resolved:
         row["resolved_at"] = now
     if resolved:
@@ -216,6 +233,8 @@ def _read_rows(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     table = read_side_file(path)
+    if not len(table):
+        return []
     instants = [field.name for field in QUARANTINE if field.type == INSTANT]
     for name in instants:  # as integers: Python's own datetimes would need a conversion back
         place = table.schema.get_field_index(name)

@@ -38,6 +38,8 @@ class Sought:
         """Return the ids of other months than this whose hash is known."""
         home = self.months.index(month) if month in self.months else -1
         is_likely = _is_among(known, self.hashes) & (self.homes != home)
+        if not is_likely.any():
+            return pa.array([], pa.string())
         return self.ids.take(pa.array(self.places[is_likely])).combine_chunks()
 
 
@@ -84,8 +86,10 @@ class Whereabouts:
                 pass
             known = self.keep(path.stem, digest)
         ids = sought.likely(known, path.stem)
+        if not len(ids):
+            return ids
         # The same hash is not yet the same id.
-        groups = read_groups(path, ["id"]) if len(ids) else ()
+        groups = read_groups(path, ["id"])
         return _join([rows["id"].filter(pc.is_in(rows["id"], value_set=ids)) for rows in groups])
 
     def _load(self, month: str, digest: int) -> Hashes | None:

@@ -21,6 +21,7 @@ from simulation.virtual import Stuck
 
 from svc_analytics import extraction, merge, monthfile, pages, publication, segments
 from svc_analytics.periods import month_of
+from svc_analytics.sidefile import Quarantine
 
 SAFE, LIVELY = 20, 14  # seeds of one test: many small tests share the processes evenly
 PLANTED_IN = range(20_150, 21_150)
@@ -129,7 +130,7 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "older versions are not kept": (publication, "keep_changes", lambda *of: 0),
     "files are not synced": (monthfile, "os", _unsynced(os)),
     "folders are not synced": (monthfile, "sync_folder", lambda folder: None),
-    "what was set aside is forgotten": (publication, "keep_quarantine", lambda *of: (0, {})),
+    "what was set aside is forgotten": (publication, "keep_quarantine", lambda *of: Quarantine()),
     "a page without a cursor is taken for the last": (
         pages,
         "_find_cursor",
