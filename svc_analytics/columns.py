@@ -210,7 +210,7 @@ def _has_single_keys(stream: Stream, page: Page, texts: pa.Array) -> bool:
     texts need has no room for another member; on a longer one, such as one with blanks or
     escapes, the keys are counted.
     """
-    if len(page.body) == _least_size(stream, page, texts):
+    if len(page.body.rstrip()) == _least_size(stream, page, texts):
         return True
     if page.has_spaced_colons:
         return False

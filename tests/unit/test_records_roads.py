@@ -121,6 +121,19 @@ def test_regular_page_takes_the_quick_road(name: str, more: dict[str, Any]) -> N
     assert is_same(STREAMS[name], page)
 
 
+@pytest.mark.parametrize(
+    ("name", "column"), [(name, c.name) for name in STREAMS for c in STREAMS[name].columns]
+)
+def test_a_member_that_stands_twice_never_takes_the_quick_road(name: str, column: str) -> None:
+    """However short it is, a page that is no longer than its texts need has no room for it."""
+    stream = STREAMS[name]
+    whole = dict.fromkeys(stream.names) | REGULAR[name]
+    text = json.dumps(whole, separators=(",", ":")).encode()
+    more = b',"%s":%s}' % (column.encode(), json.dumps(whole[column]).encode())
+    assert read_quickly(stream, page_of(text, text)) is not None
+    assert read_quickly(stream, page_of(text, text[:-1] + more)) is None
+
+
 @pytest.mark.parametrize("name", STREAMS)
 def test_empty_page_has_the_streams_schema(name: str) -> None:
     """A page without records is a table without rows, of the same types."""
