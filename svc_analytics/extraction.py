@@ -32,7 +32,7 @@ SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
 UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does not confirm
 OVERLAP = 24 * HOUR
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-QUEUED = 4  # hand-overs, of up to 64 pages, that workers may be ahead of the writer
+QUEUED = 4  # hand-overs, of up to 32 pages, that workers may be ahead of the writer
 STAGED_LIMIT = 24 * 1024 * 1024  # published now
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
 

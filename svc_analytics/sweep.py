@@ -21,7 +21,7 @@ from svc_analytics.segments import PADDING, Board, Segment
 
 # Decoding holds the interpreter: side by side, workers would only take it from each other.
 _TURN = threading.Lock()
-HANDED_OVER = 64  # pages
+HANDED_OVER = 32  # pages
 HAND_OVER_AFTER = 0.2  # seconds
 REOPENINGS = 3  # in a row without progress, before a segment is given up
 # In a row, without a record that the sweep had not seen: empty ones may be many, but a
