@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import Callable
-from functools import update_wrapper
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +15,7 @@ import click
 
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.legible import one_line
+from svc_analytics.options import patience_option, shared_options
 
 if TYPE_CHECKING:
     from svc_analytics.statements import Statement
@@ -50,45 +49,6 @@ def cli() -> None:
     statements of them. Settings come from options, the environment (SVC_BASE_URL,
     SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, ...), files, or .env. Start with: demo
     """
-
-
-def shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options every command has."""
-    for option in (
-        click.option("-v", "--verbose", count=True, help="More notes; -vv traces an error."),
-        click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
-        click.option(
-            "--data-dir", metavar="DIR", help="The lake.  [default: SVC_DATA_DIR or data]"
-        ),
-    ):
-        command = option(command)
-
-    def run(**options: Any) -> None:
-        click.get_current_context().obj = options.pop("verbose")
-        command(**options)
-
-    return update_wrapper(run, command)
-
-
-def calendar_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the calendar a month is named in."""
-    return click.option(
-        "--calendar",
-        default="gregorian",
-        show_default=True,
-        type=click.Choice(["gregorian", "jalali"]),
-        help="Jalali months are written 1405-08.",
-    )(command)
-
-
-def patience_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the time it may spend without getting anywhere."""
-    return click.option(
-        "--patience",
-        type=click.IntRange(1),
-        metavar="SECONDS",
-        help="Give up after so long without progress.  [default: SVC_PATIENCE or 60]",
-    )(command)
 
 
 @cli.command()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from svc_analytics.cli import ATTENTION, cli, open_lake, shared_options
+from svc_analytics.cli import ATTENTION, cli, open_lake
+from svc_analytics.options import shared_options
 
 _FINDINGS = """
     select check_name, severity, record_id, month, currency, detail

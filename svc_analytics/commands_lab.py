@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svc_analytics.cli import cli, note, open_lake, shared_options
+from svc_analytics.cli import cli, note, open_lake
 from svc_analytics.errors import ConfigError
+from svc_analytics.options import shared_options
 
 if TYPE_CHECKING:
     from svc_analytics.lake import Lake

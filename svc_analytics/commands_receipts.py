@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from svc_analytics.cli import ATTENTION, note, open_lake, patience_option, shared_options
+from svc_analytics.cli import ATTENTION, note, open_lake
 from svc_analytics.errors import ConfigError
+from svc_analytics.options import patience_option, shared_options
 
 if TYPE_CHECKING:
     import pyarrow as pa

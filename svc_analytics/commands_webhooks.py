@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svc_analytics.cli import ATTENTION, cli, note, shared_options
+from svc_analytics.cli import ATTENTION, cli, note
+from svc_analytics.options import shared_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
