@@ -7,7 +7,7 @@ the restatement is a version of its own beside it, with what differs.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,12 +24,14 @@ from svc_analytics.displayed import Displayed
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError, PeriodNotClosed
 from svc_analytics.extraction import Extraction, Request
 from svc_analytics.lake import Lake
+from svc_analytics.metadata import check_names
 from svc_analytics.models import named_in
 from svc_analytics.periods import HOUR, Period, format_instant, month_of, named_month
 from svc_analytics.proof import STATEMENTS, derive_again, restatement
 from svc_analytics.render.folder import check_formats, write_folder
 from svc_analytics.seals import (
     broken_seals,
+    chosen_metadata,
     read_manifest,
     seals_beside,
     version_folder,
@@ -86,6 +88,7 @@ class _Job:
     grace: int
     settings: Settings | None = None
     out: Path | None = None
+    metadata: tuple[str, ...] = ()
 
     def folder(self, period: Period) -> Path:
         """The place of a month's first version."""
@@ -101,23 +104,28 @@ def close(
     formats: tuple[str, ...] = ("csv", "parquet"),
     out: str | Path | None = None,
     grace_hours: int = GRACE_HOURS,
+    metadata: Collection[str] = (),
     settings: Settings | None = None,
     read: Read | None = None,
 ) -> Closed:
     """Close a month: bring the lake up to date, read the month twice, state and seal it.
 
-    Receipts are verified when a receipt secret is set. `read` extracts what it is asked
+    Receipts are verified when a receipt secret is set. Of the payments' `metadata`, the
+    properties named become columns of `lines`; a restatement keeps those of the version
+    before, unless it is given others. `read` extracts what it is asked
     for; by default `extract` does, with `settings` or those of the environment.
     Raises `PeriodNotClosed` for a month that is running or ended within the grace
     hours, and the errors of `extract`. A month that cannot be final is written
     unsealed, with the reasons.
     """
     _check_formats(formats)
+    chosen = check_names(metadata)
     period = named_month(month, time.time_ns() // 1000, zone, calendar)
     settings, read = _ways(lake, settings, read)
     clock = read(Request()).read_to
     place = None if out is None else Path(out)
-    job = _Job(lake, read, clock, tuple(formats), grace_hours * HOUR, settings, place)
+    grace = grace_hours * HOUR
+    job = _Job(lake, read, clock, tuple(formats), grace, settings, place, chosen)
     _require_over(period, job)
     with _one_at_a_time(lake):
         return _close_again(job, period)
@@ -130,6 +138,7 @@ def close_all_due(
     calendar: str = "gregorian",
     formats: tuple[str, ...] = ("csv", "parquet"),
     grace_hours: int = GRACE_HOURS,
+    metadata: Collection[str] = (),
     settings: Settings | None = None,
     read: Read | None = None,
     on_closed: Callable[[Closed], None] = lambda closed: None,
@@ -141,9 +150,11 @@ def close_all_due(
     told of each month when it is done.
     """
     _check_formats(formats)
+    chosen = check_names(metadata)
     settings, read = _ways(lake, settings, read)
     clock = read(Request()).read_to
-    job = _Job(lake, read, clock, tuple(formats), grace_hours * HOUR, settings)
+    grace = grace_hours * HOUR
+    job = _Job(lake, read, clock, tuple(formats), grace, settings, metadata=chosen)
     found = []
     with _one_at_a_time(lake):
         for period in _due(job, zone, calendar):
@@ -187,8 +198,14 @@ def _close_again(job: _Job, period: Period) -> Closed:
     held = _compare_with_seal(job, period)
     if held and held.table is None:
         return replace(held, reasons=(*held.reasons, *doubts))
+    before = chosen_metadata(read_manifest(held.folder)) if held else ()
     made = statement(
-        job.lake, period.label, zone=period.zone, calendar=period.calendar, now=job.clock
+        job.lake,
+        period.label,
+        zone=period.zone,
+        calendar=period.calendar,
+        now=job.clock,
+        metadata=job.metadata or before,
     )
     return _write(job, replace(made, reasons=(*made.reasons, *doubts)), held)
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from svc_analytics.cli import (
-    ATTENTION,
-    calendar_option,
-    choose_month,
-    cli,
-    patience_option,
-    shared_options,
-)
+from svc_analytics.cli import ATTENTION, choose_month, cli
 from svc_analytics.errors import ConfigError
 from svc_analytics.legible import one_line
+from svc_analytics.options import (
+    calendar_option,
+    metadata_option,
+    patience_option,
+    shared_options,
+    split_names,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +44,7 @@ SHOWN_ROWS = 40
     type=click.IntRange(0),
     help="How long after its end a month is left open for late records.",
 )
+@metadata_option
 @patience_option
 @shared_options
 def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) -> None:
@@ -111,11 +112,11 @@ def _close(
 ) -> list[Closed]:
     from svc_analytics import closing
 
-    formats = tuple(name.strip() for name in options["formats"].split(",") if name.strip())
     common = {
         "zone": options["zone"],
         "calendar": options["calendar"],
-        "formats": formats,
+        "formats": split_names(options["formats"]),
+        "metadata": split_names(options["metadata"]),
         "grace_hours": options["grace_hours"],
         "settings": settings,
         "read": lambda request: read(request=request),

@@ -6,15 +6,14 @@ import click
 
 from svc_analytics.cli import (
     ATTENTION,
-    calendar_option,
     choose_month,
     cli,
     note,
     open_lake,
-    shared_options,
     show_statement,
 )
 from svc_analytics.errors import ConfigError
+from svc_analytics.options import calendar_option, metadata_option, shared_options, split_names
 
 
 @cli.command()
@@ -38,6 +37,7 @@ from svc_analytics.errors import ConfigError
 @click.option(
     "--webhooks", metavar="FILE", help="A log of deliveries: what it names must be in the lake."
 )
+@metadata_option
 @shared_options
 def statement(
     month: str | None,
@@ -49,16 +49,18 @@ def statement(
     figure: str | None,
     currency: str | None,
     webhooks: str | None,
+    metadata: str | None,
     data_dir: str | None,
     as_json: bool,
 ) -> None:
     """Write a month's statement and print its summary."""
     from svc_analytics import reports
+    from svc_analytics.metadata import unsaid
     from svc_analytics.render.folder import check_formats
     from svc_analytics.seals import versions
     from svc_analytics.statements import statement as make_statement
 
-    wanted = tuple(name.strip() for name in formats.split(",") if name.strip())
+    wanted = split_names(formats)
     check_formats(wanted)
     lake = open_lake(data_dir)
     chosen = choose_month(month, choice, zone, calendar)
@@ -68,12 +70,21 @@ def statement(
         found = lake.explain(chosen, currency, figure, zone=zone, calendar=calendar)
         click.echo(reports.explanation_text(found, as_json=as_json))
         return
-    made = make_statement(lake, chosen, zone=zone, calendar=calendar, webhooks=webhooks)
+    made = make_statement(
+        lake,
+        chosen,
+        zone=zone,
+        calendar=calendar,
+        webhooks=webhooks,
+        metadata=split_names(metadata),
+    )
     folder = lake.path / "statements" / made.period.folder
     if out is None and versions(folder):
         note(f"{folder} is sealed already: nothing is written; --out DIR writes it elsewhere")
     else:
         folder = made.save(out or folder, wanted)
     show_statement(made, folder, as_json=as_json)
+    for name in unsaid(made.tables["lines"]):
+        note(f"{name}: no line says it")
     if made.needs_attention:
         raise SystemExit(ATTENTION)

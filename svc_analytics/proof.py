@@ -19,6 +19,7 @@ from svc_analytics.seals import (
     Manifest,
     broken_files,
     broken_seals,
+    chosen_metadata,
     foreign_files,
     read_manifest,
     seal_of,
@@ -115,7 +116,12 @@ def derive_again(lake: Lake, manifest: Manifest) -> Statement:
     month = manifest["label"].split("@")[0]
     zone, calendar = manifest["zone"], manifest["calendar"]
     return statement(
-        lake, month, zone=zone, calendar=calendar, as_of=parse_bound(manifest["as_of"])
+        lake,
+        month,
+        zone=zone,
+        calendar=calendar,
+        as_of=parse_bound(manifest["as_of"]),
+        metadata=chosen_metadata(manifest),
     )
 
 

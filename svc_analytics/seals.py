@@ -62,6 +62,11 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
+def chosen_metadata(manifest: Manifest) -> tuple[str, ...]:
+    """Return the properties of metadata that a statement's lines show."""
+    return tuple(manifest["options"].get("metadata", ()))
+
+
 def versions(folder: Path) -> list[Path]:
     """Return the sealed versions of a month, oldest first, by the folder of the first."""
     found: list[Path] = []

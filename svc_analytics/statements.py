@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -23,6 +24,7 @@ from svc_analytics.coverage import Coverage, clip, subtract
 from svc_analytics.displayed import Displayed
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.lake import Lake, describe_span, gaps
+from svc_analytics.metadata import check_names, with_metadata
 from svc_analytics.periods import (
     BEGINNING,
     Period,
@@ -151,15 +153,18 @@ def statement(
     now: int | None = None,
     as_of: int | None = None,
     webhooks: str | Path | None = None,
+    metadata: Collection[str] = (),
 ) -> Statement:
     """Make the statement of a month, `2026-10` or a name such as `october`.
 
     In the `jalali` calendar a month is `1405-08`. Figures that depend on what was not
     read are NULL. `as_of` makes an earlier statement again: what is stated to date
     ends there, by default at the newest sweep. Records that a log of `webhooks` names
-    and the lake lacks become findings. Raises `ConfigError` for a month that is not
-    one, or has not begun.
+    and the lake lacks become findings. Of the payments' `metadata`, the properties named
+    become columns of `lines`. Raises `ConfigError` for a month that is not one, or has
+    not begun.
     """
+    chosen = check_names(metadata)
     local = time.time_ns() // 1000 if now is None else now
     period = named_month(month, local, zone, calendar)
     with open_warehouse(lake) as warehouse:
@@ -172,7 +177,8 @@ def statement(
         warehouse.verify([month.label for month in utc_months(period.start, period.end)])
         known_to = known_until(period, read_to, clock)
         tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
-    options: dict[str, Any] = {}
+        tables["lines"] = with_metadata(warehouse, tables["lines"], chosen)
+    options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
     if webhooks is not None:
         found = hear_log(webhooks, lake, period)
         options["webhooks"] = found.facts | {"sha256": hash_file(Path(webhooks))}

@@ -197,6 +197,16 @@ def test_a_statement_is_printed_and_written(filled: Path, run: Run) -> None:
     assert (filled / "statements" / "2026-10" / "summary.csv").exists()
 
 
+def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled: Path, run: Run) -> None:
+    """Whoever misspells a property sees so, before the empty column is passed on."""
+    done = run("statement", "--month", "2026-10", "--metadata", "cart, crat")
+    head = (filled / "statements" / "2026-10" / "lines.csv").read_text().splitlines()[0]
+    assert "comment,metadata.cart,metadata.crat,receipt_verdict" in head
+    assert "metadata.crat: no line says it" in done.err and "metadata.cart:" not in done.err
+    refused = run("statement", "--month", "2026-10", "--metadata", "cart,cart")
+    assert refused.code == 2 and "name each property once" in refused.err
+
+
 def test_a_statement_as_json_carries_manifest_and_summary(filled: Path, run: Run) -> None:
     """Decimals are text, so that no reader turns them into floats."""
     done = run("statement", "--month", "2026-10", "--zone", "Asia/Tehran", "--json")

@@ -52,14 +52,14 @@ LAYERS = [
     {"webhook_log", "witness", "testimony", "side_streams"},
     {"charts"},
     {"render"},
-    {"acknowledgements", "controls", "tables", "statements"},
+    {"acknowledgements", "controls", "metadata", "tables", "statements"},
     {"seals", "comparison", "proof"},
     {"reports", "desk"},
     {"closing"},
     {"demo", "examples", "notebooks", "pickers"},
     {
-        *("cli", "commands_check", "commands_close", "commands_lab", "commands_receipts"),
-        *("commands_statement", "commands_webhooks"),
+        *("options", "cli", "commands_check", "commands_close", "commands_lab"),
+        *("commands_receipts", "commands_statement", "commands_webhooks"),
         *("__init__", "__main__"),
     },
 ]
