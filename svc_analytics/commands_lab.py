@@ -39,6 +39,8 @@ def notebook(
     path = notebooks.find_notebook(name)
     chosen = _month(path, lake, month, zone)
     target = Path(out or "-".join([path.stem, *([chosen] if chosen else [])]) + ".html")
+    if not target.parent.is_dir():  # said before the run, not after it
+        raise ConfigError(f"cannot write {target}: there is no folder {target.parent}")
     parameters = {"DATA_DIR": str(lake.path), "ZONE": zone} | ({"MONTH": chosen} if chosen else {})
     with tqdm(desc=path.stem, unit=" cells", disable=None, leave=False) as bar:
         done = notebooks.run_notebook(path, parameters, on_cell=lambda _: bar.update())

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from typing import Any
+from unittest.mock import patch
 
 import duckdb
 from fake_service import FakeService
@@ -39,9 +40,12 @@ class Desk:
     def extract(self, *, workers: int = 4, **request: Any) -> Extraction:
         self.service.requests.clear()
         time = VirtualTime()
-        segments.WORTH_WAITING = 0.0  # a model in memory answers at once: share all the same
         pace = Pace(self.settings.patience, time.clock, time.wait)
-        with Client(self.settings, pace=pace, transport=self.service.transport) as client:
+        with (
+            # A model in memory answers at once: share all the same.
+            patch.object(segments, "WORTH_WAITING", 0.0),
+            Client(self.settings, pace=pace, transport=self.service.transport) as client,
+        ):
             return extraction.extract(
                 self.lake, self.settings, Request(**request), workers=workers, client=client
             )

@@ -155,6 +155,16 @@ def test_a_notebook_of_no_month_takes_none(demo: AnalyticLake) -> None:
         cli.main(words, standalone_mode=False)
 
 
+def test_a_page_into_no_folder_is_refused_before_the_run(
+    demo: AnalyticLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run takes a while; what would be in vain is told at once."""
+    monkeypatch.setattr(notebooks, "run_notebook", lambda *_, **__: pytest.fail("it ran"))
+    words = ["notebook", "05", "--data-dir", str(demo.path), "--out", str(tmp_path / "no" / "p")]
+    with pytest.raises(ConfigError, match="there is no folder"):
+        cli.main(words, standalone_mode=False)
+
+
 def test_a_wrong_name_lists_the_right_ones() -> None:
     """One line that names the next step."""
     with pytest.raises(ConfigError, match="no notebook '9': choose 01-first-look, "):

@@ -121,9 +121,9 @@ class Console:
 
 
 def is_public_https(url: object) -> bool:
-    """Tell whether a webhook URL is https, parsable and no private address.
+    """Tell whether a webhook URL is https, parsable and no private or multicast address.
 
-    >>> [is_public_https(f"https://{host}/") for host in ("shop.example", "10.0.0.1", "[::1]")]
+    >>> [is_public_https(f"https://{host}/") for host in ("shop.example", "10.0.0.1", "224.0.1.1")]
     [True, False, False]
     """
     if not isinstance(url, str) or len(url) > bodies.MOST_URI or any(c.isspace() for c in url):
@@ -137,7 +137,8 @@ def is_public_https(url: object) -> bool:
     if parts.scheme != "https":
         return False
     try:
-        return ipaddress.ip_address(host).is_global
+        address = ipaddress.ip_address(host)
+        return address.is_global and not address.is_multicast
     except ValueError:
         return "." in host and not host.endswith(_PRIVATE_NAMES) and not host[-1].isdigit()
 

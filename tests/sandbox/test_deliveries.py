@@ -269,6 +269,8 @@ def test_test_event_needs_the_secret_to_have_been_seen(shop, refusal):
         "https://[::1]/",
         "https://192.168.0.1/",
         "https://169.254.169.254/",
+        "https://224.0.1.1/",
+        "https://[ff0e::1]/",
         "https://localhost/",
         "https://printer.local/",
         "https://2130706433/",
