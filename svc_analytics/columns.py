@@ -76,14 +76,15 @@ def read_together(stream: Stream, readings: Sequence[Reading]) -> pa.Table | Non
     Several at a time, because every step costs more than its rows.
     """
     pages = [_cut(reading.texts, stream.names) for reading in readings]
-    columns = {name: pa.concat_arrays([page[name] for page in pages]) for name in stream.names}
     try:
+        columns = {name: pa.concat_arrays([page[name] for page in pages]) for name in stream.names}
         columns |= _cast_all(stream, "money", columns)
         columns |= _cast_all(stream, "instant", columns)
+        extra = _extras(readings)
     except (_Irregular, pa.ArrowException, UnicodeDecodeError):
         return None
     seen_at = np.repeat([reading.at for reading in readings], [len(r.ids) for r in readings])
-    arrays = [*columns.values(), _extras(readings), pa.array(seen_at, INSTANT)]
+    arrays = [*columns.values(), extra, pa.array(seen_at, INSTANT)]
     return pa.Table.from_arrays(arrays, schema=stream.schema)
 
 

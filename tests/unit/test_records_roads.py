@@ -134,6 +134,23 @@ def test_a_member_that_stands_twice_never_takes_the_quick_road(name: str, column
     assert read_quickly(stream, page_of(text, text[:-1] + more)) is None
 
 
+def test_pages_too_large_to_be_joined_are_read_each_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Arrow joins no more than two gibibytes of text; a page alone is never that large."""
+    join = pa.concat_arrays
+
+    def refuse(arrays: list[pa.Array]) -> pa.Array:
+        if len(arrays) > 1:
+            raise pa.ArrowInvalid("offset overflow while concatenating arrays")
+        return join(arrays)
+
+    monkeypatch.setattr("svc_analytics.columns.pa.concat_arrays", refuse)
+    texts = [json.dumps(payment(n, "2026-10-01T00:00:00Z")).encode() for n in range(2)]
+    readings = [reading for text in texts if (reading := read_ahead(PAYMENTS, page_of(text), AT))]
+    assert len(readings) == 2 and read_together(PAYMENTS, readings) is None
+
+
 @pytest.mark.parametrize("name", STREAMS)
 def test_empty_page_has_the_streams_schema(name: str) -> None:
     """A page without records is a table without rows, of the same types."""
