@@ -95,6 +95,11 @@ class Parcel:
     taken: Sequence[Taken] = ()
     doubted: Span | None = None
 
+    @property
+    def takes_back(self) -> bool:
+        """Whether it puts time in doubt that was proven before."""
+        return bool(self.doubted or any(progress.doubted for _, progress in self.taken))
+
     def open(self) -> list[Delivery]:
         """Turn the pages into rows."""
         deliveries = gather(self.stream, self.taken) if self.taken else []

@@ -190,8 +190,9 @@ class _Crew:
         self._takes_no_more = threading.Event()
         self._published_at = time.monotonic()
         self._publish_cost = 0.0
-        # Whether what is staged holds every row that it proves. An interruption may come
-        # between any two steps; then what was staged is read again, and never published.
+        # Whether what is staged holds every row that it proves, and nothing known to be in
+        # doubt. An interruption may come between any two steps; then what was staged is read
+        # again, and never published.
         self._is_whole = True
 
     def work(self, workers: int) -> None:
@@ -229,8 +230,11 @@ class _Crew:
                 self._publish(holds_back=True)
 
     def _take_in(self, parcel: Parcel) -> None:
-        self._is_whole = False
+        # Interrupted while it is opened, its pages are lost with their proofs; but a doubt
+        # must not be.
+        self._is_whole = not parcel.takes_back
         deliveries = parcel.open()
+        self._is_whole = False
         for delivery in deliveries:
             self._stage(delivery)
         self._is_whole = True

@@ -3,6 +3,7 @@
 import errno
 import random
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import httpx
@@ -11,7 +12,8 @@ from desks import Desk
 from fake_service import FakeService, ids, once, payment, payout, refusal
 from simulation.disk import Disk, failure
 
-from svc_analytics import extraction
+from svc_analytics import extraction, sweep
+from svc_analytics.deliveries import Delivery, Parcel
 from svc_analytics.errors import ApiError, ConfigError, LakeError, ProtocolError
 from svc_analytics.periods import BEGINNING, parse_instant
 from svc_analytics.publication import StreamPublisher
@@ -262,6 +264,46 @@ def test_ten_thousand_rows_at_one_instant_are_paged_through(desk: Desk) -> None:
     desk.service.payments = [payment(n, "2026-10-01T00:00:00Z") for n in range(2_000)]
     desk.extract()
     assert desk.ids() == ids(desk.service.payments)
+
+
+def stop_at(patch: pytest.MonkeyPatch, is_time: Callable[[Parcel], bool]) -> None:
+    """Hand over page by page; an interruption comes upon the one that is told."""
+    opened = Parcel.open
+
+    def open_or_stop(parcel: Parcel) -> list[Delivery]:
+        if is_time(parcel):
+            raise KeyboardInterrupt
+        return opened(parcel)
+
+    patch.setattr(sweep, "HANDED_OVER", 1)
+    patch.setattr(Parcel, "open", open_or_stop)
+
+
+def test_an_interruption_loses_only_the_pages_it_came_upon(
+    history: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was made into rows before is kept, with the proof of its time and no more."""
+    history.page_size = lambda page: 30
+    pages = count()
+    stop_at(monkeypatch, lambda _: next(pages) == 3)
+    with pytest.raises(KeyboardInterrupt):
+        desk.extract(workers=1, streams=("payments",))
+    newest = sorted(history.payments, key=lambda row: str(row["paid_at"]))[-90:]
+    assert desk.ids() == ids(newest)
+    oldest = parse_instant(newest[0]["paid_at"])[0]
+    assert desk.lake.coverage(PAYMENTS).read[0][0] == oldest + 1
+
+
+def test_an_interruption_of_a_doubt_publishes_nothing_that_it_doubts(
+    history: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B7: disorder had shown, so what was proven before must be read again."""
+    history.page_size = lambda page: 30
+    history.order = lambda rows: rows[:60] + rows[:59:-1]
+    stop_at(monkeypatch, lambda parcel: parcel.takes_back)
+    with pytest.raises(KeyboardInterrupt):
+        desk.extract(workers=1, streams=("payments",))
+    assert desk.lake.coverage(PAYMENTS).read == ()
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
