@@ -15,6 +15,7 @@ from typing import BinaryIO
 PLACE = "0" * 64  # what stands in the JSON until the footer is written
 NAME = "footer_sha256"
 _MARK = re.compile(rb'"footer_sha256": "([0-9a-f]{64})"')
+_BEGINNING = b'{"layout": '  # of the JSON; within its texts every quote has a backslash before it
 _END = 8  # bytes behind the footer: its length, and the magic
 _MAGIC = b"PAR1"
 _USUAL = 64 * 1024  # bytes: nearly every footer fits
@@ -23,7 +24,7 @@ _USUAL = 64 * 1024  # bytes: nearly every footer fits
 def sign_footer(file: BinaryIO) -> None:
     """Put the checksum into the footer of a finished file, open for reading and writing."""
     footer = _read_footer(file)
-    found = _MARK.search(footer)
+    found = _find_mark(footer)
     if found is None:
         raise ValueError("the footer has no place for its checksum")
     file.seek(found.start(1) - len(footer) - _END, os.SEEK_END)
@@ -38,10 +39,22 @@ def read_signed_footer(path: Path) -> bytes:
     """
     with path.open("rb") as file:
         footer = _read_footer(file)
-    found = _MARK.search(footer)
+    found = _find_mark(footer)
     if found and found[1].decode() != _digest(footer):
         raise ValueError("the footer is not the one that was written")
     return footer + len(footer).to_bytes(4, "little") + _MAGIC
+
+
+def signed_text(footer: bytes) -> bytes | None:
+    """Return the JSON that the checksum stands in, without a look at the rest of the footer."""
+    found = _find_mark(footer)
+    begins_at = footer.rfind(_BEGINNING, 0, found.start()) if found else -1
+    return footer[begins_at : found.end() + 1] if found and begins_at >= 0 else None
+
+
+def _find_mark(footer: bytes) -> re.Match[bytes] | None:
+    """Find the checksum's place: the last one, for columns' statistics hold texts of others."""
+    return max(_MARK.finditer(footer), key=re.Match.start, default=None)
 
 
 def _read_footer(file: BinaryIO) -> bytes:
@@ -58,4 +71,6 @@ def _read_footer(file: BinaryIO) -> bytes:
 
 
 def _digest(footer: bytes) -> str:
-    return sha256(_MARK.sub(f'"{NAME}": "{PLACE}"'.encode(), footer)).hexdigest()
+    if found := _find_mark(footer):
+        footer = footer[: found.start(1)] + PLACE.encode() + footer[found.end(1) :]
+    return sha256(footer).hexdigest()

@@ -7,7 +7,7 @@ Whatever is out of the ordinary goes the careful road instead, record by record
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain, cycle
+from itertools import chain
 from types import GenericAlias
 from typing import Annotated, Any
 
@@ -137,8 +137,9 @@ def _decoder(stream: Stream, is_strict: bool) -> msgspec.json.Decoder[Any]:
 
 def _by_member(stream: Stream, rows: list[Any]) -> dict[str, Sequence[Any]]:
     """Turn records into the texts of each member."""
-    values = zip(*map(msgspec.structs.astuple, rows), strict=True) if rows else cycle([()])
-    columns: dict[str, Sequence[Any]] = dict(zip(stream.names, values, strict=False))
+    names = stream.names
+    values = zip(*map(msgspec.structs.astuple, rows), strict=True) if rows else [()] * len(names)
+    columns: dict[str, Sequence[Any]] = dict(zip(names, values, strict=True))
     for name in stream.of_kind("json"):
         texts = [str(raw, "utf-8") for raw in columns[name]]
         columns[name] = [None if text == "null" else text for text in texts]

@@ -6,6 +6,7 @@ Column order is the physical order of the month files: `id` comes first on purpo
 
 from dataclasses import dataclass
 from functools import cached_property
+from hashlib import sha256
 from typing import Literal
 
 import pyarrow as pa
@@ -43,6 +44,11 @@ class Stream:
         """The Arrow schema of a month file."""
         contract = [pa.field(column.name, _TYPES[column.kind]) for column in self.columns]
         return pa.schema([*contract, ("extra", pa.string()), ("extracted_at", INSTANT)])
+
+    @cached_property
+    def schema_digest(self) -> str:
+        """A hash of the schema, by which a file's own footer tells that it has just this one."""
+        return sha256(self.schema.serialize()).hexdigest()
 
     @cached_property
     def no_rows(self) -> pa.Table:

@@ -1,8 +1,10 @@
 """Files of a lake that were damaged, lost, swapped or brought in from elsewhere (G2 to G4)."""
 
+import json
 import random
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,9 +18,9 @@ from desks import Desk
 from fake_service import ids, payment, payout, spread
 
 from svc_analytics.errors import LakeError
-from svc_analytics.monthfile import read_footer, read_groups
+from svc_analytics.monthfile import read_footer, read_groups, write_month
 from svc_analytics.periods import BEGINNING
-from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
+from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS
 from svc_analytics.statements import statement
 from svc_analytics.tally import Tally, count
 from svc_analytics.warehouse import AnalyticLake, open_warehouse
@@ -259,3 +261,34 @@ def test_a_newer_month_file_is_not_guessed_at(filled: Desk) -> None:
     pq.write_table(table, october(filled))
     with pytest.raises(LakeError, match=r"2026-10\.parquet: written by a newer svc-analytics"):
         filled.extract()
+
+
+def test_a_record_that_tells_of_a_checksum_is_kept_as_it_is(desk: Desk) -> None:
+    """D6: columns' statistics hold texts of others, and stand before our own in the footer."""
+    told = f'{{"footer_sha256": "{"0" * 64}"}}'
+    desk.service.payments = [
+        payment(n, f"2026-10-0{n}T00:00:00Z") | {"metadata": json.loads(told)} for n in (1, 2)
+    ]
+    desk.extract()
+    (metadata,) = (
+        column
+        for column in pq.read_metadata(october(desk)).row_group(0).to_dict()["columns"]
+        if column["path_in_schema"] == "metadata"
+    )
+    assert {metadata["statistics"]["min"], metadata["statistics"]["max"]} == {told}
+    assert len(desk.lake.sql("from payments where metadata = $told", {"told": told})) == 2
+
+
+def test_a_footer_of_other_columns_is_held_against_them(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of a version with other columns is named, though its checksum holds."""
+    known = tuple(column for column in PAYMENTS.columns if column.name != "receipt")
+    older, footer = replace(PAYMENTS, columns=known), read_footer(october(filled))
+    table = pq.read_table(october(filled)).drop_columns(["receipt"])
+    with monkeypatch.context() as patch:
+        patch.setitem(STREAMS, "payments", older)
+        write_month(october(filled), older, [table], lambda tally: replace(footer, tally=tally))
+        assert read_footer(october(filled)) == footer
+    with pytest.raises(LakeError, match=r"2026-10.parquet is torn or altered"):
+        filled.lake.footers(PAYMENTS)
