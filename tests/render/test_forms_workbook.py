@@ -7,9 +7,11 @@ from typing import Any
 import openpyxl
 import pyarrow as pa
 import pytest
+from fake_service import NOW
 from form_material import FORMULA, PERSIAN, Make, Save
 from openpyxl.worksheet.worksheet import Worksheet
 
+from svc_analytics.periods import to_micros
 from svc_analytics.render import workbook
 from svc_analytics.render.cells import is_ratio, text_of
 
@@ -75,7 +77,8 @@ def test_sheets_are_ready_to_be_worked_with(save: Save) -> None:
 
 def test_the_first_sheet_says_what_the_figures_are(save: Save) -> None:
     """Period, bounds, status with reasons, coverage, digest: all that trust needs."""
-    sheet = open_book(save("xlsx", month="2026-11"))["provenance"]
+    running = save("xlsx", month="2026-11", now=to_micros(NOW))
+    sheet = open_book(running)["provenance"]
     facts = {row[0].value: row[1].value for row in sheet.iter_rows()}
     assert facts["status"] == "provisional" and "not over" in facts["because"]
     assert facts["start"] == "2026-11-01T00:00:00Z" and facts["zone"] == "UTC"
