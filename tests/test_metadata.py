@@ -87,6 +87,11 @@ def test_names_that_name_nothing_are_refused(closer: Closer, names: list[str]) -
         statement(closer.desk.lake, "2026-10", metadata=names)
 
 
+def test_one_name_alone_is_not_taken_for_its_letters(closer: Closer) -> None:
+    with pytest.raises(ConfigError, match=r"give a list of names: metadata=\['cart'\]"):
+        statement(closer.desk.lake, "2026-10", metadata="cart")
+
+
 def test_a_property_that_no_line_says_is_told(closer: Closer) -> None:
     """It may be misspelt; a month without a movement says nothing of it."""
     closer.desk.extract()
