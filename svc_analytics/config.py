@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.keyring import SigningSecret, parse_secrets
-from svc_analytics.masked import Masked
+from svc_analytics.signing.secrets import Masked, SigningSecret, parse_secrets
 
 KeyClass = Literal["checkout", "payout"]
 KEY_PREFIXES: dict[KeyClass, str] = {"checkout": "svc_live_", "payout": "svc_payout_"}

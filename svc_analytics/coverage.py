@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
-from svc_analytics.displayed import Displayed
-from svc_analytics.periods import BEGINNING
+from svc_analytics.formatting.displayed import Displayed
+from svc_analytics.instants import BEGINNING, format_instant
 
 Span = tuple[int, int]  # half-open, UTC microseconds
 Spans = tuple[Span, ...]  # disjoint, not touching, oldest first
@@ -89,3 +89,14 @@ class Coverage(Displayed):
     def within(self, start: int, end: int) -> Self:
         """Return the coverage of [start, end) alone."""
         return type(self)(clip(self.complete, start, end), clip(self.provisional, start, end))
+
+
+def gaps(coverage: Coverage, start: int, end: int) -> Spans:
+    """Return the parts of [start, end) that were not read."""
+    return subtract([(start, end)], coverage.read) if start < end else ()
+
+
+def describe_span(span: Span) -> str:
+    """Write an interval for people."""
+    start = "the beginning" if span[0] == BEGINNING else format_instant(span[0])
+    return f"{start} .. {format_instant(span[1])}"

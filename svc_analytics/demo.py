@@ -10,17 +10,18 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from svc_analytics import desk
-from svc_analytics.closing import Closed, close
+from svc_analytics.closing.close import Closed, close
+from svc_analytics.closing.seals import STATEMENTS
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, LakeBusy
-from svc_analytics.extraction import OnPage
-from svc_analytics.lake import snapshot_folders
+from svc_analytics.extraction import update
+from svc_analytics.extraction.plan import OnPage
+from svc_analytics.lake.snapshot import snapshot_folders
+from svc_analytics.lakehouse import AnalyticLake
 from svc_analytics.periods import month_of
-from svc_analytics.proof import STATEMENTS
-from svc_analytics.statements import Statement, statement
-from svc_analytics.verdicts import verify_lake
-from svc_analytics.warehouse import AnalyticLake, write_views
+from svc_analytics.receipts.verify_lake import verify_lake
+from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.warehouse.database import write_views
 
 FILLING, FILLED, _LOCK = ".demo-filling", ".demo-filled", ".demo.lock"
 
@@ -37,7 +38,7 @@ def demo_lake(
     A lake that holds anything is returned as it is; one that is filled is filled whole
     or, interrupted, not at all. Needs no key; about half a minute.
     """
-    from svc_analytics.reports import page_bar
+    from svc_analytics.extraction.progress import page_bar
 
     lake = AnalyticLake(path)
     finish_filling(lake)
@@ -90,7 +91,7 @@ def _play(
         with serve(sandbox.Service(store, clock)) as running:
             note(f"the sandbox answers at {running.base_url}; extracting over HTTP")
             settings = read_settings(lake.path, environ=running.environment, folder=Path("/"))
-            desk.extract(lake, settings, on_page=on_page)
+            update.extract(lake, settings, on_page=on_page)
             done = verify_lake(lake, settings)
             note(f"verified {done.checked + done.unchanged:,} receipts offline")
             month = month_of(clock.now()).shift(-1)

@@ -5,12 +5,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from desks import Desk
-from fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService, refund, spread
 
 from svc_analytics.config import Settings
-from svc_analytics.masked import Masked
-from svc_analytics.warehouse import AnalyticLake
+from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.signing.secrets import Masked
+from tests.support.desks import Desk
+from tests.support.fake_service import (
+    BASE_URL,
+    CHECKOUT_KEY,
+    PAYOUT_KEY,
+    FakeService,
+    refund,
+    spread,
+)
 
 
 @pytest.fixture(autouse=True)

@@ -11,13 +11,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svc_analytics.legible import one_line
+from svc_analytics.formatting.sanitize import one_line
+from svc_analytics.formatting.values import text_of
 from svc_analytics.periods import load_zone
-from svc_analytics.render.cells import text_of
 from svc_analytics.render.journal import ACCOUNTS, WALLET, Entry, Journal
 
 if TYPE_CHECKING:
-    from svc_analytics.statements import Statement
+    from svc_analytics.statements.statement import Statement
 
 BEANCOUNT_DIGITS = 28  # the precision of its arithmetic
 USD = "USD"

@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.monthfile import sync_folder
-from svc_analytics.render.documents import DOCUMENTS, require_pdf
-from svc_analytics.render.tables import to_safe_csv
+from svc_analytics.formatting.tables import to_safe_csv
+from svc_analytics.lake.files import sync_folder
+from svc_analytics.render.formats import DOCUMENTS, require_pdf
 
 if TYPE_CHECKING:
-    from svc_analytics.statements import Statement
+    from svc_analytics.statements.statement import Statement
 
 MANIFEST = "manifest.json"
 STALE = 3600  # seconds

@@ -23,14 +23,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import LakeError
-from svc_analytics.legible import shield
+from svc_analytics.formatting.sanitize import shield
+from svc_analytics.formatting.tables import csv_line
+from svc_analytics.formatting.values import rows_of
+from svc_analytics.instants import from_micros
 from svc_analytics.money import EXACT
-from svc_analytics.periods import from_micros, load_zone
-from svc_analytics.render.cells import rows_of
-from svc_analytics.render.tables import csv_line
+from svc_analytics.periods import load_zone
 
 if TYPE_CHECKING:
-    from svc_analytics.statements import Statement
+    from svc_analytics.statements.statement import Statement
 
 WALLET = "Assets:Wallet"
 SALES = "Income:Sales"

@@ -9,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.formatting.sheet import DASH
+from svc_analytics.formatting.values import shown
 from svc_analytics.money import EXACT
-from svc_analytics.render.cells import shown
-from svc_analytics.render.figures import DASH
 
 MOST_MONTHS = 12  # across the paper; older ones are in the table itself
 STEPS = 5  # shades

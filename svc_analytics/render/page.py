@@ -12,26 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics import charts
-from svc_analytics.legible import visible
-from svc_analytics.render.cells import rows_of
-from svc_analytics.render.figures import (
-    Cell,
-    Figure,
-    cell_of,
-    cells_of,
-    figure_cell,
-    label,
-    meaning,
-    summary_groups,
-    unit_of,
-    unread,
-)
+from svc_analytics.formatting.sanitize import visible
+from svc_analytics.formatting.sheet import Cell, cell_of, cells_of, label, unit_of
+from svc_analytics.formatting.values import rows_of
+from svc_analytics.render.figures import Figure, figure_cell, meaning, summary_groups, unread
 from svc_analytics.render.matrix import matrices
 from svc_analytics.render.picture import draw_svg
-from svc_analytics.testimony import describe
+from svc_analytics.webhooks.findings import describe
 
 if TYPE_CHECKING:
-    from svc_analytics.statements import Statement
+    from svc_analytics.statements.statement import Statement
 
 MOST_ROWS = 200  # of one table; the rest is in the other forms
 MOST_CHARTED = 8  # coins

@@ -6,20 +6,21 @@ import time
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from svc_analytics.coverage import describe_span
 from svc_analytics.errors import SvcError
-from svc_analytics.lake import describe_span
-from svc_analytics.legible import one_line
-from svc_analytics.periods import BEGINNING, DAY, HOUR, MINUTE, SECOND, format_instant
-from svc_analytics.render.display import Grid, Sheet, figures_grid, show
-from svc_analytics.render.figures import Cell
+from svc_analytics.formatting.sanitize import one_line
+from svc_analytics.formatting.sheet import Cell, Grid, Sheet
+from svc_analytics.instants import BEGINNING, DAY, HOUR, MINUTE, SECOND, format_instant
+from svc_analytics.notebook.show import show
+from svc_analytics.render.figures import figures_grid
 
 if TYPE_CHECKING:
     from svc_analytics.coverage import Coverage
-    from svc_analytics.extraction import Extraction
-    from svc_analytics.statements import Statement
-    from svc_analytics.tokens import Verdict
-    from svc_analytics.verdicts import VerificationRun
-    from svc_analytics.warehouse import AnalyticLake
+    from svc_analytics.extraction.plan import Extraction
+    from svc_analytics.lakehouse import AnalyticLake
+    from svc_analytics.receipts.verify_lake import VerificationRun
+    from svc_analytics.signing.receipts import Verdict
+    from svc_analytics.statements.statement import Statement
 
 OFFER = (
     "Nothing is here yet. One call fills it with a made-up merchant, without account or key: "
@@ -75,7 +76,7 @@ def lake_sheet(lake: AnalyticLake) -> Sheet:
     if not lake.exists:
         return Sheet(f"Lake {lake.path}", [OFFER.format(path=str(lake.path))])
     from svc_analytics.schema import STREAMS
-    from svc_analytics.warehouse import open_warehouse
+    from svc_analytics.warehouse.warehouse import open_warehouse
 
     merchant = lake.merchant
     with open_warehouse(lake) as warehouse:

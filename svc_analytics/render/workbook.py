@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.periods import from_micros
-from svc_analytics.render.cells import is_ratio, rows_of, text_of
+from svc_analytics.formatting.values import is_ratio, rows_of, text_of
+from svc_analytics.instants import from_micros
 
 if TYPE_CHECKING:
-    from svc_analytics.statements import Statement
+    from svc_analytics.statements.statement import Statement
 
 SHEET_ROWS = 1_048_575  # of data, below the header
 EXACT_DIGITS = 15

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from svc_analytics.keyring import ROTATION_OVERLAP, SigningSecret
-from svc_analytics.masked import Masked
-from svc_analytics.periods import format_instant
+from svc_analytics.instants import format_instant
 from svc_analytics.sandbox.scenario import Scenario
 from svc_analytics.sandbox.tampering import Tampering
+from svc_analytics.signing.secrets import ROTATION_OVERLAP, Masked, SigningSecret
 
 KeyClass = Literal["checkout", "payout"]
 

@@ -33,7 +33,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from svc_analytics.errors import DataError
-from svc_analytics.periods import SECOND, parse_instant
+from svc_analytics.instants import SECOND, parse_instant
 from svc_analytics.sandbox.answers import answer
 from svc_analytics.sandbox.bodies import Body
 from svc_analytics.sandbox.console import Console

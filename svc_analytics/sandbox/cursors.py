@@ -8,9 +8,9 @@ from dataclasses import astuple, dataclass
 
 import msgspec
 
-from svc_analytics.masked import Masked
 from svc_analytics.sandbox.refusals import invalid
 from svc_analytics.sandbox.store import Position
+from svc_analytics.signing.secrets import Masked
 
 _SEAL = 12  # bytes
 

@@ -10,7 +10,7 @@ import hmac
 
 import msgspec
 
-from svc_analytics.periods import DAY, MINUTE
+from svc_analytics.instants import DAY, MINUTE
 from svc_analytics.sandbox import bodies
 from svc_analytics.sandbox.cursors import read_sealed
 from svc_analytics.sandbox.customers import Person

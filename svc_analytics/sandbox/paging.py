@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from svc_analytics.masked import Masked
-from svc_analytics.periods import BEGINNING
+from svc_analytics.instants import BEGINNING
 from svc_analytics.sandbox.cursors import Cursor, read_cursor, write_cursor
 from svc_analytics.sandbox.listing import Listing, read_limit, read_listing
 from svc_analytics.sandbox.quirks import Quirks
 from svc_analytics.sandbox.refusals import invalid
 from svc_analytics.sandbox.store import Position, Slice, Store, StoredRecord
 from svc_analytics.schema import Stream
+from svc_analytics.signing.secrets import Masked
 
 Page = tuple[list[StoredRecord], str | None]
 

@@ -9,7 +9,7 @@ its account is in order.
 
 from typing import Any
 
-from svc_analytics.periods import DAY
+from svc_analytics.instants import DAY
 from svc_analytics.sandbox import bodies
 from svc_analytics.sandbox.amounts import is_plain, units_of
 from svc_analytics.sandbox.disbursements import Disbursements, dollars, microdollars

@@ -4,7 +4,13 @@ from typing import Any
 
 from svc_analytics.sandbox.amounts import MOST_USD, USD_DECIMALS, units_of
 from svc_analytics.sandbox.bodies import Body
-from svc_analytics.sandbox.market import MICRODOLLARS, Coin, decimal_text, half_up, usd_text
+from svc_analytics.sandbox.market import (
+    MICRODOLLARS,
+    Coin,
+    decimal_text,
+    half_up,
+    usd_text,
+)
 from svc_analytics.sandbox.rates import ENABLED
 from svc_analytics.sandbox.refusals import Refusal
 from svc_analytics.sandbox.world import World

@@ -4,10 +4,9 @@ import secrets
 from dataclasses import replace
 from typing import Literal
 
-from svc_analytics.keyring import ROTATION_OVERLAP, SigningSecret
-from svc_analytics.masked import Masked
 from svc_analytics.sandbox.account import Account
 from svc_analytics.sandbox.store import Store
+from svc_analytics.signing.secrets import ROTATION_OVERLAP, Masked, SigningSecret
 
 SecretKind = Literal["receipt", "webhook"]
 _PREFIX: dict[SecretKind, str] = {"receipt": "rcpt_", "webhook": "whsec_"}

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from svc_analytics.periods import MINUTE
+from svc_analytics.instants import MINUTE
 from svc_analytics.sandbox.bodies import Body, as_object, uuid_form
 from svc_analytics.sandbox.keys import Key
 from svc_analytics.sandbox.quotes import Quote, quotes_of

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from svc_analytics.masked import Masked
-from svc_analytics.tokens import sign_receipt
+from svc_analytics.signing.receipts import sign_receipt
+from svc_analytics.signing.secrets import Masked
 
 
 @dataclass(frozen=True)

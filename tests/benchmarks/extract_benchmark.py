@@ -27,14 +27,15 @@ from statistics import median
 
 import click
 import httpx
-from bare_server import PREFIX, serve
-from bounds import Bound, both_times, note, seconds
 
-from svc_analytics.client import TIMEOUT
+from svc_analytics.api.client import TIMEOUT
 from svc_analytics.config import Settings
-from svc_analytics.extraction import Extraction, extract
-from svc_analytics.lake import Lake
-from svc_analytics.masked import Masked
+from svc_analytics.extraction.plan import Extraction
+from svc_analytics.extraction.run import extract
+from svc_analytics.lake.lake import Lake
+from svc_analytics.signing.secrets import Masked
+from tests.benchmarks.bare_server import PREFIX, serve
+from tests.benchmarks.bounds import Bound, both_times, note, seconds
 
 CHECKOUT_KEY = "svc_live_" + "1" * 64
 PAYOUT_KEY = "svc_payout_" + "2" * 64

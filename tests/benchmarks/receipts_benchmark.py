@@ -29,18 +29,23 @@ from uuid import UUID
 
 import click
 import pyarrow as pa
-from bounds import Bound, note, seconds
 
 from svc_analytics.config import Settings
-from svc_analytics.keyring import SigningSecret
-from svc_analytics.lake import Lake
-from svc_analytics.masked import Masked
-from svc_analytics.monthfile import read_groups
-from svc_analytics.periods import BEGINNING, DAY, format_instant, from_micros, parse_instant
+from svc_analytics.instants import (
+    BEGINNING,
+    DAY,
+    format_instant,
+    from_micros,
+    parse_instant,
+)
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.partition import read_groups
+from svc_analytics.lake.writer import open_writer
+from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.tokens import FACTS, MONEY_FACTS, sign_receipt
-from svc_analytics.verdicts import verify_lake
-from svc_analytics.writer import open_writer
+from svc_analytics.signing.receipts import FACTS, MONEY_FACTS, sign_receipt
+from svc_analytics.signing.secrets import Masked, SigningSecret
+from tests.benchmarks.bounds import Bound, note, seconds
 
 MERCHANT_ID = "11111111-1111-4111-8111-111111111111"
 SECRET = "receipt secret of the benchmark, long enough for PyJWT"

@@ -25,16 +25,19 @@ from typing import Any
 import click
 import duckdb
 import pyarrow.parquet as pq
-from bounds import Bound, note, seconds
 
 from svc_analytics.coverage import Coverage
-from svc_analytics.lake import Lake
-from svc_analytics.monthfile import ORIGIN, Footer, write_month
-from svc_analytics.periods import BEGINNING, Period, month_of, to_micros
+from svc_analytics.instants import BEGINNING, to_micros
+from svc_analytics.lake.control_totals import Tally
+from svc_analytics.lake.footer import Footer
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import ORIGIN
+from svc_analytics.lake.partition import write_month
+from svc_analytics.lake.writer import open_writer
+from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Stream
-from svc_analytics.tally import Tally
-from svc_analytics.warehouse import open_warehouse
-from svc_analytics.writer import open_writer
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.benchmarks.bounds import Bound, note, seconds
 
 MERCHANT = {"id": "5d0f3c7e-6a1b-4c2d-9e8f-0a1b2c3d4e5f"}
 END = to_micros(datetime(2026, 11, 1, tzinfo=UTC))

@@ -2,12 +2,12 @@
 
 import duckdb
 import pytest
-from bare_server import payment_id, serve
-from extract_benchmark import extract_all, fetch_all
-from statement_benchmark import generate
 
-from svc_analytics.lake import Lake
-from svc_analytics.warehouse import open_warehouse
+from svc_analytics.lake.lake import Lake
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.benchmarks.bare_server import payment_id, serve
+from tests.benchmarks.extract_benchmark import extract_all, fetch_all
+from tests.benchmarks.statement_benchmark import generate
 
 PAYMENTS = 500
 

@@ -7,8 +7,13 @@ from typing import Any
 import duckdb
 import httpx
 import pytest
-from desks import Desk
-from fake_service import (
+
+from svc_analytics.config import Settings
+from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.signing.secrets import Masked
+from svc_analytics.statements.statement import statement
+from tests.support.desks import Desk
+from tests.support.fake_service import (
     BASE_URL,
     CHECKOUT_KEY,
     PAYOUT_KEY,
@@ -18,12 +23,7 @@ from fake_service import (
     payout,
     refund,
 )
-from model_ledger import assert_same
-
-from svc_analytics.config import Settings
-from svc_analytics.masked import Masked
-from svc_analytics.statements import statement
-from svc_analytics.warehouse import AnalyticLake
+from tests.support.model_ledger import assert_same
 
 AT = "2026-10-01T00:00:00Z"
 

@@ -10,17 +10,32 @@ from typing import Any
 
 import httpx
 import pytest
-from desks import Desk, VirtualTime
-from fake_service import FakeService, Handler, Record, payment, refund, refusal, spread
-from model_ledger import assert_no_false_claim, assert_same
 
-from svc_analytics import client as client_module
-from svc_analytics import extraction, sweep
-from svc_analytics.client import Client
-from svc_analytics.errors import ApiError, KeyRefused, ProtocolError, Unavailable, WrongKeyClass
-from svc_analytics.extraction import Request
-from svc_analytics.pace import Pace
+from svc_analytics.api import transport as client_module
+from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import Pace
+from svc_analytics.errors import (
+    ApiError,
+    KeyRefused,
+    ProtocolError,
+    Unavailable,
+    WrongKeyClass,
+)
+from svc_analytics.extraction import run as run_module
+from svc_analytics.extraction import sweep
+from svc_analytics.extraction.plan import Request
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
+from tests.support.desks import Desk, VirtualTime
+from tests.support.fake_service import (
+    FakeService,
+    Handler,
+    Record,
+    payment,
+    refund,
+    refusal,
+    spread,
+)
+from tests.support.model_ledger import assert_no_false_claim, assert_same
 
 JSON = {"content-type": "application/json"}
 GZIP = JSON | {"content-encoding": "gzip"}
@@ -151,7 +166,7 @@ def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(
     october.intercept = intercept
     pace = Pace(7200, time.clock, time.wait)
     with Client(desk.settings, pace=pace, transport=october.transport) as client:
-        extraction.extract(desk.lake, desk.settings, Request(), workers=1, client=client)
+        run_module.extract(desk.lake, desk.settings, Request(), workers=1, client=client)
     refused = sum(map(is_list, october.requests)) - 8
     assert 0 < refused < 60 * minutes / 5 and time.now < 60 * (minutes + 2)
     assert_same(desk)

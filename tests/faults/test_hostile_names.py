@@ -13,8 +13,20 @@ import duckdb
 import openpyxl
 import pyarrow.parquet as pq
 import pytest
-from desks import Desk
-from fake_service import (
+
+import svc_analytics as svc
+from svc_analytics import charts
+from svc_analytics.cli import app
+from svc_analytics.closing.verify import diff_statements
+from svc_analytics.config import Settings
+from svc_analytics.formatting.sanitize import shield, unshield
+from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.signing.secrets import Masked
+from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.warehouse.views import quote
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.desks import Desk
+from tests.support.fake_service import (
     BASE_URL,
     CHECKOUT_KEY,
     PAYOUT_KEY,
@@ -22,17 +34,8 @@ from fake_service import (
     payment,
     payout,
 )
-from hostile_texts import HOSTILE
-from model_ledger import assert_same
-
-import svc_analytics as svc
-from svc_analytics import charts, cli
-from svc_analytics.config import Settings
-from svc_analytics.legible import shield, unshield
-from svc_analytics.masked import Masked
-from svc_analytics.proof import diff_statements
-from svc_analytics.statements import Statement, statement
-from svc_analytics.warehouse import AnalyticLake, open_warehouse, quote
+from tests.support.hostile_texts import HOSTILE
+from tests.support.model_ledger import assert_same
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
 NOT_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -195,7 +198,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     def call(*words: str) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            app.main()
         said = capsys.readouterr()
         return int(ended.value.code or 0), said.out + said.err
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from desks import Desk
-from form_material import PERSIAN, Make, Save
 
+from svc_analytics.closing.seals import with_seal
 from svc_analytics.config import Settings
+from svc_analytics.formatting.sheet import DASH
 from svc_analytics.render import matrix, page
-from svc_analytics.render.figures import DASH
 from svc_analytics.render.folder import write_folder
-from svc_analytics.seals import with_seal
+from tests.support.desks import Desk
+from tests.support.form_material import PERSIAN, Make, Save
 
 VOID = {"meta", "br", "img", "path", "use", "rect", "line"}
 

@@ -7,13 +7,13 @@ from typing import Any
 import openpyxl
 import pyarrow as pa
 import pytest
-from fake_service import NOW
-from form_material import FORMULA, PERSIAN, Make, Save
 from openpyxl.worksheet.worksheet import Worksheet
 
-from svc_analytics.periods import to_micros
+from svc_analytics.formatting.values import is_ratio, text_of
+from svc_analytics.instants import to_micros
 from svc_analytics.render import workbook
-from svc_analytics.render.cells import is_ratio, text_of
+from tests.support.fake_service import NOW
+from tests.support.form_material import FORMULA, PERSIAN, Make, Save
 
 
 def open_book(folder: Path) -> openpyxl.Workbook:

@@ -10,10 +10,10 @@ from uuid import UUID
 
 import pytest
 
-from svc_analytics.periods import DAY, HOUR, MINUTE, SECOND
+from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
 from svc_analytics.sandbox.console import Console
 from svc_analytics.sandbox.deliveries import BACKOFF, Deliveries, post_to_this_machine
-from svc_analytics.tokens import verify_webhook
+from svc_analytics.signing.webhooks import verify_webhook
 
 
 class Receiver:

@@ -4,12 +4,11 @@ import json
 
 import pytest
 
-from svc_analytics.keyring import SigningSecret, parse_secrets
-from svc_analytics.masked import Masked
-from svc_analytics.periods import HOUR, parse_instant
+from svc_analytics.instants import HOUR, parse_instant
 from svc_analytics.sandbox.records import receipt_facts
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.tokens import sign_receipt, verify_receipt
+from svc_analytics.signing.receipts import sign_receipt, verify_receipt
+from svc_analytics.signing.secrets import Masked, SigningSecret, parse_secrets
 
 UNPROVEN = (422, "PAY_RECEIPT_INVALID")
 

@@ -9,8 +9,17 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fake_service import CHECKOUT_KEY, PAYOUT_KEY
-from simulation.ledger import (
+
+from svc_analytics.coverage import Coverage, Spans, subtract, unite
+from svc_analytics.instants import BEGINNING
+from svc_analytics.lake.control_totals import count
+from svc_analytics.lake.footer import Footer, read_footer
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import ORIGIN
+from svc_analytics.periods import month
+from svc_analytics.schema import INSTANT as INSTANT_TYPE
+from svc_analytics.schema import STREAMS, Stream
+from tests.simulation.ledger import (
     INSTANT,
     MINUTE,
     MONEY,
@@ -22,15 +31,8 @@ from simulation.ledger import (
     Facts,
     Version,
 )
-from simulation.service import Service
-
-from svc_analytics.coverage import Coverage, Spans, subtract, unite
-from svc_analytics.lake import Lake
-from svc_analytics.monthfile import ORIGIN, Footer, read_footer
-from svc_analytics.periods import BEGINNING, month
-from svc_analytics.schema import INSTANT as INSTANT_TYPE
-from svc_analytics.schema import STREAMS, Stream
-from svc_analytics.tally import count
+from tests.simulation.service import Service
+from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
 SECRETS = [key.encode() for key in (CHECKOUT_KEY, PAYOUT_KEY)]
 _NO_ROWS: dict[str, Any] = {

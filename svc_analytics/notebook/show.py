@@ -1,0 +1,34 @@
+"""`svc.show`: a table, or a statement's figures, as notebooks show them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from svc_analytics.formatting.sheet import MOST_ROWS, Grid, Sheet, _known, arrow_of, cells_of
+from svc_analytics.formatting.values import rows_of
+from svc_analytics.render.figures import figures_grid
+
+
+def show(
+    table: Any,
+    title: str = "",
+    *,
+    why: str = "unknown",
+    most: int = MOST_ROWS,
+    only: Sequence[str] | None = None,
+    coins: Sequence[str] | None = None,
+) -> Sheet:
+    """Return a frame or an Arrow table as it is shown in a notebook: exact, with units.
+
+    `why` is the reason given for what is NULL; `most` rows are shown, and how many there
+    are. `only` names some columns. Of a statement, figures are shown, a coin a column;
+    `only` names some figures, `coins` some coins.
+    """
+    if hasattr(table, "tables"):
+        return Sheet("", [], [figures_grid(table, title, only, coins)])
+    arrow = arrow_of(table)
+    if only is not None:
+        arrow = arrow.select(_known(only, arrow.column_names))
+    rows = [cells_of(arrow, row, why) for row in rows_of(arrow.slice(0, most))]
+    return Sheet("", [], [Grid(title, arrow.column_names, rows, len(arrow))])
