@@ -10,14 +10,14 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from svc_analytics.closing.close import Closed, close
+from svc_analytics.closing.close import CloseResult, close
 from svc_analytics.closing.seals import STATEMENTS
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, LakeBusy
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import OnPage
 from svc_analytics.lake.snapshot import snapshot_folders
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month_of
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.statement import Statement, statement
@@ -32,7 +32,7 @@ def demo_lake(
     months: int = 12,
     payments: int = 20_000,
     seed: int = 7,
-) -> AnalyticLake:
+) -> Lakehouse:
     """Open a lake; fill it with a made-up merchant's history if nothing is in it yet.
 
     A lake that holds anything is returned as it is; one that is filled is filled whole
@@ -40,7 +40,7 @@ def demo_lake(
     """
     from svc_analytics.extraction.progress import page_bar
 
-    lake = AnalyticLake(path)
+    lake = Lakehouse(path)
     finish_filling(lake)
     if not lake.exists:
         with page_bar() as bar:
@@ -49,7 +49,7 @@ def demo_lake(
 
 
 def run_demo(
-    lake: AnalyticLake,
+    lake: Lakehouse,
     months: int,
     payments: int,
     seed: int,
@@ -69,13 +69,13 @@ def run_demo(
 
 
 def _play(
-    lake: AnalyticLake,
+    lake: Lakehouse,
     months: int,
     payments: int,
     seed: int,
     note: Callable[[str], None],
     on_page: OnPage | None,
-) -> Closed:
+) -> CloseResult:
     """Extract from a sandbox, verify, and close the last full month."""
     try:
         from svc_analytics import sandbox
@@ -100,7 +100,7 @@ def _play(
 
 
 @contextmanager
-def _filling(lake: AnalyticLake) -> Iterator[AnalyticLake]:
+def _filling(lake: Lakehouse) -> Iterator[Lakehouse]:
     """Give a lake beside, which becomes this one when all went well, and nothing otherwise.
 
     Once it is whole it is named FILLED and whoever comes next moves on with it, so that
@@ -113,7 +113,7 @@ def _filling(lake: AnalyticLake) -> Iterator[AnalyticLake]:
             raise LakeBusy(f"another run has filled {lake.path} meanwhile: open it")
         shutil.rmtree(beside, ignore_errors=True)  # what a killed run left
         try:
-            yield AnalyticLake(beside)
+            yield Lakehouse(beside)
             (beside / "analytics.duckdb").unlink(missing_ok=True)  # it names its folder
             beside.replace(lake.path / FILLED)
         finally:
@@ -121,7 +121,7 @@ def _filling(lake: AnalyticLake) -> Iterator[AnalyticLake]:
     finish_filling(lake)
 
 
-def finish_filling(lake: AnalyticLake) -> None:
+def finish_filling(lake: Lakehouse) -> None:
     """Move a lake that was filled beside to its place, `lake.json` last; else do nothing."""
     whole = lake.path / FILLED
     if not whole.is_dir():
@@ -135,7 +135,7 @@ def finish_filling(lake: AnalyticLake) -> None:
         whole.rmdir()
 
 
-def _make_room(lake: AnalyticLake) -> None:
+def _make_room(lake: Lakehouse) -> None:
     try:
         lake.path.mkdir(parents=True, exist_ok=True)
         names = {child.name for child in lake.path.iterdir()}

@@ -22,7 +22,7 @@ def interruptible() -> Iterator[None]:
         raise
 
 
-def beside(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
+def run_interruptibly(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
     """Let the engine work in a thread of its own, and be stopped by an interruption at once.
 
     In this thread it would hear of none until it is done with what it is at, which a

@@ -6,10 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from svc_analytics.formatting.displayed import Displayed
+from svc_analytics.formatting.displayed import Displayable
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake
-from svc_analytics.warehouse.models import named_in
+from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.views import list_views
 from svc_analytics.warehouse.warehouse import open_warehouse
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from svc_analytics.statements.explain import Explanation
 
 
-class AnalyticLake(Displayed, Lake):
+class Lakehouse(Displayable, Lake):
     """A lake that answers SQL: what `svc_analytics.open_lake` returns."""
 
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
@@ -27,8 +27,8 @@ class AnalyticLake(Displayed, Lake):
 
         Raises `QueryError` for anything but a single SELECT, and for errors in it.
         """
-        with open_warehouse(self, named_in(query)) as warehouse:
-            return to_frame(warehouse.ask(query, parameters))
+        with open_warehouse(self, models_used_by(query)) as warehouse:
+            return to_frame(warehouse.query_readonly(query, parameters))
 
     def explain(
         self,
@@ -51,6 +51,6 @@ class AnalyticLake(Displayed, Lake):
         return pd.DataFrame(list_views())
 
 
-def open_lake(data_dir: str | os.PathLike[str] = "data") -> AnalyticLake:
+def open_lake(data_dir: str | os.PathLike[str] = "data") -> Lakehouse:
     """Open the lake in a folder, whether anything was extracted into it yet or not."""
-    return AnalyticLake(data_dir)
+    return Lakehouse(data_dir)

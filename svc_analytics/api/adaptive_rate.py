@@ -26,7 +26,7 @@ LEAST = 0.2  # calls a second
 WINDOW = 1.0  # seconds over which what passed before a first refusal is counted
 
 
-class Allowance:
+class AdaptiveRate:
     """The rate to keep to. The service names no limits, so none holds until a refusal."""
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Allowance:
         self._best = 0.0  # ceiling that was
         self._recent: deque[float] = deque()
 
-    def grow(self, now: float, *, is_late: bool = False) -> None:
+    def on_success(self, now: float, *, is_late: bool = False) -> None:
         """Note a call that passed, late if it was sent before the last lowering."""
         if self.rate is None:
             self._recent.append(now)
@@ -50,7 +50,7 @@ class Allowance:
         elif self._is_guess:
             self._guess(1)
 
-    def lower(self) -> None:
+    def on_throttle(self) -> None:
         """Note a refusal of a call that was sent after the last lowering."""
         if self.rate is None:
             self._guess(0)

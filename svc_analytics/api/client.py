@@ -12,24 +12,24 @@ from urllib.parse import urlencode
 
 import httpx
 
-from svc_analytics.api.rate_limiter import Pace
+from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.api.responses import (
-    Again,
-    Answer,
-    check_answer,
+    Response,
+    RetryableError,
+    raise_api_error,
     read_object,
     read_profile,
-    refuse,
+    require_json,
 )
 from svc_analytics.api.routes import PREFIX, ROUTES, Route, quote_id
-from svc_analytics.api.transport import _describe, _open_transport, _read_body, _ReadOnly
+from svc_analytics.api.transport import ReadOnlyTransport, describe_error, open_transport, read_body
 from svc_analytics.config import KeyClass, Settings
 from svc_analytics.errors import ApiError, ConfigError, Unavailable, WrongKeyClass
 from svc_analytics.records.bulk_parser import parse_list
 from svc_analytics.records.page import Page
-from svc_analytics.records.raw_json import NotJson
+from svc_analytics.records.raw_json import InvalidJson
 from svc_analytics.schema import STREAMS
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 
 TIMEOUT = httpx.Timeout(30.0, connect=10.0, pool=None)
 _EXTENSIONS = {"timeout": TIMEOUT.as_dict()}
@@ -55,16 +55,16 @@ class Client:
         settings: Settings,
         *,
         workers: int = 8,
-        pace: Pace | None = None,
+        pace: RateLimiter | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         settings.require_service()
         self._settings = settings
-        self.pace = pace or Pace(settings.patience)
-        inner = transport or _open_transport(settings, workers)
+        self.pace = pace or RateLimiter(settings.patience)
+        inner = transport or open_transport(settings, workers)
         # No httpx.Client on top: what it adds (redirects, cookies, the environment's
         # proxies) is what must not happen here, and it takes a third of a page's time.
-        self._transport = _ReadOnly(inner, settings.base_url)
+        self._transport = ReadOnlyTransport(inner, settings.base_url)
 
     def __enter__(self) -> Self:
         return self
@@ -127,7 +127,7 @@ class Client:
     def _call(
         self,
         name: str,
-        read: Callable[[Answer], T],
+        read: Callable[[Response], T],
         *,
         of: str | None = None,
         params: Mapping[str, str] | None = None,
@@ -145,14 +145,14 @@ class Client:
         )
         attempt, began_at = 0, self.pace.now()
         while True:
-            entered_at = self.pace.enter()
+            entered_at = self.pace.acquire()
             try:
                 result = read(self._send(request, key, route.path))
-            except (Again, NotJson) as trouble:
+            except (RetryableError, InvalidJson) as trouble:
                 self._consider(trouble, entered_at, began_at, attempt, route.path)
                 attempt += 1
             else:
-                self.pace.succeed(entered_at)
+                self.pace.on_success(entered_at)
                 return result
 
     def _consider(
@@ -160,34 +160,36 @@ class Client:
     ) -> None:
         """Slow down and wait as the failure asks, or give up when the patience is spent."""
         status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
-        if isinstance(trouble, Again) and trouble.is_throttle:
-            self.pace.slow_down(entered_at, trouble.retry_after)
+        if isinstance(trouble, RetryableError) and trouble.is_throttle:
+            self.pace.on_throttle(entered_at, trouble.retry_after)
         message = f"the service stayed away on {path}: {trouble}; try again later"
         giving_up = Unavailable(message, status=status, codes=codes, path=path)
-        self.pace.back_off(attempt, giving_up, since=began_at)
+        self.pace.backoff(attempt, giving_up, since=began_at)
 
-    def _send(self, request: httpx.Request, key: Masked, path: str) -> Answer:
+    def _send(self, request: httpx.Request, key: Secret, path: str) -> Response:
         # Added at the last moment, so that it stands in no variable of ours.
         request.headers["authorization"] = f"Bearer {key.reveal()}"
         try:
             response = self._transport.handle_request(request)
             try:
-                self.pace.reach()
-                body = _read_body(response)
+                self.pace.mark_reachable()
+                body = read_body(response)
             finally:
                 response.close()
         except httpx.TransportError as error:
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 message = "the service's certificate cannot be trusted; no key was sent"
                 raise ApiError(message, path=path) from error
-            raise Again(_describe(error)) from None  # its text may hold a header of ours
+            raise RetryableError(
+                describe_error(error)
+            ) from None  # its text may hold a header of ours
         except (httpx.DecodingError, httpx.StreamError) as error:
-            raise Again("the body was damaged on the way") from error
+            raise RetryableError("the body was damaged on the way") from error
         if not response.is_success:
-            refuse(response.status_code, response.headers, body, path)
-        return check_answer(response.headers, body)
+            raise_api_error(response.status_code, response.headers, body, path)
+        return require_json(response.headers, body)
 
-    def _key(self, route: Route, key_class: KeyClass | None) -> Masked:
+    def _key(self, route: Route, key_class: KeyClass | None) -> Secret:
         wanted = (key_class,) if key_class else route.key_classes
         for name in wanted:
             if key := self._settings.key(name):

@@ -1,7 +1,7 @@
 """The gate all calls to one merchant pass: how fast, and for how long without luck.
 
 The service names no limits (contract, Limits), so calls go out freely until the first
-429; from then on the gate keeps to the rate of its `Allowance`, and rests a moment
+429; from then on the gate keeps to the rate of its `AdaptiveRate`, and rests a moment
 after each refusal.
 """
 
@@ -11,7 +11,7 @@ import time
 from collections import deque
 from collections.abc import Callable
 
-from svc_analytics.api.adaptive_rate import Allowance
+from svc_analytics.api.adaptive_rate import AdaptiveRate
 from svc_analytics.errors import Unavailable
 
 FIRST_REST = 0.15  # seconds the gate is shut after a 429 that does not say how long
@@ -25,11 +25,11 @@ LOOK_AGAIN = 1.0  # seconds a waiting call sleeps at most: the rate may rise mea
 JITTER = random.SystemRandom()
 
 
-class Stopped(Exception):
+class Cancelled(Exception):
     """The run was told to stop while a call waited its turn."""
 
 
-class Pace:
+class RateLimiter:
     """One gate, shared by all workers. Clock and wait are seams for tests."""
 
     def __init__(
@@ -43,7 +43,7 @@ class Pace:
         self._stop = threading.Event()
         self._wait = wait or self._stop.wait
         self._lock = threading.Lock()
-        self._allowance = Allowance()
+        self._allowance = AdaptiveRate()
         self._queue: deque[object] = deque()  # of calls that wait for their turns
         self._next_slot = self._lowered_at = self._progress_at = clock()
         self._refused_in_a_row = 0
@@ -62,7 +62,7 @@ class Pace:
         """Wake every waiting call and let none pass any more."""
         self._stop.set()
 
-    def enter(self) -> float:
+    def acquire(self) -> float:
         """Wait for a turn; return the moment it came, to be given back on refusal."""
         ticket = object()
         with self._lock:
@@ -74,25 +74,25 @@ class Pace:
                     if pause < A_MOMENT:
                         return self._take_slot()
                 self._sleep(min(pause, LOOK_AGAIN))
-            raise Stopped
+            raise Cancelled
         finally:
             with self._lock:
                 self._queue.remove(ticket)
 
-    def reach(self) -> None:
+    def mark_reachable(self) -> None:
         """Note that the service answered at all, whatever it said."""
         self._is_reached = True
 
-    def succeed(self, entered_at: float) -> None:
+    def on_success(self, entered_at: float) -> None:
         """Note a good answer: progress was made, and the rate may rise."""
         with self._lock:
             self._progress_at = self._clock()
             is_late = entered_at < self._lowered_at  # sent before the rate was lowered
             if not is_late:
                 self._refused_in_a_row = 0
-            self._allowance.grow(self._progress_at, is_late=is_late)
+            self._allowance.on_success(self._progress_at, is_late=is_late)
 
-    def slow_down(self, entered_at: float, retry_after: float | None) -> None:
+    def on_throttle(self, entered_at: float, retry_after: float | None) -> None:
         """Note a 429: lower the rate once per round trip, and hold the gate a while."""
         with self._lock:
             now = self._clock()
@@ -100,13 +100,13 @@ class Pace:
             if entered_at >= self._lowered_at:
                 self._lowered_at = now
                 if self._refused_in_a_row == 0:
-                    self._allowance.lower()
+                    self._allowance.on_throttle()
                 if retry_after is None:
                     rest = min(FIRST_REST * 2 ** min(self._refused_in_a_row, 16), LONGEST_REST)
                 self._refused_in_a_row += 1
             self._next_slot = max(self._next_slot, now + rest)
 
-    def back_off(self, attempt: int, trouble: Unavailable, since: float | None = None) -> None:
+    def backoff(self, attempt: int, trouble: Unavailable, since: float | None = None) -> None:
         """Wait before the next try, or raise the trouble when the patience is spent.
 
         `since` is when the call began: a rest before it is no time without luck.
@@ -137,4 +137,4 @@ class Pace:
 
     def _sleep(self, seconds: float) -> None:
         if self._wait(seconds):
-            raise Stopped
+            raise Cancelled

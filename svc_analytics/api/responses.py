@@ -18,7 +18,7 @@ from svc_analytics.errors import (
     WrongKeyClass,
 )
 from svc_analytics.instants import SECOND, to_micros
-from svc_analytics.records.raw_json import NotJson
+from svc_analytics.records.raw_json import InvalidJson
 
 # Decided by code first, then by status (contract, Errors and Retry guidance).
 _AGAIN = {
@@ -51,7 +51,7 @@ _HINTS = {
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """A successful answer: its whole body, and the text of the service's clock."""
 
     body: bytes
@@ -63,7 +63,7 @@ class Answer:
         return _read_date(self.date)
 
 
-class Again(Exception):
+class RetryableError(Exception):
     """A failure that may pass: told apart by whether the service asked us to slow down."""
 
     def __init__(self, reason: str, *, status: int = 0, codes: tuple[str, ...] = ()) -> None:
@@ -73,16 +73,16 @@ class Again(Exception):
         self.retry_after: float | None = None
 
 
-def check_answer(headers: Mapping[str, str], body: bytes) -> Answer:
-    """Return a successful answer, or raise `Again` if a proxy spoke in the service's place."""
+def require_json(headers: Mapping[str, str], body: bytes) -> Response:
+    """Return a successful answer, or raise `RetryableError` if a proxy spoke in the service's place."""
     kind = headers.get("content-type", "application/json")
     if "json" not in kind.lower():
         shown = _MEDIA_TYPE.match(kind.lower())
-        raise Again(f"the answer is {shown[0] if shown else 'of no known type'}, not JSON")
-    return Answer(body, headers.get("date", ""))
+        raise RetryableError(f"the answer is {shown[0] if shown else 'of no known type'}, not JSON")
+    return Response(body, headers.get("date", ""))
 
 
-def refuse(status: int, headers: Mapping[str, str], body: bytes, path: str) -> NoReturn:
+def raise_api_error(status: int, headers: Mapping[str, str], body: bytes, path: str) -> NoReturn:
     """Raise what an answer other than 200 means, by its codes, then by its status."""
     codes = _read_codes(body)
     shown = f"{status} {', '.join(codes)}".strip()
@@ -92,7 +92,7 @@ def refuse(status: int, headers: Mapping[str, str], body: bytes, path: str) -> N
             message = f"the service refused {path} ({shown}): {hint}"
             raise _REFUSALS[code](message, status=status, codes=codes, path=path)
     if _AGAIN.intersection(codes) or status == 429 or status >= 500:
-        again = Again(shown, status=status, codes=codes)
+        again = RetryableError(shown, status=status, codes=codes)
         again.is_throttle = status == 429 or "RATE_LIMITED" in codes
         again.retry_after = _read_retry_after(headers.get("retry-after"), headers.get("date"))
         raise again
@@ -139,17 +139,17 @@ def _read_date(text: str | None) -> int | None:
     return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
-def read_object(answer: Answer) -> dict[str, Any]:
+def read_object(answer: Response) -> dict[str, Any]:
     try:
         document = msgspec.json.decode(answer.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NotJson("the answer is not JSON") from error
+        raise InvalidJson("the answer is not JSON") from error
     if not isinstance(document, dict):
         raise ProtocolError("the answer is not an object")
     return document
 
 
-def read_profile(answer: Answer) -> tuple[dict[str, Any], int | None]:
+def read_profile(answer: Response) -> tuple[dict[str, Any], int | None]:
     profile = read_object(answer)
     if not isinstance(profile.get("id"), str) or not profile["id"]:
         raise ProtocolError("the merchant profile has no id")

@@ -16,7 +16,7 @@ from typing import Any
 import httpcore
 import httpx
 
-from svc_analytics.api.responses import Again
+from svc_analytics.api.responses import RetryableError
 from svc_analytics.api.routes import ROUTES
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, ProtocolError, TooLarge
@@ -29,7 +29,7 @@ _TROUBLES = (
 )
 
 
-class Connections(httpx.BaseTransport):
+class PooledTransport(httpx.BaseTransport):
     """At most so many connections to the service, kept open between calls.
 
     An exchange that takes longer than `longest` seconds fails as a timeout does. Raises
@@ -50,7 +50,7 @@ class Connections(httpx.BaseTransport):
             "max_keepalive_connections": most,
             "keepalive_expiry": _KEPT_OPEN,
             "ssl_context": trusted or _authorities(base_url),
-            "network_backend": _TimedBackend(httpcore.SyncBackend(), longest),
+            "network_backend": _DeadlineBackend(httpcore.SyncBackend(), longest),
         }
         self._pool = (
             _through(httpx.Proxy(proxy), options) if proxy else httpcore.ConnectionPool(**options)
@@ -123,7 +123,7 @@ class _Body(httpx.SyncByteStream):
         self._inner.close()
 
 
-class _TimedBackend(httpcore.NetworkBackend):
+class _DeadlineBackend(httpcore.NetworkBackend):
     """Opens connections as the backend underneath does, each with the limit."""
 
     def __init__(self, inner: httpcore.NetworkBackend, longest: float) -> None:
@@ -131,13 +131,13 @@ class _TimedBackend(httpcore.NetworkBackend):
         self.longest = longest
 
     def connect_tcp(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
-        return _TimedStream(self._inner.connect_tcp(*args, **options), self.longest)
+        return _DeadlineStream(self._inner.connect_tcp(*args, **options), self.longest)
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(seconds)
 
 
-class _TimedStream(httpcore.NetworkStream):
+class _DeadlineStream(httpcore.NetworkStream):
     """A connection. Each write begins an exchange anew; a read too late in one fails."""
 
     def __init__(self, inner: httpcore.NetworkStream, longest: float) -> None:
@@ -156,7 +156,7 @@ class _TimedStream(httpcore.NetworkStream):
         return self._inner.read(max(max_bytes, _AT_ONCE), min(timeout or left, left))
 
     def start_tls(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
-        return _TimedStream(self._inner.start_tls(*args, **options), self._longest)
+        return _DeadlineStream(self._inner.start_tls(*args, **options), self._longest)
 
     def get_extra_info(self, info: str) -> Any:
         return self._inner.get_extra_info(info)
@@ -171,15 +171,15 @@ LONGEST_ANSWER = 120.0  # seconds for one whole answer, however slowly it drips
 _CODINGS = ("gzip", "identity", "")
 
 
-def _open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
+def open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
     try:
-        return Connections(settings.base_url, workers, LONGEST_ANSWER, settings.proxy)
+        return PooledTransport(settings.base_url, workers, LONGEST_ANSWER, settings.proxy)
     except (ValueError, httpx.InvalidURL):
         message = "SVC_PROXY is not the address of a proxy: write http://host:port"
         raise ConfigError(message) from None  # its cause quotes the address, password and all
 
 
-class _ReadOnly(httpx.BaseTransport):
+class ReadOnlyTransport(httpx.BaseTransport):
     """Lets only the calls of `ROUTES` through, whoever builds the request."""
 
     def __init__(self, inner: httpx.BaseTransport, base_url: str) -> None:
@@ -212,7 +212,7 @@ class _ReadOnly(httpx.BaseTransport):
         )
 
 
-def _read_body(response: httpx.Response) -> bytes:
+def read_body(response: httpx.Response) -> bytes:
     coding = response.headers.get("content-encoding", "identity").lower()
     if coding not in _CODINGS:
         # Only gzip was asked for. Others, or two of them, unfold a millionfold within
@@ -228,7 +228,7 @@ def _read_body(response: httpx.Response) -> bytes:
         if size > MAX_BODY:
             raise TooLarge(f"an answer of more than {MAX_BODY >> 20} MiB was refused")
         if monotonic() > until:
-            raise Again(f"the answer was not complete after {LONGEST_ANSWER:.0f} s")
+            raise RetryableError(f"the answer was not complete after {LONGEST_ANSWER:.0f} s")
         chunks.append(chunk)
     return b"".join(chunks)
 
@@ -238,7 +238,7 @@ def _declared_size(response: httpx.Response) -> int:
     return int(text[:18]) if text.isascii() and text.isdigit() else 0
 
 
-def _describe(error: httpx.TransportError) -> str:
+def describe_error(error: httpx.TransportError) -> str:
     if isinstance(error, httpx.TimeoutException):
         return "no answer in time"
     is_ours = isinstance(error, httpx.LocalProtocolError)  # it quotes the header it refuses

@@ -15,12 +15,12 @@ import click
 
 from svc_analytics.cli.options import patience_option, shared_options
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.formatting.sanitize import one_line
+from svc_analytics.formatting.sanitize import single_line
 
 if TYPE_CHECKING:
     from svc_analytics.statements.statement import Statement
 
-ATTENTION = 3  # done, but a person should look
+EXIT_ATTENTION = 3  # done, but a person should look
 INTERRUPTED = 130
 
 
@@ -95,9 +95,9 @@ def extract(
     from svc_analytics.cli import reports
     from svc_analytics.config import read_settings
     from svc_analytics.extraction import lookups, progress, update
-    from svc_analytics.extraction.plan import Request, missing_key
+    from svc_analytics.extraction.plan import Request, missing_key_class
     from svc_analytics.instants import BEGINNING, HOUR, parse_bound
-    from svc_analytics.lakehouse import AnalyticLake
+    from svc_analytics.lakehouse import Lakehouse
     from svc_analytics.schema import STREAMS
 
     request = Request(
@@ -110,13 +110,13 @@ def extract(
     settings = read_settings(data_dir, patience=patience)
     settings.require_service()
     for name in streams:
-        if key_class := missing_key(settings, STREAMS[name]):
+        if key_class := missing_key_class(settings, STREAMS[name]):
             variable = f"SVC_{key_class.upper()}_KEY"
             raise ConfigError(f"{name} needs a {key_class}-class key: set {variable}")
     if sessions:
         lookups.check_key(settings)
     customers = lookups.read_customers(bindings) if bindings else None
-    lake = AnalyticLake(settings.data_dir)
+    lake = Lakehouse(settings.data_dir)
     with progress.page_bar() as bar:
         done = update.extract(lake, settings, request, workers=workers, on_page=bar.show)
     span = (request.start, request.end or done.read_to) if sessions else None
@@ -125,9 +125,9 @@ def extract(
     click.echo(tell(lake, done, asked))
     unread = (f"{name} were not extracted: {why}" for name, why in done.not_extracted.items())
     for text in (*unread, *done.notes):
-        note(text)
+        echo_note(text)
     if done.needs_attention or any(found.rejected for found in asked):
-        raise SystemExit(ATTENTION)
+        raise SystemExit(EXIT_ATTENTION)
 
 
 @cli.command()
@@ -153,14 +153,14 @@ def sql(query: str | None, form: str, data_dir: str | None, as_json: bool) -> No
     svc-analytics sql "select month, currency, net_settlement from net_settlement_monthly"
     """
     from svc_analytics.formatting import tables
-    from svc_analytics.warehouse.models import named_in
+    from svc_analytics.warehouse.models import models_used_by
     from svc_analytics.warehouse.warehouse import open_warehouse
 
     text = query if query is not None else sys.stdin.read()
     if not text.strip():
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
-    with open_warehouse(open_lake(data_dir), named_in(text)) as warehouse:
-        found = warehouse.ask(text)
+    with open_warehouse(open_lake(data_dir), models_used_by(text)) as warehouse:
+        found = warehouse.query_readonly(text)
     if as_json:
         click.echo(tables.to_json(tables.to_objects(found)))
     else:
@@ -185,7 +185,7 @@ def views(data_dir: str | None, as_json: bool) -> None:
         return
     listed = pa.Table.from_pylist(list_views()).select(["view", "grain"])
     click.echo(tables.to_text(listed))
-    note(f"the same views are in {path}")
+    echo_note(f"the same views are in {path}")
 
 
 @cli.command()
@@ -203,11 +203,11 @@ def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: b
     from svc_analytics.config import read_data_dir
     from svc_analytics.demo import run_demo
     from svc_analytics.extraction import progress
-    from svc_analytics.lakehouse import AnalyticLake
+    from svc_analytics.lakehouse import Lakehouse
 
-    lake = AnalyticLake(read_data_dir(data_dir))
+    lake = Lakehouse(read_data_dir(data_dir))
     with progress.page_bar() as bar:
-        made, folder = run_demo(lake, months, payments, seed, note=note, on_page=bar.show)
+        made, folder = run_demo(lake, months, payments, seed, note=echo_note, on_page=bar.show)
     show_statement(made, folder, as_json=as_json)
     if not as_json:
         click.echo("\n" + reports.what_next(made, None if data_dir is None else lake.path))
@@ -216,9 +216,9 @@ def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: b
 def open_lake(data_dir: str | None) -> Any:
     """Open the lake of the settings, for commands that need no key."""
     from svc_analytics.config import read_data_dir
-    from svc_analytics.lakehouse import AnalyticLake
+    from svc_analytics.lakehouse import Lakehouse
 
-    lake = AnalyticLake(read_data_dir(data_dir))
+    lake = Lakehouse(read_data_dir(data_dir))
     lake.require()
     return lake
 
@@ -246,9 +246,9 @@ def show_statement(made: Statement, folder: Path, *, as_json: bool) -> None:
     )
 
 
-def note(text: str) -> None:
+def echo_note(text: str) -> None:
     """Say something that is not data."""
-    click.echo(f"svc-analytics: {one_line(text)}", err=True)
+    click.echo(f"svc-analytics: {single_line(text)}", err=True)
 
 
 def main() -> None:
@@ -257,25 +257,25 @@ def main() -> None:
         cli.main(standalone_mode=False, auto_envvar_prefix="SVC")
         code = 0
     except SvcError as error:
-        code = complain(str(error), error.exit_code)
+        code = echo_error(str(error), error.exit_code)
     except click.UsageError as error:
         error.show()
         code = error.exit_code
     except click.ClickException as error:
-        code = complain(error.format_message(), error.exit_code)
+        code = echo_error(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        code = complain("interrupted; what was published is kept", INTERRUPTED)
+        code = echo_error("interrupted; what was published is kept", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone: nothing is left to say
         code = 0
     except Exception as error:
-        code = complain(f"internal error: {type(error).__name__}: {error}", 1)
+        code = echo_error(f"internal error: {type(error).__name__}: {error}", 1)
     sys.exit(code)
 
 
-def complain(text: str, code: int) -> int:
+def echo_error(text: str, code: int) -> int:
     """Say in one line what went wrong; with -vv, where."""
-    note(f"error: {text}")
+    echo_note(f"error: {text}")
     if sys.argv.count("-vv") or sys.argv.count("-v") > 1:
         traceback.print_exc()
     return code

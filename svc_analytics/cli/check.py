@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from svc_analytics.cli.app import ATTENTION, cli, open_lake
+from svc_analytics.cli.app import EXIT_ATTENTION, cli, open_lake
 from svc_analytics.cli.options import shared_options
 
 _FINDINGS = """
@@ -31,7 +31,7 @@ def check(data_dir: str | None, as_json: bool) -> None:
     months = {path.stem for folder in folders for path in folder.glob("*.parquet")}
     with open_warehouse(lake) as warehouse:
         warehouse.verify(sorted(months))
-        found = warehouse.fetch(_FINDINGS)
+        found = warehouse.query(_FINDINGS)
     if as_json:
         click.echo(tables.to_json({"findings": tables.to_objects(found)}))
     else:
@@ -40,4 +40,4 @@ def check(data_dir: str | None, as_json: bool) -> None:
     said = f"{len(read_checks())} rules, {len(found)} findings, {blocking} of them blocking"
     click.echo(f"svc-analytics: {said}", err=True)
     if blocking:
-        raise SystemExit(ATTENTION)
+        raise SystemExit(EXIT_ATTENTION)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from svc_analytics.cli.app import ATTENTION, choose_month, cli
+from svc_analytics.cli.app import EXIT_ATTENTION, choose_month, cli
 from svc_analytics.cli.options import (
     calendar_option,
     metadata_option,
@@ -16,13 +16,13 @@ from svc_analytics.cli.options import (
     split_names,
 )
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.sanitize import one_line
+from svc_analytics.formatting.sanitize import single_line
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from svc_analytics.closing.close import Closed
-    from svc_analytics.closing.verify import Difference, Verification
+    from svc_analytics.closing.close import CloseResult
+    from svc_analytics.closing.verify import SealVerification, StatementDiff
 
 SHOWN_ROWS = 40
 
@@ -55,7 +55,7 @@ def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) ->
     """
     from svc_analytics.config import read_settings
     from svc_analytics.extraction import progress, update
-    from svc_analytics.lakehouse import AnalyticLake
+    from svc_analytics.lakehouse import Lakehouse
 
     is_one = options["month"] is not None or options["choice"] is not None
     if all_due == is_one or (all_due and options["out"]):
@@ -64,7 +64,7 @@ def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) ->
         )
     settings = read_settings(options.pop("data_dir"), patience=patience)
     settings.require_service()
-    lake = AnalyticLake(settings.data_dir)
+    lake = Lakehouse(settings.data_dir)
     tell = _ignore if as_json else _tell
     with progress.page_bar() as bar:
         read = partial(update.extract, lake, settings, on_page=bar.show)
@@ -74,7 +74,7 @@ def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) ->
     elif not found:
         click.echo("no month is due")
     if any(closed.needs_attention for closed in found):
-        raise SystemExit(ATTENTION)
+        raise SystemExit(EXIT_ATTENTION)
 
 
 @cli.command("statement-verify")
@@ -87,12 +87,12 @@ def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
     the lake; prints what differs.
     """
     from svc_analytics.closing.verify import verify_statement
-    from svc_analytics.lakehouse import AnalyticLake
+    from svc_analytics.lakehouse import Lakehouse
 
-    found = verify_statement(folder, None if data_dir is None else AnalyticLake(data_dir))
+    found = verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
     click.echo(_verified_json(found) if as_json else _verified_text(found))
     if not found.holds:
-        raise SystemExit(ATTENTION)
+        raise SystemExit(EXIT_ATTENTION)
 
 
 @cli.command("statement-diff")
@@ -109,7 +109,7 @@ def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> N
 
 def _close(
     lake: Any, settings: Any, read: Any, tell: Any, *, all_due: bool, **options: Any
-) -> list[Closed]:
+) -> list[CloseResult]:
     from svc_analytics.closing import close as close_module
 
     common = {
@@ -129,7 +129,7 @@ def _close(
     return [closed]
 
 
-def _tell(closed: Closed) -> None:
+def _tell(closed: CloseResult) -> None:
     """Tell what became of a month."""
     said = {
         "sealed": f"sealed as {closed.seal}",
@@ -138,18 +138,18 @@ def _tell(closed: Closed) -> None:
         "provisional": "is provisional and not sealed",
     }[closed.state]
     lines = [f"{closed.label} {said}: {closed.folder}"]
-    lines += [f"  because {one_line(reason.text)}" for reason in closed.reasons]
+    lines += [f"  because {single_line(reason.text)}" for reason in closed.reasons]
     lines += [f"  note: {closed.note}"] if closed.note else []
     if closed.table is not None:
         lines += ["", _restatement_text(closed.table)]
     click.echo("\n".join(lines))
 
 
-def _ignore(closed: Closed) -> None:
+def _ignore(closed: CloseResult) -> None:
     """Tell nothing: a JSON document follows."""
 
 
-def _closed_json(found: list[Closed]) -> str:
+def _closed_json(found: list[CloseResult]) -> str:
     from svc_analytics.formatting.tables import to_json
 
     months = [
@@ -168,17 +168,19 @@ def _closed_json(found: list[Closed]) -> str:
     return to_json({"months": months})
 
 
-def _verified_text(found: Verification) -> str:
+def _verified_text(found: SealVerification) -> str:
     if found.holds:
         return f"{found.folder} holds: seal {found.seal}"
     lines = [f"{found.folder} does not hold", *(f"  {text}" for text in found.broken)]
-    lines += [f"  today it would not be final: {one_line(reason.text)}" for reason in found.reasons]
+    lines += [
+        f"  today it would not be final: {single_line(reason.text)}" for reason in found.reasons
+    ]
     if found.table.num_rows:
         lines += ["  the lake yields otherwise:", "", _restatement_text(found.table)]
     return "\n".join(lines)
 
 
-def _verified_json(found: Verification) -> str:
+def _verified_json(found: SealVerification) -> str:
     from svc_analytics.formatting.tables import to_json
 
     document = {
@@ -192,7 +194,7 @@ def _verified_json(found: Verification) -> str:
     return to_json(document)
 
 
-def _diff_text(found: Difference) -> str:
+def _diff_text(found: StatementDiff) -> str:
     head = [f"{sign} {_title(one)}" for sign, one in (("-", found.old), ("+", found.new))]
     body = _restatement_text(found.table) if found.table.num_rows else "no difference"
     return "\n".join([*head, "", body])
@@ -203,7 +205,7 @@ def _title(manifest: dict[str, Any]) -> str:
     return f"{manifest['label']} version {manifest['version']}, {manifest['status']}, {seal}"
 
 
-def _diff_json(found: Difference) -> str:
+def _diff_json(found: StatementDiff) -> str:
     from svc_analytics.formatting.tables import to_json
 
     document = {"old": found.old, "new": found.new, "differences": _objects(found.table)}

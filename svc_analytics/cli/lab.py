@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svc_analytics.cli.app import cli, note, open_lake
+from svc_analytics.cli.app import cli, echo_note, open_lake
 from svc_analytics.cli.options import shared_options
 from svc_analytics.errors import ConfigError
 
@@ -81,7 +81,7 @@ def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
         raise ConfigError('jupyterlab is not installed: pip install -e ".[lab]"')
     environment = lab_environment(data_dir)
     folder = working_folder()
-    note(f"JupyterLab opens on {folder}")
+    echo_note(f"JupyterLab opens on {folder}")
     words = [sys.executable, "-m", "jupyterlab", f"--notebook-dir={folder}", *arguments]
     os.execvpe(sys.executable, words, environment)  # noqa: S606
 

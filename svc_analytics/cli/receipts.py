@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from svc_analytics.cli.app import ATTENTION, note, open_lake
+from svc_analytics.cli.app import EXIT_ATTENTION, echo_note, open_lake
 from svc_analytics.cli.options import patience_option, shared_options
 from svc_analytics.errors import ConfigError
 
@@ -109,11 +109,11 @@ def _opinion(settings: Settings, online: bool) -> Iterator[Confirm | None]:
         yield None
         return
     from svc_analytics.api.client import Client
-    from svc_analytics.receipts.online import Confirmer
+    from svc_analytics.receipts.online import OnlineVerifier
 
     settings.require_service()
     with Client(settings, workers=1) as client:
-        yield Confirmer(client, settings.receipt_secrets).confirm
+        yield OnlineVerifier(client, settings.receipt_secrets).confirm
 
 
 def _verify_files(
@@ -150,7 +150,7 @@ def _verify_lake(
 ) -> int:
     from svc_analytics.periods import month as read_month
     from svc_analytics.receipts.verify_lake import verify_lake
-    from svc_analytics.warehouse.models import named_in
+    from svc_analytics.warehouse.models import models_used_by
     from svc_analytics.warehouse.warehouse import open_warehouse
 
     lake = open_lake(data_dir)
@@ -164,10 +164,10 @@ def _verify_lake(
             confirm=confirm,
             on_rows=bar.update,
         )
-    note(f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since they were")
-    with open_warehouse(lake, named_in(_ON_FILE, _COUNTS)) as warehouse:
-        listed = warehouse.fetch(_ON_FILE, {"month": label, "every": every})
-        found = warehouse.fetch(_COUNTS, {"month": label}).to_pylist()
+    echo_note(f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since they were")
+    with open_warehouse(lake, models_used_by(_ON_FILE, _COUNTS)) as warehouse:
+        listed = warehouse.query(_ON_FILE, {"month": label, "every": every})
+        found = warehouse.query(_COUNTS, {"month": label}).to_pylist()
     counts = Counter({row["verdict"]: row["receipts"] for row in found})
     _write([listed], counts, out, as_json)
     return _conclude(counts, _remarks_on(listed))
@@ -213,11 +213,11 @@ def _remarks_on(table: pa.Table) -> Counter[str]:
 def _write(
     tables: Iterable[pa.Table], counts: Counter[str], out: str | None, as_json: bool
 ) -> None:
-    from svc_analytics.formatting.row_files import hand_out
+    from svc_analytics.formatting.row_files import write_rows
     from svc_analytics.formatting.tables import to_json
     from svc_analytics.receipts.verify_files import OUTPUT
 
-    told = hand_out(tables, OUTPUT, "receipts", out, as_json)
+    told = write_rows(tables, OUTPUT, "receipts", out, as_json)
     if as_json:
         document = {"verdicts": dict(sorted(counts.items())), "unproven": _unproven(counts)}
         click.echo(to_json(document | told))
@@ -231,11 +231,13 @@ def _conclude(counts: Counter[str], remarks: Counter[str]) -> int:
     """Sum up on stderr; return the exit code."""
     total, unproven = sum(counts.values()), _unproven(counts)
     listed = ", ".join(f"{name} {n:,}" for name, n in counts.most_common())
-    note(f"{total:,} receipts, {total - unproven:,} of them proven ({listed or 'none'})")
+    echo_note(f"{total:,} receipts, {total - unproven:,} of them proven ({listed or 'none'})")
     if repeated := remarks["repeated"]:
-        note(f"{repeated:,} stand twice or share their payment with another: see their reasons")
+        echo_note(
+            f"{repeated:,} stand twice or share their payment with another: see their reasons"
+        )
     if misread := remarks["webhook_signed"]:
-        note(
+        echo_note(
             f"settings error: {misread:,} are signed with a webhook secret; see SVC_RECEIPT_SECRETS"
         )
-    return ATTENTION if unproven else 0
+    return EXIT_ATTENTION if unproven else 0

@@ -8,11 +8,17 @@ from pathlib import Path
 from shlex import quote
 
 from svc_analytics.coverage import describe_span
-from svc_analytics.extraction.lookups import LookUps
-from svc_analytics.extraction.plan import Extraction
-from svc_analytics.formatting.sanitize import one_line, visible
-from svc_analytics.formatting.tables import align, on_the_point, to_json, to_objects, to_text
-from svc_analytics.formatting.values import is_ratio, rows_of, shown, text_of
+from svc_analytics.extraction.lookups import LookupResult
+from svc_analytics.extraction.plan import ExtractionResult
+from svc_analytics.formatting.sanitize import escape_invisible, single_line
+from svc_analytics.formatting.tables import (
+    align,
+    align_decimal_points,
+    to_json,
+    to_objects,
+    to_text,
+)
+from svc_analytics.formatting.values import display_text, is_ratio, rows_of, value_text
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.render.sheets import ago
@@ -22,7 +28,7 @@ from svc_analytics.warehouse.status import LakeStatus, StreamStatus
 from svc_analytics.webhooks.findings import describe
 
 
-def extraction_text(lake: Lake, done: Extraction, asked: Sequence[LookUps] = ()) -> str:
+def extraction_text(lake: Lake, done: ExtractionResult, asked: Sequence[LookupResult] = ()) -> str:
     """Tell what an extraction did."""
     found = done.published
     lines = [f"{name}: {rows:,} rows read" for name, rows in done.rows.items()]
@@ -48,7 +54,7 @@ def _not_found(ids: Sequence[str]) -> str:
     return f"{len(ids):,} not found" + (f" ({named}{more})" if ids else "")
 
 
-def extraction_json(lake: Lake, done: Extraction, asked: Sequence[LookUps] = ()) -> str:
+def extraction_json(lake: Lake, done: ExtractionResult, asked: Sequence[LookupResult] = ()) -> str:
     """Tell the same as one JSON document."""
     document = asdict(done) | {
         "read_to": format_instant(done.read_to),
@@ -65,7 +71,7 @@ def status_text(found: LakeStatus) -> str:
     status = str(merchant.get("status", "status unknown"))
     lines = [
         f"lake      {found.path}",
-        f"merchant  {one_line(names)}, {one_line(status)}, {one_line(merchant['id'])}",
+        f"merchant  {single_line(names)}, {single_line(status)}, {single_line(merchant['id'])}",
     ]
     for stream in found.streams:
         lines += ["", *_stream_lines(stream)]
@@ -121,13 +127,13 @@ def status_json(found: LakeStatus) -> str:
 def statement_text(made: Statement, folder: Path) -> str:
     """Print a statement: one figure a line, one currency a column."""
     period = made.period
-    name = one_line(str(made.merchant.get("display_name") or made.merchant["id"]))
+    name = single_line(str(made.merchant.get("display_name") or made.merchant["id"]))
     head = [
         f"Statement {period.folder} of {name}",
         f"{format_instant(period.start)} .. {format_instant(period.end)} ({period.zone}), "
         f"data as of {format_instant(made.as_of)}",
         f"status: {made.status}",
-        *(f"  because {one_line(reason.text)}" for reason in made.reasons),
+        *(f"  because {single_line(reason.text)}" for reason in made.reasons),
         *_accepted(made),
         *_witnessed(made),
     ]
@@ -137,8 +143,8 @@ def statement_text(made: Statement, folder: Path) -> str:
 def _accepted(made: Statement) -> list[str]:
     """Name every finding that a person accepted."""
     return [
-        f"  accepted {row['check_name']} of {one_line(row['record_id'] or 'no record')}: "
-        + one_line(f"{row['acknowledged_reason']} ({row['acknowledged_by']})")
+        f"  accepted {row['check_name']} of {single_line(row['record_id'] or 'no record')}: "
+        + single_line(f"{row['acknowledged_reason']} ({row['acknowledged_by']})")
         for row in made.tables["checks"].to_pylist()
         if row["acknowledged_by"]
     ]
@@ -147,7 +153,7 @@ def _accepted(made: Statement) -> list[str]:
 def _witnessed(made: Statement) -> list[str]:
     """Tell what a log of webhooks had to say, where one was given."""
     log = made.options.get("webhooks")
-    return [f"webhooks: {one_line(describe(log))}"] if log else []
+    return [f"webhooks: {single_line(describe(log))}"] if log else []
 
 
 def statement_json(made: Statement, folder: Path) -> str:
@@ -166,16 +172,18 @@ def explanation_text(found: Explanation, *, as_json: bool) -> str:
             "figure": found.figure,
             "currency": found.currency,
             "period": found.period.folder,
-            "value": text_of(found.value) if found.value is not None else None,
+            "value": value_text(found.value) if found.value is not None else None,
             "sql": found.sql,
             "rows": to_objects(found.table),
         }
         return to_json(document)
     value = (
-        "unknown: not all of its records were read" if found.value is None else shown(found.value)
+        "unknown: not all of its records were read"
+        if found.value is None
+        else display_text(found.value)
     )
     head = f"{found.figure} of {found.currency}, {found.period.folder}: {value}"
-    parts = [one_line(head), visible(found.sql), to_text(found.table)]
+    parts = [single_line(head), escape_invisible(found.sql), to_text(found.table)]
     return "\n\n".join([*parts, f"{len(found.table)} records"])
 
 
@@ -203,14 +211,14 @@ def _figures(made: Statement) -> str:
     columns = list(rows_of(summary.select([field.name for field in fields])))
     cells = [
         [
-            shown(value, is_ratio=is_ratio(field))
+            display_text(value, is_ratio=is_ratio(field))
             for value, field in zip(column, fields, strict=True)
         ]
         for column in columns
     ]
     names = [field.name for field in fields]
     header = ["figure", *summary["currency"].to_pylist()]
-    rows = [list(row) for row in zip(names, *map(on_the_point, cells), strict=True)]
+    rows = [list(row) for row in zip(names, *map(align_decimal_points, cells), strict=True)]
     return align(header, rows, [False, *(True for _ in columns)])
 
 

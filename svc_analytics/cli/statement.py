@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 
 from svc_analytics.cli.app import (
-    ATTENTION,
+    EXIT_ATTENTION,
     choose_month,
     cli,
-    note,
+    echo_note,
     open_lake,
     show_statement,
 )
@@ -62,7 +62,7 @@ def statement(
     from svc_analytics.cli import reports
     from svc_analytics.closing.seals import versions
     from svc_analytics.render.folder import check_formats
-    from svc_analytics.statements.metadata import unsaid
+    from svc_analytics.statements.metadata import empty_columns
     from svc_analytics.statements.statement import statement as make_statement
 
     wanted = split_names(formats)
@@ -85,11 +85,11 @@ def statement(
     )
     folder = lake.path / "statements" / made.period.folder
     if out is None and versions(folder):
-        note(f"{folder} is sealed already: nothing is written; --out DIR writes it elsewhere")
+        echo_note(f"{folder} is sealed already: nothing is written; --out DIR writes it elsewhere")
     else:
         folder = made.save(out or folder, wanted)
     show_statement(made, folder, as_json=as_json)
-    for name in unsaid(made.tables["lines"]):
-        note(f"{name}: no line says it")
+    for name in empty_columns(made.tables["lines"]):
+        echo_note(f"{name}: no line says it")
     if made.needs_attention:
-        raise SystemExit(ATTENTION)
+        raise SystemExit(EXIT_ATTENTION)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svc_analytics.cli.app import ATTENTION, cli, note
+from svc_analytics.cli.app import EXIT_ATTENTION, cli, echo_note
 from svc_analytics.cli.options import shared_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from svc_analytics.webhooks.reconcile import Witnessed
+    from svc_analytics.webhooks.reconcile import ReconciledDelivery
 
 
 @cli.group()
@@ -37,17 +37,17 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
     from svc_analytics.config import read_settings
     from svc_analytics.formatting.row_files import check_form
     from svc_analytics.lake.lake import Lake
-    from svc_analytics.webhooks.reconcile import witness
+    from svc_analytics.webhooks.reconcile import reconcile
 
     if out:
         check_form(out)
     settings = read_settings(data_dir)
     lake = Lake(settings.data_dir)
     tally = _Tally()
-    batches = witness(file, lake, settings.webhook_secrets)
+    batches = reconcile(file, lake, settings.webhook_secrets)
     _write(tally.count(batches), tally, out, as_json)
     if not lake.exists:
-        note(f"no lake in {lake.path}: whether records are there is unknown")
+        echo_note(f"no lake in {lake.path}: whether records are there is unknown")
     raise SystemExit(tally.conclude())
 
 
@@ -59,7 +59,7 @@ class _Tally:
         self.missing: dict[tuple[str, str], None] = {}
         self.absent: dict[tuple[str, str], None] = {}
 
-    def count(self, batches: Iterator[list[Witnessed]]) -> Iterator[pa.Table]:
+    def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
         from svc_analytics.webhooks.reconcile import to_table
 
         yield to_table([])  # the header stands even where nothing follows
@@ -68,7 +68,7 @@ class _Tally:
                 self._add(item)
             yield to_table(batch)
 
-    def _add(self, item: Witnessed) -> None:
+    def _add(self, item: ReconciledDelivery) -> None:
         self.verdicts[item.delivery.verdict] += 1
         if item.in_lake is False:
             names = self.missing if item.is_missing else self.absent
@@ -84,20 +84,20 @@ class _Tally:
         """Sum up on stderr; return the exit code."""
         listed = ", ".join(f"{name} {n:,}" for name, n in self.verdicts.most_common())
         total = sum(self.verdicts.values())
-        note(f"{total:,} deliveries, {self.invalid:,} of them not valid ({listed or 'none'})")
+        echo_note(f"{total:,} deliveries, {self.invalid:,} of them not valid ({listed or 'none'})")
         if self.missing:
-            note(f"{len(self.missing):,} records are missing from time that was read")
+            echo_note(f"{len(self.missing):,} records are missing from time that was read")
         if self.absent:
-            note(f"{len(self.absent):,} records are not in the lake yet: run extract")
-        return ATTENTION if self.invalid or self.missing else 0
+            echo_note(f"{len(self.absent):,} records are not in the lake yet: run extract")
+        return EXIT_ATTENTION if self.invalid or self.missing else 0
 
 
 def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: bool) -> None:
-    from svc_analytics.formatting.row_files import hand_out
+    from svc_analytics.formatting.row_files import write_rows
     from svc_analytics.formatting.tables import to_json
     from svc_analytics.webhooks.reconcile import OUTPUT
 
-    told = hand_out(tables, OUTPUT, "deliveries", out, as_json)
+    told = write_rows(tables, OUTPUT, "deliveries", out, as_json)
     if as_json:
         document = {
             "verdicts": dict(sorted(tally.verdicts.items())),

@@ -20,31 +20,31 @@ from filelock import FileLock, Timeout
 from svc_analytics.closing.diff import RESTATEMENT
 from svc_analytics.closing.seals import (
     STATEMENTS,
-    broken_seals,
     chosen_metadata,
     read_manifest,
+    seal_violations,
     seals_beside,
     version_folder,
     versions,
-    with_place,
     with_seal,
+    with_version,
 )
-from svc_analytics.closing.verify import derive_again, restatement
+from svc_analytics.closing.verify import rederive, restatement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError, PeriodNotClosed
 from svc_analytics.extraction import update
-from svc_analytics.extraction.plan import Extraction, Request
-from svc_analytics.formatting.displayed import Displayed
+from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.formatting.displayed import Displayable
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import HOUR, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import Period, month_of, named_month
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.folder import check_formats, write_folder
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.statement import Reason, Statement, statement
-from svc_analytics.warehouse.models import named_in
+from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
 if TYPE_CHECKING:
@@ -54,11 +54,11 @@ READINGS = 3  # at most, of which two in a row must agree
 GRACE_HOURS = 24
 
 State = Literal["sealed", "unchanged", "restated", "provisional"]
-Read = Callable[[Request], Extraction]
+Read = Callable[[Request], ExtractionResult]
 
 
 @dataclass(frozen=True)
-class Closed(Displayed):
+class CloseResult(Displayable):
     """What became of one month."""
 
     label: str
@@ -85,7 +85,7 @@ class Closed(Displayed):
 class _Job:
     """What is to be closed, and how."""
 
-    lake: AnalyticLake
+    lake: Lakehouse
     read: Read
     clock: int  # the service's own, in UTC microseconds
     formats: tuple[str, ...]
@@ -100,7 +100,7 @@ class _Job:
 
 
 def close(
-    lake: AnalyticLake,
+    lake: Lakehouse,
     month: str,
     *,
     zone: str = "UTC",
@@ -111,7 +111,7 @@ def close(
     metadata: Collection[str] = (),
     settings: Settings | None = None,
     read: Read | None = None,
-) -> Closed:
+) -> CloseResult:
     """Close a month: bring the lake up to date, read the month twice, state and seal it.
 
     Receipts are verified when a receipt secret is set. Of the payments' `metadata`, the
@@ -136,7 +136,7 @@ def close(
 
 
 def close_all_due(
-    lake: AnalyticLake,
+    lake: Lakehouse,
     *,
     zone: str = "UTC",
     calendar: str = "gregorian",
@@ -145,8 +145,8 @@ def close_all_due(
     metadata: Collection[str] = (),
     settings: Settings | None = None,
     read: Read | None = None,
-    on_closed: Callable[[Closed], None] = lambda closed: None,
-) -> list[Closed]:
+    on_closed: Callable[[CloseResult], None] = lambda closed: None,
+) -> list[CloseResult]:
     """Close every month that is over, since the first with a record, oldest first.
 
     A sealed month that the lake still yields is not read again. Ends at the first
@@ -171,7 +171,7 @@ def close_all_due(
 
 
 def _ways(
-    lake: AnalyticLake, settings: Settings | None, read: Read | None
+    lake: Lakehouse, settings: Settings | None, read: Read | None
 ) -> tuple[Settings | None, Read]:
     """Return the settings and the way to read with them, from the environment unless given."""
     if read is None:
@@ -186,15 +186,15 @@ def _due(job: _Job, zone: str, calendar: str) -> Iterator[Period]:
         "select min(paid_at) as starts_at from payments "
         "union all select min(settled_at) from payout_records) as firsts"
     )
-    with open_warehouse(job.lake, named_in(query)) as warehouse:
-        first = warehouse.fetch(query)["first"][0].as_py()
+    with open_warehouse(job.lake, models_used_by(query)) as warehouse:
+        first = warehouse.query(query)["first"][0].as_py()
     period = None if first is None else month_of(first, zone, calendar)
     while period and period.end + job.grace <= job.clock:
         yield period
         period = period.shift(1)
 
 
-def _close_again(job: _Job, period: Period) -> Closed:
+def _close_again(job: _Job, period: Period) -> CloseResult:
     """Read a month until two readings agree, then seal it, restate it, or leave it as it is."""
     doubts = _read_until_agreed(job, period)
     if job.settings and job.settings.receipt_secrets:
@@ -231,23 +231,25 @@ def _read_until_agreed(job: _Job, period: Period) -> list[Reason]:
     return [Reason(text)]
 
 
-def _compare_with_seal(job: _Job, period: Period) -> Closed | None:
+def _compare_with_seal(job: _Job, period: Period) -> CloseResult | None:
     """Hold the newest seal of a month against the lake; None where it has none."""
     sealed = versions(job.folder(period))
     if not sealed:
         return None
     folder = sealed[-1]
     manifest = read_manifest(folder)
-    if broken := broken_seals(folder, manifest):
+    if broken := seal_violations(folder, manifest):
         message = f"{folder} was altered after it was sealed ({broken[0]}): restore it from a copy"
         raise LakeError(message)
-    made = derive_again(job.lake, manifest)
+    made = rederive(job.lake, manifest)
     table = restatement(job.lake, folder, manifest, made)
-    found = Closed(period.folder, "unchanged", folder, len(sealed), manifest["seal"], made.reasons)
+    found = CloseResult(
+        period.folder, "unchanged", folder, len(sealed), manifest["seal"], made.reasons
+    )
     return replace(found, table=table) if table.num_rows else found
 
 
-def _write(job: _Job, made: Statement, held: Closed | None) -> Closed:
+def _write(job: _Job, made: Statement, held: CloseResult | None) -> CloseResult:
     """Write the next version of a month, sealed if it is final."""
     first, table = job.folder(made.period), None
     if held:
@@ -255,14 +257,14 @@ def _write(job: _Job, made: Statement, held: Closed | None) -> Closed:
         made = replace(made, tables=made.tables | {RESTATEMENT: table})
     version = held.version + 1 if held else 1
     finish = partial(
-        with_seal if made.status == "final" else with_place,
+        with_seal if made.status == "final" else with_version,
         version=version,
         previous_seal=_newest(seals_beside(first, made.period.shift(-1))),
         supersedes=held.seal if held else None,
     )
     folder = write_folder(made, version_folder(first, version), job.formats, finish)
     state: State = "restated" if held else "sealed"
-    return Closed(
+    return CloseResult(
         made.period.folder,
         state if made.status == "final" else "provisional",
         folder,

@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
-from svc_analytics.formatting.sanitize import unshield
-from svc_analytics.formatting.values import texts_of
+from svc_analytics.formatting.sanitize import unescape_formula
+from svc_analytics.formatting.values import text_rows
 from svc_analytics.interrupts import interruptible
 from svc_analytics.money import EXACT, format_amount
 
@@ -63,7 +63,7 @@ Entry = dict[str, str]
 def as_texts(tables: Tables) -> Tables:
     """Return tables with every value as its file's text."""
     return {
-        name: _texts(table.column_names, texts_of(table))
+        name: _texts(table.column_names, text_rows(table))
         for name, table in tables.items()
         if name != RESTATEMENT
     }
@@ -244,13 +244,13 @@ def _difference_query(keys: list[str]) -> str:
 
 def _read_parquet(path: Path) -> pa.Table:
     table = pq.read_table(path, page_checksum_verification=True)
-    return _texts(table.column_names, texts_of(table))
+    return _texts(table.column_names, text_rows(table))
 
 
 def _read_csv(path: Path) -> pa.Table:
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.reader(file, strict=True)
-        return _texts(next(rows), (list(map(unshield, row)) for row in rows))
+        return _texts(next(rows), (list(map(unescape_formula, row)) for row in rows))
 
 
 def _texts(names: list[str], rows: Iterable[list[str]]) -> pa.Table:

@@ -36,7 +36,7 @@ def seal_of(manifest: Manifest) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def with_place(
+def with_version(
     manifest: Manifest, *, version: int, previous_seal: str | None, supersedes: str | None
 ) -> Manifest:
     """Return a manifest as a version of its month, behind the month before."""
@@ -48,7 +48,7 @@ def with_seal(
     manifest: Manifest, *, version: int, previous_seal: str | None, supersedes: str | None
 ) -> Manifest:
     """Return a manifest in its place, sealed."""
-    placed = with_place(
+    placed = with_version(
         manifest, version=version, previous_seal=previous_seal, supersedes=supersedes
     )
     return placed | {"seal": seal_of(placed)}
@@ -114,7 +114,7 @@ def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
     return sorted(there - {MANIFEST, *manifest["files"]})
 
 
-def broken_seals(folder: Path, manifest: Manifest) -> list[str]:
+def seal_violations(folder: Path, manifest: Manifest) -> list[str]:
     """Say what of a sealed statement is not as it was sealed; nothing when it holds."""
     if not manifest.get("seal"):
         return ["it is not sealed"]

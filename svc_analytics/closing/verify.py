@@ -14,11 +14,11 @@ from svc_analytics.closing.seals import (
     STATEMENTS,
     Manifest,
     broken_files,
-    broken_seals,
     chosen_metadata,
     foreign_files,
     read_manifest,
     seal_of,
+    seal_violations,
     seals_beside,
 )
 from svc_analytics.config import read_data_dir
@@ -26,10 +26,10 @@ from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import Period
 from svc_analytics.statements.statement import Reason, Statement, statement
-from svc_analytics.warehouse.models import named_in
+from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Verification:
+class SealVerification:
     """What was found of a sealed statement. A value: nothing is changed by looking."""
 
     folder: Path
@@ -58,7 +58,7 @@ class Verification:
 
 
 @dataclass(frozen=True)
-class Difference:
+class StatementDiff:
     """What differs between two statements."""
 
     old: Manifest
@@ -72,8 +72,8 @@ class Difference:
 
 
 def verify_statement(
-    folder: str | os.PathLike[str], lake: AnalyticLake | None = None
-) -> Verification:
+    folder: str | os.PathLike[str], lake: Lakehouse | None = None
+) -> SealVerification:
     """Hold a sealed statement against its seal, its chain, and its lake.
 
     The lake is the one the folder lies in, unless given. Raises `LakeError` where
@@ -81,21 +81,21 @@ def verify_statement(
     """
     place = Path(folder).absolute()
     manifest = read_manifest(place)
-    broken = broken_seals(place, manifest)
+    broken = seal_violations(place, manifest)
     broken += [f"{name} is no part of it" for name in foreign_files(place, manifest)]
     if manifest["seal"] not in (None, seal_of(manifest)):
         # Its bounds and options are a forger's, perhaps: nothing can be derived from them.
-        return Verification(place, manifest["seal"], tuple(broken), (), compare({}, {}))
+        return SealVerification(place, manifest["seal"], tuple(broken), (), compare({}, {}))
     lake = lake or find_lake(place)
     if manifest["merchant"].get("id") != lake.merchant_id:
         raise LakeError(f"{place} is of another merchant than {lake.path}: give its lake")
-    made = derive_again(lake, manifest)
+    made = rederive(lake, manifest)
     broken += broken_chain(place, manifest, lake, made.period)
     table = restatement(lake, place, manifest, made)
-    return Verification(place, manifest["seal"], tuple(broken), made.reasons, table)
+    return SealVerification(place, manifest["seal"], tuple(broken), made.reasons, table)
 
 
-def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Difference:
+def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:
     """Compare two statements, figure by figure and row by row, from their CSV or Parquet.
 
     Between two different months there are differences, but no causes of them.
@@ -110,10 +110,10 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Dif
     if (old["label"], old["zone"]) != (new["label"], new["zone"]):
         place = found.schema.get_field_index("cause")
         found = found.set_column(place, "cause", pa.nulls(len(found), pa.string()))
-    return Difference(old, new, found)
+    return StatementDiff(old, new, found)
 
 
-def derive_again(lake: Lake, manifest: Manifest) -> Statement:
+def rederive(lake: Lake, manifest: Manifest) -> Statement:
     """Make a statement again with the bounds and options of its manifest."""
     month = manifest["label"].split("@")[0]
     zone, calendar = manifest["zone"], manifest["calendar"]
@@ -147,8 +147,8 @@ def restatement(lake: Lake, folder: Path, manifest: Manifest, made: Statement) -
 def changed_ids(lake: Lake) -> frozenset[str]:
     """Return the records of which the lake keeps an older version."""
     query = "select distinct record_id from stg_changes"
-    with open_warehouse(lake, named_in(query)) as warehouse:
-        found = warehouse.fetch(query)
+    with open_warehouse(lake, models_used_by(query)) as warehouse:
+        found = warehouse.query(query)
     return frozenset(found["record_id"].to_pylist())
 
 
@@ -166,9 +166,9 @@ def broken_chain(folder: Path, manifest: Manifest, lake: Lake, period: Period) -
     ]
 
 
-def find_lake(folder: Path) -> AnalyticLake:
+def find_lake(folder: Path) -> Lakehouse:
     """Return the lake that a statement lies in, else the one of the settings."""
     around = folder.parent.parent
-    lake = AnalyticLake(around if (around / "lake.json").is_file() else read_data_dir())
+    lake = Lakehouse(around if (around / "lake.json").is_file() else read_data_dir())
     lake.require()
     return lake

@@ -8,20 +8,20 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from svc_analytics.coverage import Span, describe_span, unite
+from svc_analytics.coverage import Span, describe_span, union
 from svc_analytics.errors import LakeError
 from svc_analytics.extraction.segments import Progress
 from svc_analytics.instants import format_instant
-from svc_analytics.lake.quarantine import Quarantined
+from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.records.bulk_parser import (
     Instants,
     Reading,
-    read_ahead,
+    parse_bulk,
     read_records,
-    read_together,
+    scan_page,
 )
 from svc_analytics.records.page import Page
-from svc_analytics.records.record_parser import Records, Rejected, read_each
+from svc_analytics.records.record_parser import Records, RejectedRecord, parse_records
 from svc_analytics.schema import Stream
 
 
@@ -33,7 +33,7 @@ class Delivery:
     rows: pa.Table
     size: int  # bytes of the pages: about what their rows take in memory
     received: tuple[int, ...] = ()
-    rejected: tuple[Quarantined, ...] = ()
+    rejected: tuple[QuarantinedRecord, ...] = ()
     progress: tuple[Progress, ...] = ()
 
     def check(self) -> None:
@@ -42,19 +42,19 @@ class Delivery:
         It cannot happen while this package is right; so it is asked every time.
         """
         for progress in self.progress:
-            for start, end in progress.proven:
+            for start, end in progress.covered:
                 if not progress.wanted[0] <= start < end <= progress.wanted[1]:
                     self._refuse(f"proof of {describe_span((start, end))}", progress.wanted)
         instants = _instants(self.stream, self.rows)
         is_owned = np.zeros(len(instants), np.bool_)
-        for span in unite(progress.wanted for progress in self.progress):
+        for span in union(progress.wanted for progress in self.progress):
             is_owned |= _is_within(instants, span)
         if not is_owned.all():
             at = format_instant(int(instants[~is_owned][0]))
             self._refuse(f"a row of {at}", *(progress.wanted for progress in self.progress))
 
     def _refuse(self, what: str, *wanted: Span) -> NoReturn:
-        spans = ", ".join(map(describe_span, unite(wanted))) or "nothing"
+        spans = ", ".join(map(describe_span, union(wanted))) or "nothing"
         message = f"{self.stream.name}: {what} came of pages that were to be of {spans}"
         raise LakeError(f"{message}; not published")
 
@@ -71,11 +71,11 @@ class Sighting:
     @classmethod
     def of(cls, stream: Stream, page: Page, at: int) -> "Sighting":
         """Read no more of a page than a sweep must know; raise `ProtocolError` for a broken one."""
-        reading = read_ahead(stream, page, at)
+        reading = scan_page(stream, page, at)
         page = Page(page.body, page.next_cursor)  # many wait, and none needs its records twice
         if reading is not None:
             return cls(page, at, reading, reading.instants)
-        records = read_each(stream, page, at)
+        records = parse_records(stream, page, at)
         return cls(page, at, records, _instants(stream, records.rows))
 
     @property
@@ -93,23 +93,23 @@ Taken = tuple[Sighting, Progress]
 class Parcel:
     """Pages as a sweep has seen them, not made into rows yet: the writer does so, beside it.
 
-    `doubted` is time that the sweep had proven, with none of these pages, and now takes back.
+    `retracted` is time that the sweep had covered, with none of these pages, and now takes back.
     """
 
     stream: Stream
     taken: Sequence[Taken] = ()
-    doubted: Span | None = None
+    retracted: Span | None = None
 
     @property
     def takes_back(self) -> bool:
-        """Whether it puts time in doubt that was proven before."""
-        return bool(self.doubted or any(progress.doubted for _, progress in self.taken))
+        """Whether it puts time in doubt that was covered before."""
+        return bool(self.retracted or any(progress.retracted for _, progress in self.taken))
 
     def open(self) -> list[Delivery]:
         """Turn the pages into rows."""
         deliveries = gather(self.stream, self.taken) if self.taken else []
-        if self.doubted:
-            doubt = Progress(self.doubted, doubted=(self.doubted,))
+        if self.retracted:
+            doubt = Progress(self.retracted, retracted=(self.retracted,))
             deliveries.append(Delivery(self.stream, self.stream.no_rows, 0, progress=(doubt,)))
         return deliveries
 
@@ -117,7 +117,7 @@ class Parcel:
 def gather(stream: Stream, taken: Sequence[Taken]) -> list[Delivery]:
     """Turn pages into rows: all at once if all are regular, else each by itself."""
     readings = [sight.found for sight, _ in taken if isinstance(sight.found, Reading)]
-    rows = read_together(stream, readings) if len(readings) == len(taken) else None
+    rows = parse_bulk(stream, readings) if len(readings) == len(taken) else None
     if rows is None:
         return [_gather_one(stream, sight, progress) for sight, progress in taken]
     sighted = np.concatenate([sight.instants for sight, _ in taken])
@@ -167,14 +167,14 @@ def _keep(rows: pa.Table, is_wanted: npt.NDArray[np.bool_]) -> pa.Table:
 
 
 def _place(
-    rejected: Sequence[Rejected], instants: Instants, wanted: Span, seen_at: int
-) -> tuple[Quarantined, ...]:
+    rejected: Sequence[RejectedRecord], instants: Instants, wanted: Span, seen_at: int
+) -> tuple[QuarantinedRecord, ...]:
     """Place rejected records in time; one without an instant stands by its neighbours."""
     nearby = int(instants.min()) if len(instants) else wanted[1] - 1
     nearby = min(max(nearby, wanted[0], 0), wanted[1] - 1)
     placed = [(item, nearby if item.instant is None else item.instant) for item in rejected]
     return tuple(
-        Quarantined(item, position, wanted, seen_at)
+        QuarantinedRecord(item, position, wanted, seen_at)
         for item, position in placed
         if wanted[0] <= position < wanted[1]
     )

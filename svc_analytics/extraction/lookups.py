@@ -26,9 +26,9 @@ from svc_analytics.errors import ConfigError, DataError, LakeBusy, NotFound, Pro
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.side_files import begin_side_folders, keep_objects
 from svc_analytics.records.page import Page
-from svc_analytics.records.record_parser import read_each
+from svc_analytics.records.record_parser import parse_records
 from svc_analytics.schema import BINDINGS, PAYMENTS, SESSIONS, Stream
-from svc_analytics.warehouse.models import named_in
+from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
 AT_ONCE = 1000  # ids handed to the workers together
@@ -46,7 +46,7 @@ order by session_id
 
 
 @dataclass
-class LookUps:
+class LookupResult:
     """What was asked of a side stream: how many were held, unknown to the service, or unfit."""
 
     stream: str
@@ -66,7 +66,7 @@ def look_up(
     customers: Sequence[str] | None = None,
     workers: int = 8,
     client: Client | None = None,
-) -> list[LookUps]:
+) -> list[LookupResult]:
     """Fetch the sessions behind the payments of a span that are not yet held, and bindings.
 
     An id that the service does not know is noted and no error. What was fetched is
@@ -129,8 +129,8 @@ def _connected(settings: Settings, workers: int, client: Client | None) -> Itera
 
 
 def _unheld_sessions(lake: Lake, span: Span) -> list[str]:
-    with open_warehouse(lake, named_in(_UNHELD)) as warehouse:
-        found = warehouse.fetch(_UNHELD, {"start": span[0], "end": span[1]})
+    with open_warehouse(lake, models_used_by(_UNHELD)) as warehouse:
+        found = warehouse.query(_UNHELD, {"start": span[0], "end": span[1]})
     return list(found["session_id"].to_pylist())
 
 
@@ -141,12 +141,12 @@ class _Run:
         self._lake = lake
         self._stream = stream
         self._client = client
-        self._done = LookUps(stream.name)
+        self._done = LookupResult(stream.name)
         self._staged: list[pa.Table] = []
         self._kept_at = time.monotonic()
         self._cost = 0.0
 
-    def fetch(self, ids: Sequence[str], ask: Ask, workers: int) -> LookUps:
+    def fetch(self, ids: Sequence[str], ask: Ask, workers: int) -> LookupResult:
         pool = ThreadPoolExecutor(workers)
         try:
             for start in range(0, len(ids), AT_ONCE):
@@ -224,7 +224,7 @@ def _read_row(stream: Stream, document: Mapping[str, Any]) -> pa.Table:
         body = msgspec.json.encode({"data": [document], "next_cursor": None})
     except (OverflowError, ValueError, RecursionError) as error:
         raise DataError("it holds a value that cannot be written") from error
-    found = read_each(stream, Page(body, None), time.time_ns() // 1000)
+    found = parse_records(stream, Page(body, None), time.time_ns() // 1000)
     for rejected in found.rejected:
         raise DataError(rejected.reason)
     return found.rows

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 
 from svc_analytics.api.routes import ROUTES
 from svc_analytics.config import KeyClass, Settings
-from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract
+from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.segments import Segment
-from svc_analytics.formatting.displayed import Displayed
+from svc_analytics.formatting.displayed import Displayable
 from svc_analytics.instants import BEGINNING, HOUR
-from svc_analytics.lake.publisher import Published
+from svc_analytics.lake.publisher import PublishStats
 from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
@@ -35,14 +35,14 @@ class Request:
 
 
 @dataclass
-class Extraction(Displayed):
+class ExtractionResult(Displayable):
     """What a run read, what it could not read, and what a person should look at."""
 
     merchant_id: str
     read_to: int
     rows: dict[str, int] = field(default_factory=dict)
     pages: int = 0
-    published: Published = field(default_factory=Published)
+    published: PublishStats = field(default_factory=PublishStats)
     not_extracted: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # oddities that cost time, but no row
 
@@ -53,27 +53,27 @@ class Extraction(Displayed):
         return bool(found.quarantined or found.changed or self.not_extracted)
 
 
-def missing_key(settings: Settings, stream: Stream) -> KeyClass | None:
+def missing_key_class(settings: Settings, stream: Stream) -> KeyClass | None:
     """Return the key class a stream needs and the settings lack."""
     wanted = ROUTES[stream.route].key_classes
     return None if any(settings.key(name) for name in wanted) else wanted[0]
 
 
-def todo(coverage: Coverage, wanted: Span, request: Request) -> Spans:
+def missing_spans(coverage: Coverage, wanted: Span, request: Request) -> Spans:
     """Return what is to be read of an interval: all that is missing, and the overlap.
 
     Records may become visible late, so the newest part of what is complete is read
     again each time (design 7).
     """
     if wanted[0] >= wanted[1] or request.rereads:
-        return clip([wanted], *wanted) if wanted[0] < wanted[1] else ()
+        return intersection([wanted], *wanted) if wanted[0] < wanted[1] else ()
     newest = coverage.complete[-1][1] if coverage.complete else BEGINNING
-    known = clip(coverage.complete, BEGINNING, max(newest - request.overlap, BEGINNING))
-    return subtract([wanted], known)
+    known = intersection(coverage.complete, BEGINNING, max(newest - request.overlap, BEGINNING))
+    return difference([wanted], known)
 
 
-def _plan(
-    writer: LakeWriter, settings: Settings, request: Request, run: Extraction
+def plan_segments(
+    writer: LakeWriter, settings: Settings, request: Request, run: ExtractionResult
 ) -> list[Segment]:
     """Cut what is to be read into segments, noting the streams that lack a key."""
     end = run.read_to if request.end is None else min(request.end, run.read_to)
@@ -81,10 +81,10 @@ def _plan(
     for name in request.streams:
         stream = STREAMS[name]
         run.rows[name] = 0
-        if key_class := missing_key(settings, stream):
+        if key_class := missing_key_class(settings, stream):
             variable = f"SVC_{key_class.upper()}_KEY"
             run.not_extracted[name] = f"it needs a {key_class}-class key: set {variable}"
             continue
-        spans = todo(writer.coverage(stream), (request.start, end), request)
+        spans = missing_spans(writer.coverage(stream), (request.start, end), request)
         segments += [Segment.of(stream, span) for span in spans]
     return segments

@@ -8,8 +8,8 @@ from typing import Any
 from svc_analytics.api.client import Client
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError
-from svc_analytics.extraction.plan import Extraction, OnPage, Request, _plan
-from svc_analytics.extraction.workers import _Crew
+from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request, plan_segments
+from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, MINUTE, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writer import check_merchant, open_writer
@@ -26,12 +26,12 @@ def extract(
     workers: int = 8,
     client: Client | None = None,
     on_page: OnPage | None = None,
-) -> Extraction:
+) -> ExtractionResult:
     """Read what a lake lacks and publish it; return what was done.
 
     `on_page` is called with the stream and the count of rows of every page read.
     Raises `ConfigError` before anything is written when the keys belong to two
-    merchants or not to the lake's; after any other error, what was proven is kept.
+    merchants or not to the lake's; after any other error, what was covered is kept.
     """
     request = request or Request()
     with _session(client, settings, workers) as service:
@@ -43,15 +43,15 @@ def extract(
         if request.start >= read_to:
             message = f"--from lies behind the service's clock, {format_instant(read_to)}"
             raise ConfigError(message)
-        run = Extraction(profile["id"], read_to)
+        run = ExtractionResult(profile["id"], read_to)
         with open_writer(lake, profile, now) as writer:
             writer.begin_run(
                 settled_at=settled_at,
                 is_open_ended=request.start == BEGINNING,
                 overlap=request.overlap,
             )
-            segments = _plan(writer, settings, request, run)
-            _Crew(service, writer, segments, run, on_page).work(workers)
+            segments = plan_segments(writer, settings, request, run)
+            WorkerPool(service, writer, segments, run, on_page).work(workers)
     return run
 
 

@@ -12,7 +12,7 @@ SHARED_PAGES = 3  # a part is worth a request of its own from here on
 WORTH_WAITING = 3.0  # times as long for a page as its reading: then more workers help
 
 
-class Board:
+class SegmentQueue:
     """Hands segments to workers until none is left, or the run is called off."""
 
     def __init__(self, segments: list[Segment]) -> None:

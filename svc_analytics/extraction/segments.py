@@ -78,16 +78,16 @@ class Segment:
 
 @dataclass(frozen=True)
 class Progress:
-    """What one page gave: the interval whose rows are wanted, what is proven, what no longer.
+    """What one page gave: the interval whose rows are wanted, what is covered, what no longer.
 
-    `disorder` are two instants seen one behind the other, the second of them newer: where
+    `out_of_order` are two instants seen one behind the other, the second of them newer: where
     it is set, the list was found not to be newest first.
     """
 
     wanted: Span
-    proven: Spans = ()
-    doubted: Spans = ()
-    disorder: Span | None = None
+    covered: Spans = ()
+    retracted: Spans = ()
+    out_of_order: Span | None = None
 
 
 def advance(
@@ -99,8 +99,8 @@ def advance(
     may push them on. Everything newer than the oldest row is done, ties are read
     again; but once a page is not newest first, only the end of the list proves anything.
     """
-    disorder = _find_disorder(segment, instants[~is_repeat]) if segment.is_ordered else None
-    doubted = _give_up_order(segment) if disorder else ()
+    out_of_order = _find_disorder(segment, instants[~is_repeat]) if segment.is_ordered else None
+    retracted = _give_up_order(segment) if out_of_order else ()
     wanted = (segment.start, segment.end)
     segment.pages += 1
     segment.rows += len(instants)
@@ -109,9 +109,9 @@ def advance(
         segment.is_bounded &= int(instants.max()) < segment.top + 2 * PADDING
         segment.oldest = lowest if segment.oldest is None else min(segment.oldest, lowest)
     reached = segment.start if is_last else _reached(segment)
-    proven = ((reached, segment.end),) if reached < segment.end else ()
+    covered = ((reached, segment.end),) if reached < segment.end else ()
     segment.end = min(segment.end, reached)
-    return Progress(wanted, proven, doubted, disorder)
+    return Progress(wanted, covered, retracted, out_of_order)
 
 
 def _reached(segment: Segment) -> int:
@@ -133,6 +133,6 @@ def _find_disorder(segment: Segment, instants: Instants) -> Span | None:
 
 def _give_up_order(segment: Segment) -> Spans:
     segment.is_ordered = False
-    doubted = (segment.end, segment.top)
+    retracted = (segment.end, segment.top)
     segment.end = segment.top
-    return (doubted,) if doubted[0] < doubted[1] else ()
+    return (retracted,) if retracted[0] < retracted[1] else ()

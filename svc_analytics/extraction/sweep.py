@@ -15,7 +15,7 @@ from svc_analytics.api.routes import MAX_LIMIT
 from svc_analytics.coverage import describe_span
 from svc_analytics.errors import ApiError, NotFound, ProtocolError, TooLarge
 from svc_analytics.extraction.batches import Parcel, Sighting, Taken
-from svc_analytics.extraction.scheduler import Board
+from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.segments import PADDING, Segment
 from svc_analytics.instants import BEGINNING, SECOND, format_instant
 from svc_analytics.records.page import Page
@@ -40,7 +40,7 @@ class Sweep:
     def __init__(
         self,
         client: Client,
-        board: Board,
+        board: SegmentQueue,
         segment: Segment,
         deliver: Callable[[Parcel], None],
         is_crowded: Callable[[], bool] = lambda: False,
@@ -154,11 +154,11 @@ class Sweep:
             raise ProtocolError(message)
 
     def _take_back(self) -> None:
-        """Put in doubt what this sweep had proven: a broken list proves nothing."""
+        """Put in doubt what this sweep had covered: a broken list proves nothing."""
         self._hand_over()
         segment = self._segment
         if segment.end < segment.top:
-            self._deliver(Parcel(segment.stream, doubted=(segment.end, segment.top)))
+            self._deliver(Parcel(segment.stream, retracted=(segment.end, segment.top)))
 
     def _hand_over(self) -> None:
         """Give the writer what was read: many pages at a time, for each time costs a switch."""

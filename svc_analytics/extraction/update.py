@@ -7,25 +7,25 @@ from contextlib import suppress
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import SvcError
 from svc_analytics.extraction import run
-from svc_analytics.extraction.plan import Extraction, OnPage, Request
+from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.extraction.progress import page_bar
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.database import write_views
 
 
 def extract(
-    lake: AnalyticLake,
+    lake: Lakehouse,
     settings: Settings | None = None,
     request: Request | None = None,
     *,
     workers: int = 8,
     on_page: OnPage | None = None,
-) -> Extraction:
+) -> ExtractionResult:
     """Bring a lake up to date, then make its views for other tools.
 
     Settings come from the environment unless given. Returns what was read; raises
     as documented in `svc_analytics.errors`. A bar shows how far it is, unless `on_page`
-    is told. Interrupt it at any time: what was proven is kept.
+    is told. Interrupt it at any time: what was covered is kept.
     """
     if on_page is None:
         with page_bar() as bar:

@@ -6,12 +6,12 @@ import time
 from contextlib import suppress
 
 from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import Stopped
-from svc_analytics.coverage import Span, subtract
+from svc_analytics.api.rate_limiter import Cancelled
+from svc_analytics.coverage import Span, difference
 from svc_analytics.errors import LakeError, ProtocolError
 from svc_analytics.extraction.batches import Delivery, Parcel
-from svc_analytics.extraction.plan import Extraction, OnPage
-from svc_analytics.extraction.scheduler import Board
+from svc_analytics.extraction.plan import ExtractionResult, OnPage
+from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.segments import Segment
 from svc_analytics.extraction.sweep import Sweep
 from svc_analytics.instants import format_instant
@@ -24,7 +24,7 @@ STAGED_LIMIT = 24 * 1024 * 1024  # published now
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
 
 
-class _Crew:
+class WorkerPool:
     """Workers that read, and the calling thread that writes what they deliver."""
 
     def __init__(
@@ -32,12 +32,12 @@ class _Crew:
         client: Client,
         writer: LakeWriter,
         segments: list[Segment],
-        run: Extraction,
+        run: ExtractionResult,
         on_page: OnPage | None,
     ) -> None:
         self._client = client
         self._writer = writer
-        self._board = Board(segments)
+        self._board = SegmentQueue(segments)
         self._run = run
         self._on_page = on_page
         self._known = {name: writer.coverage(stream).complete for name, stream in STREAMS.items()}
@@ -102,13 +102,15 @@ class _Crew:
         stream = delivery.stream
         self._writer.stage(stream, delivery.rows, delivery.rejected, delivery.size)
         for progress in delivery.progress:
-            if progress.doubted:
-                # What an earlier run proved stays proven: only this sweep is in doubt.
-                self._writer.doubt(stream, subtract(progress.doubted, self._known[stream.name]))
-            for span in progress.proven:
-                self._writer.prove(stream, span)
-            if progress.disorder:
-                self._run.notes.append(_describe_disorder(stream, progress.disorder))
+            if progress.retracted:
+                # What an earlier run proved stays covered: only this sweep is in doubt.
+                self._writer.retract(
+                    stream, difference(progress.retracted, self._known[stream.name])
+                )
+            for span in progress.covered:
+                self._writer.cover(stream, span)
+            if progress.out_of_order:
+                self._run.notes.append(_describe_disorder(stream, progress.out_of_order))
 
     def _tell(self, delivery: Delivery) -> None:
         self._run.pages += len(delivery.received)
@@ -140,7 +142,7 @@ class _Crew:
             try:
                 is_crowded = self._delivered.full
                 Sweep(self._client, self._board, segment, self._deliver, is_crowded).run()
-            except Stopped:
+            except Cancelled:
                 self._call_off()
             except ProtocolError as error:
                 self._broken.append(error)  # the other segments are still worth reading
@@ -159,7 +161,7 @@ class _Crew:
                 return
             except queue.Full:
                 continue
-        raise Stopped
+        raise Cancelled
 
     def _stop_taking(self) -> None:
         self._takes_no_more.set()

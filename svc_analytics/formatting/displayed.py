@@ -3,7 +3,7 @@
 from typing import Any
 
 
-class Displayed:
+class Displayable:
     """Shown by `render.sheets`, which knows how each of these objects looks.
 
     A display never raises an error of ours: it says in one line what is wrong.
@@ -14,7 +14,7 @@ class Displayed:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         # Each class its own: IPython takes a dataclass's repr before what it inherits.
-        cls._repr_pretty_ = Displayed._repr_pretty_  # type: ignore[method-assign]
+        cls._repr_pretty_ = Displayable._repr_pretty_  # type: ignore[method-assign]
 
     def __str__(self) -> str:
         return repr(self._sheet())

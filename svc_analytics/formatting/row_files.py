@@ -31,7 +31,7 @@ def check_form(out: str) -> None:
         raise ConfigError(f"--out {out}: its suffix must be one of {', '.join(FORMS)}")
 
 
-def hand_out(
+def write_rows(
     tables: Iterable[pa.Table], schema: pa.Schema, name: str, out: str | None, as_json: bool
 ) -> dict[str, Any]:
     """Write rows to the file `out`, or as CSV to stdout; return what a JSON document says of them.

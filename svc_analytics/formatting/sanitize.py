@@ -9,7 +9,7 @@ _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?\Z")
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """Show characters that could hide or turn text as what they are.
 
     >>> visible("gpj\u202eexe")
@@ -18,15 +18,15 @@ def visible(text: str) -> str:
     return _INVISIBLE.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
 
 
-def one_line(text: str) -> str:
+def single_line(text: str) -> str:
     """Set a text into one line that shows every character of it."""
-    return visible(" ".join(text.split()))
+    return escape_invisible(" ".join(text.split()))
 
 
-def shield(text: str) -> str:
+def escape_formula(text: str) -> str:
     """Put an apostrophe before what a spreadsheet would run as a formula.
 
-    What has one before such a mark already gets one more, so that `unshield` gives
+    What has one before such a mark already gets one more, so that `unescape_formula` gives
     every text back. Numbers are left alone.
 
     >>> shield("=cmd()"), shield("-2.5"), shield("'=cmd()"), shield("it's")
@@ -35,7 +35,7 @@ def shield(text: str) -> str:
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.match(text) else text
 
 
-def unshield(text: str) -> str:
+def unescape_formula(text: str) -> str:
     """Return the text that was shielded.
 
     >>> unshield("'=cmd()"), unshield("'quoted'")

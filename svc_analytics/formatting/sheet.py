@@ -15,9 +15,9 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.sanitize import one_line, visible
+from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.tables import align
-from svc_analytics.formatting.values import is_ratio, shown
+from svc_analytics.formatting.values import display_text, is_ratio
 from svc_analytics.money import EXACT
 
 DASH = "\N{EN DASH}"
@@ -63,11 +63,11 @@ def cell_of(value: Any, field: pa.Field, currency: str, why: str = "unknown") ->
     if value is None:
         return Cell(DASH, note=why if is_number else "none stated", is_number=is_number)
     if is_ratio(field):
-        percentage = shown(value.scaleb(2, EXACT), is_ratio=True)
+        percentage = display_text(value.scaleb(2, EXACT), is_ratio=True)
         return Cell(percentage, "%", is_number=True)
     if is_number:
         is_whole = field.name in _NOT_MONEY
-        text = str(value) if is_whole else shown(value)
+        text = str(value) if is_whole else display_text(value)
         return Cell(text, unit_of(field, currency), is_number=True)
     return Cell(_plain(value), is_fixed=isinstance(value, date))
 
@@ -94,7 +94,7 @@ def label(name: str) -> str:
 def _plain(value: Any) -> str:
     if isinstance(value, datetime) and value.tzinfo is None:
         return value.isoformat(sep=" ")
-    return visible(shown(value))
+    return escape_invisible(display_text(value))
 
 
 MOST_ROWS = 50
@@ -104,7 +104,7 @@ _HEADING = "text-align:left;padding-top:1em"
 
 
 @dataclass(frozen=True)
-class Grid:
+class DisplayTable:
     """A table as it is shown.
 
     `headings` stand above the rows of these numbers, `hints` are told of a row when
@@ -127,28 +127,28 @@ class Grid:
     def notes(self) -> list[str]:
         """Why cells are dashes, each reason once, and how many rows are not shown."""
         dashes = {cell.note: cell.text for row in self.rows for cell in row if cell.note}
-        notes = [one_line(f"{dash} {reason}") for reason, dash in dashes.items()]
+        notes = [single_line(f"{dash} {reason}") for reason, dash in dashes.items()]
         if self.total > len(self.rows):
             notes.append(f"the first {len(self.rows):,} of {self.total:,} rows")
         return notes if self.rows else ["no row"]
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Display:
     """Lines and tables under a title; shows itself in notebooks, and prints as plain text."""
 
     title: str
     lines: list[str] = field(default_factory=list)
-    grids: list[Grid] = field(default_factory=list)
+    grids: list[DisplayTable] = field(default_factory=list)
 
     def __repr__(self) -> str:
-        parts = [*filter(None, [self.title]), *map(one_line, self.lines)]
-        return visible("\n".join(parts + [_grid_text(grid) for grid in self.grids]))
+        parts = [*filter(None, [self.title]), *map(single_line, self.lines)]
+        return escape_invisible("\n".join(parts + [_grid_text(grid) for grid in self.grids]))
 
     def _repr_html_(self) -> str:
         title = f'<h4 dir="auto">{escape(self.title)}</h4>' if self.title else ""
-        lines = "".join(f'<p dir="auto">{escape(one_line(line))}</p>' for line in self.lines)
-        return visible(f"<div>{title}{lines}{''.join(map(_grid_html, self.grids))}</div>")
+        lines = "".join(f'<p dir="auto">{escape(single_line(line))}</p>' for line in self.lines)
+        return escape_invisible(f"<div>{title}{lines}{''.join(map(_grid_html, self.grids))}</div>")
 
 
 def arrow_of(table: Any) -> pa.Table:
@@ -162,25 +162,25 @@ def arrow_of(table: Any) -> pa.Table:
 
 def cell_text(cell: Cell) -> str:
     """Write a cell as plain text, its unit behind it."""
-    text = cell.text if cell.is_number else one_line(cell.text)
+    text = cell.text if cell.is_number else single_line(cell.text)
     return f"{text} {cell.unit}".rstrip()
 
 
-def framed(grid: Grid, table: str) -> str:
+def framed(grid: DisplayTable, table: str) -> str:
     """Set a table between its title and its notes; too wide for the page, it can be moved."""
     title = f'<div style="font-weight:bold">{escape(grid.title)}</div>' if grid.title else ""
     notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in grid.notes)
     return f'{title}<div style="overflow-x:auto">{table}</div>{notes}'
 
 
-def _known(names: Sequence[str], there: Sequence[str]) -> list[str]:
+def select_known(names: Sequence[str], there: Sequence[str]) -> list[str]:
     for name in names:
         if name not in there:
             raise ConfigError(f"there is no {name!r} to show; there are {', '.join(there)}")
     return list(names)
 
 
-def _grid_text(grid: Grid) -> str:
+def _grid_text(grid: DisplayTable) -> str:
     rows = [[cell_text(cell) for cell in row] for row in grid.rows]
     header, rule, *body = align(grid.header, rows, grid.rights).splitlines()
     for place in sorted(grid.headings, reverse=True):
@@ -188,7 +188,7 @@ def _grid_text(grid: Grid) -> str:
     return "\n".join([*filter(None, [grid.title]), header, rule, *body, *grid.notes])
 
 
-def _grid_html(grid: Grid) -> str:
+def _grid_html(grid: DisplayTable) -> str:
     looks = [_NUMBER if right else _TEXT for right in grid.rights]
     header = "".join(
         f'<th style="{look}">{escape(name)}</th>'
@@ -198,7 +198,7 @@ def _grid_html(grid: Grid) -> str:
     return framed(grid, f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>")
 
 
-def _rows_html(grid: Grid, looks: list[str]) -> Iterator[str]:
+def _rows_html(grid: DisplayTable, looks: list[str]) -> Iterator[str]:
     for number, row in enumerate(grid.rows):
         if heading := grid.headings.get(number):
             yield f'<tr><th colspan="{len(row)}" style="{_HEADING}">{escape(heading)}</th></tr>'
@@ -207,8 +207,8 @@ def _rows_html(grid: Grid, looks: list[str]) -> Iterator[str]:
 
 
 def _cell_html(cell: Cell, look: str) -> str:
-    title = f' title="{escape(one_line(cell.note))}"' if cell.note else ""
-    unit = f" <small>{escape(one_line(cell.unit))}</small>" if cell.unit else ""
+    title = f' title="{escape(single_line(cell.note))}"' if cell.note else ""
+    unit = f" <small>{escape(single_line(cell.unit))}</small>" if cell.unit else ""
     aside = ' dir="auto"' if cell.is_foreign else ""
     look += ";white-space:nowrap" * (cell.is_fixed and not cell.is_number)
-    return f'<td style="{look}"{title}{aside}>{escape(one_line(cell.text))}{unit}</td>'
+    return f'<td style="{look}"{title}{aside}>{escape(single_line(cell.text))}{unit}</td>'

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.sanitize import one_line, shield
-from svc_analytics.formatting.values import is_ratio, rows_of, shown, text_of, texts_of
+from svc_analytics.formatting.sanitize import escape_formula, single_line
+from svc_analytics.formatting.values import display_text, is_ratio, rows_of, text_rows, value_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ LONGEST_CELL = 48
 
 def to_csv(table: pa.Table) -> str:
     """Write a table as CSV: plain decimals, instants in UTC with Z, empty for NULL."""
-    rows = [table.column_names, *texts_of(table)]
+    rows = [table.column_names, *text_rows(table)]
     return "".join(map(csv_line, rows))
 
 
@@ -30,8 +30,8 @@ def to_safe_csv(table: pa.Table) -> str:
     """Write a table as CSV for spreadsheets: texts that would be formulas are shielded."""
     is_text = [pa.types.is_string(field.type) for field in table.schema]
     rows = (
-        [shield(text) if flag else text for text, flag in zip(row, is_text, strict=True)]
-        for row in texts_of(table)
+        [escape_formula(text) if flag else text for text, flag in zip(row, is_text, strict=True)]
+        for row in text_rows(table)
     )
     return "".join(map(csv_line, [table.column_names, *rows]))
 
@@ -60,7 +60,7 @@ def to_objects(table: pa.Table) -> list[dict[str, Any]]:
 
 def to_json(document: Any) -> str:
     """Write one JSON document."""
-    return json.dumps(document, ensure_ascii=False, indent=2, default=text_of)
+    return json.dumps(document, ensure_ascii=False, indent=2, default=value_text)
 
 
 def to_text(table: pa.Table) -> str:
@@ -68,11 +68,11 @@ def to_text(table: pa.Table) -> str:
     is_number = [_is_number(field.type) for field in table.schema]
     ratios = [is_ratio(field) for field in table.schema]
     rows = [
-        [_cut(shown(value, is_ratio=flag)) for value, flag in zip(row, ratios, strict=True)]
+        [_cut(display_text(value, is_ratio=flag)) for value, flag in zip(row, ratios, strict=True)]
         for row in rows_of(table)
     ]
     columns = [
-        on_the_point(list(column)) if number else list(column)
+        align_decimal_points(list(column)) if number else list(column)
         for column, number in zip(zip(*rows, strict=True), is_number, strict=False)
     ]
     return align(table.column_names, list(map(list, zip(*columns, strict=True))), is_number)
@@ -80,7 +80,7 @@ def to_text(table: pa.Table) -> str:
 
 def align(header: list[str], rows: list[list[str]], to_right: Iterable[bool]) -> str:
     """Set columns of text under their header."""
-    header = list(map(one_line, header))
+    header = list(map(single_line, header))
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     rights = list(to_right)
     rule = ["-" * width for width in widths]
@@ -94,7 +94,7 @@ def align(header: list[str], rows: list[list[str]], to_right: Iterable[bool]) ->
     return "\n".join(lines)
 
 
-def on_the_point(cells: list[str]) -> list[str]:
+def align_decimal_points(cells: list[str]) -> list[str]:
     """Pad numbers on the right, so that set to the right their points stand in line.
 
     >>> on_the_point(["1.25", "3", "-"])
@@ -114,7 +114,7 @@ def _has_point(cell: str) -> bool:
 
 def _plain(value: Any, is_ratio: bool) -> Any:
     if isinstance(value, (Decimal, datetime, date, bytes)):
-        return text_of(value, is_ratio=is_ratio)
+        return value_text(value, is_ratio=is_ratio)
     if isinstance(value, list):
         return [_plain(item, False) for item in value]
     if isinstance(value, dict):
@@ -129,7 +129,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _cut(text: str) -> str:
-    line = one_line(text)
+    line = single_line(text)
     return line if len(line) <= LONGEST_CELL else line[: LONGEST_CELL - 1] + "…"
 
 

@@ -17,7 +17,7 @@ def is_ratio(field: pa.Field) -> bool:
     return bool(pa.types.is_decimal(field.type) and field.type.scale == RATIO_SCALE)
 
 
-def text_of(value: Any, *, is_ratio: bool = False) -> str:
+def value_text(value: Any, *, is_ratio: bool = False) -> str:
     """Write a value for files: NULL is empty, amounts trimmed, ratios with 8 places.
 
     >>> text_of(Decimal("1.500000000000000000")), text_of(Decimal("0.01500000"), is_ratio=True)
@@ -36,11 +36,11 @@ def text_of(value: Any, *, is_ratio: bool = False) -> str:
     return str(value)
 
 
-def shown(value: Any, *, is_ratio: bool = False) -> str:
+def display_text(value: Any, *, is_ratio: bool = False) -> str:
     """Write a value for people: thousands apart, and a dash for what is unknown."""
     if value is None:
         return "-"
-    text = text_of(value, is_ratio=is_ratio)
+    text = value_text(value, is_ratio=is_ratio)
     is_number = isinstance(value, (Decimal, int)) and not isinstance(value, bool)
     return group_digits(text) if is_number else text
 
@@ -51,8 +51,8 @@ def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def texts_of(table: pa.Table) -> Iterator[list[str]]:
+def text_rows(table: pa.Table) -> Iterator[list[str]]:
     """Yield a table's rows as file texts."""
     ratios = [is_ratio(field) for field in table.schema]
     for row in rows_of(table):
-        yield [text_of(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]
+        yield [value_text(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]

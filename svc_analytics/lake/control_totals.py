@@ -15,29 +15,29 @@ from svc_analytics.schema import Stream
 
 
 @dataclass(frozen=True)
-class Tally:
+class ControlTotals:
     """Control figures of a set of rows; adding tallies gives the tally of all their rows."""
 
     rows: int = 0
     ids_digest: int = 0  # exclusive or of the MD5 of every id: the order does not matter
     totals: dict[str, dict[str, Decimal]] = field(default_factory=dict)
 
-    def __add__(self, other: "Tally") -> "Tally":
+    def __add__(self, other: "ControlTotals") -> "ControlTotals":
         totals = {currency: dict(sums) for currency, sums in self.totals.items()}
         for currency, sums in other.totals.items():
             mine = totals.setdefault(currency, {})
             for name, value in sums.items():
                 mine[name] = EXACT.add(mine.get(name, Decimal()), value)
-        return Tally(self.rows + other.rows, self.ids_digest ^ other.ids_digest, totals)
+        return ControlTotals(self.rows + other.rows, self.ids_digest ^ other.ids_digest, totals)
 
-    def __sub__(self, other: "Tally") -> "Tally":
+    def __sub__(self, other: "ControlTotals") -> "ControlTotals":
         totals = {
             currency: {name: EXACT.minus(value) for name, value in sums.items()}
             for currency, sums in other.totals.items()
         }
-        return self + Tally(-other.rows, other.ids_digest, totals)
+        return self + ControlTotals(-other.rows, other.ids_digest, totals)
 
-    def is_same(self, other: "Tally") -> bool:
+    def is_same(self, other: "ControlTotals") -> bool:
         """Tell whether both are of the same rows; a currency of nothing but zeros says nothing."""
         left = self - other
         sums = (value for sums in left.totals.values() for value in sums.values())
@@ -48,7 +48,7 @@ class Tally:
 
 
 @interruptible()
-def count(stream: Stream, table: pa.Table) -> Tally:
+def control_totals(stream: Stream, table: pa.Table) -> ControlTotals:
     """Return the control figures of a table of the stream's rows; their sums are exact."""
     with _engine().cursor() as cursor:
         # Only what is asked for: registering a column takes longer than summing a hundred.
@@ -61,7 +61,7 @@ def count(stream: Stream, table: pa.Table) -> Tally:
     digest = 0
     for row in rows:
         digest ^= row[1]
-    return Tally(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
+    return ControlTotals(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
 
 
 @cache

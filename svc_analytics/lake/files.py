@@ -29,7 +29,7 @@ def is_refused(error: BaseException | None) -> bool:
     return isinstance(error, OSError) and error.errno in _REFUSALS
 
 
-def torn(path: Path, error: BaseException | None = None) -> LakeError:
+def damaged_file(path: Path, error: BaseException | None = None) -> LakeError:
     """Say that a file cannot be trusted, and how to come back from it.
 
     If the `error` tells that it was not even opened, only that is said: it may be whole.

@@ -20,14 +20,14 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import LakeError
-from svc_analytics.lake.control_totals import Tally
-from svc_analytics.lake.files import torn
+from svc_analytics.lake.control_totals import ControlTotals
+from svc_analytics.lake.files import damaged_file
 from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT
 from svc_analytics.money import format_amount
 from svc_analytics.schema import STREAMS
 
-PLACE = "0" * 64  # what stands in the JSON until the footer is written
-NAME = "footer_sha256"
+CHECKSUM_BLANK = "0" * 64  # what stands in the JSON until the footer is written
+CHECKSUM_KEY = "footer_sha256"
 _MARK = re.compile(rb'"footer_sha256": "([0-9a-f]{64})"')
 _BEGINNING = b'{"layout": '  # of the JSON; within its texts every quote has a backslash before it
 _END = 8  # bytes behind the footer: its length, and the magic
@@ -86,19 +86,19 @@ def _read_footer(file: BinaryIO) -> bytes:
 
 def _digest(footer: bytes) -> str:
     if found := _find_mark(footer):
-        footer = footer[: found.start(1)] + PLACE.encode() + footer[found.end(1) :]
+        footer = footer[: found.start(1)] + CHECKSUM_BLANK.encode() + footer[found.end(1) :]
     return sha256(footer).hexdigest()
 
 
 @dataclass(frozen=True)
-class Footer:
+class PartitionFooter:
     """What a month file says about itself. Instants are UTC microseconds."""
 
     stream: str
     merchant_id: str
     owns: tuple[int, int]
     coverage: Coverage
-    tally: Tally
+    tally: ControlTotals
     quarantined: int
     written_at: int
     tool_version: str
@@ -125,7 +125,7 @@ class Footer:
             "written_at": self.written_at,
             "tool_version": self.tool_version,
             "schema": STREAMS[self.stream].schema_digest,
-            NAME: PLACE,
+            CHECKSUM_KEY: CHECKSUM_BLANK,
         }
         return json.dumps(document)
 
@@ -148,36 +148,36 @@ class Footer:
             merchant_id=document["merchant_id"],
             owns=tuple(document["owns"]),
             coverage=Coverage(**by_state),
-            tally=Tally(document["rows"], int(document["ids_digest"], 16), totals),
+            tally=ControlTotals(document["rows"], int(document["ids_digest"], 16), totals),
             quarantined=document["quarantined"],
             written_at=document["written_at"],
             tool_version=document["tool_version"],
         )
 
 
-def read_footer(path: Path) -> Footer:
+def read_footer(path: Path) -> PartitionFooter:
     """Read a file's footer, or raise `LakeError` naming the file and what to do."""
     try:
         raw = read_signed_footer(path)
         if footer := _signed_footer(raw):
             return footer
         found = pq.read_metadata(pa.BufferReader(raw))
-        footer = Footer.from_json((found.metadata or {})[FOOTER_KEY.encode()])
+        footer = PartitionFooter.from_json((found.metadata or {})[FOOTER_KEY.encode()])
     except LakeError as error:
         raise LakeError(f"{path}: {error}") from error
     except KeyError as error:
         message = f"{path} is not a month file of ours: move it out of the lake"
         raise LakeError(message) from error
     except (pa.ArrowException, OSError, ValueError, TypeError, ArithmeticError) as error:
-        raise torn(path, error) from error
+        raise damaged_file(path, error) from error
     stream = STREAMS.get(footer.stream)
     if stream and not found.schema.to_arrow_schema().equals(stream.schema):
         # Another tool wrote it anew, in types that may have cost it digits.
-        raise torn(path)
+        raise damaged_file(path)
     return footer
 
 
-def _signed_footer(raw: bytes) -> Footer | None:
+def _signed_footer(raw: bytes) -> PartitionFooter | None:
     """Read a footer whose checksum holds, without the rest of it; None if it needs a closer look.
 
     It does where the columns are not today's own.
@@ -185,6 +185,6 @@ def _signed_footer(raw: bytes) -> Footer | None:
     text = signed_text(raw)
     if text is None:
         return None
-    footer = Footer.from_json(text)
+    footer = PartitionFooter.from_json(text)
     stream = STREAMS.get(footer.stream)
     return footer if stream and stream.schema_digest.encode() in text else None

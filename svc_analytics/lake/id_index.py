@@ -24,7 +24,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # spreads what differs in a bit over all o
 
 
 @dataclass(frozen=True)
-class Sought:
+class IdLookup:
     """Ids to look for: their hashes in order, each with its month and its place among the ids."""
 
     ids: pa.ChunkedArray
@@ -42,7 +42,7 @@ class Sought:
         return self.ids.take(pa.array(self.places[is_likely])).combine_chunks()
 
 
-class Whereabouts:
+class IdIndex:
     """The hashes of a stream's ids, a file a month, known by the digest of the ids."""
 
     def __init__(self, folder: Path) -> None:
@@ -67,7 +67,7 @@ class Whereabouts:
             temporary.replace(self._path(month))
         return hashes
 
-    def seek(self, rows: dict[str, pa.Table]) -> "Sought":
+    def seek(self, rows: dict[str, pa.Table]) -> "IdLookup":
         """Return the ids of rows by month, ready to be looked for in other months."""
         ids = pa.chunked_array(
             [chunk for table in rows.values() for chunk in table["id"].chunks], pa.string()
@@ -75,9 +75,9 @@ class Whereabouts:
         homes = np.repeat(np.arange(len(rows)), [len(table) for table in rows.values()])
         hashes = hash_ids(ids)
         order = np.argsort(hashes)  # sought in order, they are found several times as fast
-        return Sought(ids, list(rows), hashes[order], homes[order], order)
+        return IdLookup(ids, list(rows), hashes[order], homes[order], order)
 
-    def held(self, path: Path, digest: int, sought: "Sought") -> pa.Array:
+    def held(self, path: Path, digest: int, sought: "IdLookup") -> pa.Array:
         """Return which of the ids of other months a month's file holds."""
         known = self._load(path.stem, digest)
         if known is None:

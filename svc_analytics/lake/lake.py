@@ -17,10 +17,10 @@ from filelock import BaseFileLock, FileLock
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.lake.files import is_refused, torn
-from svc_analytics.lake.footer import Footer, read_footer
+from svc_analytics.lake.files import damaged_file, is_refused
+from svc_analytics.lake.footer import PartitionFooter, read_footer
 from svc_analytics.lake.layout import LAYOUT, ORIGIN
-from svc_analytics.lake.snapshot import _SNAPSHOT, _link_all, snapshot_folders
+from svc_analytics.lake.snapshot import SNAPSHOT_PREFIX, link_all, snapshot_folders
 from svc_analytics.periods import month_of
 from svc_analytics.schema import Stream
 
@@ -59,7 +59,7 @@ class Lake:
             layout, merchant = document["layout"], document["merchant"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             if is_refused(error):
-                raise torn(self.path / "lake.json", error) from error
+                raise damaged_file(self.path / "lake.json", error) from error
             message = f"{self.path / 'lake.json'} is torn: move it away and run extract"
             raise LakeError(message) from error
         if layout > LAYOUT:
@@ -85,7 +85,7 @@ class Lake:
         found = (file.stem for file in self.folder(stream).glob("*.parquet"))
         return sorted(month for month in found if month != ORIGIN)
 
-    def footers(self, stream: Stream, merchant_id: str | None = None) -> dict[str, Footer]:
+    def footers(self, stream: Stream, merchant_id: str | None = None) -> dict[str, PartitionFooter]:
         """The footers of a stream's files by month, the origin's included."""
         merchant_id = merchant_id or self.merchant_id
         found = {}
@@ -113,7 +113,7 @@ class Lake:
         folder, lock = self._begin_snapshot()
         try:
             for name in snapshot_folders():
-                _link_all(self.path / name, folder / name)
+                link_all(self.path / name, folder / name)
             yield folder
         finally:
             lock.release()
@@ -135,12 +135,12 @@ class Lake:
 
     def _snapshot_folder(self) -> Path:
         try:
-            return Path(tempfile.mkdtemp(prefix=_SNAPSHOT, dir=self.path))
+            return Path(tempfile.mkdtemp(prefix=SNAPSHOT_PREFIX, dir=self.path))
         except OSError:  # a read-only lake: its files are copied instead
             return Path(tempfile.mkdtemp(prefix="svc-analytics-"))
 
 
-def whole_coverage(footers: dict[str, Footer]) -> Coverage:
+def whole_coverage(footers: dict[str, PartitionFooter]) -> Coverage:
     """Return the union of what all files of a stream cover."""
     found = Coverage()
     for footer in footers.values():

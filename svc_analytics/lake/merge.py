@@ -18,7 +18,7 @@ from svc_analytics.schema import Column, Stream
 
 
 @dataclass(frozen=True)
-class Incoming:
+class Upsert:
     """Rows to merge into one month, settled against what the month holds.
 
     `rows` has one row per id, sorted; `replaced` are the versions that the month holds
@@ -32,7 +32,7 @@ class Incoming:
     is_news: bool  # whether the month's content changes at all
 
 
-def drain(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
+def deduplicate(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
     """Join tables into one, in order, keeping the last row of each id; return the others too.
 
     Rows come in the order they were observed. The list is emptied.
@@ -49,7 +49,7 @@ def drain(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
     return table.take(order), earlier
 
 
-def contradicted(stream: Stream, rows: pa.Table, earlier: pa.Table) -> pa.Table:
+def conflicting_versions(stream: Stream, rows: pa.Table, earlier: pa.Table) -> pa.Table:
     """Return which of the rows seen earlier say something else than the last of their id."""
     places = pc.index_in(earlier["id"], value_set=rows["id"].combine_chunks())
     differs, is_restated = compare(stream, earlier, rows.take(places))
@@ -65,12 +65,12 @@ def _sort_keys(stream: Stream) -> list[tuple[str, str]]:
     return [(stream.instant, "ascending"), ("id", "ascending")]
 
 
-def settle(stream: Stream, rows: pa.Table, path: Path) -> Incoming:
+def plan_upsert(stream: Stream, rows: pa.Table, path: Path) -> Upsert:
     """Compare new rows (one per id) with the versions of them that a month file holds."""
-    held = held_rows(stream, path, rows["id"])
+    held = read_rows(stream, path, rows["id"])
     if not len(held):
         superseded = held.append_column("is_restatement", pa.array([], pa.bool_()))
-        return Incoming(rows, held, superseded, bool(len(rows)))
+        return Upsert(rows, held, superseded, bool(len(rows)))
     is_known = pc.is_in(rows["id"], value_set=held["id"].combine_chunks())
     fresh, again = rows.filter(pc.invert(is_known)), rows.filter(is_known)
     again, held = again.sort_by("id"), held.sort_by("id")
@@ -84,10 +84,10 @@ def settle(stream: Stream, rows: pa.Table, path: Path) -> Incoming:
         len(fresh) or len(superseded) or not again.select(["extra"]).equals(held.select(["extra"]))
     )
     settled = in_order(stream, pa.concat_tables([fresh, again]))
-    return Incoming(settled, held, superseded, is_news)
+    return Upsert(settled, held, superseded, is_news)
 
 
-def held_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:
+def read_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:
     """Return the rows of a month file that have one of these ids."""
     wanted = ids.combine_chunks()
     found = [stream.no_rows]
@@ -144,7 +144,7 @@ class _Number:
     text: str
 
 
-def merged(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Table]:
+def merge_rows(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Table]:
     """Yield a month's rows in order: the held ones, each id of `incoming` replaced or added."""
     if not path.exists():
         yield incoming
@@ -161,7 +161,7 @@ def merged(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Table]
     yield incoming.slice(done)
 
 
-def without(path: Path, ids: pa.Array) -> Iterator[pa.Table]:
+def drop_rows(path: Path, ids: pa.Array) -> Iterator[pa.Table]:
     """Yield a month's rows in order, but for those with one of these ids."""
     for group in read_groups(path):
         yield group.filter(pc.invert(pc.is_in(group["id"], value_set=ids)))

@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import format_instant
-from svc_analytics.lake.control_totals import Tally, count
-from svc_analytics.lake.files import sync_folder, torn
-from svc_analytics.lake.footer import Footer, sign_footer
+from svc_analytics.lake.control_totals import ControlTotals, control_totals
+from svc_analytics.lake.files import damaged_file, sync_folder
+from svc_analytics.lake.footer import PartitionFooter, sign_footer
 from svc_analytics.lake.layout import FOOTER_KEY
 from svc_analytics.schema import Stream
 
@@ -51,16 +51,16 @@ def read_groups(
                 if pc.any(mask).as_py():
                     yield read(columns=columns).filter(mask)
     except (pa.ArrowException, OSError) as error:
-        raise torn(path, error) from error
+        raise damaged_file(path, error) from error
 
 
-def write_month(
+def write_partition(
     path: Path,
     stream: Stream,
     tables: Iterable[pa.Table],
-    describe: Callable[[Tally], Footer],
-    expected: Tally | None = None,
-) -> Footer:
+    describe: Callable[[ControlTotals], PartitionFooter],
+    expected: ControlTotals | None = None,
+) -> PartitionFooter:
     """Replace a month file in one step by these rows, already in order.
 
     The new file is synced, read back and held against its own footer, and against
@@ -83,9 +83,9 @@ def _write(
     path: Path,
     stream: Stream,
     tables: Iterable[pa.Table],
-    describe: Callable[[Tally], Footer],
-) -> Footer:
-    tally = Tally()
+    describe: Callable[[ControlTotals], PartitionFooter],
+) -> PartitionFooter:
+    tally = ControlTotals()
     names = stream.schema.names
     with (
         path.open("w+b") as file,
@@ -101,7 +101,7 @@ def _write(
         ) as writer,
     ):
         for table in _regroup(tables):
-            tally += count(stream, table)
+            tally += control_totals(stream, table)
             writer.write_table(table, row_group_size=ROW_GROUP)
         footer = describe(tally)
         writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
@@ -125,20 +125,22 @@ def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         yield carried.combine_chunks()
 
 
-def _check(path: Path, stream: Stream, footer: Footer, expected: Tally | None) -> None:
+def _check(
+    path: Path, stream: Stream, footer: PartitionFooter, expected: ControlTotals | None
+) -> None:
     """Read back what was written, and hold it against all that must be true of it."""
     name = f"{stream.name} {path.name.removeprefix('.').partition('.')[0]}"
     columns = ["id", "currency", stream.instant, *stream.money]
-    found, order = Tally(), InOrder(name, footer.owns)
+    found, order = ControlTotals(), SortedCheck(name, footer.owns)
     for table in read_groups(path, columns):
-        found += count(stream, table)
+        found += control_totals(stream, table)
         order.see(table[stream.instant])
-    check_tally(name, "its footer", found, footer.tally)
+    check_totals(name, "its footer", found, footer.tally)
     if expected is not None:
-        check_tally(name, "what it held and what came", found, expected)
+        check_totals(name, "what it held and what came", found, expected)
 
 
-def check_tally(name: str, of: str, found: Tally, expected: Tally) -> None:
+def check_totals(name: str, of: str, found: ControlTotals, expected: ControlTotals) -> None:
     """Refuse a month whose rows are not those it should hold: count, ids and sums."""
     if found.is_same(expected):
         return
@@ -152,7 +154,7 @@ def check_tally(name: str, of: str, found: Tally, expected: Tally) -> None:
     raise LakeError(f"{name}: the rows written are not those to be kept ({seen}); not published")
 
 
-class InOrder:
+class SortedCheck:
     """Watches the instants of a month's rows, group by group: its own, and never falling."""
 
     def __init__(self, name: str, owns: Span) -> None:

@@ -10,32 +10,32 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.coverage import Coverage, Span, Spans, clip, subtract, unite
+from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.instants import BEGINNING
-from svc_analytics.lake.control_totals import Tally, count
-from svc_analytics.lake.footer import Footer
-from svc_analytics.lake.id_index import Whereabouts
+from svc_analytics.lake.control_totals import ControlTotals, control_totals
+from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.id_index import IdIndex
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import IDS_FOLDER, ORIGIN, changes_schema, tool_version
 from svc_analytics.lake.merge import (
-    Incoming,
-    contradicted,
-    drain,
-    held_rows,
-    merged,
-    settle,
-    without,
+    Upsert,
+    conflicting_versions,
+    deduplicate,
+    drop_rows,
+    merge_rows,
+    plan_upsert,
+    read_rows,
 )
-from svc_analytics.lake.partition import read_groups, write_month
+from svc_analytics.lake.partition import read_groups, write_partition
 from svc_analytics.lake.quarantine import count_quarantined, keep_quarantine, resolve_quarantine
 from svc_analytics.lake.side_files import keep_changes
-from svc_analytics.lake.write_buffer import Staged
+from svc_analytics.lake.write_buffer import WriteBuffer
 from svc_analytics.periods import month, month_of, utc_months
 from svc_analytics.schema import Stream
 
 
 @dataclass
-class Published:
+class PublishStats:
     """What publishing changed: files rewritten, and what a person should look at."""
 
     files: int = 0
@@ -45,7 +45,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class _MonthsNews:
+class _PartitionUpdate:
     """What one month gets."""
 
     rows: pa.Table
@@ -66,11 +66,11 @@ class StreamPublisher:
         self.stream = stream
         self.footers = lake.footers(stream, merchant_id)
         self._merchant_id = merchant_id
-        self.published = Published()
+        self.published = PublishStats()
         self.settled_at = now
         self.gives_every_month_a_file = False
         self._aging: Spans = ()
-        self._whereabouts = Whereabouts(lake.path / IDS_FOLDER / stream.name)
+        self._whereabouts = IdIndex(lake.path / IDS_FOLDER / stream.name)
         self._now = now
 
     @property
@@ -81,7 +81,7 @@ class StreamPublisher:
     def lost(self) -> Spans:
         """The months that count rejected records of which no file tells any more."""
         held = count_quarantined(self.lake.path, self.stream)
-        return unite(
+        return union(
             footer.owns
             for label, footer in self.footers.items()
             if footer.quarantined > held.get(label, 0)
@@ -95,9 +95,9 @@ class StreamPublisher:
         """
         complete = self.coverage.complete
         newest = complete[-1][1] if complete else BEGINNING
-        self._aging = clip(complete, max(newest - overlap, BEGINNING), newest)
+        self._aging = intersection(complete, max(newest - overlap, BEGINNING), newest)
 
-    def publish(self, staged: Staged, *, holds_back: bool = False) -> Staged:
+    def publish(self, staged: WriteBuffer, *, holds_back: bool = False) -> WriteBuffer:
         """Bring every month up to what is staged, then the proof of the beginning.
 
         If it may hold back, a month that is still being read waits to be written once;
@@ -106,47 +106,47 @@ class StreamPublisher:
         if holds_back and staged.is_empty:
             return staged
         staged.pack()
-        table, earlier = drain(self.stream, staged.tables)
+        table, earlier = deduplicate(self.stream, staged.tables)
         self._keep_contradicted(table, earlier)
         rows = self._by_month(table)
-        read = unite(self.coverage.remove(staged.doubted).read, staged.proven)
-        left = staged.hold_back(rows, read) if holds_back else Staged()
+        read = union(self.coverage.remove(staged.retracted).read, staged.covered)
+        left = staged.hold_back(rows, read) if holds_back else WriteBuffer()
         ids = pa.concat_tables([self.stream.no_rows, *rows.values()])["id"]
         # Written first: a month never counts what is not on file beside it.
         aside = keep_quarantine(self.lake.path, self.stream, staged.rejected, ids)
         self._count(quarantined=aside.new)
-        aged = self._aged(staged.proven)
-        origin = self.footers[ORIGIN].coverage.remove(staged.doubted).unsettle(aged)
-        gained = self._gains(staged.proven, {*rows, *aside.open}, origin)
+        aged = self._aged(staged.covered)
+        origin = self.footers[ORIGIN].coverage.remove(staged.retracted).mark_provisional(aged)
+        gained = self._gains(staged.covered, {*rows, *aside.open}, origin)
         self._clear_elsewhere(rows)
-        touched = {*rows, *gained, *self._changed(staged.doubted, aged, aside.open)} - {ORIGIN}
+        touched = {*rows, *gained, *self._changed(staged.retracted, aged, aside.open)} - {ORIGIN}
 
         for label in sorted(touched):
-            held = self._held_coverage(label).remove(staged.doubted).unsettle(aged)
-            news = _MonthsNews(
+            held = self._held_coverage(label).remove(staged.retracted).mark_provisional(aged)
+            news = _PartitionUpdate(
                 rows.get(label, self.stream.no_rows),
                 aside.open.get(label, 0),
                 held.add(gained.get(label, Coverage())),
             )
             self._publish_month(label, news)
-        self._publish_origin(gained.get(ORIGIN, Coverage()), staged.doubted, aged)
+        self._publish_origin(gained.get(ORIGIN, Coverage()), staged.retracted, aged)
         resolve_quarantine(self.lake.path, self.stream, aside.cleared, self._now)
         return left
 
-    def _aged(self, proven: Spans) -> Spans:
+    def _aged(self, covered: Spans) -> Spans:
         """What is no longer sure with this publication, for newer time comes with it."""
-        self._aging = subtract(self._aging, proven)
-        if not (self._aging and proven and proven[-1][1] > self._aging[-1][1]):
+        self._aging = difference(self._aging, covered)
+        if not (self._aging and covered and covered[-1][1] > self._aging[-1][1]):
             return ()
         aged, self._aging = self._aging, ()
         return aged
 
-    def _changed(self, doubted: Spans, aged: Spans, still_open: dict[str, int]) -> set[str]:
+    def _changed(self, retracted: Spans, aged: Spans, still_open: dict[str, int]) -> set[str]:
         """The months that lose coverage, or whose count of rejected records is another now."""
         return {*still_open} | {
             label
             for label, footer in self.footers.items()
-            if footer.coverage.remove(doubted).unsettle(aged) != footer.coverage
+            if footer.coverage.remove(retracted).mark_provisional(aged) != footer.coverage
             or footer.quarantined != still_open.get(label, 0)
         }
 
@@ -156,12 +156,12 @@ class StreamPublisher:
         tables: Iterable[pa.Table],
         coverage: Coverage,
         quarantined: int,
-        expected: Tally | None,
+        expected: ControlTotals | None,
     ) -> None:
         """Replace one month's file by rows that add up to what is expected of them, if known."""
 
-        def describe(tally: Tally) -> Footer:
-            return Footer(
+        def describe(tally: ControlTotals) -> PartitionFooter:
+            return PartitionFooter(
                 stream=self.stream.name,
                 merchant_id=self._merchant_id,
                 owns=self._owned(label),
@@ -174,7 +174,7 @@ class StreamPublisher:
 
         path = self.lake.month_path(self.stream, label)
         noted = self._whereabouts.note(tables)
-        footer = write_month(path, self.stream, noted, describe, expected)
+        footer = write_partition(path, self.stream, noted, describe, expected)
         self.footers[label] = footer
         self._whereabouts.keep(label, footer.tally.ids_digest)
         self._count(files=1)
@@ -182,13 +182,15 @@ class StreamPublisher:
     def _keep_contradicted(self, rows: pa.Table, earlier: pa.Table) -> None:
         """Keep what the service said first, where it told one id twice and differently."""
         if len(earlier):
-            for label, found in self._by_month(contradicted(self.stream, rows, earlier)).items():
+            for label, found in self._by_month(
+                conflicting_versions(self.stream, rows, earlier)
+            ).items():
                 restated = keep_changes(self.lake.path, self.stream, label, found)
                 self._count(changed=len(found), restated=restated)
 
-    def _publish_month(self, label: str, news: _MonthsNews) -> None:
+    def _publish_month(self, label: str, news: _PartitionUpdate) -> None:
         path = self.lake.month_path(self.stream, label)
-        incoming = settle(self.stream, news.rows, path)
+        incoming = plan_upsert(self.stream, news.rows, path)
         restated = keep_changes(self.lake.path, self.stream, label, incoming.superseded)
         before = self.footers.get(label)
         is_same = before and (before.coverage, before.quarantined) == (
@@ -196,26 +198,26 @@ class StreamPublisher:
             news.quarantined,
         )
         if incoming.is_news or not is_same:
-            tables = merged(self.stream, path, incoming.rows)
+            tables = merge_rows(self.stream, path, incoming.rows)
             expected = self._expect(before, incoming) if before else None
             self.write(label, tables, news.coverage, news.quarantined, expected)
         self._count(changed=len(incoming.superseded), restated=restated)
 
-    def _publish_origin(self, gained: Coverage, doubted: Spans, aged: Spans) -> None:
+    def _publish_origin(self, gained: Coverage, retracted: Spans, aged: Spans) -> None:
         """Keep the proof of the beginning; what months with a file own is theirs."""
         before = self.footers[ORIGIN]
         owns = self._owned(ORIGIN)
-        held = before.coverage.remove(doubted).unsettle(aged)
-        coverage = held.add(gained).within(*owns)
+        held = before.coverage.remove(retracted).mark_provisional(aged)
+        coverage = held.add(gained).clip(*owns)
         if (coverage, owns) != (before.coverage, before.owns):
-            self.write(ORIGIN, (), coverage, 0, Tally())
+            self.write(ORIGIN, (), coverage, 0, ControlTotals())
 
-    def _expect(self, before: Footer, incoming: Incoming) -> Tally:
+    def _expect(self, before: PartitionFooter, incoming: Upsert) -> ControlTotals:
         """Reckon what a month must hold once these rows are merged into it."""
         return before.tally - self._tally(incoming.replaced) + self._tally(incoming.rows)
 
-    def _tally(self, rows: pa.Table) -> Tally:
-        return count(self.stream, rows) if len(rows) else Tally()
+    def _tally(self, rows: pa.Table) -> ControlTotals:
+        return control_totals(self.stream, rows) if len(rows) else ControlTotals()
 
     def _count(self, **more: int) -> None:
         for name, value in more.items():
@@ -248,29 +250,31 @@ class StreamPublisher:
             place = end
         return found
 
-    def _gains(self, proven: Spans, labels: Iterable[str], origin: Coverage) -> dict[str, Coverage]:
-        """Split what was proven by the month whose file is to carry it."""
-        if not proven:
+    def _gains(
+        self, covered: Spans, labels: Iterable[str], origin: Coverage
+    ) -> dict[str, Coverage]:
+        """Split what was covered by the month whose file is to carry it."""
+        if not covered:
             return {}
-        floor = self._floor(proven, labels)
-        gained = Coverage.of(proven, self.settled_at)
+        floor = self._floor(covered, labels)
+        gained = Coverage.of(covered, self.settled_at)
         # Time the origin's file held, in months that get a file now, moves into theirs: also
         # behind months with a file, where a power cut took the next ones.
-        moved = origin.within(floor, max((end for _, end in origin.read), default=floor))
-        within = gained.within(floor, proven[-1][1]).add(moved)
-        found = {ORIGIN: gained.within(BEGINNING, floor)}
+        moved = origin.clip(floor, max((end for _, end in origin.read), default=floor))
+        within = gained.clip(floor, covered[-1][1]).add(moved)
+        found = {ORIGIN: gained.clip(BEGINNING, floor)}
         for start, end in within.read:
             for period in utc_months(start, end):
-                found[period.label] = within.within(period.start, period.end)
+                found[period.label] = within.clip(period.start, period.end)
         return found
 
-    def _floor(self, proven: Spans, labels: Iterable[str]) -> int:
+    def _floor(self, covered: Spans, labels: Iterable[str]) -> int:
         """The start of the first month that has, or now gets, a file."""
         first = self._first_month()
         starts = [month(label).start for label in labels]
-        starts.append(month_of(proven[-1][1] - 1).start if first is None else first)
+        starts.append(month_of(covered[-1][1] - 1).start if first is None else first)
         if self.gives_every_month_a_file:
-            starts += [month_of(start).start for start, _ in proven if start >= 0]
+            starts += [month_of(start).start for start, _ in covered if start >= 0]
         return min(starts)
 
     def _clear_elsewhere(self, rows: dict[str, pa.Table]) -> None:
@@ -302,7 +306,7 @@ class StreamPublisher:
         moving = rows.filter(pc.is_in(rows["id"], value_set=ids))
         instants = moving[self.stream.instant].cast(pa.int64()).to_pylist()
         moments = [(at, at + 1) for at in instants]
-        # A month without a file may be proven empty by the origin's.
+        # A month without a file may be covered empty by the origin's.
         for holder in (label, ORIGIN):
             footer = self.footers.get(holder)
             if footer and footer.coverage.remove(moments) != footer.coverage:
@@ -312,11 +316,11 @@ class StreamPublisher:
 
     def _take_out(self, label: str, ids: pa.Array) -> None:
         path = self.lake.month_path(self.stream, label)
-        held = held_rows(self.stream, path, pa.chunked_array([ids]))
+        held = read_rows(self.stream, path, pa.chunked_array([ids]))
         field_ = changes_schema(self.stream).field("is_restatement")
         superseded = held.append_column(field_, pa.array([True] * len(held), pa.bool_()))
         restated = keep_changes(self.lake.path, self.stream, label, superseded)
         self._count(changed=len(held), restated=restated)
         footer = self.footers[label]
         expected = footer.tally - self._tally(held)
-        self.write(label, without(path, ids), footer.coverage, footer.quarantined, expected)
+        self.write(label, drop_rows(path, ids), footer.coverage, footer.quarantined, expected)

@@ -16,17 +16,17 @@ import pyarrow as pa
 from svc_analytics.coverage import Span
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.layout import QUARANTINE, quarantine_path
-from svc_analytics.lake.side_files import _replace, read_side_file
+from svc_analytics.lake.side_files import read_side_file, replace_file
 from svc_analytics.periods import month_of
-from svc_analytics.records.record_parser import Rejected
+from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import INSTANT, Stream
 
 
 @dataclass(frozen=True)
-class Quarantined:
+class QuarantinedRecord:
     """A rejected record, the instant that decides its month, and the window that gave it."""
 
-    record: Rejected
+    record: RejectedRecord
     position: int
     window: Span
     seen_at: int
@@ -48,7 +48,7 @@ class Quarantined:
 
 
 @dataclass(frozen=True)
-class Quarantine:
+class QuarantineUpdate:
     """What stands in a stream's quarantine: how many are new, and how many open by month.
 
     `cleared` are the ids of those that are open on file and about to be published.
@@ -62,9 +62,9 @@ class Quarantine:
 def keep_quarantine(
     lake: Path,
     stream: Stream,
-    found: Iterable[Quarantined],
+    found: Iterable[QuarantinedRecord],
     good_ids: pa.ChunkedArray,
-) -> Quarantine:
+) -> QuarantineUpdate:
     """Merge rejected records into the quarantine, and say what then stands in it.
 
     Those of `good_ids` do not count: they are about to be published. On file they stay
@@ -75,14 +75,14 @@ def keep_quarantine(
     for item in found:
         rows.setdefault(str(item.to_row()["sha256"]), item.to_row())
     if not rows:
-        return Quarantine()
+        return QuarantineUpdate()
     if len(rows) > len(before):
         _write_rows(lake, stream, rows)
     good = set(good_ids.to_pylist())
     left = [row for row in rows.values() if row["resolved_at"] is None]
     cleared = frozenset(row["record_id"] for row in left) & good
     still_open = _open_by_month(row for row in left if row["record_id"] not in good)
-    return Quarantine(len(rows) - len(before), still_open, cleared)
+    return QuarantineUpdate(len(rows) - len(before), still_open, cleared)
 
 
 def resolve_quarantine(lake: Path, stream: Stream, cleared: Collection[str], now: int) -> None:
@@ -118,7 +118,7 @@ def _open_by_month(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
 
 def _write_rows(lake: Path, stream: Stream, rows: dict[str, dict[str, Any]]) -> None:
     table = pa.Table.from_pylist([rows[key] for key in sorted(rows)], schema=QUARANTINE)
-    _replace(quarantine_path(lake, stream), table)
+    replace_file(quarantine_path(lake, stream), table)
 
 
 def _read_rows(path: Path) -> list[dict[str, Any]]:

@@ -15,11 +15,11 @@ import pyarrow as pa
 
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import BEGINNING, MINUTE
-from svc_analytics.lake.control_totals import Tally, count
-from svc_analytics.lake.files import sync_folder, torn
+from svc_analytics.lake.control_totals import ControlTotals, control_totals
+from svc_analytics.lake.files import damaged_file, sync_folder
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.merge import held_rows
+from svc_analytics.lake.merge import read_rows
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.quarantine import open_quarantine, resolve_quarantine
 from svc_analytics.lake.side_files import read_side_file
@@ -31,7 +31,7 @@ HELD_BACK = 10 * MINUTE  # how long a disk may have kept to itself what it said 
 
 
 @contextmanager
-def marked(lake: Lake, now: int) -> Iterator[int | None]:
+def dirty_marker(lake: Lake, now: int) -> Iterator[int | None]:
     """Mark the lake as being written; give the beginning of a run that did not end, if any.
 
     An error of the service leaves nothing to look after, and takes the mark away too.
@@ -71,8 +71,11 @@ def _verify(lake: Lake, stream: Stream, since: int) -> list[Path]:
     for path in sorted(lake.folder(stream).glob("*.parquet")):
         footer = read_footer(path)
         if footer.written_at >= since - HELD_BACK:
-            if sum(map(partial(count, stream), read_groups(path)), Tally()) != footer.tally:
-                raise torn(path)
+            if (
+                sum(map(partial(control_totals, stream), read_groups(path)), ControlTotals())
+                != footer.tally
+            ):
+                raise damaged_file(path)
             written.append(path)
     return written
 
@@ -82,14 +85,14 @@ def _resolve(lake: Lake, stream: Stream, written: list[Path], now: int) -> None:
     seen_at = open_quarantine(lake.path, stream)
     ids = pa.chunked_array([list(seen_at)], pa.string())
     for path in written if seen_at else ():
-        held = held_rows(stream, path, ids)
+        held = read_rows(stream, path, ids)
         moments = held["extracted_at"].cast(pa.int64()).to_pylist()
         pairs = zip(held["id"].to_pylist(), moments, strict=True)
         good = {record_id for record_id, at in pairs if at > seen_at[record_id]}
         resolve_quarantine(lake.path, stream, good, now)
 
 
-def holder(lake: Lake) -> str:
+def lock_holder(lake: Lake) -> str:
     """Say who writes to the lake now."""
     try:
         return f"process {int((lake.path / _MARK).read_text().split()[0])}"

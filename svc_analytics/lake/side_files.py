@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
-from svc_analytics.lake.files import make_folder, sync_folder, torn
+from svc_analytics.lake.files import damaged_file, make_folder, sync_folder
 from svc_analytics.lake.layout import (
     ORIGIN,
     QUARANTINE,
@@ -36,7 +36,7 @@ def begin_side_folders(lake: Path, stream: Stream) -> None:
     for path, schema in paths.items():
         make_folder(path.parent)
         if not path.exists():
-            _replace(path, schema.empty_table())
+            replace_file(path, schema.empty_table())
 
 
 def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -> int:
@@ -49,7 +49,7 @@ def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -
         strict=True,
     )
     digest = hashlib.sha256(repr(sorted(marks)).encode()).hexdigest()[:16]
-    _replace(lake / "changes" / stream.name / f"{month}-{digest}.parquet", superseded)
+    replace_file(lake / "changes" / stream.name / f"{month}-{digest}.parquet", superseded)
     return int(pc.sum(superseded["is_restatement"].cast(pa.int64())).as_py())
 
 
@@ -71,7 +71,7 @@ def keep_objects(lake: Path, stream: Stream, found: pa.Table) -> None:
         ]
     )
     # Not the name that the lake's writer sweeps: it may begin its own run meanwhile.
-    _replace(path, after.sort_by(key), ".fetching")
+    replace_file(path, after.sort_by(key), ".fetching")
 
 
 def _since(row: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
@@ -87,10 +87,10 @@ def read_side_file(path: Path) -> pa.Table:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             return file.read(use_threads=False)
     except (pa.ArrowException, OSError) as error:
-        raise torn(path, error) from error
+        raise damaged_file(path, error) from error
 
 
-def _replace(path: Path, table: pa.Table, suffix: str = ".writing") -> None:
+def replace_file(path: Path, table: pa.Table, suffix: str = ".writing") -> None:
     temporary = path.with_name(f".{path.stem}{suffix}")
     try:
         with temporary.open("wb") as file:

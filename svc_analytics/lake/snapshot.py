@@ -9,7 +9,7 @@ from filelock import FileLock, Timeout
 
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
 
-_SNAPSHOT = ".snapshot-"
+SNAPSHOT_PREFIX = ".snapshot-"
 
 
 def snapshot_folders() -> list[str]:
@@ -24,12 +24,12 @@ def snapshot_folders() -> list[str]:
 
 def sweep_snapshots(path: Path) -> None:
     """Remove the snapshots of readers that are no more: nobody holds their lock."""
-    for folder in path.glob(f"{_SNAPSHOT}*"):
+    for folder in path.glob(f"{SNAPSHOT_PREFIX}*"):
         with suppress(Timeout, OSError), FileLock(folder / "lock", timeout=0):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _link_all(source: Path, target: Path) -> None:
+def link_all(source: Path, target: Path) -> None:
     target.mkdir(parents=True)
     for file in source.glob("*.parquet"):
         while True:

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 import numpy as np
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage, Span, Spans, subtract, unite
-from svc_analytics.lake.quarantine import Quarantined
+from svc_analytics.coverage import Coverage, Span, Spans, difference, union
+from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.periods import Period, month
 
 PACKED_ROWS = 6_400  # joined at a time
 
 
 @dataclass
-class Staged:
+class WriteBuffer:
     """What waits to be published of one stream, in the order it was observed."""
 
     tables: list[pa.Table] = field(default_factory=list)
-    rejected: list[Quarantined] = field(default_factory=list)
-    proven: Spans = ()
-    doubted: Spans = ()
+    rejected: list[QuarantinedRecord] = field(default_factory=list)
+    covered: Spans = ()
+    retracted: Spans = ()
     size: int = 0  # about what the rows take in memory, in bytes
     _loose: list[pa.Table] = field(default_factory=list)
 
@@ -37,22 +37,22 @@ class Staged:
             self.tables.append(pa.concat_tables(self._loose).combine_chunks())
             self._loose.clear()
 
-    def prove(self, span: Span) -> None:
+    def cover(self, span: Span) -> None:
         """Note that all rows of [start, end) are staged or were published."""
-        self.proven = unite(self.proven, [span])
+        self.covered = union(self.covered, [span])
 
-    def doubt(self, spans: Iterable[Span]) -> None:
-        """Take back what was proven of these intervals: they must be read again."""
-        spans = unite(spans)
-        self.proven = Coverage(self.proven).remove(spans).complete
-        self.doubted = unite(self.doubted, spans)
+    def retract(self, spans: Iterable[Span]) -> None:
+        """Take back what was covered of these intervals: they must be read again."""
+        spans = union(spans)
+        self.covered = Coverage(self.covered).remove(spans).complete
+        self.retracted = union(self.retracted, spans)
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits at all."""
-        return not (self.tables or self._loose or self.rejected or self.proven or self.doubted)
+        return not (self.tables or self._loose or self.rejected or self.covered or self.retracted)
 
-    def hold_back(self, rows: dict[str, pa.Table], read: Spans) -> "Staged":
+    def hold_back(self, rows: dict[str, pa.Table], read: Spans) -> "WriteBuffer":
         """Take those of the months' rows out, with their proofs, that are still being read.
 
         Return them to wait for more; but publish them if they are most of all there is.
@@ -62,25 +62,25 @@ class Staged:
         held = sum(len(rows[label]) for label in unread)
         total = sum(map(len, rows.values()))
         if 2 * held > total:
-            return Staged()
+            return WriteBuffer()
         # Copied, for a slice would keep in memory all that is published now.
         tables = [_copy(rows.pop(label)) for label in unread]
-        left = Staged(tables, proven=self._give_up(unread))
+        left = WriteBuffer(tables, covered=self._give_up(unread))
         left.size = self.size * held // max(total, 1)
         return left
 
     def _give_up(self, labels: Iterable[str]) -> Spans:
-        kept = subtract(
-            self.proven, unite((period.start, period.end) for period in map(month, labels))
+        kept = difference(
+            self.covered, union((period.start, period.end) for period in map(month, labels))
         )
-        given, self.proven = subtract(self.proven, kept), kept
+        given, self.covered = difference(self.covered, kept), kept
         return given
 
 
 def _is_whole(period: Period, read: Spans) -> bool:
     """Whether a month was read from its start to its end, or to the newest time read."""
     newest = read[-1][1] if read else period.start
-    return not subtract([(period.start, max(period.start, min(period.end, newest)))], read)
+    return not difference([(period.start, max(period.start, min(period.end, newest)))], read)
 
 
 def _copy(rows: pa.Table) -> pa.Table:

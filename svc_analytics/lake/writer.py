@@ -16,18 +16,18 @@ from filelock import FileLock, Timeout
 from svc_analytics.coverage import Coverage, Span
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.instants import BEGINNING, format_instant
-from svc_analytics.lake.control_totals import Tally
+from svc_analytics.lake.control_totals import ControlTotals
 from svc_analytics.lake.files import make_folder, write_json
-from svc_analytics.lake.footer import Footer
+from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, tool_version
-from svc_analytics.lake.partition import write_month
-from svc_analytics.lake.publisher import Published, StreamPublisher
-from svc_analytics.lake.quarantine import Quarantined
-from svc_analytics.lake.recovery import holder, marked, recover
+from svc_analytics.lake.partition import write_partition
+from svc_analytics.lake.publisher import PublishStats, StreamPublisher
+from svc_analytics.lake.quarantine import QuarantinedRecord
+from svc_analytics.lake.recovery import dirty_marker, lock_holder, recover
 from svc_analytics.lake.side_files import begin_side_folders
 from svc_analytics.lake.snapshot import snapshot_folders, sweep_snapshots
-from svc_analytics.lake.write_buffer import Staged
+from svc_analytics.lake.write_buffer import WriteBuffer
 from svc_analytics.periods import month_of
 from svc_analytics.schema import STREAMS, Stream
 
@@ -45,7 +45,8 @@ class LakeWriter:
         }
         # What was set aside and then lost cannot be told from nothing: it is read anew.
         self._staged = {
-            name: Staged(doubted=publisher.lost()) for name, publisher in self._publishers.items()
+            name: WriteBuffer(retracted=publisher.lost())
+            for name, publisher in self._publishers.items()
         }
 
     def begin_run(self, *, settled_at: int, is_open_ended: bool, overlap: int = 0) -> None:
@@ -60,18 +61,18 @@ class LakeWriter:
 
     def coverage(self, stream: Stream) -> Coverage:
         """What is published as read of a stream, and not in doubt."""
-        return self._publishers[stream.name].coverage.remove(self._staged[stream.name].doubted)
+        return self._publishers[stream.name].coverage.remove(self._staged[stream.name].retracted)
 
     @property
-    def published(self) -> Published:
+    def published(self) -> PublishStats:
         """The sum of all that was published so far."""
-        return Published(
+        return PublishStats(
             **{
                 item.name: sum(
                     getattr(publisher.published, item.name)
                     for publisher in self._publishers.values()
                 )
-                for item in fields(Published)
+                for item in fields(PublishStats)
             }
         )
 
@@ -83,11 +84,15 @@ class LakeWriter:
     @property
     def has_finished_month(self) -> bool:
         """Whether what waits was read past the start of a month, which so need not wait longer."""
-        proven = (span for staged in self._staged.values() for span in staged.proven)
-        return any(start < month_of(end - 1).start for start, end in proven)
+        covered = (span for staged in self._staged.values() for span in staged.covered)
+        return any(start < month_of(end - 1).start for start, end in covered)
 
     def stage(
-        self, stream: Stream, rows: pa.Table, rejected: Iterable[Quarantined] = (), size: int = 0
+        self,
+        stream: Stream,
+        rows: pa.Table,
+        rejected: Iterable[QuarantinedRecord] = (),
+        size: int = 0,
     ) -> None:
         """Take rows, in the order they were observed, and rejected records.
 
@@ -98,13 +103,13 @@ class LakeWriter:
             staged.add(rows, size)
         staged.rejected.extend(rejected)
 
-    def prove(self, stream: Stream, span: Span) -> None:
+    def cover(self, stream: Stream, span: Span) -> None:
         """Note that all rows of [start, end) were staged, now or before."""
-        self._staged[stream.name].prove(span)
+        self._staged[stream.name].cover(span)
 
-    def doubt(self, stream: Stream, spans: Iterable[Span]) -> None:
-        """Take back what was proven of these intervals: they must be read again."""
-        self._staged[stream.name].doubt(spans)
+    def retract(self, stream: Stream, spans: Iterable[Span]) -> None:
+        """Take back what was covered of these intervals: they must be read again."""
+        self._staged[stream.name].retract(spans)
 
     def publish(self, *, holds_back: bool = False) -> None:
         """Publish everything staged, or let months that are not yet read whole wait for more."""
@@ -126,10 +131,10 @@ def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeW
         make_folder(lake.path)
         with FileLock(lake.path / ".lock").acquire(timeout=LOCK_PATIENCE):
             check_merchant(lake, profile)  # again: someone may have begun it meanwhile
-            with marked(lake, now) as unfinished:
+            with dirty_marker(lake, now) as unfinished:
                 yield _begin_writing(lake, profile, now, unfinished)
     except Timeout as error:
-        message = f"{lake.path} is being written by {holder(lake)}: try again later"
+        message = f"{lake.path} is being written by {lock_holder(lake)}: try again later"
         raise LakeBusy(message) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -172,12 +177,12 @@ def _begin(lake: Lake, merchant_id: str, now: int) -> None:
 
 
 def _begin_stream(path: Path, stream: Stream, merchant_id: str, now: int) -> None:
-    def describe(tally: Tally) -> Footer:
+    def describe(tally: ControlTotals) -> PartitionFooter:
         owns = (BEGINNING, now)
         tool = tool_version()
-        return Footer(stream.name, merchant_id, owns, Coverage(), tally, 0, now, tool)
+        return PartitionFooter(stream.name, merchant_id, owns, Coverage(), tally, 0, now, tool)
 
-    write_month(path, stream, (), describe)
+    write_partition(path, stream, (), describe)
 
 
 def _sweep(lake: Lake) -> None:

@@ -6,14 +6,14 @@ import sys
 from typing import Any
 
 from svc_analytics.errors import SvcError
-from svc_analytics.formatting.sanitize import one_line
+from svc_analytics.formatting.sanitize import single_line
 
 INTERRUPTED = "Interrupted: the cell was stopped. What the lake holds is sound; run it again."
 
 
 def one_line_of(error: BaseException) -> str:
     """Write an error for people: its kind and what it says."""
-    return one_line(f"{type(error).__name__}: {error}")
+    return single_line(f"{type(error).__name__}: {error}")
 
 
 def notebook_errors() -> None:

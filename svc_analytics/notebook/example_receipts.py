@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from svc_analytics.money import format_amount
 from svc_analytics.signing.receipts import FACTS, sign_receipt
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from svc_analytics.lakehouse import AnalyticLake
+    from svc_analytics.lakehouse import Lakehouse
 
 _NEWEST = """
     select
@@ -33,7 +33,7 @@ _NEWEST = """
 """
 
 
-def example_receipts(lake: AnalyticLake, secret: str) -> pd.DataFrame:
+def example_receipts(lake: Lakehouse, secret: str) -> pd.DataFrame:
     """Return a good receipt of the newest payment and four bad ones: `what` and `receipt`.
 
     They are signed with a `secret` of the reader's choice and prove nothing. Of a lake
@@ -44,7 +44,7 @@ def example_receipts(lake: AnalyticLake, secret: str) -> pd.DataFrame:
     made = [
         example
         for row in lake.sql(_NEWEST).to_dict("records")
-        for example in _examples(_facts(row, lake.merchant_id), Masked(secret))
+        for example in _examples(_facts(row, lake.merchant_id), Secret(secret))
     ]
     return pd.DataFrame(made, columns=["what", "receipt"])
 
@@ -59,7 +59,7 @@ def _facts(row: Mapping[Hashable, Any], merchant_id: str) -> dict[str, str]:
     return {name: facts[name] for name in FACTS}
 
 
-def _examples(facts: Mapping[str, str], secret: Masked) -> Iterator[tuple[str, str]]:
+def _examples(facts: Mapping[str, str], secret: Secret) -> Iterator[tuple[str, str]]:
     good = sign_receipt(facts, secret)
     _, payload, signature = good.split(".")
     dearer = {**facts, "amount": f"1{facts['amount']}"}

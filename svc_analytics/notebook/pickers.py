@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from svc_analytics import charts
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.formatting.sheet import Sheet
+from svc_analytics.formatting.sheet import Display
 from svc_analytics.lake.months import known_months, last_full_month
 from svc_analytics.notebook.errors import one_line_of
 from svc_analytics.notebook.pictures import draw
@@ -17,7 +17,7 @@ from svc_analytics.notebook.show import show
 from svc_analytics.statements.statement import statement
 
 if TYPE_CHECKING:
-    from svc_analytics.lakehouse import AnalyticLake
+    from svc_analytics.lakehouse import Lakehouse
     from svc_analytics.statements.statement import Statement
 
 Parts = Callable[["Statement", str], Sequence[Any]]
@@ -76,7 +76,7 @@ PARTS: dict[str, Parts] = {
 
 
 def pick(
-    lake: AnalyticLake,
+    lake: Lakehouse,
     made: Statement | None = None,
     parts: str | Parts = "settlement",
     *,
@@ -116,7 +116,7 @@ def pick(
 class _View:
     """The statement behind the pickers, made again only when the month changes."""
 
-    def __init__(self, lake: AnalyticLake, parts: Parts, months: Any, coins: Any, out: Any) -> None:
+    def __init__(self, lake: Lakehouse, parts: Parts, months: Any, coins: Any, out: Any) -> None:
         self._lake, self._parts = lake, parts
         self._months, self._coins, self._out = months, coins, out
         self._made: Statement | None = None
@@ -136,13 +136,13 @@ class _View:
     def change_month(self, _: object = None) -> None:
         """Make the month's statement; until it is there, no figure of another one stands."""
         self._made = None
-        self._set([Sheet("", [f"making the statement of {self._months.value} …"])])
+        self._set([Display("", [f"making the statement of {self._months.value} …"])])
         try:
             made = statement(
                 self._lake, self._months.value, zone=self._zone, calendar=self._calendar
             )
         except SvcError as error:
-            self._set([Sheet("", [one_line_of(error)])])
+            self._set([Display("", [one_line_of(error)])])
             return
         self.take(made)
 
@@ -151,12 +151,12 @@ class _View:
         if self._made is None:
             return
         if self._coins.value is None:
-            self._set([Sheet("", [f"{self._months.value} holds no movement and no position"])])
+            self._set([Display("", [f"{self._months.value} holds no movement and no position"])])
             return
         try:
             self._set(self._parts(self._made, self._coins.value))
         except SvcError as error:
-            self._set([Sheet("", [one_line_of(error)])])
+            self._set([Display("", [one_line_of(error)])])
 
     def _set(self, parts: Sequence[Any]) -> None:
         # At once: nothing flickers, and callbacks outside a cell print nowhere else.

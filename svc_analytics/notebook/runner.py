@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.formatting.sanitize import one_line
+from svc_analytics.formatting.sanitize import single_line
 
 _WIDGET = "application/vnd.jupyter.widget-view+json"
 # What the template would fetch: diagrams and formulas, of which our notebooks have none.
@@ -148,10 +148,10 @@ def run_notebook(
     try:
         runner.execute()
     except client.exceptions.CellExecutionError as error:
-        said = one_line(f"{error.ename}: {error.evalue}")
+        said = single_line(f"{error.ename}: {error.evalue}")
         raise NotebookFailed(f"{path.name} failed: {said}") from error
     except (client.exceptions.CellTimeoutError, client.exceptions.DeadKernelError) as error:
-        raise NotebookFailed(f"{path.name} failed: {one_line(str(error))}") from error
+        raise NotebookFailed(f"{path.name} failed: {single_line(str(error))}") from error
     return notebook
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.sheet import Grid, Sheet, arrow_of, cell_text, framed
+from svc_analytics.formatting.sheet import Display, DisplayTable, arrow_of, cell_text, framed
 from svc_analytics.notebook.show import show
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ MOST_SEARCHED = 10_000  # a notebook holds them all in its file
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchableTable:
     """A table that can be searched."""
 
     html: str
-    grid: Grid
+    grid: DisplayTable
 
     def __repr__(self) -> str:
-        return repr(Sheet("", [], [self.grid]))
+        return repr(Display("", [], [self.grid]))
 
     def _repr_html_(self) -> str:
         return self.html
@@ -35,7 +35,7 @@ class Found:
 
 def search(
     table: Any, title: str = "", *, why: str = "unknown", most: int = MOST_SEARCHED
-) -> Sheet | Found:
+) -> Display | SearchableTable:
     """Return a table that can be searched and sorted, in a notebook with itables installed.
 
     Elsewhere, and where there is no row, it is what `show` returns. Of more than `most`
@@ -60,7 +60,7 @@ def search(
         style="table-layout:auto;width:auto;margin:0",
         columnDefs=_column_definitions(arrow, grid),
     )
-    return Found(_scripts() + framed(grid, html), grid)
+    return SearchableTable(_scripts() + framed(grid, html), grid)
 
 
 def _scripts() -> str:
@@ -87,7 +87,7 @@ def _ordered(arrow: pa.Table) -> list[int]:
     return [n for n, field in enumerate(arrow.schema) if not any(is_(field.type) for is_ in kinds)]
 
 
-def _frame(arrow: pa.Table, grid: Grid) -> pd.DataFrame:
+def _frame(arrow: pa.Table, grid: DisplayTable) -> pd.DataFrame:
     """Return the texts that are shown, and behind them the order of numbers and instants.
 
     The browser would compare numbers as floats, or as texts: it is told their order.
@@ -113,7 +113,7 @@ def _ranks(values: list[Any]) -> list[int]:
     return [places.get(value, 0) for value in values]
 
 
-def _column_definitions(arrow: pa.Table, grid: Grid) -> list[dict[str, Any]]:
+def _column_definitions(arrow: pa.Table, grid: DisplayTable) -> list[dict[str, Any]]:
     ordered = _ordered(arrow)
     ranks = list(range(len(grid.header), len(grid.header) + len(ordered)))
     return [
@@ -126,7 +126,7 @@ def _column_definitions(arrow: pa.Table, grid: Grid) -> list[dict[str, Any]]:
     ]
 
 
-def _is_short(grid: Grid, column: int) -> bool:
+def _is_short(grid: DisplayTable, column: int) -> bool:
     return all(len(row[column].text) <= SHORT for row in grid.rows)
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from svc_analytics.formatting.sheet import MOST_ROWS, Grid, Sheet, _known, arrow_of, cells_of
+from svc_analytics.formatting.sheet import (
+    MOST_ROWS,
+    Display,
+    DisplayTable,
+    arrow_of,
+    cells_of,
+    select_known,
+)
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.render.figures import figures_grid
 
@@ -18,7 +25,7 @@ def show(
     most: int = MOST_ROWS,
     only: Sequence[str] | None = None,
     coins: Sequence[str] | None = None,
-) -> Sheet:
+) -> Display:
     """Return a frame or an Arrow table as it is shown in a notebook: exact, with units.
 
     `why` is the reason given for what is NULL; `most` rows are shown, and how many there
@@ -26,9 +33,9 @@ def show(
     `only` names some figures, `coins` some coins.
     """
     if hasattr(table, "tables"):
-        return Sheet("", [], [figures_grid(table, title, only, coins)])
+        return Display("", [], [figures_grid(table, title, only, coins)])
     arrow = arrow_of(table)
     if only is not None:
-        arrow = arrow.select(_known(only, arrow.column_names))
+        arrow = arrow.select(select_known(only, arrow.column_names))
     rows = [cells_of(arrow, row, why) for row in rows_of(arrow.slice(0, most))]
-    return Sheet("", [], [Grid(title, arrow.column_names, rows, len(arrow))])
+    return Display("", [], [DisplayTable(title, arrow.column_names, rows, len(arrow))])

@@ -34,7 +34,7 @@ from svc_analytics.signing.receipts import (
     parse_receipt,
     verify_receipt,
 )
-from svc_analytics.signing.secrets import Masked, SigningSecret, last_signing, oldest_date
+from svc_analytics.signing.secrets import Secret, SigningSecret, oldest_date, valid_until
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -114,7 +114,7 @@ _AMOUNT_TEXT = """
         end as {0}_text"""
 
 
-class ReceiptChecker:
+class BulkVerifier:
     """Checks tables of tokens; keeps nothing of them but which secret verified most lately.
 
     `is_covered` tells whether all payments of an instant are in the records, so that
@@ -210,10 +210,10 @@ class ReceiptChecker:
         return verdict
 
 
-class _Signer:
+class _MacKey:
     """The MAC of one secret, its key already taken in; no repr shows it."""
 
-    def __init__(self, secret: Masked, until: int, *, is_newest: bool) -> None:
+    def __init__(self, secret: Secret, until: int, *, is_newest: bool) -> None:
         key = secret.reveal().encode()
         key = hashlib.sha256(key).digest() if len(key) > BLOCK else key
         key = key.ljust(BLOCK, b"\0")
@@ -246,15 +246,15 @@ def _as_matrix(text: bytes, width: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(text, np.uint8).reshape(-1, width)
 
 
-def _distinct(ring: Sequence[SigningSecret]) -> list[_Signer]:
+def _distinct(ring: Sequence[SigningSecret]) -> list[_MacKey]:
     """Make the signers of a ring; of a secret that stands twice, the newer place counts."""
     first = {entry.secret: entry for entry in reversed(ring)}
     found = []
     for entry in dict.fromkeys(first[entry.secret] for entry in ring):
-        until = last_signing(entry, ring)
+        until = valid_until(entry, ring)
         is_newest = entry == ring[0]
         found.append(
-            _Signer(entry.secret, FOREVER if until is None else until, is_newest=is_newest)
+            _MacKey(entry.secret, FOREVER if until is None else until, is_newest=is_newest)
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Repetitions: the same token twice in a shoebox, and two tokens of one payment."""
+"""DuplicateFinder: the same token twice in a shoebox, and two tokens of one payment."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 NOTHING = 0  # the key of a row that has none
 
 
-class Repetitions:
+class DuplicateFinder:
     """Remembers where tokens and payments stood first, in a few bytes each."""
 
     def __init__(self) -> None:

@@ -24,7 +24,7 @@ _INVALID = {"PAY_RECEIPT_INVALID", "VALIDATION_FAILED"}
 _NOT_VERIFIED = {400, 413, 422}  # answers to the token, whatever their codes
 
 
-class Confirmer:
+class OnlineVerifier:
     """Asks the service about tokens; a key refused or a service away is raised, never a verdict."""
 
     def __init__(self, client: Client, ring: Sequence[SigningSecret]) -> None:

@@ -10,7 +10,7 @@ Job = TypeVar("Job")
 Result = TypeVar("Result")
 
 
-def share_out(
+def map_shared(
     jobs: Iterable[Job],
     here: Callable[[Job], Result],
     there: Callable[[Job], Result],

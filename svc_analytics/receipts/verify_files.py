@@ -21,8 +21,8 @@ from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, DataError, LakeError
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
-from svc_analytics.receipts.bulk import RECORDS, UNSURE, ReceiptChecker
-from svc_analytics.receipts.duplicates import Repetitions
+from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier
+from svc_analytics.receipts.duplicates import DuplicateFinder
 from svc_analytics.receipts.token_files import Batch, read_sources
 from svc_analytics.receipts.verify_lake import Confirm, differences_text
 from svc_analytics.schema import PAYMENTS
@@ -54,7 +54,7 @@ order by wanted.n
 """
 
 
-class LakeRecords:
+class PaymentLookup:
     """The payments of a lake that stands still, by id; without a lake there are none."""
 
     def __init__(self, folder: Path | None, merchant_id: str, coverage: Coverage) -> None:
@@ -93,26 +93,26 @@ class LakeRecords:
 
 
 @contextmanager
-def open_records(lake: Lake | None) -> Iterator[LakeRecords]:
+def open_records(lake: Lake | None) -> Iterator[PaymentLookup]:
     """Open the payments of a lake as they stand now."""
     with ExitStack() as stack:
         if lake is None or not lake.exists:
-            yield LakeRecords(None, "", Coverage())
+            yield PaymentLookup(None, "", Coverage())
             return
         merchant_id, coverage = lake.merchant_id, lake.coverage(PAYMENTS)
-        yield LakeRecords(stack.enter_context(lake.snapshot()), merchant_id, coverage)
+        yield PaymentLookup(stack.enter_context(lake.snapshot()), merchant_id, coverage)
 
 
 def verify_batches(
     batches: Iterable[Batch],
-    records: LakeRecords,
+    records: PaymentLookup,
     settings: Settings,
     confirm: Confirm | None = None,
 ) -> Iterator[pa.Table]:
     """Yield a table of verdicts (`OUTPUT`) for each batch of tokens."""
     require_ring(settings.receipt_secrets)
-    checker = ReceiptChecker(settings.receipt_secrets, settings.webhook_secrets, records.is_covered)
-    repetitions = Repetitions()
+    checker = BulkVerifier(settings.receipt_secrets, settings.webhook_secrets, records.is_covered)
+    repetitions = DuplicateFinder()
     for batch in batches:
         ids = [payment_id_of(token) for token in batch.tokens]
         held = records.find(ids)
@@ -228,7 +228,7 @@ def _output(
     ids: Sequence[str | None],
     found: Sequence[Verdict],
     held: pa.Table,
-    repetitions: Repetitions,
+    repetitions: DuplicateFinder,
 ) -> pa.Table:
     is_token = [verdict.verdict != "malformed" for verdict in found]
     ids = [id_ if ok else None for id_, ok in zip(ids, is_token, strict=True)]

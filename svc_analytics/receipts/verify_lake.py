@@ -27,19 +27,19 @@ from filelock import FileLock, Timeout
 
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
-from svc_analytics.formatting.displayed import Displayed
+from svc_analytics.formatting.displayed import Displayable
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN, VERDICTS, VERDICTS_FOLDER
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.side_files import begin_side_folders, is_whole
 from svc_analytics.periods import utc_months
-from svc_analytics.receipts.bulk import RECORDS, UNSURE, ReceiptChecker
-from svc_analytics.receipts.parallel import share_out
+from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier
+from svc_analytics.receipts.parallel import map_shared
 from svc_analytics.receipts.verdict_files import UNFINISHED, basis_of, read_verdicts, write_verdicts
 from svc_analytics.schema import INSTANT, PAYMENTS
-from svc_analytics.signing.receipts import Difference, Verdict
-from svc_analytics.signing.secrets import Masked, SigningSecret
+from svc_analytics.signing.receipts import FactDifference, Verdict
+from svc_analytics.signing.secrets import Secret, SigningSecret
 
 LOCK_PATIENCE = 5
 LONGEST_FACT = 200
@@ -51,7 +51,7 @@ OnRows = Callable[[int], object]
 
 
 @dataclass(frozen=True)
-class VerificationRun(Displayed):
+class VerificationResult(Displayable):
     """What a run over the lake did: how many tokens it checked, and how the rest stood."""
 
     checked: int
@@ -89,7 +89,7 @@ def verify_lake(
     workers: int = 1,
     confirm: Confirm | None = None,
     on_rows: OnRows | None = None,
-) -> VerificationRun:
+) -> VerificationResult:
     """Check what changed among the lake's receipts, and keep the verdicts beside it.
 
     `months` are UTC months of `paid_at`; all of them unless given. `confirm` is asked
@@ -130,7 +130,7 @@ def _sweep(folder: Path) -> None:
         left.unlink(missing_ok=True)
 
 
-def verify_month(lake: Lake, settings: Settings, start: int, end: int) -> VerificationRun:
+def verify_month(lake: Lake, settings: Settings, start: int, end: int) -> VerificationResult:
     """Check the receipts of all payments of [start, end), in UTC microseconds."""
     return verify_lake(lake, settings, [period.label for period in utc_months(start, end)])
 
@@ -141,9 +141,9 @@ def _run(
     workers: int,
     confirm: Confirm | None,
     on_rows: OnRows | None,
-) -> VerificationRun:
+) -> VerificationResult:
     jobs = sorted(jobs, key=lambda job: job.payments.stat().st_size, reverse=True)
-    checker = ReceiptChecker(settings.receipt_secrets, settings.webhook_secrets)
+    checker = BulkVerifier(settings.receipt_secrets, settings.webhook_secrets)
     helpers = 0 if confirm else min(workers, len(jobs)) - 1
     if helpers < 1:
         return _tally((_check_month(job, checker, confirm) for job in jobs), on_rows)
@@ -155,7 +155,7 @@ def _run(
         initargs=(_plain(settings.receipt_secrets), _plain(settings.webhook_secrets)),
     )
     try:
-        shared = share_out(
+        shared = map_shared(
             jobs,
             here=lambda job: _check_month(job, checker, None),
             there=lambda job: pool.submit(_check_in_worker, job).result(),
@@ -167,23 +167,23 @@ def _run(
         pool.shutdown(wait=False)  # whatever ended it, no job is under way any more
 
 
-def _tally(results: Iterator[tuple[int, int]], on_rows: OnRows | None) -> VerificationRun:
+def _tally(results: Iterator[tuple[int, int]], on_rows: OnRows | None) -> VerificationResult:
     total: Counter[str] = Counter()
     for checked, unchanged in results:
         total.update(checked=checked, unchanged=unchanged)
         if on_rows:
             on_rows(checked + unchanged)
-    return VerificationRun(total["checked"], total["unchanged"])
+    return VerificationResult(total["checked"], total["unchanged"])
 
 
-_worker: list[ReceiptChecker] = []  # the one checker of a worker process
+_worker: list[BulkVerifier] = []  # the one checker of a worker process
 
 
 def _begin_worker(*rings: tuple[tuple[str, int | None], ...]) -> None:
     ring, webhook_ring = (
-        tuple(SigningSecret(Masked(text), since) for text, since in plain) for plain in rings
+        tuple(SigningSecret(Secret(text), since) for text, since in plain) for plain in rings
     )
-    _worker[:] = [ReceiptChecker(ring, webhook_ring)]
+    _worker[:] = [BulkVerifier(ring, webhook_ring)]
 
 
 def _plain(ring: Sequence[SigningSecret]) -> tuple[tuple[str, int | None], ...]:
@@ -194,7 +194,7 @@ def _check_in_worker(job: _Month) -> tuple[int, int]:
     return _check_month(job, _worker[0], None)
 
 
-def _check_month(job: _Month, checker: ReceiptChecker, confirm: Confirm | None) -> tuple[int, int]:
+def _check_month(job: _Month, checker: BulkVerifier, confirm: Confirm | None) -> tuple[int, int]:
     """Bring one month's verdicts up to date; return how many were checked, and how many stood."""
     footer = read_footer(job.payments)
     basis = {
@@ -245,7 +245,7 @@ def _places_of(group: pa.Table, kept: pa.Table) -> Any:
 
 
 def _check_rows(
-    rows: pa.Table, job: _Month, checker: ReceiptChecker, confirm: Confirm | None
+    rows: pa.Table, job: _Month, checker: BulkVerifier, confirm: Confirm | None
 ) -> pa.Table:
     tokens = rows["receipt"].to_pylist()
     found = checker.check(tokens, records_of(rows, job.merchant_id))
@@ -281,7 +281,7 @@ def records_of(rows: pa.Table, merchant_id: str) -> pa.Table:
     return pa.table(arrays, schema=RECORDS)
 
 
-def differences_text(differences: Sequence[Difference]) -> str | None:
+def differences_text(differences: Sequence[FactDifference]) -> str | None:
     """Write differing facts as JSON, each with both values, cut to a length that fits a cell."""
     if not differences:
         return None

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from svc_analytics.money import AMOUNT_PATTERN
 from svc_analytics.records.page import Page, check_cursor, parse_page
 from svc_analytics.records.raw_json import count_marks
-from svc_analytics.records.record_parser import CALENDAR, Records, read_each, write_extra
+from svc_analytics.records.record_parser import CALENDAR, Records, parse_records, write_extra
 from svc_analytics.schema import INSTANT, MONEY, Kind, Stream
 
 _INSTANT_PATTERN = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$"
@@ -53,7 +53,7 @@ def parse_list(stream: Stream, body: bytes) -> Page:
     return Page(body, check_cursor(found.next_cursor), found.data)
 
 
-def read_ahead(stream: Stream, page: Page, at: int) -> Reading | None:
+def scan_page(stream: Stream, page: Page, at: int) -> Reading | None:
     """Read where a page stands in time; None when it needs a closer look."""
     decoded = _decode(stream, page)
     if decoded is None:
@@ -66,12 +66,12 @@ def read_ahead(stream: Stream, page: Page, at: int) -> Reading | None:
         extra = None if is_regular else _read_extra(stream, page)
         instants = _micros(pc.cast(_column(texts, stream.names, stream.instant), INSTANT))
         _refuse_odd_years(instants)
-    except (_Irregular, pa.ArrowException, UnicodeDecodeError):
+    except (_NeedsRecordParser, pa.ArrowException, UnicodeDecodeError):
         return None
     return Reading(at, _column(texts, stream.names, "id"), texts, extra, instants)
 
 
-def read_together(stream: Stream, readings: Sequence[Reading]) -> pa.Table | None:
+def parse_bulk(stream: Stream, readings: Sequence[Reading]) -> pa.Table | None:
     """Turn several pages into rows of the stream's schema; None when one is irregular.
 
     Several at a time, because every step costs more than its rows.
@@ -82,7 +82,7 @@ def read_together(stream: Stream, readings: Sequence[Reading]) -> pa.Table | Non
         columns |= _cast_all(stream, "money", columns)
         columns |= _cast_all(stream, "instant", columns)
         extra = _extras(readings)
-    except (_Irregular, pa.ArrowException, UnicodeDecodeError):
+    except (_NeedsRecordParser, pa.ArrowException, UnicodeDecodeError):
         return None
     seen_at = np.repeat([reading.at for reading in readings], [len(r.ids) for r in readings])
     arrays = [*columns.values(), extra, pa.array(seen_at, INSTANT)]
@@ -105,14 +105,14 @@ def read_records(stream: Stream, page: Page, at: int) -> Records:
     `at` is the moment of reading, in UTC microseconds. Raises `ProtocolError` for a
     page whose list or cursor stands on it twice.
     """
-    reading = read_ahead(stream, page, at)
-    rows = read_together(stream, [reading]) if reading else None
+    reading = scan_page(stream, page, at)
+    rows = parse_bulk(stream, [reading]) if reading else None
     if rows is None:
-        return read_each(stream, page, at)
+        return parse_records(stream, page, at)
     return Records(rows)
 
 
-class _Irregular(Exception):
+class _NeedsRecordParser(Exception):
     """Something on the page needs a closer look."""
 
 
@@ -166,7 +166,7 @@ def _cast_all(stream: Stream, kind: Kind, columns: dict[str, pa.Array]) -> dict[
 def _cast_texts(kind: Kind, texts: pa.Array) -> pa.Array:
     pattern, into = (AMOUNT_PATTERN, MONEY) if kind == "money" else (_INSTANT_PATTERN, INSTANT)
     if pc.all(pc.match_substring_regex(texts, pattern)).as_py() is False:
-        raise _Irregular
+        raise _NeedsRecordParser
     values = pc.cast(texts, into)
     if kind == "instant":
         _refuse_odd_years(_micros(values.drop_null()))
@@ -182,7 +182,7 @@ def _micros(values: pa.Array) -> Instants:
 
 def _refuse_odd_years(instants: Instants) -> None:
     if len(instants) and not CALENDAR[0] <= instants.min() <= instants.max() < CALENDAR[1]:
-        raise _Irregular
+        raise _NeedsRecordParser
 
 
 def _decode(stream: Stream, page: Page) -> tuple[list[Any], bool] | None:
@@ -200,7 +200,7 @@ def _decode(stream: Stream, page: Page) -> tuple[list[Any], bool] | None:
 def _read_extra(stream: Stream, page: Page) -> pa.Array:
     """Read what the contract does not name, once it is proven that no key stands twice."""
     if not page.has_single_keys:
-        raise _Irregular
+        raise _NeedsRecordParser
     known = {*stream.names}
     extras = [write_extra(known, page.raw_members(raw)) for raw in page.raw_records()]
     return pa.array(extras, pa.string())

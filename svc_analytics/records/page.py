@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 
 from svc_analytics.errors import DataError, ProtocolError
-from svc_analytics.records.raw_json import NotJson, _count_keys, count_marks, members, split
+from svc_analytics.records.raw_json import InvalidJson, count_keys, count_marks, members, split
 
 
 class _Envelope(msgspec.Struct):
@@ -42,7 +42,7 @@ class Page:
         """The whole page, decoded; None when only the raw texts can be told apart."""
         try:
             document = _decode(self.body)
-        except NotJson:
+        except InvalidJson:
             return None
         return document if isinstance(document, dict) else None
 
@@ -55,7 +55,7 @@ class Page:
         """
         if self.document is None or self.has_spaced_colons:
             return False
-        return count_marks(self.body) == _count_keys(self.document)
+        return count_marks(self.body) == count_keys(self.document)
 
     def refuse_doubles(self) -> None:
         """Refuse a page on which a list or a cursor stands twice: which counts is not known."""
@@ -87,7 +87,7 @@ class Page:
 
 
 def parse_page(body: bytes) -> Page:
-    """Read a page; raise `NotJson`, or `ProtocolError` when it is JSON of another shape."""
+    """Read a page; raise `InvalidJson`, or `ProtocolError` when it is JSON of another shape."""
     try:
         envelope = _quick_page.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -101,7 +101,7 @@ def _parse_patiently(body: bytes) -> Page:
     """Read a page that does not come apart in one step, or say what is wrong with it."""
     try:
         document = _decode(body)
-    except NotJson:
+    except InvalidJson:
         return _cut_page(body)
     if not isinstance(document, dict) or not isinstance(document.get("data"), list):
         raise ProtocolError("the answer is not a page: it has no list named data")
@@ -112,7 +112,7 @@ def _decode(body: bytes) -> Any:
     try:
         return msgspec.json.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise NotJson("the body is not JSON") from error
+        raise InvalidJson("the body is not JSON") from error
 
 
 def _cut_page(body: bytes) -> Page:
@@ -121,7 +121,7 @@ def _cut_page(body: bytes) -> Page:
         split(envelope["data"])
         cursor = msgspec.json.decode(envelope.get("next_cursor", b""))
     except (KeyError, msgspec.DecodeError, UnicodeDecodeError, DataError) as error:
-        raise NotJson("the body is not a page of JSON") from error
+        raise InvalidJson("the body is not a page of JSON") from error
     return Page(body, check_cursor(cursor))
 
 

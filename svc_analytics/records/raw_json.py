@@ -13,17 +13,17 @@ _OPENING = (b"{", b"[")
 _CLOSING = {b"}": b"{", b"]": b"["}
 
 
-class NotJson(DataError):
+class InvalidJson(DataError):
     """A body that is not one JSON document: cut off, from a proxy, or not JSON at all."""
 
 
 def count_marks(body: bytes) -> int:
-    """Count the quotes that a colon follows; numpy does it several times as fast as `count`."""
+    """Count the quotes that a colon follows; numpy does it several times as fast as `control_totals`."""
     text = np.frombuffer(body, np.uint8)
     return int(np.count_nonzero((text[:-1] == ord('"')) & (text[1:] == ord(":"))))
 
 
-def _count_keys(value: Any) -> int:
+def count_keys(value: Any) -> int:
     count, left = 0, [value]  # a stack of our own: records may be nested deeper than Python's
     while left:
         item = left.pop()
@@ -61,21 +61,21 @@ def split(text: bytes, opening: bytes = b"[") -> list[bytes]:
     for token in _TOKEN.finditer(text):
         mark = token.group()
         if token.start() != end or (end and not stack) or not (stack or mark == opening):
-            raise NotJson("not one JSON document")
+            raise InvalidJson("not one JSON document")
         end = token.end()
         if mark in _OPENING:
             stack.append(mark)
             start = end if len(stack) == 1 else start
         elif mark in _CLOSING:
             if stack.pop() != _CLOSING[mark]:
-                raise NotJson("brackets that do not match")
+                raise InvalidJson("brackets that do not match")
             if not stack:
                 parts.append(text[start : token.start()].strip())
         elif mark == b"," and len(stack) == 1:
             parts.append(text[start : token.start()].strip())
             start = end
     if stack or end != len(text) or not parts:
-        raise NotJson("the document is cut off")
+        raise InvalidJson("the document is cut off")
     return _without_blanks(parts)
 
 
@@ -83,7 +83,7 @@ def _without_blanks(parts: list[bytes]) -> list[bytes]:
     if parts == [b""]:
         return []
     if not all(parts):
-        raise NotJson("a comma with nothing beside it")
+        raise InvalidJson("a comma with nothing beside it")
     return parts
 
 
@@ -91,8 +91,8 @@ def split_member(part: bytes) -> tuple[str, bytes]:
     key = _TOKEN.match(part)
     rest = part[key.end() :].lstrip() if key else b""
     if not key or not rest.startswith(b":"):
-        raise NotJson("a member without a key")
+        raise InvalidJson("a member without a key")
     try:
         return msgspec.json.decode(key.group(), type=str), rest[1:].strip()
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise NotJson("a key that is not text") from error
+        raise InvalidJson("a key that is not text") from error

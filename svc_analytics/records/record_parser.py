@@ -27,7 +27,7 @@ CALENDAR = (0, month("9998-12").end)
 
 
 @dataclass(frozen=True)
-class Rejected:
+class RejectedRecord:
     """A record that cannot be held exactly: its bytes, why, and where it was found."""
 
     body: bytes
@@ -41,7 +41,7 @@ class Records:
     """The rows of one page, in the order received, and what was set aside."""
 
     rows: pa.Table
-    rejected: tuple[Rejected, ...] = ()
+    rejected: tuple[RejectedRecord, ...] = ()
 
     @property
     def received(self) -> int:
@@ -57,11 +57,11 @@ def write_extra(known: Iterable[str], found: dict[str, bytes]) -> str | None:
     return f"{{{','.join(unknown)}}}" if unknown else None
 
 
-def read_each(stream: Stream, page: Page, at: int) -> Records:
+def parse_records(stream: Stream, page: Page, at: int) -> Records:
     """Read a page record by record, setting aside what does not fit."""
     page.refuse_doubles()
     rows: list[dict[str, Any]] = []
-    rejected: list[Rejected] = []
+    rejected: list[RejectedRecord] = []
     for raw in page.raw_records():
         try:
             rows.append(_read_one(stream, page.raw_members(raw)))
@@ -146,11 +146,11 @@ def _check_text(name: str, value: str) -> str:
     return value
 
 
-def _set_aside(stream: Stream, raw: bytes, reason: str) -> Rejected:
+def _set_aside(stream: Stream, raw: bytes, reason: str) -> RejectedRecord:
     """Note a rejected record with whatever of its id and instant can still be read."""
     found = _find_members(raw)
     record_id = _find_text(found.get("id", b""))
-    return Rejected(raw, reason, record_id, _find_instant(found.get(stream.instant, b"")))
+    return RejectedRecord(raw, reason, record_id, _find_instant(found.get(stream.instant, b"")))
 
 
 def _find_members(raw: bytes) -> dict[str, bytes]:

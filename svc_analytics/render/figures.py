@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.sheet import Cell, Grid, _known, cell_of, label
+from svc_analytics.formatting.sheet import Cell, DisplayTable, cell_of, label, select_known
 from svc_analytics.warehouse.models import read_statement_macros
 
 if TYPE_CHECKING:
@@ -22,15 +22,15 @@ def figures_grid(
     title: str = "",
     only: Sequence[str] | None = None,
     coins: Sequence[str] | None = None,
-) -> Grid:
+) -> DisplayTable:
     """Return figures of a statement, one a row and one coin a column, in groups unless named."""
     summary = statement.tables["summary"]
     wanted = [row for row in summary.to_pylist() if coins is None or row["currency"] in coins]
     groups = [list(summary_groups(statement, row)) for row in wanted]
     found = [{each.name: each for _, figures in own for each in figures} for own in groups]
-    names = list(found[0] if only is None else _known(only, list(found[0]))) if found else []
+    names = list(found[0] if only is None else select_known(only, list(found[0]))) if found else []
     heads = [str(row["currency"]) for row in wanted]
-    return Grid(
+    return DisplayTable(
         title,
         ["figure", *heads],
         [_figure_row(heads, [own[name] for own in found]) for name in names],
@@ -131,7 +131,7 @@ def meaning(table: str, column: str) -> str:
     return _meanings().get((table, column), "")
 
 
-def unread(statement: Statement) -> str:
+def unknown_reason(statement: Statement) -> str:
     """Say why figures of what was not read are unknown."""
     reasons = [reason.text for reason in statement.reasons if not reason.is_unfinished]
     return f"unknown: {'; '.join(reasons)}" if reasons else "unknown or undefined"
@@ -159,4 +159,4 @@ def _why(statement: Statement, row: dict[str, Any], name: str) -> str:
     stream = "refunds_count" if name in ("usd_refunds", "usd_payouts") else "payments_count"
     if is_priced_figure and row.get(stream) is not None:
         return "unknown: no record of it carries a USD value"
-    return unread(statement)
+    return unknown_reason(statement)

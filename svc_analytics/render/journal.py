@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import LakeError
-from svc_analytics.formatting.sanitize import shield
+from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.tables import csv_line
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.instants import from_micros
@@ -210,14 +210,14 @@ def _places(value: Decimal) -> int:
 
 def _posting_lines(journal: Journal, number: int, entry: Entry) -> Iterator[str]:
     known = (entry.reference_id, entry.receipt_no, entry.comment)
-    texts = [shield(text or "") for text in known]
+    texts = [escape_formula(text or "") for text in known]
     for account, value in entry.postings:
         yield csv_line(
             (
-                *(str(number), entry.day.isoformat(), shield(entry.entry_id), entry.kind),
+                *(str(number), entry.day.isoformat(), escape_formula(entry.entry_id), entry.kind),
                 *("" if entry.line_no is None else str(entry.line_no),),
                 *("true" if entry.needs_review else "false", account),
-                *(journal.amount(value, entry.currency), shield(entry.currency)),
+                *(journal.amount(value, entry.currency), escape_formula(entry.currency)),
                 *(journal.commodities[entry.currency], *texts),
             )
         )

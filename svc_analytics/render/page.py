@@ -12,10 +12,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics import charts
-from svc_analytics.formatting.sanitize import visible
+from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.formatting.sheet import Cell, cell_of, cells_of, label, unit_of
 from svc_analytics.formatting.values import rows_of
-from svc_analytics.render.figures import Figure, figure_cell, meaning, summary_groups, unread
+from svc_analytics.render.figures import (
+    Figure,
+    figure_cell,
+    meaning,
+    summary_groups,
+    unknown_reason,
+)
 from svc_analytics.render.matrix import matrices
 from svc_analytics.render.picture import draw_svg
 from svc_analytics.webhooks.findings import describe
@@ -73,7 +79,7 @@ def make_page(statement: Statement, facts: dict[str, Any]) -> tuple[str, int]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["visible"] = lambda text: visible(str(text))
+    environment.filters["visible"] = lambda text: escape_invisible(str(text))
     grids = _grids(statement)
     coins = list(_coins(statement))
     shown_rows = len(coins) + sum(len(grid.rows) for part in grids.values() for grid in part)
@@ -90,7 +96,7 @@ def make_page(statement: Statement, facts: dict[str, Any]) -> tuple[str, int]:
         overview=_overview(statement),
         **grids,
     )
-    return visible(page), shown_rows  # coins and units are texts of others too
+    return escape_invisible(page), shown_rows  # coins and units are texts of others too
 
 
 def _grids(statement: Statement) -> dict[str, list[Grid]]:
@@ -112,7 +118,7 @@ def _grid(statement: Statement, name: str, table: pa.Table) -> Grid:
     header = [
         (label(field.name), meaning(name, field.name), _is_number(field)) for field in table.schema
     ]
-    why = unread(statement)
+    why = unknown_reason(statement)
     rows = [cells_of(table, row, why) for row in rows_of(table.slice(0, MOST_ROWS))]
     return Grid(label(name), header, rows, table.num_rows)
 
@@ -135,7 +141,7 @@ def _daily(statement: Statement) -> Iterator[Grid]:
         currency = str(row["currency"])
         own = daily.filter(pc.equal(daily["currency"], currency)).drop_columns(["currency"])
         if own.num_rows:
-            why = unread(statement)
+            why = unknown_reason(statement)
             header = [
                 (_with_unit(field, currency), meaning("daily", field.name), _is_number(field))
                 for field in own.schema

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from svc_analytics.instants import format_instant
 from svc_analytics.sandbox.scenario import Scenario
 from svc_analytics.sandbox.tampering import Tampering
-from svc_analytics.signing.secrets import ROTATION_OVERLAP, Masked, SigningSecret
+from svc_analytics.signing.secrets import ROTATION_OVERLAP, Secret, SigningSecret
 
 KeyClass = Literal["checkout", "payout"]
 
@@ -19,9 +19,9 @@ class Account:
     """A business on the platform. Rings are newest first; no repr shows a key or secret."""
 
     merchant_id: str
-    checkout_key: Masked
-    payout_key: Masked
-    cursor_secret: Masked
+    checkout_key: Secret
+    payout_key: Secret
+    cursor_secret: Secret
     receipt_ring: tuple[SigningSecret, ...]
     webhook_ring: tuple[SigningSecret, ...]
     tampering: Tampering
@@ -35,7 +35,7 @@ class Account:
             "display_name_fa": "زعفران و کاشی",
         }
 
-    def receipt_secret(self, at: int) -> Masked:
+    def receipt_secret(self, at: int) -> Secret:
         """Return the secret that signs a receipt issued at an instant."""
         return next(
             (entry.secret for entry in self.receipt_ring if (entry.valid_from or 0) <= at),
@@ -69,13 +69,13 @@ def account_of(scenario: Scenario) -> Account:
         return hashlib.sha256(f"{scenario.identity}/{purpose}".encode()).hexdigest()
 
     def dated(prefix: str, purpose: str, since: int) -> SigningSecret:
-        return SigningSecret(Masked(prefix + derive(purpose)), since)
+        return SigningSecret(Secret(prefix + derive(purpose)), since)
 
     return Account(
         merchant_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"sandbox:{scenario.identity}")),
-        checkout_key=Masked(f"svc_live_{derive('checkout key')}"),
-        payout_key=Masked(f"svc_payout_{derive('payout key')}"),
-        cursor_secret=Masked(derive("cursors")),
+        checkout_key=Secret(f"svc_live_{derive('checkout key')}"),
+        payout_key=Secret(f"svc_payout_{derive('payout key')}"),
+        cursor_secret=Secret(derive("cursors")),
         receipt_ring=tuple(
             dated("rcpt_", f"{_ordinal(number)} receipt secret", since)
             for number, since in _numbered(scenario.receipt_secrets_since)

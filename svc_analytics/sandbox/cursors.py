@@ -10,7 +10,7 @@ import msgspec
 
 from svc_analytics.sandbox.refusals import invalid
 from svc_analytics.sandbox.store import Position
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 
 _SEAL = 12  # bytes
 
@@ -24,13 +24,13 @@ class Cursor:
     made_by_request: int
 
 
-def write_cursor(cursor: Cursor, filters: object, secret: Masked) -> str:
+def write_cursor(cursor: Cursor, filters: object, secret: Secret) -> str:
     """Return the text of a cursor, sealed together with the filters of its list."""
     payload = msgspec.json.encode(astuple(cursor))
     return base64.urlsafe_b64encode(_seal(payload, filters, secret) + payload).decode()
 
 
-def read_cursor(text: str, filters: object, secret: Masked) -> Cursor:
+def read_cursor(text: str, filters: object, secret: Secret) -> Cursor:
     """Read a cursor back; refuse one that was altered, or made for other filters."""
     raw = read_sealed(text)
     seal, payload = raw[:_SEAL], raw[_SEAL:]
@@ -54,6 +54,6 @@ def read_sealed(text: str) -> bytes:
     return raw if base64.urlsafe_b64encode(raw).decode() == text else b""
 
 
-def _seal(payload: bytes, filters: object, secret: Masked) -> bytes:
+def _seal(payload: bytes, filters: object, secret: Secret) -> bytes:
     message = payload + repr(filters).encode()
     return hmac.new(secret.reveal().encode(), message, hashlib.sha256).digest()[:_SEAL]

@@ -9,7 +9,7 @@ from svc_analytics.sandbox.quirks import Quirks
 from svc_analytics.sandbox.refusals import invalid
 from svc_analytics.sandbox.store import Position, Slice, Store, StoredRecord
 from svc_analytics.schema import Stream
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 
 Page = tuple[list[StoredRecord], str | None]
 
@@ -17,7 +17,7 @@ Page = tuple[list[StoredRecord], str | None]
 class Pager:
     """Answers list requests, and counts them so that a cursor can grow old."""
 
-    def __init__(self, store: Store, secret: Masked) -> None:
+    def __init__(self, store: Store, secret: Secret) -> None:
         self._store = store
         self._secret = secret
         self._requests = 0

@@ -17,10 +17,10 @@ from decimal import Decimal
 from typing import Any
 
 from svc_analytics.errors import DataError
-from svc_analytics.formatting.displayed import Displayed
+from svc_analytics.formatting.displayed import Displayable
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.money import format_amount, parse_amount
-from svc_analytics.signing.secrets import Masked, SigningSecret, is_overdue, oldest_date
+from svc_analytics.signing.secrets import Secret, SigningSecret, is_after_expiry, oldest_date
 
 # In the canonical order of the contract.
 FACTS = (
@@ -68,7 +68,7 @@ class Receipt:
 
 
 @dataclass(frozen=True)
-class Difference:
+class FactDifference:
     """One fact on which a receipt and the record disagree."""
 
     fact: str
@@ -77,13 +77,13 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Verdict(Displayed):
+class Verdict(Displayable):
     """What one receipt check found (`interface.md`, Receipt verdicts), with its reason."""
 
     verdict: str
     reason: str
     receipt: Receipt | None = None
-    differences: tuple[Difference, ...] = ()
+    differences: tuple[FactDifference, ...] = ()
 
     @property
     def is_proven(self) -> bool:
@@ -96,7 +96,7 @@ def encode_segment(data: bytes) -> str:
     return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
 
 
-def sign_receipt(facts: Mapping[str, str], secret: Masked) -> str:
+def sign_receipt(facts: Mapping[str, str], secret: Secret) -> str:
     """Make the token the service would issue for these ten facts."""
     payload = json.dumps({fact: facts[fact] for fact in FACTS}, separators=(",", ":"))
     signed = f"v1.{encode_segment(payload.encode())}"
@@ -153,7 +153,7 @@ def _judge(
     record: Mapping[str, Any] | None,
 ) -> Verdict:
     differences = () if record is None else compare_facts(receipt, record)
-    if signer is None or is_overdue(signer, ring, receipt.paid_at):
+    if signer is None or is_after_expiry(signer, ring, receipt.paid_at):
         return _judge_unsigned(receipt, signer, ring, record, differences)
     if record is None:
         return Verdict("unknown_payment", "rightly signed, but no such payment", receipt)
@@ -167,16 +167,16 @@ def _judge(
     return Verdict("valid_previous_secret", BY_OLDER + notes, receipt)
 
 
-def compare_facts(receipt: Receipt, record: Mapping[str, Any]) -> tuple[Difference, ...]:
+def compare_facts(receipt: Receipt, record: Mapping[str, Any]) -> tuple[FactDifference, ...]:
     """List the facts that differ: amounts compare as decimals, instants as instants."""
     return tuple(
-        Difference(fact, receipt.facts[fact], _as_text(fact, record.get(fact)))
+        FactDifference(fact, receipt.facts[fact], _as_text(fact, record.get(fact)))
         for fact in FACTS
         if not _is_equal(fact, receipt.facts[fact], record.get(fact))
     )
 
 
-def _mac(signed: str, secret: Masked) -> str:
+def _mac(signed: str, secret: Secret) -> str:
     digest = hmac.new(secret.reveal().encode(), signed.encode(), hashlib.sha256).digest()
     return encode_segment(digest)
 
@@ -267,7 +267,7 @@ def _judge_unsigned(
     signer: SigningSecret | None,
     ring: Sequence[SigningSecret],
     record: Mapping[str, Any] | None,
-    differences: tuple[Difference, ...],
+    differences: tuple[FactDifference, ...],
 ) -> Verdict:
     """Judge a token that no secret verifies: forged, or merely older than the ring.
 

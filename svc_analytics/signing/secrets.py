@@ -9,7 +9,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import HOUR, parse_bound
 
 
-class Masked:  # no dataclass: `asdict` would take it apart
+class Secret:  # no dataclass: `asdict` would take it apart
     """A key or secret. `reveal()` is the only way to its text; every repr hides it.
 
     >>> Masked("svc_live_0123")
@@ -27,7 +27,7 @@ class Masked:  # no dataclass: `asdict` would take it apart
         raise AttributeError(message)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Masked) and self._text == other._text
+        return isinstance(other, Secret) and self._text == other._text
 
     def __hash__(self) -> int:
         return hash(self._text)
@@ -54,7 +54,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 class SigningSecret:
     """One secret of a key ring, and the instant it came into force if that is known."""
 
-    secret: Masked
+    secret: Secret
     valid_from: int | None = None
 
 
@@ -71,7 +71,7 @@ def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
     return ring
 
 
-def last_signing(signer: SigningSecret, ring: Sequence[SigningSecret]) -> int | None:
+def valid_until(signer: SigningSecret, ring: Sequence[SigningSecret]) -> int | None:
     """The last instant at which a secret may have signed, or None when no date ends it.
 
     Contract, Events 8: the previous secret is accepted for 24 hours after its successor.
@@ -81,9 +81,9 @@ def last_signing(signer: SigningSecret, ring: Sequence[SigningSecret]) -> int | 
     return None if successor is None else successor + ROTATION_OVERLAP
 
 
-def is_overdue(signer: SigningSecret, ring: Sequence[SigningSecret], paid_at: int) -> bool:
+def is_after_expiry(signer: SigningSecret, ring: Sequence[SigningSecret], paid_at: int) -> bool:
     """Tell whether an older secret signed something dated after its overlap had ended."""
-    until = last_signing(signer, ring)
+    until = valid_until(signer, ring)
     return until is not None and paid_at > until
 
 
@@ -95,10 +95,10 @@ def oldest_date(ring: Iterable[SigningSecret]) -> int | None:
 def _parse_secret(part: str) -> SigningSecret:
     secret, at, instant = part.rpartition("@")
     if not at:
-        return SigningSecret(Masked(part))
+        return SigningSecret(Secret(part))
     if not _DATE.match(instant):
-        return SigningSecret(Masked(part))  # a secret may itself hold an @
+        return SigningSecret(Secret(part))  # a secret may itself hold an @
     valid_from = parse_bound(instant)
     if not secret:
         raise ConfigError("a date without a secret before its @")
-    return SigningSecret(Masked(secret), valid_from)
+    return SigningSecret(Secret(secret), valid_from)

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterable
 
 from svc_analytics.instants import SECOND
-from svc_analytics.signing.secrets import Masked, SigningSecret
+from svc_analytics.signing.secrets import Secret, SigningSecret
 
 WEBHOOK_TOLERANCE = 300 * SECOND  # contract, Limits: both directions
 
 _HEADER_TIME = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
 
 
-def sign_webhook(body: bytes, secrets: Iterable[Masked], at: int) -> str:
+def sign_webhook(body: bytes, secrets: Iterable[Secret], at: int) -> str:
     """Make the `x-pay-signature` header of a delivery; two secrets during a rotation."""
     entries = [f"v1={_webhook_mac(body, secret, at)}" for secret in secrets]
     return ",".join([f"t={at}", *entries])
@@ -41,6 +41,6 @@ def verify_webhook(
     return None if any(matches) else "no signature matches a webhook secret"
 
 
-def _webhook_mac(body: bytes, secret: Masked, at: int | str) -> str:
+def _webhook_mac(body: bytes, secret: Secret, at: int | str) -> str:
     message = f"{at}.".encode() + body
     return hmac.new(secret.reveal().encode(), message, hashlib.sha256).hexdigest()

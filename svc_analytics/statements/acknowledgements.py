@@ -57,7 +57,7 @@ def acknowledge(checks: pa.Table, accepted: Acknowledgements) -> pa.Table:
     return checks
 
 
-def in_the_way(checks: pa.Table) -> pa.Table:
+def blocking_findings(checks: pa.Table) -> pa.Table:
     """Return the blocking findings that nobody has accepted."""
     is_blocking = pc.equal(checks["severity"], "blocking")
     return checks.filter(pc.and_(is_blocking, pc.is_null(checks["acknowledged_by"])))

@@ -16,14 +16,14 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.formatting.tables import csv_line
-from svc_analytics.formatting.values import is_ratio, rows_of, text_of
+from svc_analytics.formatting.values import is_ratio, rows_of, value_text
 from svc_analytics.money import EXACT, format_amount
 
-Control = dict[str, Any]
+TableDigest = dict[str, Any]
 _RATES = ("implied_rate", "implied_usd_rate", "fee_percent", "value")  # nothing to add up
 
 
-def control(table: pa.Table) -> Control:
+def table_digest(table: pa.Table) -> TableDigest:
     """Return the control totals of one table: `rows`, `sha256`, and `totals` by coin."""
     names = table.column_names
     ratios = [is_ratio(field) for field in table.schema]
@@ -32,7 +32,7 @@ def control(table: pa.Table) -> Control:
     digest = hashlib.sha256(csv_line(names).encode())
     sums: dict[str, dict[str, Decimal]] = {}
     for row in rows_of(table):
-        texts = [text_of(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]
+        texts = [value_text(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]
         digest.update(csv_line(texts).encode())
         if coin is not None:
             _add(sums.setdefault(texts[coin], {}), {names[p]: row[p] for p in money})
@@ -43,7 +43,7 @@ def control(table: pa.Table) -> Control:
     return {"rows": table.num_rows, "sha256": digest.hexdigest(), "totals": totals}
 
 
-def digest_of(controls: Mapping[str, Control]) -> str:
+def combined_digest(controls: Mapping[str, TableDigest]) -> str:
     """Return one hash over every table."""
     hashes = {name: found["sha256"] for name, found in controls.items()}
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()

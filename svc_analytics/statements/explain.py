@@ -251,7 +251,7 @@ def explain_period(
     sql = f"with records as (\n    {records}\n)\nselect {total} as {figure}{over}"
     value = _stated(warehouse, period, figure, places, seen, now)
     order = _ORDERS.get(source, "occurred_at, kind, record_id")
-    table = warehouse.fetch(f"with records as ({records}) from records order by {order}")
+    table = warehouse.query(f"with records as ({records}) from records order by {order}")
     return Explanation(figure, currency, period, value, sql, table)
 
 
@@ -283,9 +283,9 @@ def _stated(
     bounds = f"{places['start']}, {places['end']}, known_to := {known_to}"
     of_coin = f"where currency = {places['currency']}"
     if figure in _FIGURES:
-        found = warehouse.fetch(f"select {figure} from statement_summary({bounds}) {of_coin}")
+        found = warehouse.query(f"select {figure} from statement_summary({bounds}) {of_coin}")
     else:
-        found = warehouse.fetch(
+        found = warehouse.query(
             f"select value from statement_figures({bounds}, assertions := $seen) {of_coin} "
             f"and name = '{figure}'",
             {"seen": [assertion.to_parameter() for assertion in seen] or None},

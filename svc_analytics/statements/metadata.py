@@ -47,7 +47,7 @@ def with_metadata(warehouse: Warehouse, lines: pa.Table, names: Sequence[str]) -
     """
     if not names:
         return lines
-    found = warehouse.fetch(_QUERY, tables={"lines": lines})["metadata"].to_pylist()
+    found = warehouse.query(_QUERY, tables={"lines": lines})["metadata"].to_pylist()
     rows = [read_properties(text, names) for text in found]
     place = lines.schema.get_field_index(_BEFORE)
     for offset, name in enumerate(names):
@@ -56,7 +56,7 @@ def with_metadata(warehouse: Warehouse, lines: pa.Table, names: Sequence[str]) -
     return lines
 
 
-def unsaid(lines: pa.Table) -> list[str]:
+def empty_columns(lines: pa.Table) -> list[str]:
     """Return the columns of metadata that no line says anything in: misspelt, perhaps."""
     chosen = [name for name in lines.column_names if name.startswith(_PREFIX)]
     return [name for name in chosen if len(lines) and lines[name].null_count == len(lines)]

@@ -17,24 +17,24 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage, clip, describe_span, gaps, subtract
+from svc_analytics.coverage import Coverage, describe_span, difference, gaps, intersection
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.formatting.displayed import Displayed
+from svc_analytics.formatting.displayed import Displayable
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month, utc_months
 from svc_analytics.statements.acknowledgements import (
     acknowledge,
-    in_the_way,
+    blocking_findings,
     read_acknowledgements,
 )
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.digests import Control, control, digest_of, hash_file
+from svc_analytics.statements.digests import TableDigest, combined_digest, hash_file, table_digest
 from svc_analytics.statements.metadata import check_names, with_metadata
 from svc_analytics.statements.tables import TABLES, read_tables
 from svc_analytics.warehouse.warehouse import open_warehouse
-from svc_analytics.webhooks.findings import hear_log
+from svc_analytics.webhooks.findings import reconcile_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,7 +49,7 @@ class Reason:
 
 
 @dataclass(frozen=True)
-class Statement(Displayed):
+class Statement(Displayable):
     """Every figure of one period, and how far it can be trusted. A value: it never changes."""
 
     period: Period
@@ -125,13 +125,13 @@ class Statement(Displayed):
         }
 
     @cached_property
-    def controls(self) -> dict[str, Control]:
+    def controls(self) -> dict[str, TableDigest]:
         """Rows, sums of money and one hash of each table, whatever forms it is written in."""
-        return {name: control(self.tables[name]) for name in TABLES}
+        return {name: table_digest(self.tables[name]) for name in TABLES}
 
     def content_digest(self) -> str:
         """Return one hash over every table."""
-        return digest_of(self.controls)
+        return combined_digest(self.controls)
 
     def save(self, out: str | Path, formats: tuple[str, ...] = ("csv", "parquet")) -> Path:
         """Write the statement into a folder of its own and return it.
@@ -179,13 +179,13 @@ def statement(
         tables["lines"] = with_metadata(warehouse, tables["lines"], chosen)
     options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
     if webhooks is not None:
-        found = hear_log(webhooks, lake, period)
+        found = reconcile_log(webhooks, lake, period)
         options["webhooks"] = found.facts | {"sha256": hash_file(Path(webhooks))}
         schema = tables["checks"].schema
         findings = pa.Table.from_pylist(found.findings, schema=schema)
         tables["checks"] = pa.concat_tables([tables["checks"], findings])
     tables["checks"] = acknowledge(tables["checks"], read_acknowledgements(lake.path))
-    coverage = {name: found.within(period.start, period.end) for name, found in whole.items()}
+    coverage = {name: found.clip(period.start, period.end) for name, found in whole.items()}
     never_read = {name for name, found in whole.items() if not found.read}
     reasons = (
         *_unfinished(period, clock),
@@ -229,7 +229,7 @@ def _unread(
             continue
         for span in gaps(found, period.start, until):
             reasons.append(Reason(f"{name} were not read of {describe_span(span)}"))
-        fresh = subtract(clip(found.provisional, BEGINNING, until), found.complete)
+        fresh = difference(intersection(found.provisional, BEGINNING, until), found.complete)
         if is_over and fresh:
             text = f"{name} of {describe_span(fresh[0])} were read too early to be settled"
             reasons.append(Reason(text))
@@ -237,7 +237,7 @@ def _unread(
 
 
 def _broken(checks: pa.Table) -> list[Reason]:
-    counts = Counter(in_the_way(checks)["check_name"].to_pylist())
+    counts = Counter(blocking_findings(checks)["check_name"].to_pylist())
     return [
         Reason(f"{count} blocking finding{'s' * (count > 1)} of {name}")
         for name, count in sorted(counts.items())

@@ -77,14 +77,14 @@ def read_tables(
     }
     queries = {name: f"from {call}" for name, call in _CALLS.items()} | {"checks": _CHECKS}
     tables = {
-        name: warehouse.fetch(
+        name: warehouse.query(
             query, {key: value for key, value in everything.items() if f"${key}" in query}
         )
         for name, query in queries.items()
     }
     broken = [_foot(warehouse, rule, tables) for rule in read_footings()]
     tables["checks"] = pa.concat_tables([tables["checks"], *broken])
-    return tables | {"lines": warehouse.fetch(_FLAGGED, tables=tables)}
+    return tables | {"lines": warehouse.query(_FLAGGED, tables=tables)}
 
 
 def _foot(warehouse: Warehouse, rule: Check, tables: dict[str, pa.Table]) -> pa.Table:
@@ -93,12 +93,12 @@ def _foot(warehouse: Warehouse, rule: Check, tables: dict[str, pa.Table]) -> pa.
         f"select '{rule.name}' as check_name, '{rule.severity}' as severity, record_id, "
         f"null::varchar as month, currency, detail from ({rule.sql})"
     )
-    return warehouse.fetch(query, tables=tables).cast(tables["checks"].schema)
+    return warehouse.query(query, tables=tables).cast(tables["checks"].schema)
 
 
 def _months_until(warehouse: Warehouse, period: Period) -> list[dict[str, Any]]:
     """List the calendar's months in the period's zone, from the first payment to its end."""
-    first = warehouse.fetch("select epoch_us(min(paid_at)) as at from payments")["at"][0].as_py()
+    first = warehouse.query("select epoch_us(min(paid_at)) as at from payments")["at"][0].as_py()
     if first is None or first >= period.end:
         return []
     found = month_of(first, period.zone, period.calendar)

@@ -10,14 +10,14 @@ from svc_analytics.warehouse.views import quote
 
 # Files written by DuckDB 2 must still open in the 1.x command line.
 STORAGE_VERSION = "v1.2.0"
-_CONFIG: dict[str, str | bool | int | float | list[str]] = {
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
     "storage_compatibility_version": STORAGE_VERSION,
 }
 
 
-def _prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+def prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     for setting in (
         "TimeZone='UTC'",
         f"temp_directory={quote(str(folder / 'tmp'))}",
@@ -31,13 +31,13 @@ def _prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         connection.execute(f"SET {setting}")
 
 
-def _lock_down(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+def lock_down(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     connection.execute(f"SET allowed_directories=[{quote(str(folder))}]")
     connection.execute("SET enable_external_access=false")
     connection.execute("SET lock_configuration=true")
 
 
-def _first_line(error: Exception) -> str:
+def error_line(error: Exception) -> str:
     first, *others = str(error).strip().splitlines()
     hints = [line for line in others if line.startswith(("Did you mean", "Candidate bindings"))]
     text = " ".join([first, *hints[:1]])

@@ -12,7 +12,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.files import sync_folder
 from svc_analytics.lake.lake import Lake
-from svc_analytics.warehouse.connection import _CONFIG, _first_line
+from svc_analytics.warehouse.connection import CONFIG, error_line
 from svc_analytics.warehouse.views import write_database
 
 
@@ -25,7 +25,7 @@ def write_views(lake: Lake) -> Path:
         with FileLock(lake.path / ".views.lock"):
             _write_views(lake, path)
     except (duckdb.Error, OSError) as error:
-        raise LakeError(f"cannot make {path}: {_first_line(error)}") from error
+        raise LakeError(f"cannot make {path}: {error_line(error)}") from error
     return path
 
 
@@ -33,7 +33,7 @@ def _write_views(lake: Lake, path: Path) -> None:
     temporary = lake.path / ".analytics.writing"
     temporary.unlink(missing_ok=True)  # what a killed run left
     try:
-        write_database(temporary, lake.path, "parquet", _CONFIG)
+        write_database(temporary, lake.path, "parquet", CONFIG)
         temporary.replace(path)
         sync_folder(lake.path)
     finally:

@@ -98,7 +98,7 @@ def read_footings() -> tuple[Check, ...]:
     return tuple(map(_read_check, _sql_files("footings")))
 
 
-def named_in(*queries: str) -> frozenset[str] | None:
+def models_used_by(*queries: str) -> frozenset[str] | None:
     """Return the models that queries need, with all that they read from; None for all.
 
     Making a view costs more than reading a small one. A query on the catalogue, or one

@@ -58,7 +58,7 @@ def lake_status(lake: Lake) -> LakeStatus:
 
 
 def _stream_status(stream: Stream, coverage: Coverage, warehouse: Warehouse) -> StreamStatus:
-    found = warehouse.fetch(
+    found = warehouse.query(
         "select coalesce(sum(rows), 0)::bigint as rows, count(*) - 1 as months, "
         "coalesce(sum(quarantined), 0)::bigint as quarantined, "
         f"epoch_us(max(written_at)) as written_at, (select epoch_us(min({stream.instant})) "

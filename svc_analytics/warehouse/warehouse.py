@@ -14,16 +14,16 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage, unite
+from svc_analytics.coverage import Coverage, union
 from svc_analytics.errors import LakeError, QueryError
-from svc_analytics.interrupts import beside, interruptible
-from svc_analytics.lake.files import torn
+from svc_analytics.interrupts import interruptible, run_interruptibly
+from svc_analytics.lake.files import damaged_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.side_files import require_whole
 from svc_analytics.schema import STREAMS
-from svc_analytics.warehouse.connection import _CONFIG, _first_line, _lock_down, _prepare
+from svc_analytics.warehouse.connection import CONFIG, error_line, lock_down, prepare
 from svc_analytics.warehouse.views import build_views, write_database
 
 
@@ -49,7 +49,7 @@ class Warehouse:
                 for _ in read_groups(file) if file.exists() else ():
                     pass
             except LakeError as error:
-                raise torn(self._in_the_lake(file), error.__cause__) from error
+                raise damaged_file(self._in_the_lake(file), error.__cause__) from error
         for month in months:
             verdicts = self._folder / VERDICTS_FOLDER / f"{month}.pq"
             require_whole(verdicts, self._in_the_lake(verdicts))
@@ -58,19 +58,19 @@ class Warehouse:
         """Name a file of the snapshot as people know it."""
         return self._lake.path / file.relative_to(self._folder).with_suffix(".parquet")
 
-    def ask(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
+    def query_readonly(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """Answer a query that may come from anywhere: one SELECT, or nothing."""
         try:
             statements = self._connection.extract_statements(query)
         except duckdb.Error as error:
-            raise QueryError(_first_line(error)) from error
+            raise QueryError(error_line(error)) from error
         allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
         if len(statements) != 1 or statements[0].type not in allowed:
             raise QueryError("only a single SELECT is answered: the lake is read-only")
-        return self.fetch(query, parameters)
+        return self.query(query, parameters)
 
     @interruptible()
-    def fetch(
+    def query(
         self,
         query: str,
         parameters: Mapping[str, Any] | None = None,
@@ -85,21 +85,23 @@ class Warehouse:
                 for name, table in (tables or {}).items():
                     cursor.register(name, table)
                 values = dict(parameters or {})
-                return beside(cursor, lambda: cursor.sql(query, params=values).to_arrow_table())
+                return run_interruptibly(
+                    cursor, lambda: cursor.sql(query, params=values).to_arrow_table()
+                )
         except duckdb.Error as error:
-            text = _as_in_the_lake(_first_line(error), self._folder, self._lake)
+            text = _as_in_the_lake(error_line(error), self._folder, self._lake)
             raise QueryError(text) from error
 
     def coverage(self) -> dict[str, Coverage]:
         """Return what was read of each stream, in UTC microseconds."""
-        spans = self.fetch(
+        spans = self.query(
             "select stream, state, epoch_us(span_start) as start, epoch_us(span_end) as until "
             "from stg_spans"
         ).to_pylist()
         return {
             name: Coverage(
                 **{
-                    state: unite(
+                    state: union(
                         (span["start"], span["until"])
                         for span in spans
                         if (span["stream"], span["state"]) == (name, state)
@@ -134,16 +136,16 @@ def _open_views(
     try:
         if models is None:
             path = folder / "views.duckdb"
-            write_database(path, folder, "pq", _CONFIG)
-            connection = duckdb.connect(path, read_only=True, config=_CONFIG)
-            _prepare(connection, folder)
+            write_database(path, folder, "pq", CONFIG)
+            connection = duckdb.connect(path, read_only=True, config=CONFIG)
+            prepare(connection, folder)
         else:
-            connection = duckdb.connect(config=_CONFIG)
-            _prepare(connection, folder)
+            connection = duckdb.connect(config=CONFIG)
+            prepare(connection, folder)
             build_views(connection, folder, "pq", models)
-        _lock_down(connection, folder)
+        lock_down(connection, folder)
     except duckdb.Error as error:
-        reason = _as_in_the_lake(_first_line(error), folder, lake)
+        reason = _as_in_the_lake(error_line(error), folder, lake)
         message = f"{lake.path} cannot be read ({reason}): run svc-analytics extract"
         raise LakeError(message) from error
     return connection

@@ -21,7 +21,7 @@ import msgspec
 
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.instants import parse_instant
-from svc_analytics.signing.secrets import SigningSecret, last_signing
+from svc_analytics.signing.secrets import SigningSecret, valid_until
 from svc_analytics.signing.webhooks import WEBHOOK_TOLERANCE, verify_webhook
 
 MAX_BODY = 10 * 1000 * 1000
@@ -57,7 +57,7 @@ class _Event(msgspec.Struct):
 
 
 @dataclass(frozen=True)
-class Delivered:
+class WebhookDelivery:
     """One delivery: what became of it, and the record its event names if it is authentic."""
 
     line_no: int
@@ -76,7 +76,7 @@ class Delivered:
         return is_authentic and self.subject in ("payment", "payout")
 
 
-def read_deliveries(source: Lines, ring: Sequence[SigningSecret]) -> Iterator[Delivered]:
+def read_deliveries(source: Lines, ring: Sequence[SigningSecret]) -> Iterator[WebhookDelivery]:
     """Yield a verdict for each line of a file (`-` is stdin) or of an iterable, in order.
 
     Raises `ConfigError` without a webhook secret, and for a file that cannot be read.
@@ -100,7 +100,7 @@ def ring_at(ring: Sequence[SigningSecret], at: int) -> tuple[SigningSecret, ...]
         entry
         for entry in ring
         if (entry.valid_from is None or entry.valid_from <= at + WEBHOOK_TOLERANCE)
-        and ((until := last_signing(entry, ring)) is None or at <= until + WEBHOOK_TOLERANCE)
+        and ((until := valid_until(entry, ring)) is None or at <= until + WEBHOOK_TOLERANCE)
     )
 
 
@@ -146,24 +146,24 @@ def _as_bytes(line: Any) -> bytes | None:
 # ---------- one delivery
 
 
-def _judge(number: int, line: bytes | None, ring: Sequence[SigningSecret]) -> Delivered:
+def _judge(number: int, line: bytes | None, ring: Sequence[SigningSecret]) -> WebhookDelivery:
     if line is None:
-        return Delivered(number, "malformed", "the line is too long, or not text")
+        return WebhookDelivery(number, "malformed", "the line is too long, or not text")
     try:
         entry = msgspec.json.decode(line, type=_Line)
         at = parse_instant(entry.received_at)[0]
         body = _read_body(entry.body_base64)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         reason = "not an object with received_at, signature and body_base64 as texts"
-        return Delivered(number, "malformed", reason)
+        return WebhookDelivery(number, "malformed", reason)
     except DataError as error:
         reason = str(error) if isinstance(error, _BadBody) else "received_at is not an instant"
-        return Delivered(number, "malformed", reason)
+        return WebhookDelivery(number, "malformed", reason)
     if len(entry.signature or "") > LONGEST_SIGNATURE:
-        return Delivered(number, "malformed", "the signature is too long", received_at=at)
+        return WebhookDelivery(number, "malformed", "the signature is too long", received_at=at)
     if refusal := _refusal(body, entry.signature, ring, at):
-        return Delivered(number, "bad_signature", refusal, received_at=at)
-    return _name(body, Delivered(number, "valid", "authentic", received_at=at))
+        return WebhookDelivery(number, "bad_signature", refusal, received_at=at)
+    return _name(body, WebhookDelivery(number, "valid", "authentic", received_at=at))
 
 
 class _BadBody(DataError):
@@ -189,7 +189,7 @@ def _refusal(
     return reason and reason.replace("this clock", "received_at")
 
 
-def _name(body: bytes, found: Delivered) -> Delivered:
+def _name(body: bytes, found: WebhookDelivery) -> WebhookDelivery:
     """Read what an authentic body says; never more of it than its ids."""
     try:
         event = msgspec.json.decode(body, type=_Event)
@@ -208,7 +208,7 @@ def _name(body: bytes, found: Delivered) -> Delivered:
     return _name_record(body, found, *NAMED[event.type])
 
 
-def _name_record(body: bytes, found: Delivered, subject: str, holder: str) -> Delivered:
+def _name_record(body: bytes, found: WebhookDelivery, subject: str, holder: str) -> WebhookDelivery:
     try:
         record_id = msgspec.json.decode(body, type=dict[str, msgspec.Raw]).get(holder)
         text = msgspec.json.decode(record_id or b"", type=str)
@@ -220,7 +220,7 @@ def _name_record(body: bytes, found: Delivered, subject: str, holder: str) -> De
     return replace(found, subject=subject, record_id=text)
 
 
-def _repeated(found: Delivered, seen: dict[bytes, bytes]) -> Delivered:
+def _repeated(found: WebhookDelivery, seen: dict[bytes, bytes]) -> WebhookDelivery:
     """Point out an event that came before: only an authentic one can (contract, Delivery 3)."""
     if found.verdict != "valid" or found.event_id is None:
         return found

@@ -14,14 +14,14 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of
 from svc_analytics.webhooks.delivery_log import INVALID
-from svc_analytics.webhooks.reconcile import RETRY_HORIZON, Witnessed, witness
+from svc_analytics.webhooks.reconcile import RETRY_HORIZON, ReconciledDelivery, reconcile
 
 MISSING = "webhook_names_a_record_the_lake_lacks"
 NOT_VALID = "webhook_log_is_not_valid_throughout"
 
 
 @dataclass(frozen=True)
-class Testimony:
+class LogFindings:
     """Findings as `checks` has them, and the log's name with its counts for the manifest.
 
     Of the whole log: `deliveries`, and `not_valid` of them. Of the period: the
@@ -33,7 +33,7 @@ class Testimony:
     facts: dict[str, Any]
 
 
-def hear_log(log: str | os.PathLike[str], lake: Lake, period: Period) -> Testimony:
+def reconcile_log(log: str | os.PathLike[str], lake: Lake, period: Period) -> LogFindings:
     """Hold a log against a lake, for one period.
 
     A record occurred within the day before its delivery; where that day reaches into
@@ -44,11 +44,11 @@ def hear_log(log: str | os.PathLike[str], lake: Lake, period: Period) -> Testimo
         raise ConfigError("the log of a statement must be a file, not stdin")
     ring = read_settings(lake.path).webhook_secrets
     found = _Found(period)
-    for batch in witness(log, lake, ring):
+    for batch in reconcile(log, lake, ring):
         for item in batch:
             found.add(item)
     name = Path(log).name
-    return Testimony(found.findings(name), {"name": name, **found.counts})
+    return LogFindings(found.findings(name), {"name": name, **found.counts})
 
 
 def describe(facts: dict[str, Any]) -> str:
@@ -68,7 +68,7 @@ class _Found:
         self._events: Counter[bool | None] = Counter()
         self._missing: dict[tuple[str | None, str | None], int] = {}
 
-    def add(self, item: Witnessed) -> None:
+    def add(self, item: ReconciledDelivery) -> None:
         """Take in one delivery."""
         delivery = item.delivery
         self._verdicts[delivery.verdict] += 1
@@ -83,7 +83,7 @@ class _Found:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts of `Testimony`."""
+        """The counts of `LogFindings`."""
         return {
             "deliveries": self._verdicts.total(),
             "not_valid": sum(self._verdicts[name] for name in INVALID),

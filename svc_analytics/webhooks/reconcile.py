@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.config import read_settings
-from svc_analytics.coverage import Coverage, subtract
+from svc_analytics.coverage import Coverage, difference
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import DAY, HOUR
 from svc_analytics.lake.lake import Lake
 from svc_analytics.signing.secrets import SigningSecret, parse_secrets
 from svc_analytics.signing.webhooks import WEBHOOK_TOLERANCE
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
-from svc_analytics.webhooks.delivery_log import Delivered, Lines, read_deliveries
+from svc_analytics.webhooks.delivery_log import Lines, WebhookDelivery, read_deliveries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -69,10 +69,10 @@ left join aside using (subject, record_id)
 
 
 @dataclass(frozen=True)
-class Witnessed:
+class ReconciledDelivery:
     """A delivery, whether the lake holds the record it names, and whether it should."""
 
-    delivery: Delivered
+    delivery: WebhookDelivery
     in_lake: bool | None = None
     is_missing: bool = False
     note: str = ""
@@ -83,31 +83,31 @@ class Witnessed:
         return row | {"in_lake": self.in_lake, "reason": self.delivery.reason + self.note}
 
 
-Judge = Callable[[Sequence[Delivered]], list[Witnessed]]
+Reconciler = Callable[[Sequence[WebhookDelivery]], list[ReconciledDelivery]]
 
 
 @contextmanager
-def open_witness(lake: Lake | None) -> Iterator[Judge]:
+def open_reconciler(lake: Lake | None) -> Iterator[Reconciler]:
     """Give what holds deliveries against a lake as it stands; without one, nothing is known."""
     if lake is None or not lake.exists:
-        yield lambda batch: [Witnessed(delivery) for delivery in batch]
+        yield lambda batch: [ReconciledDelivery(delivery) for delivery in batch]
         return
     with open_warehouse(lake) as warehouse:
         coverage = warehouse.coverage()
-        yield lambda batch: _hold(warehouse, coverage, batch)
+        yield lambda batch: _match(warehouse, coverage, batch)
 
 
-def witness(
+def reconcile(
     source: Lines, lake: Lake | None, ring: Sequence[SigningSecret]
-) -> Iterator[list[Witnessed]]:
+) -> Iterator[list[ReconciledDelivery]]:
     """Yield the deliveries of a log in batches, each held against the lake."""
     deliveries = read_deliveries(source, ring)
-    with open_witness(lake) as judge:
+    with open_reconciler(lake) as judge:
         while batch := list(islice(deliveries, BATCH)):
             yield judge(batch)
 
 
-def to_table(found: Iterable[Witnessed]) -> pa.Table:
+def to_table(found: Iterable[ReconciledDelivery]) -> pa.Table:
     """Return rows of `OUTPUT`."""
     return pa.Table.from_pylist([item.to_row() for item in found], schema=OUTPUT)
 
@@ -125,7 +125,7 @@ def verify_webhooks(
     """
     ring = read_settings().webhook_secrets if secrets is None else _ring_of(secrets)
     lake = lake if lake is None or isinstance(lake, Lake) else Lake(lake)
-    tables = [to_table(batch) for batch in witness(path_or_lines, lake, ring)]
+    tables = [to_table(batch) for batch in reconcile(path_or_lines, lake, ring)]
     return to_frame(pa.concat_tables([OUTPUT.empty_table(), *tables]))
 
 
@@ -138,32 +138,38 @@ def _ring_of(secrets: Sequence[str | SigningSecret]) -> tuple[SigningSecret, ...
     )
 
 
-def _hold(
-    warehouse: Warehouse, coverage: dict[str, Coverage], batch: Sequence[Delivered]
-) -> list[Witnessed]:
+def _match(
+    warehouse: Warehouse, coverage: dict[str, Coverage], batch: Sequence[WebhookDelivery]
+) -> list[ReconciledDelivery]:
     wanted = [
         {"n": place, "subject": item.subject, "record_id": item.record_id}
         for place, item in enumerate(batch)
         if item.names_money
     ]
     tables = {"wanted": pa.Table.from_pylist(wanted, schema=_WANTED)}
-    rows = warehouse.fetch(_LOOK_UP, tables=tables).to_pylist() if wanted else []
+    rows = warehouse.query(_LOOK_UP, tables=tables).to_pylist() if wanted else []
     known = {row["n"]: (row["is_held"], row["is_aside"]) for row in rows}
     return [
-        _weigh(item, *known[place], coverage) if place in known else Witnessed(item)
+        _classify(item, *known[place], coverage) if place in known else ReconciledDelivery(item)
         for place, item in enumerate(batch)
     ]
 
 
-def _weigh(
-    item: Delivered, is_held: bool, is_aside: bool, coverage: dict[str, Coverage]
-) -> Witnessed:
+def _classify(
+    item: WebhookDelivery, is_held: bool, is_aside: bool, coverage: dict[str, Coverage]
+) -> ReconciledDelivery:
     if is_held:
-        return Witnessed(item, True)
+        return ReconciledDelivery(item, True)
     if is_aside:
-        return Witnessed(item, False, True, "; the lake set its record aside in quarantine")
+        return ReconciledDelivery(
+            item, False, True, "; the lake set its record aside in quarantine"
+        )
     at = item.received_at or 0
     day = (at - RETRY_HORIZON, at + WEBHOOK_TOLERANCE)
-    if subtract([day], coverage[_STREAMS[item.subject or ""]].complete):
-        return Witnessed(item, False, False, "; not in the lake, which was not read that far")
-    return Witnessed(item, False, True, "; missing from the lake, which was read for that time")
+    if difference([day], coverage[_STREAMS[item.subject or ""]].complete):
+        return ReconciledDelivery(
+            item, False, False, "; not in the lake, which was not read that far"
+        )
+    return ReconciledDelivery(
+        item, False, True, "; missing from the lake, which was read for that time"
+    )

@@ -16,7 +16,7 @@ import pytest
 
 from svc_analytics.api import transport as client_module
 from svc_analytics.api.client import Client
-from svc_analytics.api.transport import MAX_BODY, Connections
+from svc_analytics.api.transport import MAX_BODY, PooledTransport
 from svc_analytics.errors import ApiError, ProtocolError, TooLarge, Unavailable
 from tests.support.fake_service import MERCHANT_ID
 from tests.support.unit_material import Hours, both_keys
@@ -200,10 +200,10 @@ def of_nobody() -> ssl.SSLContext:
     return context
 
 
-def trusting() -> Connections:
+def trusting() -> PooledTransport:
     """Connections that trust the certificate of nobody, if it is for the host asked."""
     trusted = ssl.create_default_context(cafile=str(SELF_SIGNED))
-    return Connections("https://localhost", 1, 20.0, trusted=trusted)
+    return PooledTransport("https://localhost", 1, 20.0, trusted=trusted)
 
 
 def test_a_self_signed_certificate_is_refused_without_a_key(of_nobody: ssl.SSLContext) -> None:

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.api.responses import (
-    Again,
-    Answer,
-    check_answer,
+    Response,
+    RetryableError,
+    raise_api_error,
     read_object,
     read_profile,
-    refuse,
+    require_json,
 )
 from svc_analytics.errors import (
     ApiError,
@@ -25,7 +25,7 @@ from svc_analytics.errors import (
     WrongKeyClass,
 )
 from svc_analytics.instants import to_micros
-from svc_analytics.records.raw_json import NotJson
+from svc_analytics.records.raw_json import InvalidJson
 from tests.support.unit_material import examples, raised_by
 
 
@@ -35,7 +35,7 @@ def envelope(*codes: Any) -> bytes:
 
 def meaning(status: int, body: bytes, **headers: str) -> Any:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    return raised_by(lambda: refuse(status, names, body, "/payments"))
+    return raised_by(lambda: raise_api_error(status, names, body, "/payments"))
 
 
 FINAL = {
@@ -100,7 +100,7 @@ def test_failure_that_may_pass_is_tried_again(
 ) -> None:
     """A5: 429, 5xx and their codes may pass; only a throttle slows the pace down."""
     again = meaning(status, envelope(*codes))
-    assert type(again) is Again
+    assert type(again) is RetryableError
     assert (again.status, again.codes, again.is_throttle) == (status, tuple(codes), is_throttle)
 
 
@@ -123,7 +123,14 @@ NO_ENVELOPE = {
 @pytest.mark.parametrize("body", NO_ENVELOPE.values(), ids=NO_ENVELOPE.keys())
 def test_without_an_envelope_the_status_decides(body: bytes) -> None:
     """A9: an answer of a proxy, without codes, is told by its status alone."""
-    kinds = {400: ApiError, 401: KeyRefused, 403: ApiError, 404: NotFound, 429: Again, 502: Again}
+    kinds = {
+        400: ApiError,
+        401: KeyRefused,
+        403: ApiError,
+        404: NotFound,
+        429: RetryableError,
+        502: RetryableError,
+    }
     for status, kind in kinds.items():
         error = meaning(status, body)
         assert (type(error), error.codes) == (kind, ())
@@ -210,7 +217,7 @@ def test_retry_after_may_be_a_date(seconds: int) -> None:
 def test_any_refusal_has_a_meaning(text: str, status: int, body: bytes) -> None:
     """Whatever headers and body come with it, a refusal is one of our errors."""
     error = meaning(status, body, retry_after=text, date=text)
-    assert isinstance(error, (Again, ApiError))
+    assert isinstance(error, (RetryableError, ApiError))
 
 
 @pytest.mark.parametrize(
@@ -224,14 +231,14 @@ def test_any_refusal_has_a_meaning(text: str, status: int, body: bytes) -> None:
 )
 def test_json_is_an_answer(kind: str) -> None:
     """A body that says it is JSON is the service's own."""
-    assert check_answer({"content-type": kind}, b"{}") == Answer(b"{}")
+    assert require_json({"content-type": kind}, b"{}") == Response(b"{}")
 
 
 @pytest.mark.parametrize("kind", ["text/html", "text/plain", "", "application/octet-stream"])
 def test_other_content_is_tried_again(kind: str) -> None:
     """A6: a proxy that spoke in the service's place is no answer."""
-    with pytest.raises(Again):
-        check_answer({"content-type": kind}, b"{}")
+    with pytest.raises(RetryableError):
+        require_json({"content-type": kind}, b"{}")
 
 
 CLOCKS = {
@@ -248,35 +255,35 @@ CLOCKS = {
 @pytest.mark.parametrize(("text", "at"), CLOCKS.items())
 def test_services_clock_is_read_if_it_makes_sense(text: str, at: int | None) -> None:
     """C3: the Date of an answer is the service's clock; a senseless one is none."""
-    assert check_answer({"date": text}, b"{}").served_at == at
+    assert require_json({"date": text}, b"{}").served_at == at
 
 
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"<html>", b"{}{}", b"\xef\xbb\xbf{}", b"NaN", b"[" * 10_000]
 )
 def test_object_that_is_no_json_is_tried_again(body: bytes) -> None:
-    """A6: a damaged object is NotJson, which is retried."""
-    with pytest.raises(NotJson):
-        read_object(Answer(body))
+    """A6: a damaged object is InvalidJson, which is retried."""
+    with pytest.raises(InvalidJson):
+        read_object(Response(body))
 
 
 @pytest.mark.parametrize("body", [b"[]", b"null", b'"x"', b"1"])
 def test_json_that_is_no_object_breaks_the_contract(body: bytes) -> None:
     """A list where an object was promised is a ProtocolError."""
     with pytest.raises(ProtocolError):
-        read_object(Answer(body))
+        read_object(Response(body))
 
 
 @pytest.mark.parametrize("body", [b"{}", b'{"id":null}', b'{"id":""}', b'{"id":5}'])
 def test_profile_needs_an_id(body: bytes) -> None:
     """H1: without the merchant's id no lake can be told from another."""
     with pytest.raises(ProtocolError, match="no id"):
-        read_profile(Answer(body))
+        read_profile(Response(body))
 
 
 def test_profile_comes_with_the_services_clock() -> None:
     """The profile is the object as received, beside the moment it was served."""
-    assert read_profile(Answer(b'{"id":"m","new":1.5}', "Thu, 01 Jan 1970 00:00:07 GMT")) == (
+    assert read_profile(Response(b'{"id":"m","new":1.5}', "Thu, 01 Jan 1970 00:00:07 GMT")) == (
         {"id": "m", "new": 1.5},
         7_000_000,
     )

@@ -47,6 +47,6 @@ def test_the_generated_lake_is_a_whole_one(tmp_path):
     with open_warehouse(lake) as warehouse:
         bounds = {"s": period.start, "e": period.end}
         query = "from statement_summary(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
-        rows = warehouse.fetch(query, bounds).to_pylist()
+        rows = warehouse.query(query, bounds).to_pylist()
     assert sum(row["payments_count"] for row in rows) == 1_200
     assert all(row["opening_position"] is not None for row in rows)

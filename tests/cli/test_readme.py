@@ -14,7 +14,7 @@ import httpx
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 from svc_analytics.signing.webhooks import sign_webhook
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
@@ -57,7 +57,7 @@ def test_the_receiver_shown_keeps_a_log(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.undo()
     monkeypatch.chdir(tmp_path)
     body, now = b'{"event_id":"e-1","type":"test.ping"}', int(time.time())
-    headers = {"x-pay-signature": sign_webhook(body, [Masked("whsec_a")], now)}
+    headers = {"x-pay-signature": sign_webhook(body, [Secret("whsec_a")], now)}
     with made[0] as server:
         answering = Thread(target=server.handle_request)
         answering.start()

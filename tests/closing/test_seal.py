@@ -13,7 +13,7 @@ from svc_analytics.closing.diff import as_texts, compare, read_tables
 from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from tests.support.closings import Closer, figure, row_causes
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
@@ -55,7 +55,7 @@ def test_a_lake_read_anew_yields_the_same_figures(
     closer: Closer, sealed: Path, tmp_path: Path
 ) -> None:
     """When a record was first read is no part of what it says."""
-    closer.desk.lake = AnalyticLake(tmp_path / "anew")
+    closer.desk.lake = Lakehouse(tmp_path / "anew")
     closer.desk.extract()
     assert verify_statement(sealed, closer.desk.lake).holds
 
@@ -158,7 +158,7 @@ def test_a_lake_that_was_read_less_far_cannot_yield_it(
     closer: Closer, sealed: Path, tmp_path: Path
 ) -> None:
     """It does not know what passed up to the seal's bound."""
-    lake = closer.desk.lake = AnalyticLake(tmp_path / "short")
+    lake = closer.desk.lake = Lakehouse(tmp_path / "short")
     closer.desk.extract(end=parse_bound(read_manifest(sealed)["start"]))
     with pytest.raises(LakeError, match="was read only up to 2026-10-01"):
         verify_statement(sealed, lake)

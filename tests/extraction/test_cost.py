@@ -13,7 +13,7 @@ from svc_analytics.lake import id_index, merge, partition
 from svc_analytics.lake.layout import IDS_FOLDER
 from svc_analytics.lake.publisher import StreamPublisher
 from svc_analytics.lake.writer import LakeWriter
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, ids, payment, spread
 
@@ -24,7 +24,7 @@ START = datetime(2026, 1, 3, tzinfo=UTC)
 def desk(service: FakeService, settings: Settings, tmp_path: Path) -> Desk:
     """A lake of eleven months, two payments a day, read up to the service's clock."""
     service.payments = spread(643, START, timedelta(hours=12))
-    desk = Desk(service, settings, AnalyticLake(tmp_path / "data"))
+    desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
     desk.extract()
     return desk
 
@@ -89,7 +89,7 @@ def test_a_month_is_written_once_however_often_is_published(
     monkeypatch.setattr(sweep, "HANDED_OVER", 1)
     monkeypatch.setattr(workers, "STAGED_LIMIT", 100_000)  # two pages or three, of 100
     service.payments = spread(643, START, timedelta(hours=12))
-    desk = Desk(service, settings, AnalyticLake(tmp_path / "data"))
+    desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
     desk.extract(workers=1)
     assert publications == [True, True, False]
     months = [f"payments 2026-{month:02}" for month in range(1, 12)]

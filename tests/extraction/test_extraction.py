@@ -298,7 +298,7 @@ def test_an_interruption_loses_only_the_pages_it_came_upon(
 def test_an_interruption_of_a_doubt_publishes_nothing_that_it_doubts(
     history: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """B7: disorder had shown, so what was proven before must be read again."""
+    """B7: out_of_order had shown, so what was covered before must be read again."""
     history.page_size = lambda page: 30
     history.order = lambda rows: rows[:60] + rows[:59:-1]
     stop_at(monkeypatch, lambda parcel: parcel.takes_back)

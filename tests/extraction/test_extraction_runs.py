@@ -15,7 +15,7 @@ from tests.support.fake_service import FakeService, ids, once, payment, refusal,
 
 
 def test_without_order_a_broken_run_claims_nothing(history: FakeService, desk: Desk) -> None:
-    """B7: what was claimed before the disorder showed is taken back."""
+    """B7: what was claimed before the out_of_order showed is taken back."""
     history.page_size = lambda page: 30
     history.order = lambda rows: rows[:60] + rows[:59:-1]
 

@@ -15,7 +15,7 @@ from jupyter_client.manager import KernelManager
 
 from svc_analytics.demo import FILLED, FILLING, finish_filling
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.errors import INTERRUPTED
 from svc_analytics.sandbox.server import Running
 from svc_analytics.sandbox.service import Service
@@ -106,13 +106,13 @@ def test_an_interrupted_demo_leaves_nothing_behind(kernel: Kernel, tmp_path: Pat
 
 
 def test_a_demo_cut_off_while_it_moved_in_is_completed(
-    running: Running, service: Service, lake: AnalyticLake
+    running: Running, service: Service, lake: Lakehouse
 ) -> None:
     """Filled beside and half moved when the power failed: whoever comes next goes on."""
     from svc_analytics.config import read_settings
     from svc_analytics.extraction.update import extract
 
-    beside = AnalyticLake(lake.path / FILLING)
+    beside = Lakehouse(lake.path / FILLING)
     extract(beside, read_settings(beside.path, environ=running.environment, folder=Path("/")))
     beside.path.rename(lake.path / FILLED)
     (lake.path / FILLED / "payments").rename(lake.path / "payments")

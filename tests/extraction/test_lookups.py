@@ -13,12 +13,12 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import Pace
+from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.cli.reports import extraction_text
 from svc_analytics.errors import ConfigError, KeyRefused
 from svc_analytics.extraction import lookups
-from svc_analytics.extraction.lookups import LookUps
-from svc_analytics.extraction.plan import Extraction
+from svc_analytics.extraction.lookups import LookupResult
+from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.instants import parse_instant
 from svc_analytics.sandbox.server import Running
 from tests.cli.test_cli import Run, connected, run, running
@@ -30,10 +30,10 @@ EVER = (0, parse_instant("2027-01-01T00:00:00Z")[0])
 FIRST, SECOND, THIRD = (payment(n, f"2026-{n + 8:02d}-10T00:00:00Z") for n in (1, 2, 3))
 
 
-def look_up(desk: Desk, **wanted: Any) -> list[LookUps]:
+def look_up(desk: Desk, **wanted: Any) -> list[LookupResult]:
     desk.service.requests.clear()
     time = VirtualTime()
-    pace = Pace(desk.settings.patience, time.clock, time.wait)
+    pace = RateLimiter(desk.settings.patience, time.clock, time.wait)
     with Client(desk.settings, pace=pace, transport=desk.service.transport) as client:
         return lookups.look_up(desk.lake, desk.settings, client=client, workers=2, **wanted)
 
@@ -205,7 +205,7 @@ def test_ids_that_are_not_found_are_named(filled: Desk) -> None:
     """The first of them; a file that names nobody is told as that."""
     for ids, said in (([], "0 fetched, 0 not found"), (["x", "C-1"], "1 not found ('x')")):
         asked = look_up(filled, customers=ids)
-        assert said in extraction_text(filled.lake, Extraction("m", 0), asked)
+        assert said in extraction_text(filled.lake, ExtractionResult("m", 0), asked)
 
 
 def test_a_file_of_customers_that_is_not_there_is_2(connected: Running, run: Run) -> None:

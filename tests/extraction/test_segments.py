@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from svc_analytics.extraction import scheduler
-from svc_analytics.extraction.scheduler import Board
+from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.segments import KEPT_PAGES, Segment
 from svc_analytics.instants import HOUR
 from svc_analytics.schema import PAYMENTS
@@ -20,19 +20,19 @@ def as_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduler, "WORTH_WAITING", 3.0)
 
 
-def board_after(hours: float, *, waited: float = 9.0, disorder: bool = False) -> Board:
+def board_after(hours: float, *, waited: float = 9.0, out_of_order: bool = False) -> SegmentQueue:
     """A board with 100 hours of one stream, of which one page of that many hours was read."""
-    board = Board([Segment.of(PAYMENTS, (START, END))])
+    board = SegmentQueue([Segment.of(PAYMENTS, (START, END))])
     segment = board.take()
     assert segment
     instants = END - np.arange(1, 11, dtype=np.int64) * int(hours * HOUR) // 10
     is_repeat = np.zeros(10, np.bool_)
-    board.advance(segment, instants[::-1] if disorder else instants, is_repeat, is_last=False)
+    board.advance(segment, instants[::-1] if out_of_order else instants, is_repeat, is_last=False)
     board.note_times(waited, 1.0)
     return board
 
 
-def active(board: Board) -> list[tuple[int, int]]:
+def active(board: SegmentQueue) -> list[tuple[int, int]]:
     """What the workers have yet to read, oldest first."""
     return sorted((segment.start, segment.end) for segment in board._active)
 
@@ -73,15 +73,15 @@ def test_a_part_shows_first_whether_bounds_are_heeded() -> None:
 
 @pytest.mark.parametrize(
     "board",
-    [board_after(40), board_after(10, waited=2.0), board_after(10, disorder=True)],
+    [board_after(40), board_after(10, waited=2.0), board_after(10, out_of_order=True)],
     ids=["a page and a half is left", "pages come as fast as they are read", "not newest first"],
 )
-def test_what_is_not_worth_sharing_is_left_alone(board: Board) -> None:
+def test_what_is_not_worth_sharing_is_left_alone(board: SegmentQueue) -> None:
     """The idle wait, and are sent home with the others."""
     assert not took_more(board) and len(active(board)) == 1
 
 
-def took_more(board: Board) -> bool:
+def took_more(board: SegmentQueue) -> bool:
     """Whether one more worker is given something at once."""
     found: list[Segment | None] = []
     worker = threading.Thread(target=lambda: found.append(board.take()))

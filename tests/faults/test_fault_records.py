@@ -9,8 +9,8 @@ import httpx
 import pytest
 
 from svc_analytics.config import Settings
-from svc_analytics.lakehouse import AnalyticLake
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.signing.secrets import Secret
 from svc_analytics.statements.statement import statement
 from tests.support.desks import Desk
 from tests.support.fake_service import (
@@ -144,8 +144,8 @@ def contradicting(tmp_path_factory: pytest.TempPathFactory) -> Desk:
         payments=[record for record in records if "paid_at" in record],
         payouts=[record for record in records if "paid_at" not in record],
     )
-    settings = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY))
-    desk = Desk(service, settings, AnalyticLake(tmp_path_factory.mktemp("odd") / "data"))
+    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY))
+    desk = Desk(service, settings, Lakehouse(tmp_path_factory.mktemp("odd") / "data"))
     desk.extract()
     return desk
 

@@ -13,7 +13,7 @@ import pytest
 
 from svc_analytics.api import transport as client_module
 from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import Pace
+from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.errors import (
     ApiError,
     KeyRefused,
@@ -164,7 +164,7 @@ def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(
         return refusal(*code) if time.now < until[0] else None
 
     october.intercept = intercept
-    pace = Pace(7200, time.clock, time.wait)
+    pace = RateLimiter(7200, time.clock, time.wait)
     with Client(desk.settings, pace=pace, transport=october.transport) as client:
         run_module.extract(desk.lake, desk.settings, Request(), workers=1, client=client)
     refused = sum(map(is_list, october.requests)) - 8
@@ -354,7 +354,7 @@ def test_one_record_beyond_the_cap_fails_loudly(
 
 
 @pytest.mark.parametrize(
-    "disorder",
+    "out_of_order",
     [
         lambda rows: rows[::-1],
         lambda rows: sorted(rows, key=lambda row: str(row["id"])),
@@ -363,10 +363,10 @@ def test_one_record_beyond_the_cap_fails_loudly(
     ids=["oldest first", "by id", "one page too late"],
 )
 def test_a_list_that_is_not_newest_first_is_read_to_its_end_and_said(
-    october: FakeService, desk: Desk, disorder: Any
+    october: FakeService, desk: Desk, out_of_order: Any
 ) -> None:
     """B7: what was seen is named in a note; nothing is lost by it."""
-    october.order = disorder
+    october.order = out_of_order
     run = desk.extract(workers=1)
     assert len(run.notes) == 1 and "payments are not listed newest first (2026-10" in run.notes[0]
     assert_same(desk)

@@ -6,7 +6,7 @@ import pytest
 
 from svc_analytics.config import Settings, check_base_url, read_data_dir, read_settings
 from svc_analytics.errors import ConfigError
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
 
 KEYS = {"SVC_CHECKOUT_KEY": CHECKOUT_KEY, "SVC_PAYOUT_KEY": PAYOUT_KEY}
@@ -44,7 +44,7 @@ def test_every_variable_has_its_place(tmp_path: Path) -> None:
     found = read_settings(environ=environ, folder=tmp_path)
     assert (found.base_url, found.data_dir, found.patience) == (BASE_URL, Path("lake"), 7)
     assert found.key_classes == ("checkout", "payout")
-    assert found.key("payout") == Masked(PAYOUT_KEY)
+    assert found.key("payout") == Secret(PAYOUT_KEY)
     assert [entry.secret.reveal() for entry in found.receipt_secrets] == ["r2", "r1"]
     assert [entry.secret.reveal() for entry in found.webhook_secrets] == ["w2", "w1"]
 

@@ -6,7 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_analytics.coverage import Coverage, Span, clip, subtract, unite
+from svc_analytics.coverage import Coverage, Span, difference, intersection, union
 from tests.support.unit_material import examples
 
 edges = st.integers(-12, 12)
@@ -29,10 +29,10 @@ def is_tidy(spans: tuple[Span, ...]) -> bool:
 @given(st.lists(spans, max_size=3))
 def test_union_holds_what_any_set_holds(sets: list[list[Span]]) -> None:
     """A union is every moment of every set, in tidy spans."""
-    united = unite(*sets)
+    united = union(*sets)
     assert moments(united) == set().union(*map(moments, sets))
     assert is_tidy(united)
-    assert unite(united) == united
+    assert union(united) == united
 
 
 @examples
@@ -41,7 +41,7 @@ def test_difference_holds_what_only_the_first_set_holds(
     first: list[Span], second: list[Span]
 ) -> None:
     """A difference is every moment of the first set that is not in the second."""
-    left = subtract(first, second)
+    left = difference(first, second)
     assert moments(left) == moments(first) - moments(second)
     assert is_tidy(left)
 
@@ -50,7 +50,7 @@ def test_difference_holds_what_only_the_first_set_holds(
 @given(spans, edges, edges)
 def test_clip_holds_what_lies_within(given_spans: list[Span], start: int, end: int) -> None:
     """Clipping keeps every moment within the bounds and no other."""
-    clipped = clip(given_spans, start, end)
+    clipped = intersection(given_spans, start, end)
     assert moments(clipped) == moments(given_spans) & moments([(start, end)])
     assert is_tidy(clipped)
 
@@ -91,7 +91,7 @@ def test_removing_takes_time_out_of_both(coverage: Coverage, taken: list[Span]) 
 @given(coverages, edges, edges)
 def test_within_is_the_part_of_an_interval(coverage: Coverage, start: int, end: int) -> None:
     """The coverage of an interval says of it what the whole says."""
-    part = coverage.within(start, end)
+    part = coverage.clip(start, end)
     assert moments(part.complete) == moments(coverage.complete) & moments([(start, end)])
     assert moments(part.provisional) == moments(coverage.provisional) & moments([(start, end)])
 

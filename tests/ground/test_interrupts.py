@@ -6,7 +6,7 @@ import threading
 import duckdb
 import pytest
 
-from svc_analytics.interrupts import beside, interruptible
+from svc_analytics.interrupts import interruptible, run_interruptibly
 
 ENDLESS = (
     "select count(*) from range(10000000) a, range(10000000) b where a.range * b.range % 7 = 3"
@@ -30,7 +30,7 @@ def test_a_query_without_end_stops_when_asked() -> None:
     connection, main = duckdb.connect(), threading.main_thread().ident
     threading.Timer(0.2, signal.pthread_kill, [main, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
-        beside(connection, lambda: connection.sql(ENDLESS).fetchall())
+        run_interruptibly(connection, lambda: connection.sql(ENDLESS).fetchall())
     assert connection.sql("select 1").fetchall() == [(1,)]
 
 
@@ -49,11 +49,11 @@ def test_a_query_interrupted_as_it_starts_leaves_its_connection_free(
     monkeypatch.setattr("svc_analytics.interrupts.Thread", Interrupted)
     connection = duckdb.connect()
     with pytest.raises(KeyboardInterrupt):
-        beside(connection, lambda: connection.sql(ENDLESS).fetchall())
+        run_interruptibly(connection, lambda: connection.sql(ENDLESS).fetchall())
     assert connection.sql("select 1").fetchall() == [(1,)]
 
 
 def test_an_error_of_the_engine_comes_through_as_it_is() -> None:
     connection = duckdb.connect()
     with pytest.raises(duckdb.CatalogException, match="nowhere"):
-        beside(connection, lambda: connection.sql("select * from nowhere").fetchall())
+        run_interruptibly(connection, lambda: connection.sql("select * from nowhere").fetchall())

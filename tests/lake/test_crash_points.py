@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.errors import LakeError
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.database import write_views
 from tests.simulation.disk import FULL, Disk, failure
 from tests.simulation.simulate import quick_folder
@@ -183,7 +183,7 @@ def test_each_call_that_begins_a_lake(nothing: Bench, part: int) -> None:
 @pytest.mark.parametrize("failing", [fail_once, kill], ids=["fails once", "is the last"])
 def test_each_call_that_makes_the_file_for_other_tools(bench: Bench, failing: Failing) -> None:
     """E1, E5: analytics.duckdb is not there or is whole, and no failure stands in its way."""
-    lake = AnalyticLake(bench.take())
+    lake = Lakehouse(bench.take())
     disk, call = Disk(lake.path.parent), 0
     while call < len(disk.calls) + 1 < 50:  # until a call is chosen that is not made any more
         call += 1
@@ -310,7 +310,7 @@ def rows_outside(path: Path) -> int:
 
 def views(lake: Path) -> dict[str, str]:
     """The rows of every view that users ask, as text."""
-    held = AnalyticLake(lake)
+    held = Lakehouse(lake)
     names = held.sql("select view_name from duckdb_views() where not internal")["view_name"]
     marts = [name for name in names if not name.startswith("stg_")]  # those name the snapshot
     return {name: held.sql(f"from {name} order by all").to_csv() for name in marts}

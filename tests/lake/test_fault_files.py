@@ -16,10 +16,10 @@ import pytest
 
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import BEGINNING
-from svc_analytics.lake.control_totals import Tally, count
+from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import read_footer
-from svc_analytics.lake.partition import read_groups, write_month
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lake.partition import read_groups, write_partition
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.warehouse import open_warehouse
@@ -44,7 +44,7 @@ def october(desk: Desk) -> Path:
     return desk.lake.month_path(PAYMENTS, "2026-10")
 
 
-def hold_all(lake: AnalyticLake) -> None:
+def hold_all(lake: Lakehouse) -> None:
     """What `check` and a statement do before they say anything."""
     with open_warehouse(lake) as warehouse:
         warehouse.verify(lake.months(PAYMENTS))
@@ -77,7 +77,7 @@ def cast(name: str, kind: pa.DataType) -> Callable[[pa.Table], pa.Table]:
 
 
 def of_another_merchant(desk: Desk) -> Path:
-    other = Desk(desk.service, desk.settings, AnalyticLake(desk.lake.path.parent / "other"))
+    other = Desk(desk.service, desk.settings, Lakehouse(desk.lake.path.parent / "other"))
     other.service.merchant = {"id": "another-merchant"}
     other.extract()
     shutil.copy(october(other), october(desk))
@@ -176,7 +176,9 @@ def test_no_flipped_bit_changes_an_answer_unseen(filled: Desk) -> None:
 def is_found(path: Path) -> bool:
     try:
         footer = read_footer(path)
-        return footer.tally != sum((count(PAYMENTS, rows) for rows in read_groups(path)), Tally())
+        return footer.tally != sum(
+            (control_totals(PAYMENTS, rows) for rows in read_groups(path)), ControlTotals()
+        )
     except LakeError:
         return True
 
@@ -290,7 +292,7 @@ def test_a_footer_of_other_columns_is_held_against_them(
     table = pq.read_table(october(filled)).drop_columns(["receipt"])
     with monkeypatch.context() as patch:
         patch.setitem(STREAMS, "payments", older)
-        write_month(october(filled), older, [table], lambda tally: replace(footer, tally=tally))
+        write_partition(october(filled), older, [table], lambda tally: replace(footer, tally=tally))
         assert read_footer(october(filled)) == footer
     with pytest.raises(LakeError, match=r"2026-10.parquet is torn or altered"):
         filled.lake.footers(PAYMENTS)

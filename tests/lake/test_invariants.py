@@ -14,8 +14,8 @@ from svc_analytics.extraction.batches import Delivery
 from svc_analytics.extraction.segments import Progress
 from svc_analytics.instants import DAY
 from svc_analytics.lake import partition, publisher
-from svc_analytics.lake.control_totals import Tally, count
-from svc_analytics.lake.partition import InOrder, check_tally
+from svc_analytics.lake.control_totals import ControlTotals, control_totals
+from svc_analytics.lake.partition import SortedCheck, check_totals
 from svc_analytics.periods import month
 from svc_analytics.schema import INSTANT, PAYMENTS
 from tests.support.desks import Desk
@@ -166,7 +166,7 @@ def test_rows_that_nobody_asked_for_are_not_kept() -> None:
 )  # fmt: skip
 def test_order_is_watched_across_row_groups(groups: list[list[int]], ok: bool) -> None:
     """Ties are in order; an instant belongs to [0, 10)."""
-    order = InOrder("a month", (0, 10))
+    order = SortedCheck("a month", (0, 10))
     try:
         for group in groups:
             order.see(pa.chunked_array([pa.array(group, INSTANT)]))
@@ -185,9 +185,9 @@ def test_equal_tallies_are_equal_whatever_their_way() -> None:
         ],
         schema=PAYMENTS.schema,
     )
-    whole, first, second = (count(PAYMENTS, t) for t in (rows, rows[:1], rows[1:]))
-    check_tally("a month", "its parts", whole - first, second)
-    check_tally("a month", "its parts", first + second, whole)
-    check_tally("a month", "nothing", whole - second - first, Tally())
+    whole, first, second = (control_totals(PAYMENTS, t) for t in (rows, rows[:1], rows[1:]))
+    check_totals("a month", "its parts", whole - first, second)
+    check_totals("a month", "its parts", first + second, whole)
+    check_totals("a month", "nothing", whole - second - first, ControlTotals())
     with pytest.raises(LakeError, match="amount of eth off by -2"):
-        check_tally("a month", "its parts", first, whole)
+        check_totals("a month", "its parts", first, whole)

@@ -17,12 +17,12 @@ from filelock import FileLock
 
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.lake import partition, writer
-from svc_analytics.lake.control_totals import count
+from svc_analytics.lake.control_totals import control_totals
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.partition import ROW_GROUP
 from svc_analytics.lake.writer import open_writer
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import MONEY, PAYMENTS
 from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, FakeService, ids, payment, spread
@@ -68,7 +68,7 @@ def test_a_footer_vouches_for_its_rows(filled: Desk) -> None:
     """Rows, digest of ids and totals per currency are those of the file."""
     path = filled.lake.month_path(PAYMENTS, "2026-10")
     footer, table = read_footer(path), pq.read_table(path)
-    assert footer.tally == count(PAYMENTS, table)
+    assert footer.tally == control_totals(PAYMENTS, table)
     assert footer.tally.totals["usdt"]["amount"] == 10 * len(table)
 
 
@@ -90,7 +90,7 @@ def test_merging_in_small_steps_gives_the_file_of_one_step(
 ) -> None:
     """Row groups are filled up again however often a month is rewritten."""
     monkeypatch.setattr(partition, "ROW_GROUP", 16)
-    small = Desk(filled.service, filled.settings, AnalyticLake(tmp_path / "steps"))
+    small = Desk(filled.service, filled.settings, Lakehouse(tmp_path / "steps"))
     for day in range(1, 28, 3):
         end = int(datetime(2026, 10, day, tzinfo=UTC).timestamp()) * 1_000_000
         small.extract(end=end)
@@ -247,7 +247,7 @@ def test_paths_of_any_name_work(
 ) -> None:
     """G5: blanks, quotes and letters of any script are just names."""
     desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
-    desk.lake = AnalyticLake(tmp_path / name)
+    desk.lake = Lakehouse(tmp_path / name)
     desk.extract()
     assert len(desk.lake.sql("from payments")) == 1
 
@@ -272,7 +272,7 @@ def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None
 
 def test_a_lake_can_be_moved(filled: Desk, tmp_path: Path) -> None:
     """Nothing in the month files depends on where they lie."""
-    moved = AnalyticLake(shutil.move(filled.lake.path, tmp_path / "elsewhere"))
+    moved = Lakehouse(shutil.move(filled.lake.path, tmp_path / "elsewhere"))
     assert len(moved.sql("from payments")) == 200
 
 
@@ -318,7 +318,7 @@ def test_a_killed_first_run_leaves_no_lake_that_cannot_be_read(tmp_path: Path) -
     """lake.json is written last: until then there is no lake, and readers say so."""
     (tmp_path / "payments").mkdir()
     with pytest.raises(LakeError, match="svc-analytics demo"):
-        AnalyticLake(tmp_path).sql("from payments")
+        Lakehouse(tmp_path).sql("from payments")
 
 
 def test_a_lost_side_file_is_one_clear_error(filled: Desk) -> None:

@@ -12,7 +12,7 @@ import pytest
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import to_micros
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import PAYOUT_RECORDS
 from tests.simulation.disk import Disk
 from tests.simulation.virtual import Killed
@@ -30,7 +30,7 @@ def desk(service: FakeService, settings: Settings, tmp_path: Path) -> Desk:
     service.payments[7]["amount"] = "1e3"  # goes to the quarantine
     service.payouts = [payout(n, "2026-10-05T00:00:00Z") for n in range(3)]
     (tmp_path / "disk").mkdir()
-    return Desk(service, settings, AnalyticLake(tmp_path / "disk" / "deep" / "data"))
+    return Desk(service, settings, Lakehouse(tmp_path / "disk" / "deep" / "data"))
 
 
 def disk_of(desk: Desk) -> Path:

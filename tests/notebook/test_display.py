@@ -16,9 +16,9 @@ import svc_analytics as svc
 from svc_analytics import charts
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import search as search_module
-from svc_analytics.receipts.verify_lake import VerificationRun
+from svc_analytics.receipts.verify_lake import VerificationResult
 from svc_analytics.render.sheets import names_of
 from svc_analytics.signing.receipts import verify_receipt
 from tests.support.desks import Desk
@@ -79,7 +79,7 @@ def test_frames_are_shown_as_tables_are() -> None:
         svc.show(5)
 
 
-def test_an_empty_lake_says_what_to_do(lake: AnalyticLake) -> None:
+def test_an_empty_lake_says_what_to_do(lake: Lakehouse) -> None:
     """The one call that fills it with a made-up merchant can be copied as it stands."""
     call = f"lake = svc.demo_lake({str(lake.path)!r})"
     assert escape(call) in lake._repr_html_() and call in str(lake)
@@ -89,7 +89,7 @@ def test_coverage_and_runs_show_themselves() -> None:
     """An interval in words, counts with their thousands apart."""
     assert "1970-01-01T00:00:00Z .. 1970-01-01T00:00:01Z" in str(Coverage(((0, 1_000_000),)))
     assert "nothing was read" in Coverage()._repr_html_()
-    assert ">12,345</td>" in VerificationRun(12_345, 0)._repr_html_()
+    assert ">12,345</td>" in VerificationResult(12_345, 0)._repr_html_()
     assert pretty(Coverage()) == str(Coverage())  # in IPython, and beside the HTML in Jupyter
 
 

@@ -17,7 +17,7 @@ import pytest
 from playwright.sync_api import Locator, Page, sync_playwright
 
 import svc_analytics as svc
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from tests.support.browsers import chromium
 
 ROOT = Path(__file__).parents[2]
@@ -48,7 +48,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def lake(tmp_path_factory: pytest.TempPathFactory) -> AnalyticLake:
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
     return svc.demo_lake(tmp_path_factory.mktemp("desk") / "data", months=2, payments=300)
 
 
@@ -75,7 +75,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def address(
-    installed: Path, lake: AnalyticLake, folder: Path, environment: dict[str, str]
+    installed: Path, lake: Lakehouse, folder: Path, environment: dict[str, str]
 ) -> Iterator[str]:
     """`svc-analytics lab`, and where notebook 02 is open in it."""
     own = ["--data-dir", str(lake.path), "--no-browser", "--allow-root"]
@@ -143,7 +143,7 @@ def run_all(page: Page, address: str) -> Locator:
 
 
 def test_the_statement_in_jupyterlab_follows_its_pickers(
-    page: Page, address: str, said: list[str], lake: AnalyticLake, tmp_path: Path
+    page: Page, address: str, said: list[str], lake: Lakehouse, tmp_path: Path
 ) -> None:
     """Notebook 02, all cells: table and chart appear, the month picker changes them."""
     month = svc.last_full_month(lake)
@@ -179,7 +179,7 @@ def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address: str, folder: Path
 
 
 def test_a_notebook_runs_from_the_installed_wheel(
-    installed: Path, lake: AnalyticLake, tmp_path: Path, environment: dict[str, str]
+    installed: Path, lake: Lakehouse, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     """`svc-analytics notebook 05` in any folder, without a clone of the project."""
     words = [installed, "notebook", "05", "--data-dir", str(lake.path), "--out", "page.html"]

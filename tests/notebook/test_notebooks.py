@@ -14,8 +14,8 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.formatting.values import shown
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.formatting.values import display_text
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import pickers, runner
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
@@ -27,13 +27,13 @@ TOO_MANY_CELLS = 20
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory: pytest.TempPathFactory) -> AnalyticLake:
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
     """A lake of about 600 payments with verified receipts: the one call of notebook 01."""
     return svc.demo_lake(tmp_path_factory.mktemp("desk") / "data", months=3, payments=600)
 
 
 @pytest.fixture(scope="module", params=PATHS, ids=lambda path: path.stem[:2])
-def executed(request: pytest.FixtureRequest, demo: AnalyticLake) -> Any:
+def executed(request: pytest.FixtureRequest, demo: Lakehouse) -> Any:
     """A notebook after it ran as a reader runs it: without a month."""
     return runner.run_notebook(request.param, {"DATA_DIR": str(demo.path)})
 
@@ -91,12 +91,12 @@ def test_no_output_holds_a_key(executed: Any) -> None:
 
 
 @pytest.mark.parametrize("executed", PATHS[1:2], indirect=True, ids=["02"])
-def test_a_figure_shown_is_the_statements(executed: Any, demo: AnalyticLake) -> None:
+def test_a_figure_shown_is_the_statements(executed: Any, demo: Lakehouse) -> None:
     """What a reader sees in 02 is what `svc-analytics statement` writes, digit for digit."""
     made = svc.statement(demo, svc.last_full_month(demo))
     page = "".join(runner.outputs_of(executed))
     for coin, value in zip(made.summary["currency"], made.summary["net_settlement"], strict=True):
-        assert f"{shown(value)} <small>{escape(coin)}</small>" in page
+        assert f"{display_text(value)} <small>{escape(coin)}</small>" in page
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])
@@ -137,7 +137,7 @@ def test_a_notebook_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
         asyncio.run(run())
 
 
-def test_the_command_writes_a_page(demo: AnalyticLake, tmp_path: Path) -> None:
+def test_the_command_writes_a_page(demo: Lakehouse, tmp_path: Path) -> None:
     """`svc-analytics notebook 05 --month M --out FILE`."""
     month, out = svc.last_full_month(demo), tmp_path / "page.html"
     words = ["notebook", "05", "--month", month, "--data-dir", str(demo.path), "--out", str(out)]
@@ -148,7 +148,7 @@ def test_the_command_writes_a_page(demo: AnalyticLake, tmp_path: Path) -> None:
     assert not re.search(r"<(script|link|img)[^>]*(src|href)=.?https?:|import .*https?:", page)
 
 
-def test_a_notebook_of_no_month_takes_none(demo: AnalyticLake) -> None:
+def test_a_notebook_of_no_month_takes_none(demo: Lakehouse) -> None:
     """01 is of the whole lake: a month would be ignored, so it is refused."""
     words = ["notebook", "01", "--month", "2026-10", "--data-dir", str(demo.path)]
     with pytest.raises(ConfigError, match="01-first-look speaks of no month"):
@@ -156,7 +156,7 @@ def test_a_notebook_of_no_month_takes_none(demo: AnalyticLake) -> None:
 
 
 def test_a_page_into_no_folder_is_refused_before_the_run(
-    demo: AnalyticLake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    demo: Lakehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run takes a while; what would be in vain is told at once."""
     monkeypatch.setattr(runner, "run_notebook", lambda *_, **__: pytest.fail("it ran"))
@@ -172,7 +172,7 @@ def test_a_wrong_name_lists_the_right_ones() -> None:
     assert runner.find_notebook("03-fees-and-refunds") == runner.find_notebook("03")
 
 
-def test_the_demo_never_touches_what_is_there(demo: AnalyticLake) -> None:
+def test_the_demo_never_touches_what_is_there(demo: Lakehouse) -> None:
     """`demo_lake` fills an empty folder only."""
     before = sorted(path.stat().st_mtime_ns for path in demo.path.rglob("*.parquet"))
     assert svc.demo_lake(demo.path).path == demo.path
@@ -180,7 +180,7 @@ def test_the_demo_never_touches_what_is_there(demo: AnalyticLake) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(demo: AnalyticLake) -> svc.Statement:
+def made(demo: Lakehouse) -> svc.Statement:
     return svc.statement(demo, svc.last_full_month(demo))
 
 
@@ -189,9 +189,7 @@ def shown_by(box: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("parts", pickers.PARTS)
-def test_pickers_redraw_for_another_coin(
-    demo: AnalyticLake, made: svc.Statement, parts: str
-) -> None:
+def test_pickers_redraw_for_another_coin(demo: Lakehouse, made: svc.Statement, parts: str) -> None:
     """The chosen coin's figures stand below, in charts and in tables."""
     box = svc.pick(demo, made, parts)
     _, coins = box.children[0].children
@@ -200,7 +198,7 @@ def test_pickers_redraw_for_another_coin(
 
 
 def test_pickers_redraw_for_another_month_and_keep_the_coin(
-    demo: AnalyticLake, made: svc.Statement
+    demo: Lakehouse, made: svc.Statement
 ) -> None:
     """Each of them names its month."""
     box = svc.pick(demo, made)
@@ -211,7 +209,7 @@ def test_pickers_redraw_for_another_month_and_keep_the_coin(
 
 
 def test_no_figure_of_another_month_stands_below_an_error(
-    demo: AnalyticLake, made: svc.Statement, monkeypatch: pytest.MonkeyPatch
+    demo: Lakehouse, made: svc.Statement, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One line stands there instead."""
 
@@ -225,7 +223,7 @@ def test_no_figure_of_another_month_stands_below_an_error(
     assert shown_by(box) == ['<div><p dir="auto">LakeError: it is torn</p></div>']
 
 
-def test_wrong_parts_list_the_right_ones(demo: AnalyticLake, made: svc.Statement) -> None:
+def test_wrong_parts_list_the_right_ones(demo: Lakehouse, made: svc.Statement) -> None:
     """One line that names the next step."""
     with pytest.raises(ConfigError, match="choose settlement, fees, position"):
         svc.pick(demo, made, "profit")

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from svc_analytics.errors import ApiError, KeyRefused, NotFound, Unavailable
-from svc_analytics.receipts.online import Confirmer
+from svc_analytics.receipts.online import OnlineVerifier
 from svc_analytics.signing.receipts import Verdict
 from tests.support.receipt_material import FACTS, RING, signed
 
@@ -38,7 +38,7 @@ class Service:
 
 
 def opinion(token: str, service: Service) -> Verdict:
-    return Confirmer(service, RING).confirm(token, UNSURE)  # type: ignore[arg-type]
+    return OnlineVerifier(service, RING).confirm(token, UNSURE)  # type: ignore[arg-type]
 
 
 FORGED = signed(FACTS, "forged")

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from svc_analytics.receipts.parallel import share_out
+from svc_analytics.receipts.parallel import map_shared
 
 
 def test_every_job_is_done_once_and_both_sides_work() -> None:
@@ -18,7 +18,7 @@ def test_every_job_is_done_once_and_both_sides_work() -> None:
             both.wait()
         return job * 10
 
-    done = share_out(range(50), lambda job: work("here", job), lambda job: work("there", job), 1)
+    done = map_shared(range(50), lambda job: work("here", job), lambda job: work("there", job), 1)
     assert sorted(done) == list(range(0, 500, 10)) and sorted(by) == ["here", "there"]
 
 
@@ -39,5 +39,5 @@ def test_an_error_on_either_side_is_raised_and_ends_the_work(side: str) -> None:
 
     sides = (fail, work) if side == "here" else (work, fail)
     with pytest.raises(OSError, match="disk full"):
-        list(share_out(range(300_000), *sides, helpers=1))
+        list(map_shared(range(300_000), *sides, helpers=1))
     assert len(begun) < 300_000

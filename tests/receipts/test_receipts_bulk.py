@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.instants import format_instant, parse_instant
-from svc_analytics.receipts.bulk import ReceiptChecker
+from svc_analytics.receipts.bulk import BulkVerifier
 from svc_analytics.signing.receipts import FACTS as FACT_NAMES
 from svc_analytics.signing.receipts import verify_receipt
-from svc_analytics.signing.secrets import Masked, SigningSecret, parse_secrets
+from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 from tests.support.receipt_material import (
     FACTS,
     RING,
@@ -47,7 +47,7 @@ def vectors() -> list[tuple[str, Facts, str]]:
 @pytest.mark.parametrize(("secret", "facts", "token"), vectors())
 def test_tokens_of_openssl_are_valid(secret: str, facts: Facts, token: str) -> None:
     """What openssl signs verifies with its own secret and with no other."""
-    ring = (SigningSecret(Masked(secret)),)
+    ring = (SigningSecret(Secret(secret)),)
     assert check([token], [facts], ring)[0].verdict == "valid"
     assert check([token], [facts], RING)[0].verdict == "bad_signature"
 
@@ -170,7 +170,7 @@ def test_bulk_and_single_verification_agree(ring: str, webhook: str) -> None:
     """The quick way may only save time: verdict, reason and differences are the same."""
     tokens, records = zip(*mixed_bag(), strict=True)
     rings = parse_secrets(ring), parse_secrets(webhook)
-    checker = ReceiptChecker(*rings, is_covered=lambda at: True)
+    checker = BulkVerifier(*rings, is_covered=lambda at: True)
     rows = [record and held(record) for record in records]
     for found, token, record in zip(checker.check(tokens, table(rows)), tokens, rows, strict=True):
         single = verify_receipt(token, rings[0], record, rings[1])
@@ -205,7 +205,7 @@ def test_amounts_written_otherwise_than_the_record_are_noted() -> None:
 def test_a_token_that_only_the_webhook_secret_verifies_is_a_settings_error() -> None:
     """Contract contradiction: one text names the webhook secret as the receipt key."""
     token = signed(FACTS, "the webhook secret")
-    checker = ReceiptChecker(RING, parse_secrets("the webhook secret"))
+    checker = BulkVerifier(RING, parse_secrets("the webhook secret"))
     found = checker.check([token], table([held(FACTS)]))[0]
     assert found.verdict == "bad_signature"
     assert "settings error" in found.reason and "SVC_RECEIPT_SECRETS" in found.reason
@@ -236,6 +236,6 @@ def test_an_independent_hmac_in_sql_agrees_on_ten_thousand_tokens() -> None:
 
 def test_the_checker_shows_no_secret() -> None:
     """Not in a repr, nor in what it keeps of itself."""
-    checker: Any = ReceiptChecker(RING, RING)
+    checker: Any = BulkVerifier(RING, RING)
     shown = repr(vars(checker)) + repr([vars(signer) for signer in checker._signers])
     assert SECRET not in shown and hashlib.sha256(SECRET.encode()).hexdigest() not in shown

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
-from svc_analytics.receipts.duplicates import Repetitions
+from svc_analytics.receipts.duplicates import DuplicateFinder
 from svc_analytics.receipts.token_files import Batch, read_sources
 from tests.support.receipt_material import FACTS, signed
 from tests.support.unit_material import examples
@@ -129,7 +129,7 @@ def test_arbitrary_bytes_are_rows_or_one_clear_error(
 
 def test_repetitions_are_pointed_out_across_batches() -> None:
     """The same token twice, and two tokens of one payment, with the place of the first."""
-    met = Repetitions()
+    met = DuplicateFinder()
     first = met.of(Batch("a.csv", [2, 3, 4], [A, B, A]), ["p", "q", "p"])
     second = met.of(Batch("b.csv", [7, 8, 9], [C, None, B]), ["p", None, "q"])
     assert first == ["", "", "; the same token stands in a.csv line 2"]
@@ -144,7 +144,7 @@ def test_repetitions_are_pointed_out_across_batches() -> None:
 def test_many_repetitions_are_found_as_by_a_dictionary() -> None:
     """However batches fall, each repetition names the first place."""
     tokens: list[Any] = [f"token {n * n % 97}" for n in range(1_000)]
-    met, expected, notes = Repetitions(), [], []
+    met, expected, notes = DuplicateFinder(), [], []
     first: dict[str, int] = {}
     for number, token in enumerate(tokens, 1):
         place = f"; the same token stands in s line {first[token]}" if token in first else ""

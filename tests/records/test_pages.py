@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from svc_analytics.errors import DataError, ProtocolError
 from svc_analytics.records.bulk_parser import read_records
 from svc_analytics.records.page import parse_page
-from svc_analytics.records.raw_json import NotJson, members, split
+from svc_analytics.records.raw_json import InvalidJson, members, split
 from svc_analytics.schema import PAYMENTS
 from tests.support.unit_material import body_of, examples, page_of
 
@@ -45,14 +45,14 @@ NOT_JSON = {
 @pytest.mark.parametrize("body", NOT_JSON.values(), ids=NOT_JSON.keys())
 def test_body_that_is_not_one_json_document_is_no_page(body: bytes) -> None:
     """A6: such a body is an error to retry, never an empty page."""
-    with pytest.raises(NotJson):
+    with pytest.raises(InvalidJson):
         parse_page(body)
 
 
 @pytest.mark.parametrize("cut", range(len(GOOD)))
 def test_cut_body_is_no_page(cut: int) -> None:
     """A2: a page cut off after any byte is refused whole."""
-    with pytest.raises(NotJson):
+    with pytest.raises(InvalidJson):
         parse_page(GOOD[:cut])
 
 
@@ -61,7 +61,7 @@ def test_cut_body_is_no_page_even_if_a_record_is_odd() -> None:
     whole = body_of(b'{"id":"1","metadata":NaN}', b'{"id":"2"}', cursor=b'"abc"')
     assert len(parse_page(whole).raw_records()) == 2
     for cut in range(len(whole)):
-        with pytest.raises(NotJson):
+        with pytest.raises(InvalidJson):
             parse_page(whole[:cut])
 
 
@@ -101,7 +101,7 @@ BAD_CURSORS = {
 @pytest.mark.parametrize("body", BAD_CURSORS.values(), ids=BAD_CURSORS.keys())
 def test_only_null_ends_a_list(body: bytes, record: bytes) -> None:
     """B1: a missing, empty or numeric cursor is an error on either road, never the end."""
-    with pytest.raises((ProtocolError, NotJson)):
+    with pytest.raises((ProtocolError, InvalidJson)):
         parse_page(body.replace(b"[]", b"[" + record + b"]", 1))
     with pytest.raises(ProtocolError):
         parse_page(body)
@@ -227,7 +227,7 @@ def test_single_keys_are_claimed_only_when_they_are(keys: list[str], style: Any)
 )
 def test_any_body_is_a_page_or_one_of_two_errors(body: bytes) -> None:
     """No bytes at all make the reader fail in another way."""
-    with pytest.raises((NotJson, ProtocolError)):
+    with pytest.raises((InvalidJson, ProtocolError)):
         parse_page(body)
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc_analytics.records.bulk_parser import read_ahead, read_records, read_together
+from svc_analytics.records.bulk_parser import parse_bulk, read_records, scan_page
 from svc_analytics.records.page import Page, parse_page
-from svc_analytics.records.record_parser import read_each
+from svc_analytics.records.record_parser import parse_records
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from tests.support.fake_service import payment, payout
 from tests.support.unit_material import AT, body_of, examples, page_of
@@ -77,12 +77,12 @@ def pages(draw: st.DrawFn, stream: Stream) -> Page:
 
 
 def read_quickly(stream: Stream, page: Page) -> pa.Table | None:
-    reading = read_ahead(stream, page, AT)
-    return read_together(stream, [reading]) if reading else None
+    reading = scan_page(stream, page, AT)
+    return parse_bulk(stream, [reading]) if reading else None
 
 
 def is_same(stream: Stream, page: Page) -> bool:
-    careful = read_each(stream, page, AT)
+    careful = parse_records(stream, page, AT)
     quick = read_quickly(stream, page)
     assert not careful.rejected
     return quick is None or quick.equals(careful.rows)
@@ -147,8 +147,8 @@ def test_pages_too_large_to_be_joined_are_read_each_by_itself(
 
     monkeypatch.setattr("svc_analytics.records.bulk_parser.pa.concat_arrays", refuse)
     texts = [json.dumps(payment(n, "2026-10-01T00:00:00Z")).encode() for n in range(2)]
-    readings = [reading for text in texts if (reading := read_ahead(PAYMENTS, page_of(text), AT))]
-    assert len(readings) == 2 and read_together(PAYMENTS, readings) is None
+    readings = [reading for text in texts if (reading := scan_page(PAYMENTS, page_of(text), AT))]
+    assert len(readings) == 2 and parse_bulk(PAYMENTS, readings) is None
 
 
 @pytest.mark.parametrize("name", STREAMS)

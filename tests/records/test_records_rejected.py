@@ -5,7 +5,7 @@ import json
 import pytest
 
 from svc_analytics.instants import parse_instant
-from svc_analytics.records.record_parser import Rejected
+from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import PAYMENTS, STREAMS, Column, Stream
 from tests.support.fake_service import payment, payout
 from tests.support.unit_material import body_of, raw, read
@@ -30,7 +30,7 @@ AMOUNTS = [
 ]
 
 
-def rejected(body: bytes, stream: Stream = PAYMENTS) -> Rejected:
+def rejected(body: bytes, stream: Stream = PAYMENTS) -> RejectedRecord:
     """Return the one record of a page that was set aside, the two beside it having survived."""
     before, behind = GOOD[stream.name]
     found = read(before, body, behind, stream=stream)

@@ -8,7 +8,7 @@ from svc_analytics.instants import HOUR, parse_instant
 from svc_analytics.sandbox.records import receipt_facts
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import sign_receipt, verify_receipt
-from svc_analytics.signing.secrets import Masked, SigningSecret, parse_secrets
+from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 
 UNPROVEN = (422, "PAY_RECEIPT_INVALID")
 
@@ -68,7 +68,7 @@ def test_receipt_of_another_secret_is_refused(service, checkout_key, facts, refu
     """
     A token with the right facts and a foreign signature proves nothing.
     """
-    token = sign_receipt(facts, Masked("not ours"))
+    token = sign_receipt(facts, Secret("not ours"))
     assert refusal(service.verify_receipt, checkout_key, {"receipt": token}) == UNPROVEN
 
 

@@ -19,7 +19,7 @@ from svc_analytics.signing.receipts import (
     sign_receipt,
     verify_receipt,
 )
-from svc_analytics.signing.secrets import Masked, parse_secrets
+from svc_analytics.signing.secrets import Secret, parse_secrets
 from tests.support.receipt_material import FACTS as RECORD
 from tests.support.receipt_material import RING, SECRET, encoded, token_of
 from tests.support.unit_material import examples
@@ -49,7 +49,7 @@ def test_signing_is_the_contracts_formula() -> None:
     """Our own signing equals plain hmac, base64 and json, in the canonical order of the facts."""
     compact = json.dumps(RECORD, separators=(",", ":")).encode()
     assert tuple(RECORD) == FACTS
-    assert sign_receipt(dict(reversed(RECORD.items())), Masked(SECRET)) == token_of(compact)
+    assert sign_receipt(dict(reversed(RECORD.items())), Secret(SECRET)) == token_of(compact)
 
 
 PAYLOADS = {

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import pytest
 
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 
 TEXT = "svc_live_" + "ab" * 32
-MASKED = Masked(TEXT)
+MASKED = Secret(TEXT)
 
 SHOWN: dict[str, Callable[[], str]] = {
     "repr": lambda: repr(MASKED),
@@ -35,7 +35,7 @@ def test_no_way_of_printing_shows_it(show: Callable[[], str]) -> None:
 
 @dataclasses.dataclass
 class _Holder:
-    key: Masked
+    key: Secret
 
 
 LEAKS: dict[str, Callable[[], object]] = {

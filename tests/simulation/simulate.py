@@ -29,7 +29,7 @@ if __name__ == "__main__":
 import click
 
 from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import Pace
+from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError, SvcError
 from svc_analytics.extraction import run as run_module
@@ -40,7 +40,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.side_files import read_side_file
 from svc_analytics.lake.snapshot import snapshot_folders
 from svc_analytics.schema import STREAMS
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 from tests.simulation.disk import Disk, failure
 from tests.simulation.ledger import MINUTE, SECOND
 from tests.simulation.oracle import Broken, Oracle, require
@@ -51,7 +51,7 @@ from tests.simulation.virtual import Killed, Stuck, World
 from tests.simulation.wire import Wire
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
 
-SETTINGS = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY), patience=60)
+SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
 MOST_TORN = 30  # files of one lake
 MODES = ["safety", "liveness"]
 
@@ -110,7 +110,7 @@ class Simulation:
             return run.skew - (run.step_back if world.now > began + 1 else 0)
 
         with self.disk.installed(), installed(world, skew), sized(self.plan):
-            pace = Pace(SETTINGS.patience, lambda: world.now)
+            pace = RateLimiter(SETTINGS.patience, lambda: world.now)
             try:
                 with Client(SETTINGS, pace=pace, transport=wire) as client:
                     request = Request(**run.request)

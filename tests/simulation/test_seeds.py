@@ -18,7 +18,7 @@ from svc_analytics.extraction import plan as plan_module
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import segments
 from svc_analytics.lake import files, merge, partition, publisher
-from svc_analytics.lake.quarantine import Quarantine
+from svc_analytics.lake.quarantine import QuarantineUpdate
 from svc_analytics.periods import month_of
 from svc_analytics.records import page
 from tests.simulation import simulate
@@ -117,7 +117,7 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "the last minutes count as settled": (run_module, "SETTLE_LAG", 0),
     "nothing is read again": (
         plan_module,
-        "todo",
+        "missing_spans",
         lambda coverage, wanted, request: run_module.subtract([wanted], coverage.complete),
     ),
     "what is to be read again stays complete": (
@@ -133,7 +133,11 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "older versions are not kept": (publisher, "keep_changes", lambda *of: 0),
     "files are not synced": (partition, "os", _unsynced(os)),
     "folders are not synced": (files, "sync_folder", lambda folder: None),
-    "what was set aside is forgotten": (publisher, "keep_quarantine", lambda *of: Quarantine()),
+    "what was set aside is forgotten": (
+        publisher,
+        "keep_quarantine",
+        lambda *of: QuarantineUpdate(),
+    ),
     "a page without a cursor is taken for the last": (
         page,
         "_find_cursor",

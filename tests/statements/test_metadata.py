@@ -8,7 +8,7 @@ import pytest
 from svc_analytics import verify_statement
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import ConfigError
-from svc_analytics.statements.metadata import read_properties, unsaid
+from svc_analytics.statements.metadata import empty_columns, read_properties
 from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
@@ -96,8 +96,8 @@ def test_a_property_that_no_line_says_is_told(closer: Closer) -> None:
     """It may be misspelt; a month without a movement says nothing of it."""
     closer.desk.extract()
     lines = statement(closer.desk.lake, "2026-10", metadata=["cart", "crat"]).tables["lines"]
-    assert unsaid(lines) == ["metadata.crat"]
-    assert unsaid(lines.slice(0, 0)) == []
+    assert empty_columns(lines) == ["metadata.crat"]
+    assert empty_columns(lines.slice(0, 0)) == []
 
 
 def test_a_seal_holds_its_properties_and_a_restatement_keeps_them(closer: Closer) -> None:

@@ -13,7 +13,7 @@ import pytest
 from svc_analytics.config import read_settings
 from svc_analytics.extraction import update
 from svc_analytics.instants import format_instant, from_micros, to_micros
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import Period, month
 from svc_analytics.sandbox.clock import Clock
 from svc_analytics.sandbox.quirks import Quirks
@@ -62,19 +62,19 @@ def books(store: Store) -> Books:
 
 
 @pytest.fixture(scope="module")
-def regular(store: Store, tmp_path_factory: pytest.TempPathFactory) -> AnalyticLake:
+def regular(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
     """A lake read from a service without quirks; tests only look at it."""
     service = Service(store, Clock(to_micros(NOW)))
     return extracted(service, tmp_path_factory.mktemp("regular") / "data")
 
 
 @pytest.fixture(scope="module")
-def months(regular: AnalyticLake) -> list[Statement]:
+def months(regular: Lakehouse) -> list[Statement]:
     return [statement(regular, label, now=to_micros(NOW)) for label in MONTHS]
 
 
-def extracted(service: Service, folder: Path, **options: Any) -> AnalyticLake:
-    lake = AnalyticLake(folder)
+def extracted(service: Service, folder: Path, **options: Any) -> Lakehouse:
+    lake = Lakehouse(folder)
     with serve(service) as running:
         settings = read_settings(folder, environ=running.environment, folder=folder.parent)
         update.extract(lake, settings, **options)
@@ -107,13 +107,13 @@ def test_however_the_service_pages_and_bounds_each_month_is_exact(
         for period in map(month, MONTHS):
             call = f"statement_summary('{period.label}-01', $end, label := '{period.label}')"
             end = format_instant(period.end)
-            summary = warehouse.fetch(f"from {call}", {"end": end})
+            summary = warehouse.query(f"from {call}", {"end": end})
             assert found(summary) == expected(books, period), period.label
 
 
 @pytest.mark.parametrize("zone", ["Asia/Tehran", "America/New_York", "Australia/Lord_Howe"])
 def test_a_month_in_any_zone_equals_independent_arithmetic(
-    regular: AnalyticLake, books: Books, zone: str
+    regular: Lakehouse, books: Books, zone: str
 ) -> None:
     """The boundaries of a month are those of its zone, half hours and clock changes included."""
     made = statement(regular, "2026-10", zone=zone, now=to_micros(NOW))
@@ -135,7 +135,7 @@ def test_rows_that_arrive_during_the_sweep_are_read_by_the_next(
 
 
 def test_the_running_month_is_provisional_and_exact_so_far(
-    regular: AnalyticLake, books: Books
+    regular: Lakehouse, books: Books
 ) -> None:
     """A month that is not over shows what was read, and says that it is not over."""
     made = statement(regular, "2026-11", now=to_micros(NOW))
@@ -143,7 +143,7 @@ def test_the_running_month_is_provisional_and_exact_so_far(
     assert found(made.tables["summary"]) == expected(books, made.period)
 
 
-def test_the_lines_and_the_days_add_up_to_the_summary(regular: AnalyticLake) -> None:
+def test_the_lines_and_the_days_add_up_to_the_summary(regular: Lakehouse) -> None:
     """Lines foot to the summary, days foot to it, and the last line reaches the closing."""
     made = statement(regular, "2026-09", zone="Asia/Tehran", now=to_micros(NOW))
     lines, days = made.tables["lines"].to_pylist(), made.tables["daily"].to_pylist()
@@ -163,7 +163,7 @@ def test_a_closing_position_is_the_next_opening(months: list[Statement]) -> None
             assert before[currency]["closing_position"] == after[currency]["opening_position"]
 
 
-def test_the_first_and_last_microsecond_belong_to_their_month(regular: AnalyticLake) -> None:
+def test_the_first_and_last_microsecond_belong_to_their_month(regular: Lakehouse) -> None:
     """Months are half-open: a record on a boundary is in one month, and in the right one."""
     edges = regular.sql(
         "select strftime(paid_at, '%Y-%m') as month, month as booked from payments "

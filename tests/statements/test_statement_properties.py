@@ -67,7 +67,7 @@ def test_the_parts_of_a_month_add_up_to_it(desk: Desk, seed: int) -> None:
     bounds = [period.start, *cuts, period.end]
     with open_warehouse(desk.lake) as warehouse:
         parts = [
-            warehouse.fetch(
+            warehouse.query(
                 "from statement_summary($a::timestamptz, $b::timestamptz)",
                 {"a": str(from_micros(a)), "b": str(from_micros(b))},
             ).to_pylist()

@@ -5,8 +5,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.closing.close import Closed, close, close_all_due
-from svc_analytics.extraction.plan import Extraction, Request
+from svc_analytics.closing.close import CloseResult, close, close_all_due
+from svc_analytics.extraction.plan import ExtractionResult, Request
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
 
@@ -27,17 +27,17 @@ class Closer:
     desk: Desk
     asked: list[Request] = field(default_factory=list)
 
-    def read(self, request: Request) -> Extraction:
+    def read(self, request: Request) -> ExtractionResult:
         self.asked.append(request)
         return self.desk.extract(**asdict(request))
 
     def serve(self, ledger: str = LEDGER) -> None:
         self.desk.service.payments, self.desk.service.payouts = read_ledger(ledger)
 
-    def close(self, month: str = "2026-10", **options: Any) -> Closed:
+    def close(self, month: str = "2026-10", **options: Any) -> CloseResult:
         return close(self.desk.lake, month, read=self.read, **options)
 
-    def close_all_due(self, **options: Any) -> list[Closed]:
+    def close_all_due(self, **options: Any) -> list[CloseResult]:
         return close_all_due(self.desk.lake, read=self.read, **options)
 
     def accept(self, check: str, record_id: str, reason: str = "known") -> None:

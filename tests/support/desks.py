@@ -7,11 +7,11 @@ from unittest.mock import patch
 import duckdb
 
 from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import Pace
+from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
 from svc_analytics.extraction import run, scheduler
-from svc_analytics.extraction.plan import Extraction, Request
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.lakehouse import Lakehouse
 from tests.support.fake_service import FakeService
 
 
@@ -35,12 +35,12 @@ class Desk:
 
     service: FakeService
     settings: Settings
-    lake: AnalyticLake
+    lake: Lakehouse
 
-    def extract(self, *, workers: int = 4, **request: Any) -> Extraction:
+    def extract(self, *, workers: int = 4, **request: Any) -> ExtractionResult:
         self.service.requests.clear()
         time = VirtualTime()
-        pace = Pace(self.settings.patience, time.clock, time.wait)
+        pace = RateLimiter(self.settings.patience, time.clock, time.wait)
         with (
             # A model in memory answers at once: share all the same.
             patch.object(scheduler, "WORTH_WAITING", 0.0),

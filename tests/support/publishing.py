@@ -14,13 +14,13 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import Pace
+from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
 from svc_analytics.extraction import run
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 from tests.simulation.disk import Disk
 from tests.simulation.stand_ins import installed
 from tests.simulation.virtual import World
@@ -36,7 +36,7 @@ from tests.support.fake_service import (
     spread,
 )
 
-SETTINGS = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY), patience=60)
+SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
 
 
 def before() -> FakeService:
@@ -72,7 +72,7 @@ def frozen() -> Iterator[World]:
 def read_all(lake: Path, service: FakeService) -> None:
     """Read everything again and publish it."""
     with frozen() as world:
-        pace = Pace(SETTINGS.patience, lambda: world.now)
+        pace = RateLimiter(SETTINGS.patience, lambda: world.now)
         try:
             with Client(SETTINGS, pace=pace, transport=service.transport) as client:
                 request = Request(rereads=True)

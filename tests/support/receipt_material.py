@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.instants import parse_instant
-from svc_analytics.receipts.bulk import RECORDS, ReceiptChecker
+from svc_analytics.receipts.bulk import RECORDS, BulkVerifier
 from svc_analytics.signing.receipts import MONEY_FACTS, Verdict, sign_receipt
-from svc_analytics.signing.secrets import Masked, SigningSecret, parse_secrets
+from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 
 Facts = dict[str, Any]
 
@@ -35,7 +35,7 @@ RING = parse_secrets(SECRET)
 
 def signed(facts: Facts, secret: str = SECRET) -> str:
     """Make a token as the sandbox does: our own code."""
-    return sign_receipt(facts, Masked(secret))
+    return sign_receipt(facts, Secret(secret))
 
 
 def encoded(data: bytes) -> str:
@@ -68,7 +68,7 @@ def check(
     is_covered: bool = True,
 ) -> list[Verdict]:
     """Check tokens in bulk, each against the facts in the same place."""
-    checker = ReceiptChecker(ring, is_covered=lambda at: is_covered)
+    checker = BulkVerifier(ring, is_covered=lambda at: is_covered)
     return checker.check(tokens, table([record and held(record) for record in records]))
 
 

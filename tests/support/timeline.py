@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from random import Random
 
-from svc_analytics.api.rate_limiter import Pace, Stopped
+from svc_analytics.api.rate_limiter import Cancelled, RateLimiter
 from svc_analytics.errors import Unavailable
 
 TROUBLE = Unavailable("the service stayed away")
@@ -48,7 +48,7 @@ class Timeline:
         turn.acquire()
         try:
             work()
-        except Stopped:
+        except Cancelled:
             pass
         finally:
             self._pass_on()
@@ -116,7 +116,7 @@ Limit = Bucket | Sliding | Fixed | Away
 
 @dataclass
 class Shop:
-    """A service with a limit that may change; workers of one `Pace` call it without pause."""
+    """A service with a limit that may change; workers of one `RateLimiter` call it without pause."""
 
     limits: dict[float, Limit]  # by the second from which each holds
     retry_after: float | None = None
@@ -127,8 +127,8 @@ class Shop:
     def serve(self, workers: int, seconds: float, seed: int = 1) -> None:
         """Let workers call for so long. A seed sets how uneven the way is, by a tenth."""
         self._timeline, self._random = Timeline(seconds), Random(seed)
-        self._pace = Pace(3600, self._timeline.clock, self._timeline.wait)
-        self._pace.reach()
+        self._pace = RateLimiter(3600, self._timeline.clock, self._timeline.wait)
+        self._pace.mark_reachable()
         self._timeline.run(self._work, workers)
 
     def share_refused(self) -> float:
@@ -141,12 +141,12 @@ class Shop:
         while True:
             attempt = 0
             while not self._call():
-                self._pace.back_off(attempt, TROUBLE)
+                self._pace.backoff(attempt, TROUBLE)
                 attempt += 1
             self._travel(0.002)  # reading takes time too
 
     def _call(self) -> bool:
-        entered_at = self._pace.enter()
+        entered_at = self._pace.acquire()
         self._travel(self.latency / 2)
         at = self._timeline.now
         limit = self.limits[max(since for since in self.limits if since <= at)]
@@ -154,11 +154,11 @@ class Shop:
         (self.passed if is_allowed else self.refused).append(at)
         self._travel(self.latency / 2)
         if is_allowed:
-            self._pace.succeed(entered_at)
+            self._pace.on_success(entered_at)
         elif not isinstance(limit, Away):
-            self._pace.slow_down(entered_at, self.retry_after)
+            self._pace.on_throttle(entered_at, self.retry_after)
         return is_allowed
 
     def _travel(self, seconds: float) -> None:
         if self._timeline.wait(seconds * self._random.uniform(0.9, 1.1)):
-            raise Stopped
+            raise Cancelled

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 
 from svc_analytics.api.client import Client
-from svc_analytics.api.rate_limiter import Pace
+from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
 from svc_analytics.records.bulk_parser import read_records
 from svc_analytics.records.page import Page, parse_page
 from svc_analytics.records.record_parser import Records
 from svc_analytics.schema import PAYMENTS, Stream
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
 
 PERSIAN = {ord("0") + n: 0x6F0 + n for n in range(10)}  # digits, for str.translate
@@ -60,12 +60,12 @@ class Hours:
         self.now += seconds
         return self.is_stopped
 
-    def pace(self, patience: float = 120) -> Pace:
-        return Pace(patience, clock=self.clock, wait=self.wait)
+    def pace(self, patience: float = 120) -> RateLimiter:
+        return RateLimiter(patience, clock=self.clock, wait=self.wait)
 
 
 def both_keys(**changes: Any) -> Settings:
-    given = {"checkout_key": Masked(CHECKOUT_KEY), "payout_key": Masked(PAYOUT_KEY)}
+    given = {"checkout_key": Secret(CHECKOUT_KEY), "payout_key": Secret(PAYOUT_KEY)}
     return Settings(**({"base_url": BASE_URL} | given | changes))
 
 

@@ -139,8 +139,8 @@ def test_a_table_that_does_not_foot_is_found(make: Make, desk: Desk, rule: Any) 
     turned = pc.negate(table[column])
     tables = made.tables | {name: table.set_column(place, table.schema.field(place), turned)}
     with open_warehouse(desk.lake) as warehouse:
-        assert len(warehouse.fetch(rule.sql, tables=made.tables)) == 0
-        assert len(warehouse.fetch(rule.sql, tables=tables)) > 0
+        assert len(warehouse.query(rule.sql, tables=made.tables)) == 0
+        assert len(warehouse.query(rule.sql, tables=tables)) > 0
 
 
 def test_a_lake_without_records_has_empty_typed_tables(desk: Desk) -> None:

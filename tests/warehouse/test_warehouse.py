@@ -15,12 +15,12 @@ import pytest
 
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError, QueryError
-from svc_analytics.lakehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.secrets import Masked
+from svc_analytics.signing.secrets import Secret
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import (
-    named_in,
+    models_used_by,
     read_macros,
     read_models,
     read_statement_macros,
@@ -46,21 +46,21 @@ LEDGER = """
 
 
 @pytest.fixture(scope="module")
-def regular(tmp_path_factory: pytest.TempPathFactory) -> AnalyticLake:
+def regular(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
     """A lake of the ledger above; tests only look at it."""
     return extracted(LEDGER, tmp_path_factory.mktemp("regular")).lake
 
 
 def extracted(ledger: str, folder: Path) -> Desk:
     """Read a ledger into a lake below a folder."""
-    settings = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY), patience=60)
-    desk = Desk(FakeService(), settings, AnalyticLake(folder / "data"))
+    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
+    desk = Desk(FakeService(), settings, Lakehouse(folder / "data"))
     desk.service.payments, desk.service.payouts = read_ledger(ledger)
     desk.extract()
     return desk
 
 
-def one(lake: AnalyticLake, query: str) -> Any:
+def one(lake: Lakehouse, query: str) -> Any:
     return lake.sql(query).iloc[0, 0]
 
 
@@ -132,12 +132,12 @@ IDENTITIES = [
 
 
 @pytest.mark.parametrize(("left", "right"), IDENTITIES, ids=[left for left, _ in IDENTITIES])
-def test_accounting_identities(regular: AnalyticLake, left: str, right: str) -> None:
+def test_accounting_identities(regular: Lakehouse, left: str, right: str) -> None:
     """What two views say of the same money is the same."""
     assert one(regular, f"select {left}") == one(regular, f"select {right}")
 
 
-def test_the_monthly_views_agree_with_the_statement_macro(regular: AnalyticLake) -> None:
+def test_the_monthly_views_agree_with_the_statement_macro(regular: Lakehouse) -> None:
     """Three views and the summary give one figure for one thing."""
     summary = regular.sql(
         "select currency, net_settlement, effective_fee_rate, refund_ratio_cohort, fee_leakage "
@@ -176,35 +176,35 @@ def test_what_was_not_read_is_unknown_in_the_views(desk: Desk) -> None:
     )
 
 
-def test_coverage_counts_the_rows_of_each_interval(regular: AnalyticLake) -> None:
+def test_coverage_counts_the_rows_of_each_interval(regular: Lakehouse) -> None:
     """One interval from the beginning, and the freshest minutes apart."""
     rows = regular.sql("select state, rows from coverage where stream = 'payments' order by state")
     assert rows.values.tolist() == [["complete", 4], ["provisional", 0]]
 
 
-def test_every_view_has_a_grain_and_every_column_a_meaning(regular: AnalyticLake) -> None:
+def test_every_view_has_a_grain_and_every_column_a_meaning(regular: Lakehouse) -> None:
     """The documentation stands in the SQL, and names exactly the columns there are."""
     with open_warehouse(regular) as warehouse:
         for model in read_models():
-            columns = warehouse.fetch(f"from {model.name} limit 0").column_names
+            columns = warehouse.query(f"from {model.name} limit 0").column_names
             assert list(model.columns) == columns, model.name
         for model in read_statement_macros():
             call = f"from {model.name}('2026-10-01', '2026-11-01') limit 0"
-            assert list(model.columns) == warehouse.fetch(call).column_names, model.name
+            assert list(model.columns) == warehouse.query(call).column_names, model.name
 
 
-def test_a_query_makes_only_the_views_it_needs(regular: AnalyticLake) -> None:
+def test_a_query_makes_only_the_views_it_needs(regular: Lakehouse) -> None:
     """Each model stands on the sources it names; the catalogue shows all of them."""
     calls = [model.name for model in read_models()]
     calls += [f"{model.name}('2026-10-01', '2026-11-01')" for model in read_statement_macros()]
     for call in calls:
-        with open_warehouse(regular, named_in(f"from {call}")) as warehouse:
-            warehouse.fetch(f"from {call} limit 0")
+        with open_warehouse(regular, models_used_by(f"from {call}")) as warehouse:
+            warehouse.query(f"from {call} limit 0")
     everything = one(regular, "select count(*) from duckdb_views() where not internal")
     assert everything == len(read_models()) + 1
 
 
-def test_every_promised_view_is_there(regular: AnalyticLake) -> None:
+def test_every_promised_view_is_there(regular: Lakehouse) -> None:
     """The names that users' SQL relies on."""
     promised = {
         *("payments", "payouts", "refunds", "payout_records", "ledger_entries", "fees_monthly"),
@@ -215,15 +215,15 @@ def test_every_promised_view_is_there(regular: AnalyticLake) -> None:
     assert promised <= {view["view"] for view in list_views()}
 
 
-def test_no_view_holds_a_float(regular: AnalyticLake) -> None:
+def test_no_view_holds_a_float(regular: Lakehouse) -> None:
     """Money is DECIMAL everywhere, ratios included."""
     with open_warehouse(regular) as warehouse:
         for model in read_models():
-            kinds = warehouse.fetch(f"from {model.name} limit 0").schema.types
+            kinds = warehouse.query(f"from {model.name} limit 0").schema.types
             assert not [kind for kind in kinds if str(kind) in ("float", "double")], model.name
 
 
-def test_a_regular_ledger_breaks_no_rule(regular: AnalyticLake) -> None:
+def test_a_regular_ledger_breaks_no_rule(regular: Lakehouse) -> None:
     """No rule cries wolf."""
     assert regular.sql("from exceptions").to_dict("records") == []
 
@@ -280,16 +280,16 @@ PRICED = """
 
 
 @pytest.fixture(scope="module")
-def priced(tmp_path_factory: pytest.TempPathFactory) -> AnalyticLake:
+def priced(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
     return extracted(PRICED, tmp_path_factory.mktemp("priced")).lake
 
 
-def details(lake: AnalyticLake, check: str, length: int) -> list[str]:
+def details(lake: Lakehouse, check: str, length: int) -> list[str]:
     query = "select detail from exceptions where check_name = $check"
     return [text[:length] for text in lake.sql(query, {"check": check})["detail"]]
 
 
-def test_a_rate_far_from_its_days_median_is_found(priced: AnalyticLake) -> None:
+def test_a_rate_far_from_its_days_median_is_found(priced: Lakehouse) -> None:
     """70,000 lies more than a tenth above the median of 60,150."""
     query = (
         "select detail from exceptions where check_name = 'implied_rate_is_near_its_days_median'"
@@ -297,7 +297,7 @@ def test_a_rate_far_from_its_days_median_is_found(priced: AnalyticLake) -> None:
     assert [text[:10] for text in priced.sql(query)["detail"]] == ["rate 70000"]
 
 
-def test_a_fee_off_its_days_tier_is_found(priced: AnalyticLake) -> None:
+def test_a_fee_off_its_days_tier_is_found(priced: Lakehouse) -> None:
     """Three payments show a tier of 1 %, the fourth paid 5 %."""
     assert details(priced, "payment_fee_is_at_its_tier", 8) == ["fee 0.05"]
     tiers = priced.sql("select month, rate, payments_count, off_tier_count from fee_tiers")
@@ -329,7 +329,7 @@ def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, fie
     assert sorted(found["record_id"]) == sorted(record["id"] for record in records[:2])
 
 
-def test_the_rate_book_says_how_sure_it_is(priced: AnalyticLake) -> None:
+def test_the_rate_book_says_how_sure_it_is(priced: Lakehouse) -> None:
     """Newest, lowest, median and highest rate of a day, and how many movements were priced."""
     book = priced.sql("select * exclude record_id from usd_rates where day = '2026-10-01'")
     assert book.iloc[0][["rate", "low", "median", "high"]].to_list() == [
@@ -366,13 +366,13 @@ def test_shares_of_the_exposure_are_those_of_a_statement(tmp_path: Path) -> None
         assert dict(zip(found["currency"], found["share"], strict=True)) == shares
 
 
-def test_a_coin_without_a_price_leaves_every_share_unknown(regular: AnalyticLake) -> None:
+def test_a_coin_without_a_price_leaves_every_share_unknown(regular: Lakehouse) -> None:
     """Nobody priced eth: what all coins together are worth is unknown, in view and statement."""
     assert one(regular, "select count(usd_exposure) from usd_exposure") == 3
     assert one(regular, "select count(share) from usd_exposure") == 0
 
 
-def test_refunds_stand_under_the_month_of_their_payment(priced: AnalyticLake) -> None:
+def test_refunds_stand_under_the_month_of_their_payment(priced: Lakehouse) -> None:
     """Half a coin of October's four came back in November."""
     found = priced.sql("select * from refund_cohorts").to_dict("records")
     assert found == [
@@ -384,7 +384,7 @@ def test_refunds_stand_under_the_month_of_their_payment(priced: AnalyticLake) ->
     ]  # fmt: skip
 
 
-def test_the_position_goes_on_through_quiet_days(priced: AnalyticLake) -> None:
+def test_the_position_goes_on_through_quiet_days(priced: Lakehouse) -> None:
     """Each day opens where the day before closed, also where nothing moved."""
     days = priced.sql("select * from position_daily order by day").to_dict("records")
     assert [day["movement"] for day in days[:2]] == [Decimal("3.92"), 0]
@@ -423,7 +423,7 @@ def test_an_altered_month_file_is_found(tmp_path: Path) -> None:
         "",
     ],
 )
-def test_only_a_single_select_is_answered(regular: AnalyticLake, query: str) -> None:
+def test_only_a_single_select_is_answered(regular: Lakehouse, query: str) -> None:
     """The lake is read-only, whatever is asked."""
     with pytest.raises(QueryError):
         regular.sql(query)
@@ -441,13 +441,13 @@ def test_only_a_single_select_is_answered(regular: AnalyticLake, query: str) -> 
         "select getenv('HOME')",
     ],
 )
-def test_nothing_outside_the_snapshot_can_be_read(regular: AnalyticLake, query: str) -> None:
+def test_nothing_outside_the_snapshot_can_be_read(regular: Lakehouse, query: str) -> None:
     """No file, no address, no environment."""
     with pytest.raises(QueryError):
         regular.sql(query.replace("{lake}", str(regular.path)))
 
 
-def test_an_error_in_a_query_is_one_line(regular: AnalyticLake) -> None:
+def test_an_error_in_a_query_is_one_line(regular: Lakehouse) -> None:
     """What DuckDB says of a wrong name, without its fifty lines."""
     with pytest.raises(QueryError) as caught:
         regular.sql("select nothing from payments")
@@ -456,7 +456,7 @@ def test_an_error_in_a_query_is_one_line(regular: AnalyticLake) -> None:
         regular.sql("from paymets")
 
 
-def test_answers_are_exact_to_the_last_digit(regular: AnalyticLake) -> None:
+def test_answers_are_exact_to_the_last_digit(regular: Lakehouse) -> None:
     """18 decimals come back as they went in."""
     assert one(regular, "select amount from payments where currency = 'eth'") == Decimal("3E-18")
 
@@ -468,19 +468,19 @@ with duckdb.connect(sys.argv[1], read_only=True) as connection:
 """
 
 
-def ask_outside(lake: AnalyticLake, query: str) -> str:
+def ask_outside(lake: Lakehouse, query: str) -> str:
     """Ask analytics.duckdb in another process, from another folder."""
     command = [sys.executable, "-c", OUTSIDE, str(write_views(lake)), query]
     return subprocess.run(command, cwd="/", capture_output=True, check=True).stdout.decode().strip()
 
 
-def test_other_tools_open_the_views(regular: AnalyticLake) -> None:
+def test_other_tools_open_the_views(regular: Lakehouse) -> None:
     """analytics.duckdb answers read-only, wherever it is opened."""
     query = "select sum(net) from ledger_entries where currency = 'sol'"
     assert ask_outside(regular, query) == "-7.070000000000000000"
 
 
-def test_views_and_columns_are_commented_for_other_tools(regular: AnalyticLake) -> None:
+def test_views_and_columns_are_commented_for_other_tools(regular: Lakehouse) -> None:
     """The meaning travels with the database file."""
     query = "select count(*) from duckdb_columns() where not internal and comment is null"
     assert ask_outside(regular, query) == "0"
@@ -490,11 +490,11 @@ def test_lakes_of_one_process_are_kept_apart(desk: Desk, tmp_path: Path) -> None
     """Views are bound once a process, and read the lake that was asked all the same."""
     found = []
     for number in (1, 2):
-        desk.lake = AnalyticLake(tmp_path / str(number))
+        desk.lake = Lakehouse(tmp_path / str(number))
         desk.service.payments = read_ledger(LEDGER)[0][:number]
         desk.extract()
         with open_warehouse(desk.lake) as warehouse:
-            found += warehouse.fetch("select count(*) as n from ledger_entries")["n"].to_pylist()
+            found += warehouse.query("select count(*) as n from ledger_entries")["n"].to_pylist()
         assert ask_outside(desk.lake, "select count(*) from ledger_entries") == str(number)
     assert found == [1, 2]
 
@@ -502,10 +502,10 @@ def test_lakes_of_one_process_are_kept_apart(desk: Desk, tmp_path: Path) -> None
 def test_a_lake_that_is_none_says_what_to_do(tmp_path: Path) -> None:
     """An empty folder is not an empty ledger."""
     with pytest.raises(LakeError, match="svc-analytics demo"):
-        AnalyticLake(tmp_path).sql("from payments")
+        Lakehouse(tmp_path).sql("from payments")
 
 
-def test_no_key_is_in_reach_of_sql(regular: AnalyticLake, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_is_in_reach_of_sql(regular: Lakehouse, monkeypatch: pytest.MonkeyPatch) -> None:
     """H5: settings and environment of the process are not visible to a query."""
     monkeypatch.setenv("SVC_CHECKOUT_KEY", CHECKOUT_KEY)
     settings = regular.sql("select name, value from duckdb_settings()").to_string()

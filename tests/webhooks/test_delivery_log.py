@@ -21,10 +21,10 @@ from svc_analytics.instants import SECOND, format_instant, parse_instant, to_mic
 from svc_analytics.periods import month
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.deliveries import Deliveries
-from svc_analytics.signing.secrets import Masked, parse_secrets
+from svc_analytics.signing.secrets import Secret, parse_secrets
 from svc_analytics.signing.webhooks import sign_webhook
 from svc_analytics.webhooks import delivery_log
-from svc_analytics.webhooks.findings import hear_log
+from svc_analytics.webhooks.findings import reconcile_log
 from svc_analytics.webhooks.reconcile import OUTPUT
 from tests.cli.test_cli import NOW, Run, run
 from tests.support.desks import Desk
@@ -55,7 +55,7 @@ def line(
     seconds = parse_instant(signed_at or at)[0] // SECOND
     return {
         "received_at": at,
-        "signature": sign_webhook(raw, [Masked(secret)], seconds),
+        "signature": sign_webhook(raw, [Secret(secret)], seconds),
         "body_base64": base64.b64encode(raw).decode(),
     } | more
 
@@ -158,7 +158,7 @@ def test_the_ring_is_the_one_of_the_day(at: str, secret: str, expected: str) -> 
 def test_two_signatures_of_a_rotation_are_one_delivery() -> None:
     """Contract, Signature 3: any `v1` that matches will do."""
     raw, at = json.dumps(paid()).encode(), parse_instant(AT)[0] // SECOND
-    both = sign_webhook(raw, [Masked("new"), Masked("old")], at)
+    both = sign_webhook(raw, [Secret("new"), Secret("old")], at)
     for secret in ("new", "old"):
         assert verdicts(line(paid(), signature=both), secrets=secret) == ["valid"]
 
@@ -248,7 +248,7 @@ def test_a_statement_says_what_its_log_held(filled: Desk) -> None:
 def test_a_statement_takes_no_log_from_stdin(filled: Desk) -> None:
     """Its manifest names the log by its hash."""
     with pytest.raises(ConfigError, match="not stdin"):
-        hear_log("-", filled.lake, month("2026-11"))
+        reconcile_log("-", filled.lake, month("2026-11"))
 
 
 def test_a_delivery_soon_after_midnight_stands_in_both_months(filled: Desk) -> None:
@@ -274,7 +274,7 @@ def test_a_delivery_soon_after_midnight_stands_in_both_months(filled: Desk) -> N
 def test_exit_code_says_whether_a_person_should_look(
     filled: Desk, run: Run, lines: list[Any], code: int
 ) -> None:
-    """Repetitions and unknown types are normal; forgeries and missing records are not."""
+    """DuplicateFinder and unknown types are normal; forgeries and missing records are not."""
     done = run("webhooks", "verify", write(*lines))
     assert done.code == code, done.err
     assert done.out.startswith(
