@@ -74,7 +74,7 @@ class RetryableError(Exception):
 
 
 def require_json(headers: Mapping[str, str], body: bytes) -> Response:
-    """Return a successful answer, or raise `RetryableError` if a proxy spoke in the service's place."""
+    """Return a JSON response, or raise `RetryableError` where a proxy answered instead."""
     kind = headers.get("content-type", "application/json")
     if "json" not in kind.lower():
         shown = _MEDIA_TYPE.match(kind.lower())

@@ -34,11 +34,11 @@ from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError, PeriodNotClosed
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
-from svc_analytics.formatting.displayed import Displayable
+from svc_analytics.formatting.display import Display, display_table
+from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import HOUR, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import Period, month_of, named_month
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.folder import check_formats, write_folder
@@ -80,12 +80,20 @@ class CloseResult(Displayable):
         """One row per figure or record that differs from the version before; None for a first."""
         return None if self.table is None else to_frame(self.table)
 
+    def _display(self) -> Display:
+        lines = [f"{self.state}, version {self.version}, in {self.folder}"]
+        lines += [f"seal {self.seal}"] * bool(self.seal)
+        lines += [reason.text for reason in self.reasons]
+        lines += [f"note: {self.note}"] if self.note else []
+        tables = [] if self.table is None else [display_table(self.table, "what differs")]
+        return Display(f"Month {self.label}", lines, tables)
+
 
 @dataclass(frozen=True)
 class _Job:
     """What is to be closed, and how."""
 
-    lake: Lakehouse
+    lake: Lake
     read: Read
     clock: int  # the service's own, in UTC microseconds
     formats: tuple[str, ...]
@@ -100,7 +108,7 @@ class _Job:
 
 
 def close(
-    lake: Lakehouse,
+    lake: Lake,
     month: str,
     *,
     zone: str = "UTC",
@@ -136,7 +144,7 @@ def close(
 
 
 def close_all_due(
-    lake: Lakehouse,
+    lake: Lake,
     *,
     zone: str = "UTC",
     calendar: str = "gregorian",
@@ -170,9 +178,7 @@ def close_all_due(
     return found
 
 
-def _ways(
-    lake: Lakehouse, settings: Settings | None, read: Read | None
-) -> tuple[Settings | None, Read]:
+def _ways(lake: Lake, settings: Settings | None, read: Read | None) -> tuple[Settings | None, Read]:
     """Return the settings and the way to read with them, from the environment unless given."""
     if read is None:
         settings = settings or read_settings(lake.path)

@@ -26,7 +26,6 @@ from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import Period
 from svc_analytics.statements.statement import Reason, Statement, statement
 from svc_analytics.warehouse.models import models_used_by
@@ -71,9 +70,7 @@ class StatementDiff:
         return to_frame(self.table)
 
 
-def verify_statement(
-    folder: str | os.PathLike[str], lake: Lakehouse | None = None
-) -> SealVerification:
+def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -> SealVerification:
     """Hold a sealed statement against its seal, its chain, and its lake.
 
     The lake is the one the folder lies in, unless given. Raises `LakeError` where
@@ -166,9 +163,9 @@ def broken_chain(folder: Path, manifest: Manifest, lake: Lake, period: Period) -
     ]
 
 
-def find_lake(folder: Path) -> Lakehouse:
+def find_lake(folder: Path) -> Lake:
     """Return the lake that a statement lies in, else the one of the settings."""
     around = folder.parent.parent
-    lake = Lakehouse(around if (around / "lake.json").is_file() else read_data_dir())
+    lake = Lake(around if (around / "lake.json").is_file() else read_data_dir())
     lake.require()
     return lake

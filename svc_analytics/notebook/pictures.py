@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from svc_analytics.charts.axes import all_months
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.sheet import arrow_of
-from svc_analytics.render.sheets import names_of
+from svc_analytics.formatting.display import arrow_of, names_of
 
 _KINDS = ("currency", "stream")
 _ALONE, _BESIDE = (7.2, 3.0), (5.4, 2.5)  # inches, of one picture and of several

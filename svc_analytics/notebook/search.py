@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.sheet import Display, DisplayTable, arrow_of, cell_text, framed
+from svc_analytics.formatting.display import Display, DisplayTable, arrow_of, cell_text, framed
 from svc_analytics.notebook.show import show
 
 if TYPE_CHECKING:

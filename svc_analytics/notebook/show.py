@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from svc_analytics.formatting.sheet import (
-    MOST_ROWS,
-    Display,
-    DisplayTable,
-    arrow_of,
-    cells_of,
-    select_known,
-)
-from svc_analytics.formatting.values import rows_of
+from svc_analytics.formatting.display import MOST_ROWS, Display, display_table
 from svc_analytics.render.figures import figures_grid
 
 
@@ -34,8 +26,4 @@ def show(
     """
     if hasattr(table, "tables"):
         return Display("", [], [figures_grid(table, title, only, coins)])
-    arrow = arrow_of(table)
-    if only is not None:
-        arrow = arrow.select(select_known(only, arrow.column_names))
-    rows = [cells_of(arrow, row, why) for row in rows_of(arrow.slice(0, most))]
-    return Display("", [], [DisplayTable(title, arrow.column_names, rows, len(arrow))])
+    return Display("", [], [display_table(table, title, why=why, most=most, only=only)])

@@ -18,7 +18,7 @@ class InvalidJson(DataError):
 
 
 def count_marks(body: bytes) -> int:
-    """Count the quotes that a colon follows; numpy does it several times as fast as `control_totals`."""
+    """Count the quotes that a colon follows; numpy does it faster than `bytes.count`."""
     text = np.frombuffer(body, np.uint8)
     return int(np.count_nonzero((text[:-1] == ord('"')) & (text[1:] == ord(":"))))
 

@@ -17,14 +17,14 @@ from svc_analytics.periods import load_zone
 from svc_analytics.render.journal import ACCOUNTS, WALLET, Entry, Journal
 
 if TYPE_CHECKING:
-    from svc_analytics.statements.statement import Statement
+    from svc_analytics.render.document import Document
 
 BEANCOUNT_DIGITS = 28  # the precision of its arithmetic
 USD = "USD"
 
 
 def write_beancount(
-    journal: Journal, statement: Statement, facts: dict[str, Any], path: Path
+    journal: Journal, statement: Document, facts: dict[str, Any], path: Path
 ) -> None:
     """Write the journal as a file that `bean-check` accepts."""
     summary = statement.tables["summary"].to_pylist()

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.sheet import Cell, DisplayTable, cell_of, label, select_known
+from svc_analytics.formatting.display import Cell, DisplayTable, cell_of, label, select_known
 from svc_analytics.warehouse.models import read_statement_macros
 
 if TYPE_CHECKING:
-    from svc_analytics.statements.statement import Statement
+    from svc_analytics.render.document import Document
 
 
 def figures_grid(
-    statement: Statement,
+    statement: Document,
     title: str = "",
     only: Sequence[str] | None = None,
     coins: Sequence[str] | None = None,
@@ -97,7 +97,7 @@ class Figure:
     cell: Cell
 
 
-def summary_groups(statement: Statement, row: dict[str, Any]) -> Iterator[tuple[str, list[Figure]]]:
+def summary_groups(statement: Document, row: dict[str, Any]) -> Iterator[tuple[str, list[Figure]]]:
     """Yield a currency's figures group by group; columns of no group come last."""
     fields = {field.name: field for field in statement.tables["summary"].schema}
     known = {name for names in GROUPS.values() for name in names}
@@ -131,20 +131,20 @@ def meaning(table: str, column: str) -> str:
     return _meanings().get((table, column), "")
 
 
-def unknown_reason(statement: Statement) -> str:
+def unknown_reason(statement: Document) -> str:
     """Say why figures of what was not read are unknown."""
     reasons = [reason.text for reason in statement.reasons if not reason.is_unfinished]
     return f"unknown: {'; '.join(reasons)}" if reasons else "unknown or undefined"
 
 
-def figure_cell(statement: Statement, row: dict[str, Any], field: pa.Field) -> Cell:
+def figure_cell(statement: Document, row: dict[str, Any], field: pa.Field) -> Cell:
     """Show a figure of the summary; an unknown one says why."""
     currency = str(row["currency"])
     value = row[field.name]
     return cell_of(value, field, currency, _why(statement, row, field.name))
 
 
-def _why(statement: Statement, row: dict[str, Any], name: str) -> str:
+def _why(statement: Document, row: dict[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
     if name in GROUPS["Receipts"]:
         return "unknown: no receipt of the period was verified"

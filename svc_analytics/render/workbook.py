@@ -21,7 +21,7 @@ from svc_analytics.formatting.values import is_ratio, rows_of, value_text
 from svc_analytics.instants import from_micros
 
 if TYPE_CHECKING:
-    from svc_analytics.statements.statement import Statement
+    from svc_analytics.render.document import Document
 
 SHEET_ROWS = 1_048_575  # of data, below the header
 EXACT_DIGITS = 15
@@ -58,7 +58,7 @@ class _Column:
         return "#,##0.00" + "#" * max(self.places - 2, 0)
 
 
-def write_workbook(statement: Statement, facts: dict[str, Any], path: Path) -> None:
+def write_workbook(statement: Document, facts: dict[str, Any], path: Path) -> None:
     """Write the workbook; the same statement gives the same bytes."""
     import xlsxwriter
 

@@ -1,9 +1,11 @@
-"""Receipt tokens and webhook signatures: parse, sign, verify. No I/O.
+"""Receipt tokens: parse, sign, verify. No I/O.
 
 The MAC of a receipt is over the text as received, `v1.<payload>`, never over a
 re-encoded payload (contract, Receipt token). HMAC is symmetric: it shows that a
 token was not altered, it does not prove to a third party who made it.
 """
+
+from __future__ import annotations
 
 import base64
 import binascii
@@ -14,13 +16,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import DataError
-from svc_analytics.formatting.displayed import Displayable
+from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.money import format_amount, parse_amount
 from svc_analytics.signing.secrets import Secret, SigningSecret, is_after_expiry, oldest_date
+
+if TYPE_CHECKING:
+    from svc_analytics.formatting.display import Display
 
 # In the canonical order of the contract.
 FACTS = (
@@ -89,6 +94,24 @@ class Verdict(Displayable):
     def is_proven(self) -> bool:
         """Whether the receipt, or failing that the record, proves the payment."""
         return self.verdict in ("valid", "valid_previous_secret", "proven_by_record")
+
+    def _display(self) -> Display:
+        from svc_analytics.formatting.display import Cell, Display, DisplayTable  # pyarrow is slow
+
+        lines = [f"{'proven' if self.is_proven else 'not proven'}: {self.reason}"]
+        tables = []
+        if self.differences:
+            found = [
+                [Cell(each.fact), Cell(each.in_receipt), Cell(each.in_record or "nothing")]
+                for each in self.differences
+            ]
+            header = ["fact", "in the receipt", "in the record"]
+            tables.append(DisplayTable("what differs", header, found, len(found)))
+        if self.receipt:
+            facts = [[Cell(name), Cell(text)] for name, text in self.receipt.facts.items()]
+            header = ["fact", "in the receipt"]
+            tables.append(DisplayTable("what it states", header, facts, len(facts)))
+        return Display(f"Receipt: {self.verdict}", lines, tables)
 
 
 def encode_segment(data: bytes) -> str:

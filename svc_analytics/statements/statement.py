@@ -19,11 +19,14 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, describe_span, difference, gaps, intersection
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.formatting.displayed import Displayable
+from svc_analytics.formatting.display import Display, names_of
+from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month, utc_months
+from svc_analytics.render.figures import figures_grid
 from svc_analytics.statements.acknowledgements import (
     acknowledge,
     blocking_findings,
@@ -95,6 +98,18 @@ class Statement(Displayable):
         """One row per finding that concerns the period; none when all is well."""
         return to_frame(self.tables["checks"])
 
+    def _display(self) -> Display:
+        period = self.period
+        lines = [
+            f"{self.status}; {len(self.tables['lines']):,} movements; "
+            f"{format_instant(period.start)} .. {format_instant(period.end)} ({period.zone}); "
+            f"data as of {format_instant(self.as_of)}"
+        ]
+        lines += [f"provisional: {reason.text}" for reason in self.reasons]
+        table = figures_grid(self)
+        title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")
+        return Display(title, lines, [table] if table.rows else [])
+
     def __repr__(self) -> str:
         rows = len(self.tables["lines"])
         return f"Statement({self.period.folder}, {self.status}, {rows} lines)"
@@ -113,7 +128,13 @@ class Statement(Displayable):
             "start": format_instant(period.start),
             "end": format_instant(period.end),
             "as_of": format_instant(self.as_of),
-            "coverage": {name: _spans(found) for name, found in self.coverage.items()},
+            "coverage": {
+                name: [
+                    [format_instant(start), format_instant(end), state]
+                    for (start, end), state in found.intervals()
+                ]
+                for name, found in self.coverage.items()
+            },
             "options": self.options,
             "tool_version": version("svc-analytics"),
             "files": files,
@@ -241,13 +262,4 @@ def _broken(checks: pa.Table) -> list[Reason]:
     return [
         Reason(f"{count} blocking finding{'s' * (count > 1)} of {name}")
         for name, count in sorted(counts.items())
-    ]
-
-
-def _spans(found: Coverage) -> list[list[str]]:
-    states = [(span, "complete") for span in found.complete]
-    states += [(span, "provisional") for span in found.provisional]
-    return [
-        [format_instant(start), format_instant(end), state]
-        for (start, end), state in sorted(states)
     ]

@@ -16,10 +16,10 @@ import svc_analytics as svc
 from svc_analytics import charts
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import names_of
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import search as search_module
 from svc_analytics.receipts.verify_lake import VerificationResult
-from svc_analytics.render.sheets import names_of
 from svc_analytics.signing.receipts import verify_receipt
 from tests.support.desks import Desk
 from tests.support.fake_service import payment

@@ -12,7 +12,7 @@ import pytest
 
 from svc_analytics.closing.seals import with_seal
 from svc_analytics.config import Settings
-from svc_analytics.formatting.sheet import DASH
+from svc_analytics.formatting.display import DASH
 from svc_analytics.render import matrix, page
 from svc_analytics.render.folder import write_folder
 from tests.support.desks import Desk

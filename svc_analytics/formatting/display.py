@@ -6,7 +6,7 @@ is a dash, and the reasons stand below. All text is escaped: it comes from payer
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from html import escape
@@ -17,7 +17,7 @@ import pyarrow as pa
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.tables import align
-from svc_analytics.formatting.values import display_text, is_ratio
+from svc_analytics.formatting.values import display_text, is_ratio, rows_of
 from svc_analytics.money import EXACT
 
 DASH = "\N{EN DASH}"
@@ -158,6 +158,42 @@ def arrow_of(table: Any) -> pa.Table:
     if not hasattr(table, "columns"):
         raise ConfigError(f"a frame or an Arrow table can be shown, not a {type(table).__name__}")
     return pa.Table.from_pandas(table, preserve_index=False)
+
+
+def display_table(
+    table: Any,
+    title: str = "",
+    *,
+    why: str = "unknown",
+    most: int = MOST_ROWS,
+    only: Sequence[str] | None = None,
+) -> DisplayTable:
+    """Return a frame or an Arrow table as it is displayed: exact, with units.
+
+    `why` is the reason given for NULLs; `most` rows are shown, `only` some columns.
+    """
+    arrow = arrow_of(table)
+    if only is not None:
+        arrow = arrow.select(select_known(only, arrow.column_names))
+    rows = [cells_of(arrow, row, why) for row in rows_of(arrow.slice(0, most))]
+    return DisplayTable(title, arrow.column_names, rows, len(arrow))
+
+
+def count_table(name: str, counts: Iterable[tuple[str, int]]) -> DisplayTable:
+    """Return counts as a table of two columns, `name` and count."""
+    rows = [[Cell(text), Cell(f"{count:,}", is_number=True)] for text, count in counts]
+    return DisplayTable("", [name, "count"], rows, len(rows))
+
+
+def names_of(merchant: dict[str, Any], most: int | None = None) -> str:
+    """Return a merchant's names for people, the Persian one set apart from its neighbours.
+
+    Where there is little room each is cut to `most` letters.
+    """
+    keys = ("display_name", "display_name_fa")
+    names = [single_line(str(merchant[key])) for key in keys if merchant.get(key)]
+    cut = (f"{name[: most - 1]}…" if most and len(name) > most else name for name in names)
+    return " · ".join(cut) or str(merchant["id"])
 
 
 def cell_text(cell: Cell) -> str:
