@@ -85,7 +85,11 @@ class CloseResult(Displayable):
         lines += [f"seal {self.seal}"] * bool(self.seal)
         lines += [reason.text for reason in self.reasons]
         lines += [f"note: {self.note}"] if self.note else []
-        tables = [] if self.table is None else [display_table(self.table, "what differs")]
+        tables = (
+            []
+            if self.table is None
+            else [display_table(self.table, "differences from the version before")]
+        )
         return Display(f"Month {self.label}", lines, tables)
 
 

@@ -99,8 +99,8 @@ def _balances(journal: Journal, summary: list[dict[str, Any]]) -> Iterator[str]:
     """Assert each known closing position, with no tolerance, as the next day begins."""
     beyond = _beyond(journal, summary)
     if beyond:
-        yield f"; Beancount reckons with {BEANCOUNT_DIGITS} digits: of coins with longer amounts,"
-        yield "; which are exact as written, the balance stands as a remark."
+        yield f"; Beancount uses {BEANCOUNT_DIGITS} digits. Where amounts are longer, the balance"
+        yield "; is a comment; every amount is exact as written."
     for row in summary:
         if (closing := row["closing_position"]) is not None:
             amount = journal.amount(closing, row["currency"])

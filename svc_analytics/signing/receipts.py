@@ -106,11 +106,11 @@ class Verdict(Displayable):
                 for each in self.differences
             ]
             header = ["fact", "in the receipt", "in the record"]
-            tables.append(DisplayTable("what differs", header, found, len(found)))
+            tables.append(DisplayTable("facts that differ", header, found, len(found)))
         if self.receipt:
             facts = [[Cell(name), Cell(text)] for name, text in self.receipt.facts.items()]
             header = ["fact", "in the receipt"]
-            tables.append(DisplayTable("what it states", header, facts, len(facts)))
+            tables.append(DisplayTable("facts in the receipt", header, facts, len(facts)))
         return Display(f"Receipt: {self.verdict}", lines, tables)
 
 
