@@ -84,8 +84,9 @@ def cli() -> None:
     """The finance desk of a merchant on the Merchant Payments API.
 
     Reads payments, payouts and refunds into Parquet, and makes exact monthly
-    statements of them. Settings come from options, the environment (SVC_BASE_URL,
-    SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, ...), files, or .env. Start with: demo
+    statements from them. Settings come from options, the environment (SVC_BASE_URL,
+    SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, ...), files, or .env. Start with:
+    svc-analytics demo
     """
 
 
@@ -102,7 +103,7 @@ def main() -> None:
     except click.ClickException as error:
         code = echo_error(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        code = echo_error("interrupted; what was published is kept", INTERRUPTED)
+        code = echo_error("interrupted; all records written so far are kept", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone: nothing is left to say
         code = 0

@@ -4,39 +4,45 @@ from __future__ import annotations
 
 import click
 
-from svc_analytics.cli import reports
+from svc_analytics.cli.app import cli
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import patience_option, shared_options
-from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
-from svc_analytics.extraction import lookups, progress, update
-from svc_analytics.extraction.plan import Request, missing_key_class
-from svc_analytics.instants import BEGINNING, HOUR, parse_bound
-from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.schema import STREAMS
 
 
-@click.command()
-@click.option("--from", "start", metavar="T", help="A date (UTC midnight) or RFC 3339 instant.")
-@click.option("--to", "end", metavar="T", help="The end, not included.")
+@cli.command()
+@click.option(
+    "--from", "start", metavar="T", help="Read from a date (midnight UTC) or an RFC 3339 instant."
+)
+@click.option("--to", "end", metavar="T", help="Read up to here, not including it.")
 @click.option(
     "--stream",
     "streams",
     multiple=True,
     type=click.Choice(["payments", "payout_records"]),
-    help="Only this stream.  [default: both]",
+    help="Read only this stream.  [default: both]",
 )
-@click.option("--workers", default=8, show_default=True, type=click.IntRange(1, 64))
+@click.option(
+    "--workers",
+    default=8,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Read this many pages at a time.",
+)
 @click.option(
     "--overlap-hours",
     default=24,
     show_default=True,
     type=click.IntRange(0),
-    help="How much of what is complete to read again, for records that appear late.",
+    help="Also read this many of the newest hours again, for late records.",
 )
-@click.option("--reread", is_flag=True, help="Read all of the interval again, complete or not.")
-@click.option("--sessions", is_flag=True, help="Fetch the sessions behind the payments as well.")
-@click.option("--bindings", metavar="FILE", help="Fetch the bindings of its customer ids as well.")
+@click.option("--reread", is_flag=True, help="Read the whole interval again, even complete time.")
+@click.option("--sessions", is_flag=True, help="Look up the checkout sessions of the payments too.")
+@click.option(
+    "--bindings",
+    metavar="FILE",
+    help="Look up the bindings of the customers in FILE too, one customer id a line.",
+)
 @patience_option
 @shared_options
 def extract(
@@ -54,9 +60,17 @@ def extract(
 ) -> None:
     """Bring the lake up to date with the service.
 
-    Reads what is missing, and the newest day again. Interrupt it at any time: what
-    was proven is kept, and the next run goes on from there.
+    Reads the time that is missing, and the newest day again. You can interrupt it at
+    any time: the lake keeps what was read, and the next run continues from there.
     """
+    from svc_analytics.cli import reports
+    from svc_analytics.config import read_settings
+    from svc_analytics.extraction import lookups, progress, update
+    from svc_analytics.extraction.plan import Request, missing_key_class
+    from svc_analytics.instants import BEGINNING, HOUR, parse_bound
+    from svc_analytics.lakehouse import Lakehouse
+    from svc_analytics.schema import STREAMS
+
     request = Request(
         streams=tuple(dict.fromkeys(streams)) or tuple(STREAMS),
         start=parse_bound(start) if start else BEGINNING,
