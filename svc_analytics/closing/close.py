@@ -291,7 +291,7 @@ def _note_order(folder: Path, after: Period) -> str | None:
     if not seals_beside(folder, after):
         return None
     return (
-        f"{after.folder} was sealed before it, and its seal names none of this month: "
+        f"{after.folder} was sealed first, so its seal does not name this month's: "
         "close months oldest first, as --all-due does, to chain them"
     )
 
@@ -303,7 +303,9 @@ def _newest(seals: dict[int, str]) -> str | None:
 def _check_formats(formats: tuple[str, ...]) -> None:
     check_formats(tuple(formats))
     if not {"csv", "parquet"} & set(formats):
-        raise ConfigError("a seal needs csv or parquet among its formats: a restatement reads them")
+        raise ConfigError(
+            "csv or parquet must be among the formats: a restatement is made from them"
+        )
 
 
 def _require_over(period: Period, job: _Job) -> None:

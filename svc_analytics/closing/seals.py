@@ -58,7 +58,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read a statement's manifest, or raise `LakeError` where there is none."""
     manifest = _find_manifest(folder)
     if manifest is None:
-        raise LakeError(f"{folder} is no statement: {MANIFEST} is missing or cannot be read")
+        raise LakeError(f"{folder} is not a statement: {MANIFEST} is missing or cannot be read")
     return manifest
 
 

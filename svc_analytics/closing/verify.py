@@ -79,13 +79,17 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     place = Path(folder).absolute()
     manifest = read_manifest(place)
     broken = seal_violations(place, manifest)
-    broken += [f"{name} is no part of it" for name in foreign_files(place, manifest)]
+    broken += [
+        f"{name} does not belong to the statement" for name in foreign_files(place, manifest)
+    ]
     if manifest["seal"] not in (None, seal_of(manifest)):
         # Its bounds and options are a forger's, perhaps: nothing can be derived from them.
         return SealVerification(place, manifest["seal"], tuple(broken), (), compare({}, {}))
     lake = lake or find_lake(place)
     if manifest["merchant"].get("id") != lake.merchant_id:
-        raise LakeError(f"{place} is of another merchant than {lake.path}: give its lake")
+        raise LakeError(
+            f"{place} is a statement of another merchant than {lake.path}: give its lake"
+        )
     made = rederive(lake, manifest)
     broken += broken_chain(place, manifest, lake, made.period)
     table = restatement(lake, place, manifest, made)
@@ -153,11 +157,11 @@ def broken_chain(folder: Path, manifest: Manifest, lake: Lake, period: Period) -
     """Say which seal that a manifest names stands on no statement beside it or in the lake."""
     homes = (folder, lake.path / STATEMENTS / folder.name)
     named = {
-        "the month before": (manifest.get("previous_seal"), period.shift(-1)),
-        "the version before": (manifest.get("supersedes"), period),
+        "the statement of the month before": (manifest.get("previous_seal"), period.shift(-1)),
+        "the version before it": (manifest.get("supersedes"), period),
     }
     return [
-        f"{what} with the seal {seal} is not there"
+        f"{what}, with the seal {seal}, is missing"
         for what, (seal, of) in named.items()
         if seal and not any(seal in seals_beside(home, of).values() for home in homes)
     ]

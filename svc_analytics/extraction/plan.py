@@ -32,7 +32,7 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.end is not None and self.start >= self.end:
-            raise ConfigError("--from is not before --to: the interval holds no time")
+            raise ConfigError("--from must be before --to")
 
 
 @dataclass

@@ -67,6 +67,9 @@ def _examples(facts: Mapping[str, str], secret: Secret) -> Iterator[tuple[str, s
     unknown = {**facts, "payment_id": "00000000-0000-4000-8000-000000000000"}
     yield "as the service issues it", good
     yield "its amount changed, the signature kept", f"v1.{changed}.{signature}"
-    yield "its amount changed, and signed again by who has the secret", sign_receipt(dearer, secret)
+    yield (
+        "its amount changed, and signed again by someone who has the secret",
+        sign_receipt(dearer, secret),
+    )
     yield "of a payment that does not exist", sign_receipt(unknown, secret)
     yield "cut off when it was copied", f"v1.{payload}.{signature[:20]}"

@@ -95,7 +95,7 @@ def pick(
     except ModuleNotFoundError as error:
         raise ConfigError('ipywidgets is not installed: pip install -e ".[lab]"') from error
     if isinstance(parts, str) and parts not in PARTS:
-        raise ConfigError(f"no parts {parts!r} to pick: choose {', '.join(PARTS)}")
+        raise ConfigError(f"there are no parts {parts!r}: choose one of {', '.join(PARTS)}")
     made = made or statement(lake, month or last_full_month(lake, zone), zone=zone)
     period = made.period
     offered = known_months(lake, period.zone, period.calendar)
@@ -151,7 +151,7 @@ class _View:
         if self._made is None:
             return
         if self._coins.value is None:
-            self._set([Display("", [f"{self._months.value} holds no movement and no position"])])
+            self._set([Display("", [f"{self._months.value} has no movement and no position"])])
             return
         try:
             self._set(self._parts(self._made, self._coins.value))

@@ -75,7 +75,7 @@ class Statement(Displayable):
 
     @property
     def summary(self) -> pd.DataFrame:
-        """One row per currency; columns and definitions as documented in the README."""
+        """One row per currency; `lake.explain` shows where each figure comes from."""
         return to_frame(self.tables["summary"])
 
     @property
@@ -249,10 +249,10 @@ def _unread(
             reasons.append(Reason(text))
             continue
         for span in gaps(found, period.start, until):
-            reasons.append(Reason(f"{name} were not read of {describe_span(span)}"))
+            reasons.append(Reason(f"{name} were not read for {describe_span(span)}"))
         fresh = difference(intersection(found.provisional, BEGINNING, until), found.complete)
         if is_over and fresh:
-            text = f"{name} of {describe_span(fresh[0])} were read too early to be settled"
+            text = f"{name} of {describe_span(fresh[0])} are still provisional: run extract again"
             reasons.append(Reason(text))
     return reasons
 
