@@ -113,7 +113,7 @@ def main() -> None:
 
 
 def echo_error(text: str, code: int) -> int:
-    """Say in one line what went wrong; with -vv, where."""
+    """Print an error in one line, with -vv also its traceback; return the exit code."""
     echo_note(f"error: {text}")
     if sys.argv.count("-vv") or sys.argv.count("-v") > 1:
         traceback.print_exc()

@@ -143,7 +143,7 @@ def _close(
 
 
 def _tell(closed: CloseResult) -> None:
-    """Tell what became of a month."""
+    """Print whether a month was sealed, restated or left provisional, and why."""
     said = {
         "sealed": f"sealed as {closed.seal}",
         "unchanged": f"was sealed before and is unchanged, as {closed.seal}",
@@ -159,7 +159,7 @@ def _tell(closed: CloseResult) -> None:
 
 
 def _ignore(closed: CloseResult) -> None:
-    """Tell nothing: a JSON document follows."""
+    """Print nothing: a JSON document follows."""
 
 
 def _closed_json(found: list[CloseResult]) -> str:

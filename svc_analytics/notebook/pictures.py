@@ -76,7 +76,7 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
 
 
 def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
-    """Return the table to draw, and what stands below the picture: of what and of whom."""
+    """Return the table to draw, and its caption: period and merchant."""
     if not hasattr(table, "tables"):
         return arrow_of(table), ""
     period = table.period

@@ -217,7 +217,7 @@ def _name_record(body: bytes, found: WebhookDelivery, subject: str, holder: str)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         text = ""
     if not 0 < len(text) <= LONGEST_ID:
-        reason = f"authentic, but {holder} is missing or no id"
+        reason = f"authentic, but {holder} is missing or is not an id"
         return replace(found, verdict="malformed", reason=reason)
     return replace(found, subject=subject, record_id=text)
 

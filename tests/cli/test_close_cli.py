@@ -155,5 +155,5 @@ def test_a_flipped_byte_is_3_and_named(call: Run) -> None:
     path = OCTOBER / "lines.csv"
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     done = call("statement-verify", str(OCTOBER))
-    assert done.code == 3 and "lines.csv is not what was sealed" in done.out
+    assert done.code == 3 and "lines.csv differs from the seal" in done.out
     assert call("statement-verify", "data").code == 1

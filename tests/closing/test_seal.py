@@ -67,14 +67,14 @@ def test_a_flipped_byte_is_found(sealed: Path, name: str) -> None:
     data[-1] ^= 1
     (sealed / name).write_bytes(bytes(data))
     found = verify_statement(sealed)
-    assert found.broken == (f"{name} is not what was sealed",) and not found.holds
+    assert found.broken == (f"{name} differs from the seal",) and not found.holds
 
 
 def test_a_manifest_changed_by_hand_is_found(sealed: Path) -> None:
     """The seal is over every word of it."""
     path = sealed / "manifest.json"
     path.write_text(path.read_text().replace('"as_of": "2026', '"as_of": "2027'))
-    assert verify_statement(sealed).broken == ("manifest.json is not what was sealed",)
+    assert verify_statement(sealed).broken == ("manifest.json differs from the seal",)
 
 
 def test_files_that_were_added_or_lost_are_found(sealed: Path) -> None:
