@@ -75,7 +75,7 @@ class Lakehouse(Displayable, Lake):
         return Display(f"Lake {self.path}", lines, tables)
 
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """Answer one read-only query on the views, exactly, as an Arrow-backed frame.
+        """Run one read-only query on the views; return an exact, Arrow-backed frame.
 
         Raises `QueryError` for anything but a single SELECT, and for errors in it.
         """
@@ -91,7 +91,7 @@ class Lakehouse(Displayable, Lake):
         zone: str = "UTC",
         calendar: str = "gregorian",
     ) -> Explanation:
-        """Say where a figure of a month's statement comes from: its SQL and its records."""
+        """Explain a figure of a month's statement: its value, its SQL and its records."""
         return explain(self, month, currency, figure, zone=zone, calendar=calendar)
 
     def views(self) -> pd.DataFrame:

@@ -71,10 +71,10 @@ class StatementDiff:
 
 
 def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -> SealVerification:
-    """Hold a sealed statement against its seal, its chain, and its lake.
+    """Check a sealed statement against its seal, the seals before it, and its lake.
 
-    The lake is the one the folder lies in, unless given. Raises `LakeError` where
-    there is no statement, or a lake that cannot yield it.
+    The lake is the one that holds the folder, unless given. Raises `LakeError` when the
+    folder holds no statement, or when the lake cannot make it again.
     """
     place = Path(folder).absolute()
     manifest = read_manifest(place)
@@ -97,9 +97,9 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
 
 
 def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:
-    """Compare two statements, figure by figure and row by row, from their CSV or Parquet.
+    """Compare two statements, figure by figure and row by row.
 
-    Between two different months there are differences, but no causes of them.
+    Reads their CSV or Parquet. Differences between two different months have no cause.
     """
     folders = [Path(a).absolute(), Path(b).absolute()]
     old, new = map(read_manifest, folders)

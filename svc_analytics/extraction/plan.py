@@ -22,7 +22,7 @@ OnPage = Callable[[Stream, int], None]
 
 @dataclass(frozen=True)
 class Request:
-    """What a run is to read: [start, end) of some streams, all that is missing unless said."""
+    """Choose what a run reads: streams and [start, end); by default all missing time."""
 
     streams: tuple[str, ...] = tuple(STREAMS)
     start: int = BEGINNING

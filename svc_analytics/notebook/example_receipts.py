@@ -34,10 +34,12 @@ _NEWEST = """
 
 
 def example_receipts(lake: Lakehouse, secret: str) -> pd.DataFrame:
-    """Return a good receipt of the newest payment and four bad ones: `what` and `receipt`.
+    """Return one good and four bad receipts of the newest payment, to try verdicts on.
 
-    They are signed with a `secret` of the reader's choice and prove nothing. Of a lake
-    that holds no payment there are none.
+    The columns are `what` and `receipt`.
+
+    They are signed with the `secret` you choose, and prove nothing. A lake without a
+    payment gives none.
     """
     import pandas as pd
 

@@ -83,12 +83,12 @@ def pick(
     month: str | None = None,
     zone: str = "UTC",
 ) -> Any:
-    """Return a widget with a month and a currency, and below it what they show.
+    """Return pickers of month and currency, with the chosen tables and charts below.
 
-    It begins with a statement that was `made`, or with a month. `parts` is what is shown:
-    settlement, fees, position, exposure, receipts, or what `parts(statement, currency)`
-    returns. Raises `ConfigError` where ipywidgets is not installed, or the lake holds no
-    month.
+    Starts with the statement `made`, or with `month`. `parts` chooses what is shown:
+    settlement, fees, position, exposure or receipts, or a function that returns it for a
+    statement and a currency. Raises `ConfigError` when ipywidgets is not installed, or
+    the lake holds no month.
     """
     try:
         import ipywidgets

@@ -51,11 +51,11 @@ class Picture:
 
 
 def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) -> Picture:
-    """Draw a chart of `svc_analytics.charts`: for each coin of the table, or for those named.
+    """Draw a chart of `svc_analytics.charts` for each coin, or for the coins named.
 
-    A chart of streams is drawn for each stream. Of a statement the chart's own table is
-    drawn, and below it stand the period and the merchant's names. `options` are the
-    chart's own, such as `zone`.
+    A chart of streams is drawn once per stream. From a statement, the chart takes its own
+    table, and the caption shows the period and the merchant. `options` are the chart's
+    own, such as `zone`.
     """
     from svc_analytics.render.picture import draw_svg
 
