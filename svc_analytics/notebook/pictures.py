@@ -81,7 +81,7 @@ def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
         return arrow_of(table), ""
     period = table.period
     # The Persian name comes last: letters from right to left would turn a date behind them.
-    sign = f"{period.folder} ({period.zone}) · {names_of(table.merchant, MOST_LETTERS)}"
+    sign = f"{period.label}, {period.zone} · {names_of(table.merchant, MOST_LETTERS)}"
     if chart.__name__ not in _TABLES:
         drawn = ", ".join(_TABLES)
         raise ConfigError(f"a statement draws {drawn}; give {chart.__name__} a table")
