@@ -1,6 +1,7 @@
 """`svc-analytics`: options in, exit code out. Data on stdout, notes on stderr.
 
-Heavy modules are imported by the command that needs them, so `--help` answers at once.
+Each command is a module of this folder. It loads when it is used, so `--help`
+answers at once although the libraries of some commands are heavy.
 """
 
 from __future__ import annotations
@@ -15,25 +16,69 @@ from svc_analytics.cli.console import echo_note
 from svc_analytics.errors import SvcError
 
 INTERRUPTED = 130
+# Where each command is, and the first line of its help (held equal by a test).
+COMMANDS = {
+    "check": ("cli.check:check", "Check the lake against every rule."),
+    "close": (
+        "cli.close:close",
+        "Read a month twice, write its statement and seal it.",
+    ),
+    "demo": (
+        "cli.demo:demo",
+        "Try everything on the local sandbox, without any key.",
+    ),
+    "extract": ("cli.extract:extract", "Bring the lake up to date with the service."),
+    "lab": ("cli.lab:lab", "Open the notebooks in JupyterLab."),
+    "notebook": (
+        "cli.lab:notebook",
+        "Run a notebook for a month and write an HTML page.",
+    ),
+    "receipts": ("cli.receipts:receipts", "Verify the signed receipts of payments."),
+    "sandbox": (
+        "sandbox.commands:sandbox",
+        "Run the Merchant Payments API on this machine, seeded and without a real key.",
+    ),
+    "sql": (
+        "cli.lake:sql",
+        "Run one read-only query on the views.",
+    ),
+    "statement": ("cli.statement:statement", "Write a month's statement and print its summary."),
+    "statement-diff": (
+        "cli.close:statement_diff",
+        "Compare two statements, figure by figure, row by row.",
+    ),
+    "statement-verify": (
+        "cli.close:statement_verify",
+        "Check a sealed statement against its seal and the lake.",
+    ),
+    "status": (
+        "cli.lake:status",
+        "Show what the lake holds and how complete it is.",
+    ),
+    "views": ("cli.lake:views", "Write analytics.duckdb and list its views."),
+    "webhooks": ("cli.webhooks:webhooks", "Verify saved webhook deliveries."),
+}
 
 
-class _Group(click.Group):
-    """A group whose `sandbox` and `receipts` commands load only when asked for."""
+class _LazyGroup(click.Group):
+    """A group whose commands load when used; its help needs none of them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*super().list_commands(ctx), "sandbox", "receipts"])
+        return sorted(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name == "receipts":
-            found: click.Command = import_module("svc_analytics.cli.receipts").receipts
-            return found
-        if cmd_name == "sandbox":
-            group: click.Command = import_module("svc_analytics.sandbox.commands").sandbox
-            return group
-        return super().get_command(ctx, cmd_name)
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(import_module(f"svc_analytics.{module}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (_, help_) in sorted(COMMANDS.items())])
 
 
-@click.group(cls=_Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="svc-analytics")
 def cli() -> None:
     """The finance desk of a merchant on the Merchant Payments API.

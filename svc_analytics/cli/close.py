@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pyarrow as pa
 
-from svc_analytics.cli.app import cli
 from svc_analytics.cli.console import EXIT_ATTENTION
 from svc_analytics.cli.options import (
     calendar_option,
@@ -17,19 +17,25 @@ from svc_analytics.cli.options import (
     shared_options,
     split_names,
 )
+from svc_analytics.closing import close as close_module
+from svc_analytics.closing.close import CloseResult
+from svc_analytics.closing.verify import (
+    SealVerification,
+    StatementDiff,
+    diff_statements,
+    verify_statement,
+)
+from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
+from svc_analytics.extraction import progress, update
 from svc_analytics.formatting.sanitize import single_line
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from svc_analytics.closing.close import CloseResult
-    from svc_analytics.closing.verify import SealVerification, StatementDiff
+from svc_analytics.formatting.tables import to_json, to_text
+from svc_analytics.lakehouse import Lakehouse
 
 SHOWN_ROWS = 40
 
 
-@cli.command()
+@click.command()
 @click.option("--month", metavar="MONTH", help="The month: 2026-10, or october for the latest one.")
 @click.option("--last-month", "choice", flag_value="last", help="The last month that is over.")
 @click.option("--all-due", is_flag=True, help="Close every month that is over, oldest first.")
@@ -62,10 +68,6 @@ def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) ->
     often as you like: a sealed month stays as it is. If the service later gives other
     figures, a restatement is written next to it.
     """
-    from svc_analytics.config import read_settings
-    from svc_analytics.extraction import progress, update
-    from svc_analytics.lakehouse import Lakehouse
-
     is_one = options["month"] is not None or options["choice"] is not None
     if all_due == is_one or (all_due and options["out"]):
         raise ConfigError(
@@ -87,7 +89,7 @@ def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) ->
         raise SystemExit(EXIT_ATTENTION)
 
 
-@cli.command("statement-verify")
+@click.command("statement-verify")
 @click.argument("folder", metavar="DIR")
 @shared_options
 def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
@@ -96,16 +98,13 @@ def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
     Checks every file against the seal, the seals of the months and versions before, and
     every figure against the lake; prints each difference.
     """
-    from svc_analytics.closing.verify import verify_statement
-    from svc_analytics.lakehouse import Lakehouse
-
     found = verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
     click.echo(_verified_json(found) if as_json else _verified_text(found))
     if not found.holds:
         raise SystemExit(EXIT_ATTENTION)
 
 
-@cli.command("statement-diff")
+@click.command("statement-diff")
 @click.argument("old", metavar="DIR")
 @click.argument("new", metavar="DIR")
 @shared_options
@@ -114,8 +113,6 @@ def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> N
 
     Names the cause of each difference.
     """
-    from svc_analytics.closing.verify import diff_statements
-
     found = diff_statements(old, new)
     click.echo(_diff_json(found) if as_json else _diff_text(found))
 
@@ -123,8 +120,6 @@ def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> N
 def _close(
     lake: Any, settings: Any, read: Any, tell: Any, *, all_due: bool, **options: Any
 ) -> list[CloseResult]:
-    from svc_analytics.closing import close as close_module
-
     common = {
         "zone": options["zone"],
         "calendar": options["calendar"],
@@ -163,8 +158,6 @@ def _ignore(closed: CloseResult) -> None:
 
 
 def _closed_json(found: list[CloseResult]) -> str:
-    from svc_analytics.formatting.tables import to_json
-
     months = [
         {
             "label": closed.label,
@@ -198,8 +191,6 @@ def _verified_text(found: SealVerification) -> str:
 
 
 def _verified_json(found: SealVerification) -> str:
-    from svc_analytics.formatting.tables import to_json
-
     document = {
         "folder": str(found.folder),
         "seal": found.seal,
@@ -223,15 +214,11 @@ def _title(manifest: dict[str, Any]) -> str:
 
 
 def _diff_json(found: StatementDiff) -> str:
-    from svc_analytics.formatting.tables import to_json
-
     document = {"old": found.old, "new": found.new, "differences": _objects(found.table)}
     return to_json(document)
 
 
 def _restatement_text(table: pa.Table) -> str:
-    from svc_analytics.formatting.tables import to_text
-
     columns = [name for name in table.column_names if name != "subject"]
     text = to_text(table.slice(0, SHOWN_ROWS).select(columns))
     left = table.num_rows - SHOWN_ROWS

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import click
 
-from svc_analytics.cli.app import cli
-from svc_analytics.cli.console import echo_note, show_statement
+from svc_analytics.cli import reports
+from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import shared_options
+from svc_analytics.cli.reports import echo_statement
+from svc_analytics.config import read_data_dir
+from svc_analytics.demo import run_demo
+from svc_analytics.extraction import progress
+from svc_analytics.lakehouse import Lakehouse
 
 
-@cli.command()
+@click.command()
 @click.option(
     "--months",
     default=12,
@@ -35,15 +40,9 @@ def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: b
     records over HTTP, verifies its receipts, closes the last full month, and suggests
     what to try next.
     """
-    from svc_analytics.cli import reports
-    from svc_analytics.config import read_data_dir
-    from svc_analytics.demo import run_demo
-    from svc_analytics.extraction import progress
-    from svc_analytics.lakehouse import Lakehouse
-
     lake = Lakehouse(read_data_dir(data_dir))
     with progress.page_bar() as bar:
         made, folder = run_demo(lake, months, payments, seed, note=echo_note, on_page=bar.show)
-    show_statement(made, folder, as_json=as_json)
+    echo_statement(made, folder, as_json=as_json)
     if not as_json:
         click.echo("\n" + reports.what_next(made, None if data_dir is None else lake.path))

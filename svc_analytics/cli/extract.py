@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import click
 
-from svc_analytics.cli.app import cli
+from svc_analytics.cli import reports
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import patience_option, shared_options
+from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
+from svc_analytics.extraction import lookups, progress, update
+from svc_analytics.extraction.plan import Request, missing_key_class
+from svc_analytics.instants import BEGINNING, HOUR, parse_bound
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.schema import STREAMS
 
 
-@cli.command()
+@click.command()
 @click.option(
     "--from", "start", metavar="T", help="Read from a date (midnight UTC) or an RFC 3339 instant."
 )
@@ -63,14 +69,6 @@ def extract(
     Reads the time that is missing, and the newest day again. You can interrupt it at
     any time: the lake keeps what was read, and the next run continues from there.
     """
-    from svc_analytics.cli import reports
-    from svc_analytics.config import read_settings
-    from svc_analytics.extraction import lookups, progress, update
-    from svc_analytics.extraction.plan import Request, missing_key_class
-    from svc_analytics.instants import BEGINNING, HOUR, parse_bound
-    from svc_analytics.lakehouse import Lakehouse
-    from svc_analytics.schema import STREAMS
-
     request = Request(
         streams=tuple(dict.fromkeys(streams)) or tuple(STREAMS),
         start=parse_bound(start) if start else BEGINNING,

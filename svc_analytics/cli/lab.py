@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from dotenv import dotenv_values
+from tqdm.auto import tqdm
 
-from svc_analytics.cli.app import cli
-from svc_analytics.cli.console import echo_note, open_lake
-from svc_analytics.cli.options import shared_options
+from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.options import open_lake, shared_options
+from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.lake import months
+from svc_analytics.lake.lake import Lake
+from svc_analytics.notebook import runner
+from svc_analytics.notebook.runner import working_folder
+from svc_analytics.periods import month as parse_month
 
-if TYPE_CHECKING:
-    from svc_analytics.lake.lake import Lake
 
-
-@cli.command()
+@click.command()
 @click.argument("name")
 @click.option("--month", metavar="M", help="2026-10.  [default: the lake's last full month]")
 @click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
@@ -31,11 +36,6 @@ def notebook(
 
     NAME is its number, such as 02, or its name. The notebook itself stays as it is.
     """
-    from tqdm.auto import tqdm
-
-    from svc_analytics.formatting.tables import to_json
-    from svc_analytics.notebook import runner
-
     lake = open_lake(data_dir)
     path = runner.find_notebook(name)
     chosen = _month(path, lake, month, zone)
@@ -55,10 +55,6 @@ def notebook(
 
 def _month(path: Path, lake: Lake, month: str | None, zone: str) -> str | None:
     """Return the month a notebook is run for; None for one that speaks of no month."""
-    from svc_analytics.lake import months
-    from svc_analytics.notebook import runner
-    from svc_analytics.periods import month as parse_month
-
     if "MONTH" in runner.parameters_of(runner.read_notebook(path)):
         return parse_month(month, zone).label if month else months.last_full_month(lake, zone)
     if month:
@@ -66,7 +62,7 @@ def _month(path: Path, lake: Lake, month: str | None, zone: str) -> str | None:
     return None
 
 
-@cli.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @click.option(
     "--data-dir", metavar="DIR", help="The lake's folder.  [default: SVC_DATA_DIR or data]"
@@ -77,10 +73,6 @@ def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
     They get the settings of .env. Further ARGUMENTS go to JupyterLab, such as
     --no-browser or --port 8890.
     """
-    from importlib.util import find_spec
-
-    from svc_analytics.notebook.runner import working_folder
-
     if find_spec("jupyterlab") is None:
         raise ConfigError('jupyterlab is not installed: pip install -e ".[lab]"')
     environment = lab_environment(data_dir)
@@ -95,10 +87,6 @@ def lab_environment(data_dir: str | None) -> dict[str, str]:
 
     Checked first, so that a wrong setting is told here and not in a cell.
     """
-    from dotenv import dotenv_values
-
-    from svc_analytics.config import read_settings
-
     settings = read_settings(data_dir)
     file = Path.cwd() / ".env"
     held = dotenv_values(file, interpolate=False, encoding="utf-8-sig") if file.is_file() else {}

@@ -1,28 +1,35 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what they stand for: a month, a lake."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
 import click
 
+from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.periods import month_of
 
 
 def choose_month(month: str | None, choice: str | None, zone: str, calendar: str) -> str:
     """Return the label of --month, --last-month or --this-month; exactly one must be given."""
-    import time
-
-    from svc_analytics.periods import month_of
-
     if (month is None) == (choice is None):
         raise ConfigError("give exactly one of --month 2026-10, --last-month and --this-month")
     if month is not None:
         return month
     current = month_of(time.time_ns() // 1000, zone, calendar)
     return (current.shift(-1) if choice == "last" else current).label
+
+
+def open_lake(data_dir: str | None) -> Lakehouse:
+    """Open the lake of the settings, for commands that need no key."""
+    lake = Lakehouse(read_data_dir(data_dir))
+    lake.require()
+    return lake
 
 
 def shared_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -6,20 +6,30 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pyarrow as pa
+from tqdm import tqdm
 
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, open_lake
-from svc_analytics.cli.options import patience_option, shared_options
+from svc_analytics.api.client import Client
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.options import open_lake, patience_option, shared_options
+from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from svc_analytics.config import Settings
-    from svc_analytics.lake.lake import Lake
-    from svc_analytics.receipts.verify_lake import Confirm
+from svc_analytics.formatting.row_files import check_form, write_rows
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.lake.lake import Lake
+from svc_analytics.periods import month as read_month
+from svc_analytics.receipts.duplicates import REPEATED
+from svc_analytics.receipts.online import OnlineVerifier
+from svc_analytics.receipts.token_files import read_sources
+from svc_analytics.receipts.verify_files import OUTPUT, open_records, require_ring, verify_batches
+from svc_analytics.receipts.verify_lake import Confirm, verify_lake
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.signing.receipts import WEBHOOK_SIGNED
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import open_warehouse
 
 MANY = 300_000  # payments; below, starting processes costs more than it saves
 PROVEN = ("valid", "valid_previous_secret", "proven_by_record")
@@ -90,10 +100,6 @@ def verify(
     and a later run checks only new and changed payments. Works offline without
     --online. Exits 3 when a receipt is not proven.
     """
-    from svc_analytics.config import read_settings
-    from svc_analytics.formatting.row_files import check_form
-    from svc_analytics.receipts.verify_files import require_ring
-
     if out:
         check_form(out)
     if files and (month or every):
@@ -113,9 +119,6 @@ def _opinion(settings: Settings, online: bool) -> Iterator[Confirm | None]:
     if not online:
         yield None
         return
-    from svc_analytics.api.client import Client
-    from svc_analytics.receipts.online import OnlineVerifier
-
     settings.require_service()
     with Client(settings, workers=1) as client:
         yield OnlineVerifier(client, settings.receipt_secrets).confirm
@@ -129,10 +132,6 @@ def _verify_files(
     out: str | None,
     as_json: bool,
 ) -> int:
-    from svc_analytics.lake.lake import Lake
-    from svc_analytics.receipts.token_files import read_sources
-    from svc_analytics.receipts.verify_files import open_records, verify_batches
-
     counts: Counter[str] = Counter()
     remarks: Counter[str] = Counter()
     with ExitStack() as stack:
@@ -153,11 +152,6 @@ def _verify_lake(
     out: str | None,
     as_json: bool,
 ) -> int:
-    from svc_analytics.periods import month as read_month
-    from svc_analytics.receipts.verify_lake import verify_lake
-    from svc_analytics.warehouse.models import models_used_by
-    from svc_analytics.warehouse.warehouse import open_warehouse
-
     lake = open_lake(data_dir)
     label = read_month(month).label if month else None
     with _bar() as bar:
@@ -182,8 +176,6 @@ def _verify_lake(
 
 def _workers_for(lake: Lake) -> int:
     """Return how many processes are worth their start, which takes as long as many tokens."""
-    from svc_analytics.schema import PAYMENTS
-
     rows = sum(footer.tally.rows for footer in lake.footers(PAYMENTS).values())
     has_affinity = hasattr(os, "sched_getaffinity")  # what this process may use, not all there is
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
@@ -191,8 +183,6 @@ def _workers_for(lake: Lake) -> int:
 
 
 def _bar() -> Any:
-    from tqdm import tqdm
-
     return tqdm(desc="verifying", unit=" receipts", disable=None, leave=False)
 
 
@@ -208,9 +198,6 @@ def _counted(
 
 def _remarks_on(table: pa.Table) -> Counter[str]:
     """Count what a person should be told at the end, beyond the verdicts."""
-    from svc_analytics.receipts.duplicates import REPEATED
-    from svc_analytics.signing.receipts import WEBHOOK_SIGNED
-
     reasons = table["reason"].to_pylist()
     return Counter(
         repeated=sum(REPEATED in reason for reason in reasons),
@@ -221,10 +208,6 @@ def _remarks_on(table: pa.Table) -> Counter[str]:
 def _write(
     tables: Iterable[pa.Table], counts: Counter[str], out: str | None, as_json: bool
 ) -> None:
-    from svc_analytics.formatting.row_files import write_rows
-    from svc_analytics.formatting.tables import to_json
-    from svc_analytics.receipts.verify_files import OUTPUT
-
     told = write_rows(tables, OUTPUT, "receipts", out, as_json)
     if as_json:
         document = {"verdicts": dict(sorted(counts.items())), "unproven": _unproven(counts)}

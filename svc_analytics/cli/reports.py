@@ -7,6 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 
+import click
+
 from svc_analytics.coverage import describe_span
 from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult
@@ -19,9 +21,8 @@ from svc_analytics.formatting.tables import (
     to_text,
 )
 from svc_analytics.formatting.values import display_text, is_ratio, rows_of, value_text
-from svc_analytics.instants import format_instant
+from svc_analytics.instants import ago, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.render.sheets import ago
 from svc_analytics.statements.explain import Explanation
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.status import LakeStatus, StreamStatus
@@ -228,3 +229,8 @@ def _instant(micros: int | None) -> str | None:
 
 def _spans(spans: tuple[tuple[int, int], ...]) -> list[list[str]]:
     return [[format_instant(start), format_instant(end)] for start, end in spans]
+
+
+def echo_statement(made: Statement, folder: Path, *, as_json: bool) -> None:
+    """Print a statement: its summary for people, or its manifest and summary as JSON."""
+    click.echo(statement_json(made, folder) if as_json else statement_text(made, folder))

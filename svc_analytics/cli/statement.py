@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import click
 
-from svc_analytics.cli.app import cli
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, open_lake, show_statement
+from svc_analytics.cli import reports
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import (
     calendar_option,
     choose_month,
     metadata_option,
+    open_lake,
     shared_options,
     split_names,
 )
+from svc_analytics.cli.reports import echo_statement
+from svc_analytics.closing.seals import versions
 from svc_analytics.errors import ConfigError
+from svc_analytics.render.folder import check_formats
+from svc_analytics.statements.metadata import empty_columns
+from svc_analytics.statements.statement import statement as make_statement
 
 
-@cli.command()
+@click.command()
 @click.option("--month", metavar="MONTH", help="The month: 2026-10, or october for the latest one.")
 @click.option("--last-month", "choice", flag_value="last", help="The last month that is over.")
 @click.option("--this-month", "choice", flag_value="this", help="The month that is running.")
@@ -58,12 +64,6 @@ def statement(
     as_json: bool,
 ) -> None:
     """Write a month's statement and print its summary."""
-    from svc_analytics.cli import reports
-    from svc_analytics.closing.seals import versions
-    from svc_analytics.render.folder import check_formats
-    from svc_analytics.statements.metadata import empty_columns
-    from svc_analytics.statements.statement import statement as make_statement
-
     wanted = split_names(formats)
     check_formats(wanted)
     lake = open_lake(data_dir)
@@ -89,7 +89,7 @@ def statement(
         )
     else:
         folder = made.save(out or folder, wanted)
-    show_statement(made, folder, as_json=as_json)
+    echo_statement(made, folder, as_json=as_json)
     for name in empty_columns(made.tables["lines"]):
         echo_note(f"{name} is empty in every line: no payment of the month has this metadata")
     if made.needs_attention:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
+import pyarrow as pa
 
-from svc_analytics.cli.app import cli
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import shared_options
+from svc_analytics.config import read_settings
+from svc_analytics.formatting.row_files import check_form, write_rows
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.lake.lake import Lake
+from svc_analytics.webhooks.delivery_log import INVALID
+from svc_analytics.webhooks.reconcile import OUTPUT, ReconciledDelivery, reconcile, to_table
 
-if TYPE_CHECKING:
-    import pyarrow as pa
 
-    from svc_analytics.webhooks.reconcile import ReconciledDelivery
-
-
-@cli.group()
+@click.group()
 def webhooks() -> None:
     """Verify saved webhook deliveries."""
 
@@ -35,11 +35,6 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
     event_type, verdict, reason, subject, record_id and in_lake as CSV. Exits 3 when a
     delivery is not valid, or the lake lacks a record of time that was read.
     """
-    from svc_analytics.config import read_settings
-    from svc_analytics.formatting.row_files import check_form
-    from svc_analytics.lake.lake import Lake
-    from svc_analytics.webhooks.reconcile import reconcile
-
     if out:
         check_form(out)
     settings = read_settings(data_dir)
@@ -61,8 +56,6 @@ class _Tally:
         self.absent: dict[tuple[str, str], None] = {}
 
     def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
-        from svc_analytics.webhooks.reconcile import to_table
-
         yield to_table([])  # a header, even if no row follows
         for batch in batches:
             for item in batch:
@@ -77,8 +70,6 @@ class _Tally:
 
     @property
     def invalid(self) -> int:
-        from svc_analytics.webhooks.delivery_log import INVALID
-
         return sum(self.verdicts[name] for name in INVALID)
 
     def conclude(self) -> int:
@@ -96,10 +87,6 @@ class _Tally:
 
 
 def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: bool) -> None:
-    from svc_analytics.formatting.row_files import write_rows
-    from svc_analytics.formatting.tables import to_json
-    from svc_analytics.webhooks.reconcile import OUTPUT
-
     told = write_rows(tables, OUTPUT, "deliveries", out, as_json)
     if as_json:
         document = {
