@@ -35,7 +35,7 @@ class _Group(click.Group):
             found: click.Command = import_module("svc_analytics.commands_receipts").receipts
             return found
         if cmd_name == "sandbox":
-            group: click.Command = import_module("svc_analytics.sandbox.commands").sandbox
+            group: click.Command = import_module("svc_analytics.sandbox.cli").sandbox
             return group
         return super().get_command(ctx, cmd_name)
 

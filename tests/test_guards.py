@@ -14,7 +14,7 @@ import svc_analytics
 from svc_analytics.cli import cli
 from svc_analytics.commands_receipts import receipts
 from svc_analytics.commands_webhooks import webhooks
-from svc_analytics.sandbox.commands import sandbox
+from svc_analytics.sandbox.cli import sandbox
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "svc_analytics"

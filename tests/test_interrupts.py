@@ -17,8 +17,8 @@ from test_kill import check_claims, held, running, served, service
 from svc_analytics.demo import FILLED, FILLING, finish_filling
 from svc_analytics.lake import Lake
 from svc_analytics.notebooks import INTERRUPTED
+from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running
-from svc_analytics.sandbox.service import Service
 from svc_analytics.schema import PAYMENTS, STREAMS
 from svc_analytics.warehouse import AnalyticLake
 

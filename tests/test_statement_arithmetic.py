@@ -14,13 +14,13 @@ from arithmetic import Books
 from svc_analytics import desk
 from svc_analytics.config import read_settings
 from svc_analytics.periods import Period, format_instant, from_micros, month, to_micros
-from svc_analytics.sandbox.clock import Clock
-from svc_analytics.sandbox.quirks import Quirks
-from svc_analytics.sandbox.scenario import Scenario
-from svc_analytics.sandbox.seeding import seed
+from svc_analytics.sandbox.core.behaviour import Quirks
+from svc_analytics.sandbox.core.clock import Clock
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.resources.seed import seed
+from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import serve
-from svc_analytics.sandbox.service import Service
-from svc_analytics.sandbox.store import Store
+from svc_analytics.sandbox.state.store import Store
 from svc_analytics.statements import Statement, statement
 from svc_analytics.warehouse import AnalyticLake, open_warehouse
 

@@ -25,7 +25,7 @@ from svc_analytics.masked import Masked
 from svc_analytics.periods import SECOND, format_instant, month, parse_instant, to_micros
 from svc_analytics.reports import statement_text
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
-from svc_analytics.sandbox.deliveries import Deliveries
+from svc_analytics.sandbox.resources.webhook_delivery import Deliveries
 from svc_analytics.testimony import hear_log
 from svc_analytics.tokens import sign_webhook
 from svc_analytics.witness import OUTPUT

@@ -15,17 +15,17 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "Account": "account",
-    "Clock": "clock",
-    "Console": "console",
-    "Quirks": "quirks",
-    "Refusal": "refusals",
+    "Account": "state.account",
+    "Clock": "core.clock",
+    "Console": "resources.console",
+    "Quirks": "core.behaviour",
+    "Refusal": "core.errors",
     "Running": "server",
-    "Scenario": "scenario",
-    "Service": "service",
-    "Store": "store",
-    "create_app": "app",
-    "seed": "seeding",
+    "Scenario": "past.scenario",
+    "Service": "resources.service",
+    "Store": "state.store",
+    "create_app": "http.app",
+    "seed": "resources.seed",
     "serve": "server",
     "write_env_file": "server",
 }

@@ -18,9 +18,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.sandbox.bodies import loopback_url
-from svc_analytics.sandbox.pump import pumping
-from svc_analytics.sandbox.service import Service
+from svc_analytics.sandbox.background import pumping
+from svc_analytics.sandbox.core.validation import loopback_url
+from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.site import create_site
 
 _BASE_URL = re.compile(r"^(?:export )?SVC_BASE_URL=['\"]?([^\s'\"]+)", re.MULTILINE)

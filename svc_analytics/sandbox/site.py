@@ -8,14 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from svc_analytics.sandbox.answers import refuse
-from svc_analytics.sandbox.app import create_app
-from svc_analytics.sandbox.console_pages import ConsolePages
-from svc_analytics.sandbox.control import control_routes
-from svc_analytics.sandbox.embed import PATH, embed_route
-from svc_analytics.sandbox.refusals import Refusal
-from svc_analytics.sandbox.service import Service
-from svc_analytics.sandbox.widget import Widget
+from svc_analytics.sandbox.core.errors import Refusal
+from svc_analytics.sandbox.http.app import create_app
+from svc_analytics.sandbox.http.control_api import control_routes
+from svc_analytics.sandbox.http.responses import refuse
+from svc_analytics.sandbox.pages.console_pages import ConsolePages
+from svc_analytics.sandbox.pages.embed import PATH, embed_route
+from svc_analytics.sandbox.pages.widget import Widget
+from svc_analytics.sandbox.resources.service import Service
 
 _BESIDE = ("/control", "/console", "/checkout", PATH)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from svc_analytics.sandbox.account import account_of
-from svc_analytics.sandbox.scenario import Scenario
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.state.account import account_of
 
 WRONG_KIND = (403, "PAY_WRONG_KEY_KIND")
 REFUSED = (401, "UNAUTHORIZED")

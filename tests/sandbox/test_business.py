@@ -8,7 +8,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.keyring import parse_secrets
 from svc_analytics.periods import DAY, month_of, parse_instant
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
-from svc_analytics.sandbox.business import Business, read_scenario_file
+from svc_analytics.sandbox.past.business import Business, read_scenario_file
 from svc_analytics.tokens import verify_receipt
 
 

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from svc_analytics.errors import ConfigError
 from svc_analytics.periods import parse_instant
 from svc_analytics.sandbox import Scenario, Store, seed
-from svc_analytics.sandbox.commands import sandbox
+from svc_analytics.sandbox.cli import sandbox
 
 SMALL = ["--months", "2", "--payments", "30"]
 EARLIER = parse_instant("2024-05-10T12:00:00Z")[0]
@@ -23,7 +23,7 @@ def test_importing_the_package_and_its_commands_is_cheap():
     """
     heavy = "{'fastapi', 'uvicorn', 'starlette', 'pyarrow', 'msgspec', 'tqdm'}"
     code = (
-        "import sys, svc_analytics.sandbox, svc_analytics.sandbox.commands;"
+        "import sys, svc_analytics.sandbox, svc_analytics.sandbox.cli;"
         f"print(sorted({heavy} & set(sys.modules)))"
     )
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "[]\n"
@@ -99,7 +99,7 @@ def test_serve_answers_until_interrupted(tmp_path):
     It prints where it answers, but no key; the key is in the env file; Ctrl-C ends it.
     """
     env_file = tmp_path / "sandbox.env"
-    code = "from svc_analytics.sandbox.commands import sandbox; sandbox()"
+    code = "from svc_analytics.sandbox.cli import sandbox; sandbox()"
     command = [sys.executable, "-c", code, "serve", "--port", "0", "--env-file", str(env_file)]
     with subprocess.Popen([*command, *SMALL], stdout=subprocess.PIPE, text=True) as process:
         printed = process.stdout.readline() + process.stdout.readline()

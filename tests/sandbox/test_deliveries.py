@@ -11,8 +11,12 @@ from uuid import UUID
 import pytest
 
 from svc_analytics.periods import DAY, HOUR, MINUTE, SECOND
-from svc_analytics.sandbox.console import Console
-from svc_analytics.sandbox.deliveries import BACKOFF, Deliveries, post_to_this_machine
+from svc_analytics.sandbox.resources.console import Console
+from svc_analytics.sandbox.resources.webhook_delivery import (
+    BACKOFF,
+    Deliveries,
+    post_to_this_machine,
+)
 from svc_analytics.tokens import verify_webhook
 
 
@@ -193,7 +197,7 @@ def test_receiver_that_does_not_answer_in_time_is_a_failure(monkeypatch):
     """
     It took the connection, and then its time.
     """
-    monkeypatch.setattr("svc_analytics.sandbox.deliveries.ATTEMPT_SECONDS", 0.05)
+    monkeypatch.setattr("svc_analytics.sandbox.resources.webhook_delivery.ATTEMPT_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/hook"
         assert post_to_this_machine(url, b"{}", {}) == "no answer: TimeoutError"
@@ -203,7 +207,7 @@ def test_receiver_that_answers_drop_by_drop_gets_no_more_time(monkeypatch):
     """
     Each byte comes soon after the last, and the whole far too late.
     """
-    monkeypatch.setattr("svc_analytics.sandbox.deliveries.ATTEMPT_SECONDS", 0.1)
+    monkeypatch.setattr("svc_analytics.sandbox.resources.webhook_delivery.ATTEMPT_SECONDS", 0.1)
 
     def drip():
         with server.accept()[0] as connection, suppress(OSError):

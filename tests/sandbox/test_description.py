@@ -8,7 +8,7 @@ from schemathesis import GenerationMode
 from schemathesis.specs.openapi.checks import positive_data_acceptance
 
 from svc_analytics.sandbox import create_app
-from svc_analytics.sandbox.routes import PREFIX, ROUTES
+from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
 
 BOUNDED = settings(
     max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck)

@@ -6,8 +6,8 @@ import pytest
 import stripe
 
 from svc_analytics.periods import SECOND
-from svc_analytics.sandbox.console import Console
-from svc_analytics.sandbox.deliveries import Deliveries
+from svc_analytics.sandbox.resources.console import Console
+from svc_analytics.sandbox.resources.webhook_delivery import Deliveries
 from svc_analytics.tokens import verify_webhook
 
 BODY = '{"type":"test.ping","source":"console","note":"چای"}'

@@ -6,9 +6,9 @@ from operator import attrgetter
 import pytest
 
 from svc_analytics.sandbox import Refusal
-from svc_analytics.sandbox.console import Console
-from svc_analytics.sandbox.keys import Presented
-from svc_analytics.sandbox.routes import ROUTES
+from svc_analytics.sandbox.http.routes import ROUTES
+from svc_analytics.sandbox.resources.console import Console
+from svc_analytics.sandbox.state.api_keys import Presented
 
 UNAUTHORIZED = (401, "UNAUTHORIZED")
 

@@ -10,8 +10,8 @@ from shop import Shop
 
 from svc_analytics.periods import HOUR
 from svc_analytics.sandbox import Refusal, Store
-from svc_analytics.sandbox.market import BASIS_POINTS, half_up
-from svc_analytics.sandbox.wallet import BUSINESS
+from svc_analytics.sandbox.core.coins import BASIS_POINTS, half_up
+from svc_analytics.sandbox.state.wallet import BUSINESS
 
 UNITS = st.integers(1, 40_000_000)  # of USDT: up to 40
 

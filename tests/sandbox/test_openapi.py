@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.sandbox.openapi import describe
-from svc_analytics.sandbox.routes import PREFIX, ROUTES
+from svc_analytics.sandbox.http.openapi import describe
+from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
 
 DOCUMENT = describe(ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]

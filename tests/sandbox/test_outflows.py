@@ -9,7 +9,7 @@ from decimal import Decimal
 import pytest
 
 from svc_analytics.periods import DAY, MINUTE
-from svc_analytics.sandbox.wallet import BUSINESS, OUTSIDE
+from svc_analytics.sandbox.state.wallet import BUSINESS, OUTSIDE
 
 INVALID = (422, "VALIDATION_FAILED")
 NOBODY = "7c3a2828-e243-4264-94c9-68ce0bd58683"

@@ -7,7 +7,7 @@ import pytest
 from svc_analytics.keyring import SigningSecret, parse_secrets
 from svc_analytics.masked import Masked
 from svc_analytics.periods import HOUR, parse_instant
-from svc_analytics.sandbox.records import receipt_facts
+from svc_analytics.sandbox.state.records import receipt_facts
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.tokens import sign_receipt, verify_receipt
 

@@ -5,7 +5,7 @@ import pytest
 from svc_analytics.errors import ConfigError
 from svc_analytics.periods import DAY, month, parse_instant
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
-from svc_analytics.sandbox.history import History
+from svc_analytics.sandbox.past.days import History
 
 SMALL = Scenario(seed=5, months=2, payments=40)
 

@@ -10,9 +10,9 @@ import pytest
 
 from svc_analytics.periods import DAY
 from svc_analytics.sandbox import Clock, Refusal, Service, Store
-from svc_analytics.sandbox.console import Console
-from svc_analytics.sandbox.market import COINS, decimal_text
-from svc_analytics.sandbox.wallet import BUSINESS, FEES, customer
+from svc_analytics.sandbox.core.coins import COINS, decimal_text
+from svc_analytics.sandbox.resources.console import Console
+from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
 
 
 def test_wallet_opens_with_what_the_past_left(shop):

@@ -1,0 +1,1 @@
+"""What every sandbox module may use: clock, coins, amounts, errors, validation, HTML."""

@@ -1,0 +1,142 @@
+"""Schemas of the write side: requests, sessions, recipients and bindings."""
+
+from typing import Any
+
+from svc_analytics.money import AMOUNT_PATTERN
+from svc_analytics.sandbox.core.amounts import PLAIN_PATTERN
+from svc_analytics.sandbox.core.validation import HTTPS_PATTERN, MOST_URI
+
+Json = dict[str, Any]
+
+TEXT: Json = {"type": "string"}
+INSTANT: Json = {"type": "string", "format": "date-time"}
+MONEY: Json = {"type": "string", "pattern": AMOUNT_PATTERN}
+FREE: Json = {"type": "object"}
+UUID: Json = {"type": "string", "format": "uuid"}
+_URI: Json = {"type": "string", "format": "uri"}
+_HTTPS: Json = {"type": "string", "pattern": HTTPS_PATTERN, "maxLength": MOST_URI}
+# An amount that is text of this form but no good one has its own code, PAY_AMOUNT_INVALID.
+_ASKED: Json = {"type": "string", "pattern": PLAIN_PATTERN}
+_MAYBE_INSTANT: Json = {"type": ["string", "null"], "format": "date-time"}
+
+
+def ref(schema: str) -> Json:
+    """Return the reference to a named schema."""
+    return {"$ref": f"#/components/schemas/{schema}"}
+
+
+def an_object(*, optional: Json | None = None, **required: Json) -> Json:
+    """Return the schema of an object with these properties, and perhaps some more."""
+    properties = {**required, **(optional or {})}
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+def text(most: int, least: int = 1) -> Json:
+    """Return the schema of a text of so many characters."""
+    return {"type": "string", "minLength": least, "maxLength": most}
+
+
+def or_null(**schemas: Json) -> Json:
+    """Return the schemas of optional members of a request: null is like leaving them out."""
+    return {name: {**schema, "type": [schema["type"], "null"]} for name, schema in schemas.items()}
+
+
+def write_schemas() -> dict[str, Json]:
+    """Return every schema of the write side by its name."""
+    return {**_session_schemas(), **_outflow_schemas(), **_binding_schemas()}
+
+
+def _session_schemas() -> dict[str, Json]:
+    shared = {"description": text(512, 0), "return_url": _HTTPS, "cancel_url": _HTTPS}
+    return {
+        "Amount": an_object(currency=TEXT, amount=MONEY, optional={"usd_value": MONEY}),
+        "NewAmount": an_object(currency=text(32), amount=_ASKED),
+        "Session": an_object(
+            id=UUID,
+            reference_id=TEXT,
+            status=TEXT,
+            title=TEXT,
+            amounts=_amounts("Amount"),
+            pricing_mode=TEXT,
+            checkout_url=_URI,
+            metadata=FREE,
+            expires_at=INSTANT,
+            created_at=INSTANT,
+            optional={**shared, "price_usd": _ASKED, "payment": ref("Payment")},
+        ),
+        "NewSession": an_object(
+            reference_id=text(128),
+            title=text(128),
+            customer=an_object(id=text(128), name=text(256), email=text(320)),
+            optional=or_null(
+                **shared,
+                amounts=_amounts("NewAmount"),
+                price_usd=_ASKED,
+                metadata=FREE,
+                ttl_minutes={"type": "integer", "minimum": 5, "maximum": 1440},
+            ),
+        ),
+    }
+
+
+def _amounts(entry: str) -> Json:
+    return {"type": "array", "items": ref(entry), "minItems": 1, "maxItems": 10}
+
+
+def _outflow_schemas() -> dict[str, Json]:
+    return {
+        "NewPayout": an_object(
+            reference_id=text(128),
+            currency=text(32),
+            amount=_ASKED,
+            optional=or_null(
+                payer_id=UUID,
+                recipient_token=text(2048, 0),
+                recipient_confirm=text(128, 0),
+                comment=text(512, 0),
+            ),
+        ),
+        "NewRefund": an_object(
+            reference_id=text(128), amount=_ASKED, optional=or_null(comment=text(512, 0))
+        ),
+        "Lookup": an_object(email=text(320)),
+        "Recipient": an_object(recipient_token=TEXT, masked_name=TEXT, expires_at=INSTANT),
+    }
+
+
+def _binding_schemas() -> dict[str, Json]:
+    maybe_binding = {"anyOf": [ref("Binding"), {"type": "null"}]}
+    return {
+        "Binding": an_object(
+            binding_id=UUID,
+            customer_id=TEXT,
+            payer_id=UUID,
+            masked_name=TEXT,
+            supplied_name=TEXT,
+            supplied_name_native=TEXT,
+            supplied_email=TEXT,
+            status=TEXT,
+            match_score=TEXT,
+            match_passed={"type": "boolean"},
+            bound_at=_MAYBE_INSTANT,
+            reviewed_at=_MAYBE_INSTANT,
+            created_at=INSTANT,
+        ),
+        "BindingState": an_object(customer_id=TEXT, state=TEXT, binding=maybe_binding),
+        "Revoked": an_object(customer_id=TEXT, state=TEXT),
+        "Reason": an_object(reason=text(512)),
+        "Review": _review(),
+        "Reviewed": an_object(binding=ref("Binding")),
+    }
+
+
+def _review() -> Json:
+    """A rejection needs a reason; an approval may have one."""
+    approve: Json = {"type": "string", "const": "approve"}
+    reject: Json = {"type": "string", "const": "reject"}
+    return {
+        "oneOf": [
+            an_object(action=approve, optional=or_null(reason=text(512, 0))),
+            an_object(action=reject, reason=text(512)),
+        ]
+    }

@@ -1,0 +1,44 @@
+"""The embed script: a button on the shop's own page that opens a session's widget.
+
+Not shown by the contract: it says that an embed script is given the session `id`, and
+neither its address nor its form. We chose `/embed.js` on the widget's own host, given
+the id in `data-session`: it puts a button in its place, labelled by `data-label`, and
+the button leads the whole window to the widget. A frame would let the shop's page lie
+above the place where the customer signs in; the widget refuses to be framed.
+"""
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from svc_analytics.sandbox.http.responses import date_header
+from svc_analytics.sandbox.resources.service import Service
+
+PATH = "/embed.js"
+_SCRIPT = """(function () {
+  "use strict";
+  var own = document.currentScript;
+  var session = own.getAttribute("data-session") || "";
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(session)) {
+    console.error("embed.js: data-session must be the id of a checkout session");
+    return;
+  }
+  var button = document.createElement("button");
+  button.type = "button";
+  button.textContent = own.getAttribute("data-label") || "Pay";
+  button.addEventListener("click", function () {
+    window.location.assign(new URL("/checkout/" + session, own.src));
+  });
+  own.insertAdjacentElement("afterend", button);
+})();
+"""
+
+
+def embed_route(service: Service) -> Route:
+    """Return the route of the script."""
+
+    async def show(_: Request) -> Response:
+        headers = {**date_header(service), "x-content-type-options": "nosniff"}
+        return Response(_SCRIPT, 200, headers, media_type="text/javascript")
+
+    return Route(PATH, show, methods=["GET"])

@@ -1,0 +1,112 @@
+"""The sales of a scenario: payments as rows, with the fee and net the service computes."""
+
+from itertools import accumulate
+from random import Random
+from typing import Any, NamedTuple
+
+from svc_analytics.sandbox.core.coins import (
+    BASIS_POINTS,
+    Coin,
+    Prices,
+    decimal_text,
+    half_up,
+    units_for,
+    usd_text,
+)
+from svc_analytics.sandbox.past import fake_texts
+from svc_analytics.sandbox.past.timing import Day, moments
+
+Row = tuple[Any, ...]
+
+USD_PLACES = (2, 2, 2, 4, 6, 8)
+
+
+class Sale(NamedTuple):
+    """A payment; `charged` and `fee` are units of its coin."""
+
+    number: int
+    at: int
+    payment_id: str
+    session_id: str
+    payer_id: str
+    coin: Coin
+    charged: int
+    fee: int
+    usd_value: str
+    metadata: str
+
+    @property
+    def net(self) -> int:
+        """What the wallet gets."""
+        return self.charged - self.fee
+
+    @property
+    def row(self) -> Row:
+        """The payment in the column order of `schema.PAYMENTS`, without its receipt."""
+        amount = decimal_text(self.charged, self.coin.decimals)
+        return (
+            self.payment_id,
+            fake_texts.receipt_no(self.number),
+            self.session_id,
+            fake_texts.order_reference(self.number),
+            "completed",
+            self.coin.slug,
+            amount,
+            amount,
+            decimal_text(self.fee, self.coin.decimals),
+            "merchant",
+            decimal_text(self.net, self.coin.decimals),
+            self.usd_value,
+            self.payer_id,
+            self.metadata,
+            self.at,
+        )
+
+
+class Sales:
+    """A shop where many buy once and some buy again and again."""
+
+    def __init__(
+        self, dice: Random, prices: Prices, payers: list[str], coins: tuple[Coin, ...]
+    ) -> None:
+        self._dice = dice
+        self._coins = coins
+        self._shares = list(accumulate(coin.share for coin in coins))
+        self._prices = prices
+        self._payers = payers
+        self._made = 0
+
+    def of(self, day: Day) -> list[Sale]:
+        """Make the sales of a day, oldest first."""
+        return [self._sell(at, day) for at in moments(self._dice, day, day.sales)]
+
+    def _sell(self, at: int, day: Day) -> Sale:
+        """Make one sale: fee by the day's tier, rounded half up in the coin's units."""
+        dice = self._dice
+        self._made += 1
+        payer = self._pick_payer()
+        coin = dice.choices(self._coins, cum_weights=self._shares)[0]
+        price = self._prices[coin.slug][day.index]
+        charged = units_for(_ticket(dice), coin, price)
+        return Sale(
+            number=self._made,
+            at=at,
+            payment_id=fake_texts.uuid_text(dice),
+            session_id=fake_texts.uuid_text(dice),
+            payer_id=self._payers[payer],
+            coin=coin,
+            charged=charged,
+            fee=half_up(charged * day.fee_tier, BASIS_POINTS),
+            usd_value=usd_text(charged, coin, price, dice.choice(USD_PLACES)),
+            metadata=fake_texts.metadata(dice, payer),
+        )
+
+    def _pick_payer(self) -> int:
+        """Return the number of a payer; low numbers are regulars."""
+        count = len(self._payers)
+        return self._dice.randrange(count) * self._dice.randrange(count) // count
+
+
+def _ticket(dice: Random) -> int:
+    """Return what an order costs in US cents: a few dollars often, hundreds seldom."""
+    return 250 + dice.getrandbits(dice.randint(9, 16))

@@ -1,0 +1,147 @@
+"""A payer confirms a session: the money moves and the payment is there, or neither is.
+
+Not shown by the contract: we chose. A payer whose own wallet does not cover the
+amount is answered INSUFFICIENT_BALANCE; the two-factor codes have the status 403, a
+wrong code 422.
+"""
+
+import hmac
+import uuid
+
+import msgspec
+
+from svc_analytics.sandbox.core.amounts import stored_units
+from svc_analytics.sandbox.core.coins import BASIS_POINTS, Coin, decimal_text, half_up
+from svc_analytics.sandbox.core.errors import Refusal, not_found
+from svc_analytics.sandbox.past import fake_texts
+from svc_analytics.sandbox.resources.bindings import Binding, Bindings
+from svc_analytics.sandbox.resources.quotes import Quote
+from svc_analytics.sandbox.resources.sessions import Session, Sessions
+from svc_analytics.sandbox.state.customers import Person
+from svc_analytics.sandbox.state.platform import World
+from svc_analytics.sandbox.state.rates import ENABLED
+from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
+from svc_analytics.schema import PAYMENTS
+
+
+class Confirmations:
+    """What the widget does when a signed-in customer says yes."""
+
+    def __init__(self, world: World, sessions: Sessions, bindings: Bindings) -> None:
+        self._world = world
+        self._sessions = sessions
+        self._bindings = bindings
+
+    def link(self, session_id: str, payer_id: str) -> Binding:
+        """Run the ceremony that binds a signed-in account to an open session's customer."""
+        self._world.gate.require_service()
+        session = self._sessions.find(session_id)
+        _require_open(session)
+        return self._bindings.bind(session.request["customer"], payer_id)
+
+    def confirm(
+        self, session_id: str, payer_id: str, currency: str, totp: str | None = None
+    ) -> str:
+        """Pay a session in one of its coins and return the payment's id."""
+        self._world.gate.require_service()
+        self._sessions.expire()
+        self._world.open_wallets()
+        with self._world.store.transaction():
+            session = self._sessions.find(session_id)
+            payer = self._allowed_payer(session, payer_id)
+            quote = _quote(session, currency)
+            self._require_totp(payer, totp)
+            return self._pay(session, payer, quote)
+
+    def _allowed_payer(self, session: Session, payer_id: str) -> Person:
+        _require_open(session)
+        self._world.gate.require_sales()
+        payer = self._world.customers.find(payer_id)
+        if payer is None or payer.state == "disabled":
+            raise not_found()
+        if payer.payer_id == self._world.account.merchant_id:
+            raise Refusal(422, "PAY_SELF_PAYMENT")
+        self._bindings.require(session.request["customer"]["id"], payer.payer_id)
+        return payer
+
+    def _require_totp(self, payer: Person, totp: str | None) -> None:
+        """Ask for the second factor, if this sandbox was told to."""
+        if not self._world.settings["asks_totp"]:
+            return
+        if payer.totp is None:
+            raise Refusal(403, "TOTP_NOT_ENROLLED")
+        if not totp:
+            raise Refusal(403, "TOTP_REQUIRED")
+        if not hmac.compare_digest(payer.totp.encode(), totp.encode()):
+            raise Refusal(422, "TOTP_INVALID")
+
+    def _pay(self, session: Session, payer: Person, quote: Quote) -> str:
+        world, now = self._world, self._world.now()
+        coin = ENABLED[quote["currency"]]
+        units = stored_units(quote["amount"], coin)
+        if world.wallet.balance(customer(payer.payer_id), coin.slug) < units:
+            raise Refusal(422, "INSUFFICIENT_BALANCE")
+        fee = half_up(units * world.scenario.fee_tier(now), BASIS_POINTS)
+        payment_id = str(uuid.uuid4())
+        flows = {customer(payer.payer_id): -units, BUSINESS: units - fee, FEES: fee}
+        world.wallet.move(f"payment {payment_id}", now, coin.slug, flows)
+        named = {"id": payment_id, "receipt_no": fake_texts.receipt_no(self._next_number())}
+        figures = _figures(coin, units, fee, quote.get("usd_value"))
+        record = {**named, **_parties(session, payer), **figures, "paid_at": now}
+        world.store.add(PAYMENTS, record)
+        self._sessions.complete(session, payment_id)
+        self._tell(session, payment_id)
+        return payment_id
+
+    def _tell(self, session: Session, payment_id: str) -> None:
+        self._world.events.emit(
+            "payment.completed",
+            self._world.now(),
+            session_id=session.id,
+            reference_id=session.reference_id,
+            payment_id=payment_id,
+            status="completed",
+        )
+
+    def _next_number(self) -> int:
+        """Return the number behind that of every payment, those of the coming days included."""
+        [(last,)] = self._world.store.fetch("select max(receipt_no) from payments")
+        return int(last.rpartition("-")[2]) + 1 if last else 1
+
+
+def _require_open(session: Session) -> None:
+    if session.status == "expired":
+        raise Refusal(422, "PAY_SESSION_EXPIRED")
+    if session.status != "open":
+        raise Refusal(409, "PAY_SESSION_STATE")
+
+
+def _quote(session: Session, currency: str) -> Quote:
+    for quote in session.amounts:
+        if quote["currency"] == currency:
+            return quote
+    raise Refusal(422, "PAY_CURRENCY_NOT_ACCEPTED")
+
+
+def _parties(session: Session, payer: Person) -> dict[str, str]:
+    metadata = session.request.get("metadata", {})
+    return {
+        "session_id": session.id,
+        "reference_id": session.reference_id,
+        "status": "completed",
+        "payer_id": payer.payer_id,
+        "metadata": msgspec.json.encode(metadata).decode(),
+    }
+
+
+def _figures(coin: Coin, units: int, fee: int, usd_value: str | None) -> dict[str, str | None]:
+    amount = decimal_text(units, coin.decimals)
+    return {
+        "currency": coin.slug,
+        "amount": amount,
+        "charged_amount": amount,
+        "fee_amount": decimal_text(fee, coin.decimals),
+        "fee_bearer": "merchant",
+        "net_amount": decimal_text(units - fee, coin.decimals),
+        "usd_value": usd_value,
+    }

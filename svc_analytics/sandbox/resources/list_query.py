@@ -1,0 +1,49 @@
+"""What a list request asks for, read from its query and refused where it breaks the contract."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from svc_analytics.errors import DataError
+from svc_analytics.periods import parse_instant
+from svc_analytics.sandbox.core.errors import invalid
+from svc_analytics.sandbox.state.store import FILTERS
+from svc_analytics.schema import PAYOUT_RECORDS, Stream
+
+DEFAULT_LIMIT = 25
+MOST_ROWS = 100  # Limits: list limit 1 to 100
+KINDS = ("payout", "refund")
+_LIMIT = re.compile(r"[0-9]{1,3}\Z", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """One list as a client sees it; its pages share these filters."""
+
+    stream: str
+    only: str | None  # a currency of payments, a kind of payout records
+    start: int | None
+    end: int | None
+
+
+def read_listing(stream: Stream, query: Mapping[str, str]) -> Listing:
+    """Read the filters of a list request."""
+    only = query.get(FILTERS[stream.name])
+    if stream is PAYOUT_RECORDS and only not in (None, *KINDS):
+        raise invalid()
+    return Listing(stream.name, only, _instant(query.get("from")), _instant(query.get("to")))
+
+
+def read_limit(query: Mapping[str, str]) -> int:
+    """Read how many rows a list request wants at most."""
+    text = query.get("limit", str(DEFAULT_LIMIT))
+    if not _LIMIT.match(text) or not 1 <= int(text) <= MOST_ROWS:
+        raise invalid()
+    return int(text)
+
+
+def _instant(text: str | None) -> int | None:
+    try:
+        return None if text is None else parse_instant(text)[0]
+    except DataError:
+        raise invalid() from None

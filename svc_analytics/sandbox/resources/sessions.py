@@ -1,0 +1,187 @@
+"""Checkout sessions: created, read, cancelled, expired (contract, Sessions).
+
+Not shown by the contract: we chose. A replay answers 201 like its original; cancelling
+an expired session is PAY_SESSION_STATE; a session priced by `amounts` has the
+`pricing_mode` "amounts"; optional fields that were not sent are absent; a coin
+stands once in `amounts`, else PAY_AMOUNT_INVALID; without a rate it has no `usd_value`.
+"""
+
+import uuid
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from svc_analytics.periods import MINUTE
+from svc_analytics.sandbox.core.errors import Refusal, not_found
+from svc_analytics.sandbox.core.validation import Body, as_object, uuid_form
+from svc_analytics.sandbox.resources.quotes import Quote, quotes_of
+from svc_analytics.sandbox.resources.session_validation import currency_codes, schema_codes
+from svc_analytics.sandbox.state.api_keys import Key
+from svc_analytics.sandbox.state.idempotency import duplicate
+from svc_analytics.sandbox.state.platform import World
+from svc_analytics.sandbox.state.records import Record, instant_text
+
+_COLUMNS = "id, reference_id, status, request, amounts, payment_id, expires_at, created_at"
+_ECHOED = ("title", "description", "price_usd", "return_url", "cancel_url")
+
+PaymentOf = Callable[[str], Record]
+
+
+@dataclass(frozen=True)
+class Session:
+    """A checkout session as stored; `request` is the body that made it."""
+
+    id: str
+    reference_id: str
+    status: str
+    request: Body
+    amounts: list[Quote]
+    payment_id: str | None
+    expires_at: int
+    created_at: int
+
+
+class Sessions:
+    """All sessions of the merchant. `payment_of` reads a payment in the contract's form."""
+
+    def __init__(self, world: World, payment_of: PaymentOf) -> None:
+        self._world = world
+        self._payment_of = payment_of
+
+    def create(self, key: Key, body: object) -> Record:
+        """Make a session, or return the one that the same request made before."""
+        self._world.gate.admit(key, "checkout")
+        request = as_object(body)
+        self.expire()
+        with self._world.store.transaction():
+            self._judge(request)
+            reference_id = request["reference_id"]
+            if not self._world.references.is_replay("session", reference_id, request):
+                self._insert(request)
+            [session] = self._stored("reference_id", reference_id)
+            return self.form(session)
+
+    def read(self, key: Key, id_or_reference: str) -> Record:
+        """Return one session, with its payment once it is completed."""
+        self._world.gate.admit(key, "checkout")
+        return self.form(self.find(id_or_reference))
+
+    def cancel(self, key: Key, id_or_reference: str) -> Record:
+        """Cancel an open session; a cancelled one is returned unchanged."""
+        self._world.gate.admit(key, "checkout")
+        self.expire()
+        with self._world.store.transaction():
+            session = self.find(id_or_reference)
+            if session.status not in ("open", "cancelled"):
+                raise Refusal(409, "PAY_SESSION_STATE")
+            self._set("status = 'cancelled'", session.id)
+            return self.form(self.find(session.id))
+
+    def complete(self, session: Session, payment_id: str) -> None:
+        """Mark a session as paid, in the transaction that moved the money."""
+        self._set("status = 'completed', payment_id = ?", payment_id, session.id)
+
+    def find(self, id_or_reference: str) -> Session:
+        """Return a session by its UUID, or else by the merchant's reference."""
+        self.expire()
+        names = ("id", uuid_form(id_or_reference)), ("reference_id", id_or_reference)
+        for column, name in names:
+            for session in self._stored(column, name):
+                return session
+        return self._past(id_or_reference)
+
+    def expire(self) -> None:
+        """Let every open session expire whose time has come; each emits its event once."""
+        world, now = self._world, self._world.now()
+        due = "from sessions where status = 'open' and expires_at <= ?"
+        if not world.store.fetch(f"select 1 {due} limit 1", (now,)):
+            return
+        with world.store.transaction():
+            for id_, reference in world.store.fetch(f"select id, reference_id {due}", (now,)):
+                self._set("status = 'expired'", id_)
+                world.events.emit(
+                    "session.expired",
+                    now,
+                    session_id=id_,
+                    reference_id=reference,
+                    status="expired",
+                )
+
+    def form(self, session: Session) -> Record:
+        """Return a session as the API answers it."""
+        request = session.request
+        echoed = {name: request[name] for name in _ECHOED if name in request}
+        record = {
+            "id": session.id,
+            "reference_id": session.reference_id,
+            "status": session.status,
+            **echoed,
+            "amounts": session.amounts,
+            "pricing_mode": "usd" if "price_usd" in request else "amounts",
+            "checkout_url": f"{self._world.base_url}/checkout/{session.id}",
+            "metadata": request.get("metadata", {}),
+            "expires_at": instant_text(session.expires_at),
+            "created_at": instant_text(session.created_at),
+        }
+        if session.payment_id:
+            record["payment"] = self._payment_of(session.payment_id)
+        return record
+
+    def _stored(self, column: str, value: str) -> list[Session]:
+        sql = f"select {_COLUMNS} from sessions where {column} = ?"
+        return [_session(row) for row in self._world.store.fetch(sql, (value,))]
+
+    def _judge(self, request: Body) -> None:
+        """Refuse a bad request, but let the replay of a good one pass, whatever has changed."""
+        settings = self._world.settings
+        codes = schema_codes(request)
+        reference_id = request.get("reference_id")
+        if not codes and self._world.references.is_replay("session", str(reference_id), request):
+            return
+        codes |= currency_codes(request, settings["accepted_currencies"])
+        if codes:
+            raise Refusal(422, *sorted(codes))
+        self._world.gate.require_sales()
+
+    def _insert(self, request: Body) -> None:
+        world, now = self._world, self._world.now()
+        reference_id = request["reference_id"]
+        used = "select 1 from payments where reference_id = ?"
+        if world.store.fetch(used, (reference_id,)):
+            raise duplicate()  # an order of the seeded past
+        minutes = int(request.get("ttl_minutes", world.settings["session_minutes"]))
+        amounts = _json(quotes_of(world, request, now))
+        times = (now + minutes * MINUTE, now)
+        values = (str(uuid.uuid4()), reference_id, "open", _json(request), amounts, None, *times)
+        world.store.fetch(f"insert into sessions ({_COLUMNS}) values (?,?,?,?,?,?,?,?)", values)
+        world.references.keep("session", reference_id, request)
+
+    def _set(self, change: str, *values: str) -> None:
+        self._world.store.fetch(f"update sessions set {change} where id = ?", values)
+
+    def _past(self, id_or_reference: str) -> Session:
+        """Return the session behind a payment of the seeded past, as far as it is known."""
+        sql = (
+            "select id, session_id, reference_id, currency, amount, usd_value, metadata, paid_at"
+            " from payments where (session_id = ?1 or reference_id = ?2) and paid_at <= ?3"
+        )
+        names = uuid_form(id_or_reference), id_or_reference
+        for row in self._world.store.fetch(sql, (*names, self._world.now())):
+            payment_id, id_, reference, currency, amount, usd, metadata, paid_at = row
+            request = {"title": reference, "metadata": msgspec.json.decode(metadata)}
+            quote = {"currency": currency, "amount": amount, "usd_value": usd}
+            times = (paid_at + 30 * MINUTE, paid_at)
+            return Session(id_, reference, "completed", request, [quote], payment_id, *times)
+        raise not_found()
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _session(row: tuple[Any, ...]) -> Session:
+    id_, reference, status, request, amounts, *rest = row
+    decode = msgspec.json.decode
+    return Session(id_, reference, status, decode(request), decode(amounts), *rest)

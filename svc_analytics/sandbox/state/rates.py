@@ -1,0 +1,33 @@
+"""Coins of the platform and their live USD rates; any rate can be absent."""
+
+from functools import cached_property
+
+from svc_analytics.periods import DAY
+from svc_analytics.sandbox.core.coins import COINS, Coin, Prices, daily_prices
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.past.timing import days
+from svc_analytics.sandbox.state.settings import Settings
+
+# Every coin that the platform has enabled; the last is one that our shop does not accept.
+# Toman is none of them, as the rail is crypto only, nor is a coin disabled platform-wide.
+ENABLED = {coin.slug: coin for coin in (*COINS, Coin("ton", 9, 3_150_000, 0, 0))}
+
+
+class Rates:
+    """Prices in microdollars for one whole coin, those of the seeded past's own market."""
+
+    def __init__(self, scenario: Scenario, settings: Settings) -> None:
+        self._scenario = scenario
+        self._settings = settings
+
+    def price(self, coin: Coin, now: int) -> int | None:
+        """Return a coin's live rate, None when there is none."""
+        if coin.slug in self._settings["absent_rates"]:
+            return None
+        path = self._prices.get(coin.slug, [coin.opening_price])
+        day = (now - self._scenario.start) // DAY
+        return path[max(0, min(day, len(path) - 1))]
+
+    @cached_property
+    def _prices(self) -> Prices:
+        return daily_prices(self._scenario.dice(), sum(1 for _ in days(self._scenario)))

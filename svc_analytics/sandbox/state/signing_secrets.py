@@ -1,0 +1,48 @@
+"""Signing secrets of the merchant: opened, rotated, and accepted for a day after."""
+
+import secrets
+from dataclasses import replace
+from typing import Literal
+
+from svc_analytics.keyring import ROTATION_OVERLAP, SigningSecret
+from svc_analytics.masked import Masked
+from svc_analytics.sandbox.state.account import Account
+from svc_analytics.sandbox.state.store import Store
+
+SecretKind = Literal["receipt", "webhook"]
+_PREFIX: dict[SecretKind, str] = {"receipt": "rcpt_", "webhook": "whsec_"}
+
+
+class SecretRings:
+    """The receipt and the webhook ring, newest first, as parts of the account."""
+
+    def __init__(self, store: Store, account: Account) -> None:
+        self._store = store
+        self._first = account
+
+    @property
+    def account(self) -> Account:
+        """The account with the secrets that are in its rings by now."""
+        rows = self._store.fetch("select kind, secret, valid_from from secrets order by rowid desc")
+        if not rows:
+            return self._first
+        added: dict[str, list[SigningSecret]] = {"receipt": [], "webhook": []}
+        for kind, secret, valid_from in rows:
+            added[kind].append(SigningSecret(Masked(secret), valid_from))
+        return replace(
+            self._first,
+            receipt_ring=(*added["receipt"], *self._first.receipt_ring),
+            webhook_ring=(*added["webhook"], *self._first.webhook_ring),
+        )
+
+    def rotate(self, kind: SecretKind, at: int) -> Masked:
+        """Return a new secret, valid from now on; the previous one works for 24 hours more."""
+        secret = _PREFIX[kind] + secrets.token_hex(32)
+        self._store.fetch("insert into secrets values (?, ?, ?)", (kind, secret, at))
+        return Masked(secret)
+
+    def webhook_secrets(self, now: int) -> list[Masked]:
+        """Return the secrets that sign a delivery now: two while a rotation is recent."""
+        ring = self.account.webhook_ring
+        recent = now < (ring[0].valid_from or 0) + ROTATION_OVERLAP
+        return [entry.secret for entry in ring[: 2 if recent else 1]]
