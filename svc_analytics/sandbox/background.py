@@ -1,4 +1,4 @@
-"""What happens on a served sandbox without being asked: sessions expire, events go out."""
+"""Background work of a served sandbox: expire sessions and deliver webhooks."""
 
 import logging
 from collections.abc import Iterator
@@ -11,12 +11,12 @@ _PAUSE = 0.2  # seconds of this machine
 
 
 @contextmanager
-def pumping(service: Service) -> Iterator[None]:
-    """Keep expiring and delivering on a thread of its own until the block ends."""
+def background_work(service: Service) -> Iterator[None]:
+    """Expire sessions and deliver webhooks in a thread until the block ends."""
     stop = Event()
-    thread = Thread(target=_run, args=(service, stop), name="sandbox pump", daemon=True)
+    thread = Thread(target=_run, args=(service, stop), name="sandbox background", daemon=True)
     try:
-        thread.start()  # in here: an interruption must not leave it running
+        thread.start()  # inside `try`: an interruption must not leave it running
         yield
     finally:
         stop.set()
@@ -28,6 +28,6 @@ def _run(service: Service, stop: Event) -> None:
     while not stop.wait(_PAUSE):
         try:
             service.sessions.expire()
-            service.deliveries.deliver_due(stop.is_set)
+            service.webhooks.deliver_due(stop.is_set)
         except Exception:
             logging.getLogger(__name__).exception("the sandbox could not deliver")

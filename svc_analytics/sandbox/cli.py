@@ -1,4 +1,4 @@
-"""`svc-analytics sandbox`: seed a local service and serve it."""
+"""Commands `svc-analytics sandbox seed` and `serve`."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 DEFAULT_PORT = 8700
 
 _PARAMETERS = (
-    click.option("--seed", type=int, help="Which merchant to play.  [default: 7]"),
-    click.option("--months", type=int, help="Full months of history.  [default: 12]"),
-    click.option("--payments", type=int, help="Payments in them.  [default: 20000]"),
+    click.option("--seed", type=int, help="Which merchant to make up.  [default: 7]"),
+    click.option("--months", type=int, help="Full months before this one.  [default: 12]"),
+    click.option("--payments", type=int, help="Payments in these months.  [default: 20000]"),
     click.option(
         "--scenario",
         metavar="FILE",
         type=click.Path(path_type=Path),
-        help="How the merchant does business, as TOML; the README of the sandbox lists the names.",
+        help="TOML file with the habits of the merchant; see the README of the sandbox.",
     ),
 )
 
@@ -38,14 +38,14 @@ def _scenario_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.group()
 def sandbox() -> None:
-    """Run the Merchant Payments API on this machine, seeded and without a real key."""
+    """Run the Merchant Payments API on this machine, with made-up records and keys."""
 
 
 @sandbox.command("seed")
-@click.option("--db", required=True, type=click.Path(path_type=Path), help="The file to fill.")
+@click.option("--db", required=True, type=click.Path(path_type=Path), help="Database file to fill.")
 @_scenario_options
 def seed_command(db: Path, scenario: Path | None, **parameters: int | None) -> None:
-    """Fill a database file with a merchant's history; an already filled one is left as it is."""
+    """Fill a database file with a merchant's records; a filled file is left unchanged."""
     with _seeded_store(db, scenario, **parameters) as store:
         click.echo(f"{db} holds {store.scenario()}")
 
@@ -56,11 +56,13 @@ def seed_command(db: Path, scenario: Path | None, **parameters: int | None) -> N
     type=click.IntRange(0, 65535),
     default=DEFAULT_PORT,
     show_default=True,
-    help="0 takes a free one.",
+    help="Port to serve on; 0 takes a free one.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="A loopback address.")
-@click.option("--db", type=click.Path(path_type=Path), help="Keep the history in this file.")
-@click.option("--env-file", type=click.Path(path_type=Path), help="Write the settings here.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Loopback address.")
+@click.option("--db", type=click.Path(path_type=Path), help="Keep the records in this file.")
+@click.option(
+    "--env-file", type=click.Path(path_type=Path), help="Write the settings to this file."
+)
 @_scenario_options
 def serve_command(
     port: int,
@@ -70,7 +72,7 @@ def serve_command(
     scenario: Path | None,
     **parameters: int | None,
 ) -> None:
-    """Serve the API in the foreground until Ctrl-C."""
+    """Serve the API until Ctrl-C."""
     serve, service_class, write_env_file = _load_server()
     with (
         _seeded_store(db, scenario, **parameters) as store,
@@ -92,10 +94,10 @@ def _seeded_store(
     from svc_analytics.sandbox.resources.seed import seed
     from svc_analytics.sandbox.state.store import Store
 
-    told: dict[str, Any] = read_scenario_file(description) if description else {}
-    told |= {name: value for name, value in parameters.items() if value is not None}
+    options: dict[str, Any] = read_scenario_file(description) if description else {}
+    options |= {name: value for name, value in parameters.items() if value is not None}
     with Store(db) as store:
-        scenario = _scenario(store.scenario(), told)
+        scenario = _scenario(store.scenario(), options)
         with tqdm(desc="seeding", unit=" payments", disable=None, leave=False) as bar:
 
             def show(done: int, total: int) -> None:
@@ -106,14 +108,14 @@ def _seeded_store(
         yield store
 
 
-def _scenario(held: "Scenario | None", told: dict[str, Any]) -> "Scenario":
-    """Return the scenario a file holds, in whatever month, unless something else was told."""
+def _scenario(held: "Scenario | None", options: dict[str, Any]) -> "Scenario":
+    """Return the file's own scenario unless the options ask for another one."""
     from svc_analytics.sandbox.core.clock import Clock
     from svc_analytics.sandbox.past.scenario import Scenario
 
-    if held and all(getattr(held, name) == value for name, value in told.items()):
+    if held and all(getattr(held, name) == value for name, value in options.items()):
         return held
-    return Scenario(until=Clock().now(), **told)
+    return Scenario(until=Clock().now(), **options)
 
 
 def _load_server() -> tuple[Any, Any, Any]:
@@ -128,7 +130,7 @@ def _load_server() -> tuple[Any, Any, Any]:
 
 def _welcome(base_url: str, env_file: Path | None) -> str:
     if env_file is None:
-        hint = "give --env-file .env to write its keys where svc-analytics finds them"
+        hint = "add --env-file .env to write its settings where svc-analytics finds them"
     elif env_file.name == ".env":
         hint = f"settings are in {env_file}: run svc-analytics in {env_file.resolve().parent}"
     else:

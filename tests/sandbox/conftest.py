@@ -6,7 +6,7 @@ import httpx
 import pytest
 from shop import Shop
 
-from svc_analytics.sandbox import Clock, Quirks, Refusal, Scenario, Service, Store, seed, serve
+from svc_analytics.sandbox import Behaviour, Clock, Refusal, Scenario, Service, Store, seed, serve
 
 
 @pytest.fixture(scope="session")
@@ -48,7 +48,7 @@ def live(store, scenario):
 def served(live, scenario):
     """The service behind the server, well-behaved again and at its own time."""
     service, _ = live
-    service.quirks = Quirks()
+    service.behaviour = Behaviour()
     service.clock.set(scenario.until)
     return service
 

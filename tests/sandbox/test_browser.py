@@ -81,7 +81,7 @@ def test_second_factor_is_asked_for_until_it_is_right(shop, page, picture):
     """
     A wrong code is told to the customer; the right one pays.
     """
-    shop.world.settings["asks_totp"] = True
+    shop.platform.settings["asks_totp"] = True
     shop.bind("leila")
     session = shop.session(return_url=f"{SHOP}/done")
     sign_in(page, session, "Leila Moradi")
@@ -123,7 +123,7 @@ def test_console_mints_a_key_once_and_revokes_it(shop, running, page, picture):
     assert key not in page.content()
     page.get_by_role("button", name="Revoke").last.click()
     expect(page.get_by_text("revoked")).to_be_visible()
-    assert shop.world.keys.class_of(key) is None
+    assert shop.platform.api_keys.class_of(key) is None
 
 
 def test_console_sends_a_test_event_and_lists_it(shop, running, page, picture):
@@ -135,7 +135,7 @@ def test_console_sends_a_test_event_and_lists_it(shop, running, page, picture):
     expect(page.get_by_role("alert")).to_have_text("MERCHANT_WEBHOOK_SECRET_UNSEEN")
     page.get_by_role("button", name="Open the webhook secret").click()
     page.get_by_role("button", name="Send a test event").click()
-    shop.service.deliveries.deliver_due()
+    shop.service.webhooks.deliver_due()
     page.goto(f"{running.base_url}/console")
     row = page.get_by_role("row").filter(has_text="test.ping")
     expect(row).to_contain_text("not sent: no receiver on this machine is set")
@@ -170,7 +170,9 @@ def test_console_sets_coins_and_payout_terms(shop, running, page, picture):
     picture("set")
     profile = shop.service.me(shop.checkout)
     assert profile["accepted_currencies"] == ["usdt", "sol", "eth"]
-    assert shop.world.settings["payout_max_usd"] == 75 and shop.world.settings["payouts_armed"]
+    assert (
+        shop.platform.settings["payout_max_usd"] == 75 and shop.platform.settings["payouts_armed"]
+    )
 
 
 @pytest.fixture

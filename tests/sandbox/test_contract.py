@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.sandbox.core.behaviour import EVERY_FAILURE, Quirks
+from svc_analytics.sandbox.core.behaviour import EVERY_FAILURE, Behaviour
 from svc_analytics.sandbox.http.control_api import control_routes
 from svc_analytics.sandbox.http.openapi import describe
 from svc_analytics.sandbox.http.routes import ROUTES
@@ -149,5 +149,5 @@ def test_document_names_every_control_path_and_fault(shop):
     """
     paths = {route.path for route in control_routes(shop.service)}
     assert [path for path in paths if f" {path}`" not in DOCUMENT] == []
-    names = [*Quirks.__dataclass_fields__, *EVERY_FAILURE]
+    names = [*Behaviour.__dataclass_fields__, *EVERY_FAILURE]
     assert [name for name in names if f"`{name}`" not in DOCUMENT] == []

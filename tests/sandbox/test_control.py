@@ -127,7 +127,7 @@ def test_clock_is_set_moved_and_released(control, api, shop):
 
 def test_faults_come_and_go(control, api):
     """
-    Quirks by name; an empty body ends them; the control API itself never fails.
+    Behaviour by name; an empty body ends them; the control API itself never fails.
     """
     control("quirks", fail_every=1, failures=["503"])
     assert api("GET", "/me").status_code == 503
@@ -288,7 +288,7 @@ def test_console_mints_a_key_with_an_allowlist(shop, site):
     """
     form = {"class": "payout", "allowlist": "203.0.113.9, 10.0.0.0/8"}
     assert "from 203.0.113.9, 10.0.0.0/8 alone" in site.post("/console/mint", data=form).text
-    assert shop.world.keys.all()[-1]["allowlist"] == ["203.0.113.9", "10.0.0.0/8"]
+    assert shop.platform.api_keys.all()[-1]["allowlist"] == ["203.0.113.9", "10.0.0.0/8"]
     assert "VALIDATION_FAILED" in site.post("/console/mint", data=form | {"allowlist": "x"}).text
 
 
@@ -296,11 +296,11 @@ def test_console_lists_the_newest_hundred_events(shop, site):
     """
     A year of them would bury the page; the control API has them all.
     """
-    with shop.world.store.transaction():
+    with shop.platform.store.transaction():
         for _ in range(101):
-            shop.world.events.emit("test.ping", shop.clock.now(), source="console")
+            shop.platform.outbox.emit("test.ping", shop.clock.now(), source="console")
     page = site.get("/console").text
-    newest, *_, oldest = shop.service.deliveries.log()
+    newest, *_, oldest = shop.service.webhooks.log()
     assert newest["event_id"] in page and oldest["event_id"] not in page
     assert "The newest 100 of 101" in page
     assert len(site.get("/control/deliveries").json()["data"]) == 101
@@ -314,7 +314,7 @@ def test_console_sets_what_the_shop_may_do(shop, site):
     site.post("/console/webhook-url", data={"url": "https://shop.example/hook"})
     terms = {"scope": "any", "payout_max_usd": "50", "payout_day_usd": ""}
     site.post("/console/payout-terms", data=terms)
-    settings = shop.world.settings
+    settings = shop.platform.settings
     assert settings["accepted_currencies"] == ["btc", "eth"]
     assert settings["webhook_url"] == "https://shop.example/hook"
     names = ("payouts_armed", "payout_scope", "payout_max_usd", "payout_day_usd")
@@ -388,7 +388,7 @@ def test_widget_asks_for_the_second_factor(shop, site):
     shop.bind("leila")
     who = {"as": "leila@customers.example"}
     assert "totp" not in site.get(made["checkout_url"], params=who).text
-    shop.world.settings["asks_totp"] = True
+    shop.platform.settings["asks_totp"] = True
     assert "totp" in site.get(made["checkout_url"], params=who).text
     answer = site.post(made["checkout_url"], data={**who, "currency": "usdt", "totp": "246810"})
     assert "completed" in answer.text
@@ -411,8 +411,8 @@ def test_served_shop_expires_and_delivers_unasked(shop, site):
     shop.session(ttl_minutes=5)
     shop.clock.advance(10**9)
     for _ in range(100):
-        if shop.service.deliveries.log() and shop.service.deliveries.log()[0]["attempts"]:
+        if shop.service.webhooks.log() and shop.service.webhooks.log()[0]["attempts"]:
             break
         time.sleep(0.02)
-    assert shop.service.deliveries.log()[0]["type"] == "session.expired"
-    assert shop.service.deliveries.log()[0]["attempts"]
+    assert shop.service.webhooks.log()[0]["type"] == "session.expired"
+    assert shop.service.webhooks.log()[0]["attempts"]

@@ -14,7 +14,7 @@ from svc_analytics.periods import DAY, HOUR, MINUTE, SECOND
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.resources.webhook_delivery import (
     BACKOFF,
-    Deliveries,
+    WebhookSender,
     post_to_this_machine,
 )
 from svc_analytics.tokens import verify_webhook
@@ -39,8 +39,8 @@ def receiver():
 
 @pytest.fixture
 def deliveries(shop, receiver):
-    shop.world.settings["deliver_to"] = "http://127.0.0.1:9/hook"
-    return Deliveries(shop.world, receiver)
+    shop.platform.settings["deliver_to"] = "http://127.0.0.1:9/hook"
+    return WebhookSender(shop.platform, receiver)
 
 
 @pytest.fixture
@@ -154,8 +154,8 @@ def test_without_a_receiver_nothing_leaves_the_machine(shop, ping):
     The log says why, as it does for what never reached a receiver.
     """
     ping()
-    shop.service.deliveries.deliver_due()
-    [attempt] = shop.service.deliveries.log()[0]["attempts"]
+    shop.service.webhooks.deliver_due()
+    [attempt] = shop.service.webhooks.log()[0]["attempts"]
     assert attempt["outcome"] == "not sent: no receiver on this machine is set"
 
 
@@ -296,7 +296,7 @@ def test_receiver_on_this_machine_can_be_the_webhook_url(shop, receiver, ping, h
     url = f"http://{host}/hook"
     Console(shop.service).set_webhook_url({"url": url})
     ping()
-    Deliveries(shop.world, receiver).deliver_due()
+    WebhookSender(shop.platform, receiver).deliver_due()
     assert receiver.posts[0][0] == url == shop.service.me(shop.checkout)["webhook_url"]
 
 

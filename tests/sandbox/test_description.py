@@ -35,7 +35,7 @@ def description(shop):
 @pytest.fixture
 def attack(shop, description):
     """Sends requests to one operation of a shop where things have happened; returns the answers."""
-    shop.world.settings["payout_scope"] = "any"
+    shop.platform.settings["payout_scope"] = "any"
     known = st.sampled_from([shop.paid()["id"], "order-a", shop.pay_out()["id"], "C-1"])
 
     def run(route, mode):

@@ -8,7 +8,7 @@ import pytest
 from svc_analytics.sandbox import Refusal
 from svc_analytics.sandbox.http.routes import ROUTES
 from svc_analytics.sandbox.resources.console import Console
-from svc_analytics.sandbox.state.api_keys import Presented
+from svc_analytics.sandbox.state.api_keys import PresentedKey
 
 UNAUTHORIZED = (401, "UNAUTHORIZED")
 
@@ -29,8 +29,8 @@ def test_minted_key_is_shown_once_and_works(shop, console, key_class, form):
     minted = console.mint_key({"class": key_class})
     assert re.fullmatch(form, minted["key"])
     assert shop.service.me(minted["key"])["status"] == "active"
-    assert minted["key"] not in str(shop.world.keys.all())
-    assert minted["key"] not in str(shop.world.store.fetch("select * from api_keys"))
+    assert minted["key"] not in str(shop.platform.api_keys.all())
+    assert minted["key"] not in str(shop.platform.store.fetch("select * from api_keys"))
 
 
 def test_five_keys_of_a_class_can_be_enabled(console, refusal, shop):
@@ -50,7 +50,7 @@ def test_revoked_key_is_refused_for_good(shop, console, refusal):
     """
     A key of the scenario too; the other keys go on.
     """
-    [first, _] = shop.world.keys.all()
+    [first, _] = shop.platform.api_keys.all()
     console.revoke_key(first["id"])
     assert refusal(shop.service.me, shop.checkout) == UNAUTHORIZED
     assert shop.service.me(shop.payout)
@@ -72,7 +72,7 @@ def test_key_is_bound_to_its_addresses(shop, console, refusal, allowlist, addres
     Authentication 7: an unlisted address is UNAUTHORIZED, an empty list no restriction.
     """
     minted = console.mint_key({"class": "payout", "allowlist": allowlist})
-    presented = Presented(minted["key"], address)
+    presented = PresentedKey(minted["key"], address)
     if is_allowed:
         assert shop.service.me(presented)
     else:
@@ -117,7 +117,7 @@ def test_maintenance_turns_reads_and_writes_off(shop, refusal):
     """
     session = shop.session()
     shop.bind()
-    shop.world.settings["is_maintenance"] = True
+    shop.platform.settings["is_maintenance"] = True
     assert refusal(shop.confirm, session) == (503, "MAINTENANCE_MODE")
     for call, arguments in ((shop.service.me, ()), (shop.service.pay_out, ({},))):
         assert refusal(call, shop.payout, *arguments) == (503, "MAINTENANCE_MODE")
@@ -127,7 +127,7 @@ def test_account_that_is_no_business_is_not_found(shop, refusal):
     """
     Authentication 9.
     """
-    shop.world.settings["is_business"] = False
+    shop.platform.settings["is_business"] = False
     assert refusal(shop.service.me, shop.checkout) == (404, "MERCHANT_NOT_FOUND")
     assert refusal(shop.service.me, "unknown") == UNAUTHORIZED
 

@@ -40,7 +40,7 @@ def conforms(value, schema):
 def answers(shop):
     """One real answer of every operation."""
     service, checkout, payout = shop.service, shop.checkout, shop.payout
-    shop.world.settings["payout_scope"] = "any"
+    shop.platform.settings["payout_scope"] = "any"
     payment = shop.paid(cancel_url="https://shop.example/", description="Green")
     shop.bind("omid", "C-2", supplied="Somebody Else")
     customer = {"id": "C-3", "name": "x", "email": "y"}

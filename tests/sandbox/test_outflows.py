@@ -21,7 +21,7 @@ POOR = (422, "INSUFFICIENT_BALANCE")
 @pytest.fixture
 def look_up(shop):
     """Recipient lookup of one of the platform's people, with the email path open."""
-    shop.world.settings["payout_scope"] = "any"
+    shop.platform.settings["payout_scope"] = "any"
 
     def call(name="sara"):
         body = {"email": f"{name}@customers.example"}
@@ -100,7 +100,7 @@ def test_replayed_payout_pays_once(shop, refusal):
     """
     first = shop.pay_out()
     balance = shop.balance(BUSINESS)
-    shop.world.settings["payouts_armed"] = False
+    shop.platform.settings["payouts_armed"] = False
     assert shop.pay_out() == first
     assert refusal(shop.pay_out, amount="6") == (409, "PAY_DUPLICATE_REFERENCE")
     assert shop.balance(BUSINESS) == balance
@@ -180,7 +180,7 @@ def test_payouts_that_are_not_armed_are_refused(shop, refusal, name, value):
     """
     Rule 5, each of its causes.
     """
-    shop.world.settings[name] = value
+    shop.platform.settings[name] = value
     assert refusal(shop.pay_out) == DISABLED
 
 
@@ -188,8 +188,8 @@ def test_payouts_are_held_to_both_limits(shop, refusal):
     """
     Rule 7: per payout, and over the trailing 24 hours; a day later there is room again.
     """
-    shop.world.settings["payout_max_usd"] = 10
-    shop.world.settings["payout_day_usd"] = 15
+    shop.platform.settings["payout_max_usd"] = 10
+    shop.platform.settings["payout_day_usd"] = 15
     over = (422, "PAY_PAYOUT_LIMIT")
     assert refusal(shop.pay_out, amount="11") == over
     shop.pay_out("out-a", "9")
@@ -204,7 +204,7 @@ def test_payout_without_a_rate_is_not_sent_unmetered(shop, refusal):
     """
     Rule 9.
     """
-    shop.world.settings["absent_rates"] = ["usdt"]
+    shop.platform.settings["absent_rates"] = ["usdt"]
     assert refusal(shop.pay_out) == (503, "PAY_RATE_UNAVAILABLE")
 
 
@@ -214,7 +214,7 @@ def test_wallet_must_cover_amount_and_fee(shop, refusal):
     """
     assert refusal(shop.pay_out, currency="ton", amount="1") == POOR
     flows = {OUTSIDE: -1_010_000_000, BUSINESS: 1_010_000_000}
-    shop.world.wallet.move("deposit", shop.clock.now(), "ton", flows)
+    shop.platform.wallet.move("deposit", shop.clock.now(), "ton", flows)
     assert refusal(shop.pay_out, currency="ton", amount="1.000000001") == POOR
     assert shop.pay_out(currency="ton", amount="1")["debited_amount"] == "1.010000000"
 
@@ -224,7 +224,7 @@ def test_wallet_must_cover_a_refund(shop, refusal):
     What was paid in may have been sent on since.
     """
     payment, held = shop.paid(), shop.balance(BUSINESS)
-    shop.world.wallet.move("sent on", shop.clock.now(), "usdt", {BUSINESS: -held, OUTSIDE: held})
+    shop.platform.wallet.move("sent on", shop.clock.now(), "usdt", {BUSINESS: -held, OUTSIDE: held})
     assert refusal(shop.refund, payment, "0.000001") == POOR
 
 
@@ -232,7 +232,7 @@ def test_coin_need_not_be_accepted_to_be_paid_out(shop):
     """
     Any enabled coin that the wallet holds.
     """
-    shop.world.settings["accepted_currencies"] = ["btc"]
+    shop.platform.settings["accepted_currencies"] = ["btc"]
     assert shop.pay_out()["currency"] == "usdt"
 
 
@@ -299,10 +299,10 @@ def test_suspended_business_refunds_nothing(shop, refusal):
     But payouts need not be armed for a refund, nor its coin have a rate.
     """
     payment = shop.paid()
-    shop.world.settings["payouts_armed"] = False
-    shop.world.settings["absent_rates"] = ["usdt"]
+    shop.platform.settings["payouts_armed"] = False
+    shop.platform.settings["absent_rates"] = ["usdt"]
     assert shop.refund(payment, "1")["usd_value"] is None
-    shop.world.settings["is_suspended"] = True
+    shop.platform.settings["is_suspended"] = True
     assert refusal(shop.refund, payment, "1", "later") == (403, "MERCHANT_DISABLED")
 
 
@@ -369,7 +369,7 @@ def test_token_path_needs_the_scope(shop, look_up, refusal):
     Rule 2: also for a token minted while it was open.
     """
     found = look_up()
-    shop.world.settings["payout_scope"] = "payers"
+    shop.platform.settings["payout_scope"] = "payers"
     assert refusal(lambda: shop.pay_out(**by_token(found))) == DISABLED
     assert refusal(look_up) == DISABLED
 
@@ -386,7 +386,7 @@ def test_lookups_are_metered_by_minute_and_day(shop, look_up, refusal):
     """
     10 a minute and 12 a day here; payouts by payer_id are unaffected.
     """
-    shop.world.settings["lookups_per_day"] = 12
+    shop.platform.settings["lookups_per_day"] = 12
     throttled = (429, "PAY_LOOKUP_THROTTLED")
     for _ in range(10):
         look_up()

@@ -3,20 +3,20 @@
 import pytest
 
 from svc_analytics.periods import DAY, parse_instant
-from svc_analytics.sandbox import Quirks
+from svc_analytics.sandbox import Behaviour
 from svc_analytics.sandbox.state.store import Slice, page_query
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 
 INVALID = (422, "VALIDATION_FAILED")
 STREAMS = {"payments": ("payments", "paid_at"), "payouts": ("payout_records", "created_at")}
 HABITS = {
-    "well_behaved": Quirks(),
-    "one_row_a_page": Quirks(page_size=1),
-    "37_rows_a_page": Quirks(page_size=37),
-    "varying_pages": Quirks(page_size=(1, 100)),
-    "every_second_page_empty": Quirks(empty_pages=2),
-    "short_lived_cursors": Quirks(cursor_lifetime=1),
-    "unknown_properties": Quirks(extra_properties=True),
+    "well_behaved": Behaviour(),
+    "one_row_a_page": Behaviour(page_size=1),
+    "37_rows_a_page": Behaviour(page_size=37),
+    "varying_pages": Behaviour(page_size=(1, 100)),
+    "every_second_page_empty": Behaviour(empty_pages=2),
+    "short_lived_cursors": Behaviour(cursor_lifetime=1),
+    "unknown_properties": Behaviour(extra_properties=True),
 }
 
 
@@ -26,7 +26,7 @@ def test_pages_hold_every_record_once_newest_first(service, pages, name, habit):
     """
     Whatever a page looks like, following next_cursor to null yields the whole list.
     """
-    service.quirks = HABITS[habit]
+    service.behaviour = HABITS[habit]
     stream, instant = STREAMS[name]
     rows = [row for page in pages(name, limit="30") for row in page["data"]]
     keys = [(parse_instant(row[instant])[0], row["id"]) for row in rows]
@@ -98,7 +98,7 @@ def test_bounds_include_what_the_service_says(service, pages, bounds, has_first,
     """
     Whether records exactly on `from` and `to` belong to the list is a habit of the service.
     """
-    service.quirks = Quirks(bounds=bounds)
+    service.behaviour = Behaviour(bounds=bounds)
     first, last = "2026-08-01T00:00:00Z", "2026-08-31T23:59:59.999999Z"
     query = {"from": first, "to": last}
     rows = [row["paid_at"] for page in pages("payments", **query) for row in page["data"]]
@@ -110,7 +110,7 @@ def test_ignored_bounds_yield_the_whole_list(service, pages):
     """
     A service may leave `from` and `to` unheeded; then all rows come.
     """
-    service.quirks = Quirks(bounds="ignored")
+    service.behaviour = Behaviour(bounds="ignored")
     query = {"from": "2026-08-01T00:00:00Z", "to": "2026-08-02T00:00:00Z"}
     assert sum(len(page["data"]) for page in pages("payments", **query)) == len(
         list(service.records("payments"))
@@ -158,7 +158,7 @@ def test_cursor_dies_after_its_lifetime(service, payout_key, refusal):
     """
     With a lifetime of two requests, the third finds the cursor expired.
     """
-    service.quirks = Quirks(cursor_lifetime=2)
+    service.behaviour = Behaviour(cursor_lifetime=2)
     query = {"cursor": service.payments(payout_key, {})["next_cursor"]}
     service.payments(payout_key, query)
     service.payments(payout_key, query)
@@ -221,7 +221,7 @@ def test_unknown_properties_come_beside_the_known_ones(service, payout_key):
     Clients must ignore unknown properties, so this service can send some.
     """
     plain = service.payments(payout_key, {"limit": "1"})
-    service.quirks = Quirks(extra_properties=True)
+    service.behaviour = Behaviour(extra_properties=True)
     extended = service.payments(payout_key, {"limit": "1"})
     assert extended.keys() > plain.keys()
     assert extended["data"][0].items() > plain["data"][0].items()

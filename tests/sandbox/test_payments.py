@@ -92,7 +92,7 @@ def test_receipts_outlive_a_rotation_of_the_webhook_secret(shop):
     The two secrets have nothing to do with each other.
     """
     payment = shop.paid()
-    shop.world.rings.rotate("webhook", shop.clock.now())
+    shop.platform.signing_secrets.rotate("webhook", shop.clock.now())
     shop.clock.advance(3 * DAY)
     assert shop.service.verify_receipt(shop.checkout, {"receipt": payment["receipt"]})["valid"]
     assert shop.service.payment(shop.checkout, payment["id"]) == payment
@@ -118,7 +118,7 @@ def test_rotated_receipt_secret_overlaps_for_a_day(shop, refusal):
     """
     payment = shop.paid()
     shop.clock.advance(HOUR)
-    secret = shop.world.rings.rotate("receipt", shop.clock.now())
+    secret = shop.platform.signing_secrets.rotate("receipt", shop.clock.now())
     later = shop.paid("order-b")
     assert (
         verify_receipt(later["receipt"], [SigningSecret(secret)], None).verdict != "bad_signature"
@@ -186,7 +186,7 @@ def test_second_factor_is_asked_for_when_told_so(shop, refusal):
     """
     TOTP_NOT_ENROLLED, TOTP_REQUIRED, TOTP_INVALID, and at last the payment.
     """
-    shop.world.settings["asks_totp"] = True
+    shop.platform.settings["asks_totp"] = True
     shop.bind("sara")
     shop.bind("leila", "C-2")
     assert refusal(shop.confirm, shop.session()) == (403, "TOTP_NOT_ENROLLED")
@@ -210,7 +210,7 @@ def test_ceremony_belongs_to_an_open_session(shop, refusal):
     """
     Neither an expired nor a cancelled session links an account.
     """
-    link, payer_id = shop.service.confirmations.link, shop.people["sara"].payer_id
+    link, payer_id = shop.service.checkout.link, shop.people["sara"].payer_id
     shop.session()
     shop.service.sessions.cancel(shop.checkout, "order-a")
     assert refusal(link, "order-a", payer_id) == (409, "PAY_SESSION_STATE")
@@ -226,5 +226,5 @@ def test_suspended_business_is_not_paid(shop, refusal):
     """
     shop.bind()
     session = shop.session()
-    shop.world.settings["is_suspended"] = True
+    shop.platform.settings["is_suspended"] = True
     assert refusal(shop.confirm, session) == (403, "MERCHANT_DISABLED")

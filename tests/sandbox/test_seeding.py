@@ -81,7 +81,7 @@ def test_seeded_store_has_its_books_open(tmp_path):
         seed(store, SMALL)
         booked = store.fetch("select count(*), max(at) from entries")
         assert booked[0][0] > 0
-        Service(store, Clock(SMALL.until + DAY)).world.open_wallets()
+        Service(store, Clock(SMALL.until + DAY)).platform.open_wallets()
         assert store.fetch("select count(*), max(at) from entries") == booked
 
 

@@ -1,4 +1,4 @@
-"""How this service behaves where the contract is silent, and how it fails when told to."""
+"""Behaviour of the service: choices where the contract is silent, and faults on request."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -11,31 +11,31 @@ EVERY_FAILURE: tuple[Failure, ...] = get_args(Failure)
 
 
 @dataclass(frozen=True)
-class Quirks:
-    """A service's habits; without any it is well-behaved. Zero means never."""
+class Behaviour:
+    """Set how the service behaves; the defaults cause no fault, and zero means never."""
 
-    page_size: int | tuple[int, int] | None = None  # rows a page, whatever the limit asked
-    empty_pages: int = 0  # every n-th page of a list is empty, but has a cursor
-    cursor_lifetime: int = 0  # a cursor is refused after so many more list requests
-    bounds: Bounds = "closed"  # which of `from` and `to` belong to the list
-    extra_properties: bool = False  # records and pages hold properties nobody knows
-    unknown_status: int = 0  # about every n-th record has a status that the contract does not show
-    unknown_kind: int = 0  # the same of payout records, with a kind
-    visible_after: int = 0  # lists show a record only so many microseconds after its instant
+    page_size: int | tuple[int, int] | None = None  # rows per page, whatever limit was asked for
+    empty_pages: int = 0  # every n-th page of a list is empty but has a cursor
+    cursor_lifetime: int = 0  # a cursor expires after so many more list requests
+    bounds: Bounds = "closed"  # which of `from` and `to` are included
+    extra_properties: bool = False  # records and pages have unknown properties
+    unknown_status: int = 0  # about every n-th record has a status unknown to the contract
+    unknown_kind: int = 0  # the same for the kind of payout records
+    visible_after: int = 0  # lists show a record so many microseconds after its instant
     no_date_header: bool = False
-    latency: float = 0  # seconds before every answer
+    latency: float = 0  # seconds before every response
     fail_every: int = 0  # every n-th request fails, in turn by each of `failures`
     failures: tuple[Failure, ...] = EVERY_FAILURE
-    retry_after: str = "0"  # what "429_retry_after" sends
+    retry_after: str = "0"  # the header sent by "429_retry_after"
 
     def __post_init__(self) -> None:
-        """Refuse what no answer could show."""
+        """Refuse values that make no sense."""
         least, most = self._sizes
         numbers = (self.empty_pages, self.cursor_lifetime, self.visible_after, self.latency)
         often = (self.fail_every, self.unknown_status, self.unknown_kind)
         is_kept = min(*numbers, *often) >= 0 and 1 <= least <= most
         if not is_kept or (self.fail_every and not self.failures):
-            message = "a fault is never negative, a page has rows, and a failure has its kind"
+            message = "no fault is negative, a page has rows, and fail_every needs failures"
             raise ValueError(message)
 
     @property
@@ -44,18 +44,18 @@ class Quirks:
         return (size, size) if isinstance(size, int) else size
 
     def rows(self, limit: int, position: object) -> int:
-        """Return how many rows the page at a position has; the same for the same position."""
+        """Return the size of the page at a position; a position always gets the same size."""
         if not self.page_size:
             return limit
         least, most = self._sizes
         return least + crc32(repr(position).encode()) % (most - least + 1)
 
     def is_empty(self, page: int) -> bool:
-        """Tell whether the page of that number, from 1, holds no rows though more follow."""
+        """Tell whether a page, numbered from 1, is empty although more pages follow."""
         return bool(self.empty_pages) and page % self.empty_pages == 0
 
     def inclusive(self, start: int | None, end: int | None) -> tuple[int | None, int | None]:
-        """Turn `from` and `to` into bounds that both belong to the list, in microseconds."""
+        """Convert `from` and `to` to inclusive bounds, in microseconds."""
         if self.bounds == "ignored":
             return None, None
         first = start if start is None or self.bounds in ("closed", "half_open") else start + 1
@@ -63,7 +63,7 @@ class Quirks:
         return first, last
 
     def altered(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Return a record as this service shows it: some with values nobody knows yet."""
+        """Return a record with the unknown status or kind that the faults ask for."""
         mark = crc32(record["id"].encode())
         unknown = {
             "status": (self.unknown_status, "under_observation"),
@@ -77,7 +77,10 @@ class Quirks:
         return {**record, **shown} if shown else record
 
     def failure(self, request: int) -> Failure | None:
-        """Return how the request of that number, from 1, fails; None if it does not."""
+        """Return how a request, numbered from 1, fails; None if it does not."""
         if not self.fail_every or request % self.fail_every:
             return None
         return self.failures[(request // self.fail_every - 1) % len(self.failures)]
+
+
+Quirks = Behaviour  # the older public name, which svc_analytics.sandbox keeps

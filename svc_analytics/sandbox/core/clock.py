@@ -1,10 +1,10 @@
-"""The sandbox's own time, in UTC microseconds."""
+"""The clock of the sandbox, in UTC microseconds."""
 
 import time
 
 
 class Clock:
-    """The time of this machine, or, when made with an instant, a time that only tests move.
+    """Tell the time of this machine, or a fixed time that moves only when told to.
 
     >>> clock = Clock(1_000_000)
     >>> clock.advance(5)
@@ -16,7 +16,7 @@ class Clock:
         self._at = at
 
     def now(self) -> int:
-        """Return the present instant."""
+        """Return the current instant."""
         return time.time_ns() // 1_000 if self._at is None else self._at
 
     def set(self, at: int) -> None:
@@ -24,9 +24,9 @@ class Clock:
         self._at = at
 
     def run(self) -> None:
-        """Follow the time of this machine again."""
+        """Follow this machine's time again."""
         self._at = None
 
     def advance(self, micros: int) -> None:
-        """Stop the clock that much later than now."""
+        """Stop the clock so many microseconds after now."""
         self._at = self.now() + micros

@@ -1,4 +1,4 @@
-"""Coins, their daily prices, and exact arithmetic in whole units. No float anywhere.
+"""Coins, their daily prices, and exact arithmetic in whole units, without floats.
 
 An amount is an integer of the coin's smallest unit; a price is an integer of
 millionths of a US dollar for one whole coin.
@@ -15,7 +15,7 @@ BASIS_POINTS = 10_000
 
 @dataclass(frozen=True)
 class Coin:
-    """A currency of the rail. `swing` is the most its price moves in a day, in basis points."""
+    """Describe a currency; `swing` is the largest daily price change, in basis points."""
 
     slug: str
     decimals: int
@@ -34,27 +34,27 @@ COINS = (
 Prices = Mapping[str, list[int]]
 
 
-def daily_prices(dice: Random, days: int) -> Prices:
-    """Return each coin's price per day, drifting up and down from its opening price."""
-    return {coin.slug: _path(dice, coin, days) for coin in COINS}
+def daily_prices(rng: Random, days: int) -> Prices:
+    """Return a random price per day for each coin, starting at its opening price."""
+    return {coin.slug: _path(rng, coin, days) for coin in COINS}
 
 
-def _path(dice: Random, coin: Coin, days: int) -> list[int]:
+def _path(rng: Random, coin: Coin, days: int) -> list[int]:
     path, price = [], coin.opening_price
     for _ in range(days):
         path.append(price)
-        moved = price * (BASIS_POINTS + dice.randint(-coin.swing, coin.swing))
+        moved = price * (BASIS_POINTS + rng.randint(-coin.swing, coin.swing))
         price = max(CENT, half_up(moved, BASIS_POINTS))
     return path
 
 
 def units_for(cents: int, coin: Coin, price: int) -> int:
-    """Return how many units of a coin a price in US cents is, half up; never none."""
+    """Convert a price in US cents to units of a coin, half up, at least one."""
     return max(1, half_up(cents * CENT * 10**coin.decimals, price))
 
 
 def usd_text(units: int, coin: Coin, price: int, places: int) -> str:
-    """Return the value of units in US dollars, half up at that many places.
+    """Return the value of units in US dollars, rounded half up to so many places.
 
     >>> usd_text(1_500_000, COINS[0], 1_000_333, places=2)
     '1.50'
@@ -69,7 +69,7 @@ def half_up(numerator: int, divisor: int) -> int:
 
 
 def decimal_text(units: int, decimals: int) -> str:
-    """Write units as a plain decimal with all of the coin's decimals.
+    """Write units as a plain decimal text with all decimals of the coin.
 
     >>> decimal_text(50_000, 6)
     '0.050000'

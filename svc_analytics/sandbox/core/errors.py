@@ -1,10 +1,10 @@
-"""The one way in which the service says no."""
+"""Refusals: the errors that the service answers with."""
 
 from typing import Any
 
 
 class Refusal(Exception):
-    """A non-2xx answer: its HTTP status and the contract's machine codes."""
+    """Refuse a request with an HTTP status and the contract's error codes."""
 
     def __init__(self, status: int, *codes: str) -> None:
         super().__init__(f"{status} {', '.join(codes)}")
@@ -13,28 +13,28 @@ class Refusal(Exception):
 
     @property
     def envelope(self) -> dict[str, Any]:
-        """The body of the answer, as the contract shapes every error."""
+        """The response body in the contract's error envelope."""
         return {"statusCode": self.status, "errors": {"error": list(self.codes)}}
 
 
 def invalid() -> Refusal:
-    """Return the refusal of a request that breaks its schema."""
+    """Return the error for a request that breaks its schema."""
     return Refusal(422, "VALIDATION_FAILED")
 
 
 def not_found() -> Refusal:
-    """Return the refusal of an object that does not exist or is another business's.
+    """Return the error for an object that does not exist or belongs to another business.
 
-    The contract leaves `GET /payouts/{id}` open; it answers like the others here.
+    The contract names no code for `GET /payouts/{id}`; the sandbox uses this one.
     """
     return Refusal(404, "PAY_SESSION_NOT_FOUND")
 
 
 def no_such_route() -> Refusal:
-    """Return the refusal of a path that is no route at all."""
+    """Return the error for a path that no route serves."""
     return Refusal(404, "NOT_FOUND")
 
 
-def unproven() -> Refusal:
-    """Return the refusal of a receipt that is malformed, forged, altered or too old."""
+def invalid_receipt() -> Refusal:
+    """Return the error for a receipt that is malformed, forged, altered or too old."""
     return Refusal(422, "PAY_RECEIPT_INVALID")

@@ -1,4 +1,4 @@
-"""Small HTML pages without scripts; every text that goes into one is escaped."""
+"""HTML pages without scripts; every text is escaped."""
 
 from collections.abc import Iterable, Mapping
 from html import escape
@@ -20,10 +20,10 @@ _STYLE = (
     "min-height:2.6rem;border-top:1px solid #e6e9ed}"
     "table{border-collapse:collapse;width:100%}td{border-top:1px solid #e6e9ed}"
     "td,th{text-align:left;padding:.35rem .8rem .35rem 0;vertical-align:top}"
-    "td:last-child{overflow-wrap:anywhere}"  # the others keep their words whole
+    "td:last-child{overflow-wrap:anywhere}"  # other cells do not break words
     "[role=alert]{border-left:4px solid #b00;padding-left:.8rem}"
 )
-# The redirect behind a form goes to the merchant's own https pages.
+# After payment the form redirects to the merchant's own https pages.
 _POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' https:;"
     " frame-ancestors 'none'; base-uri 'none'"
@@ -31,7 +31,7 @@ _POLICY = (
 
 
 def page(title: str, *parts: str, status: int = 200, headers: Mapping[str, str]) -> HTMLResponse:
-    """Return a page of parts that are markup already."""
+    """Return a page; the parts are HTML already."""
     text = (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width">'
@@ -42,12 +42,12 @@ def page(title: str, *parts: str, status: int = 200, headers: Mapping[str, str])
 
 
 def paragraph(text: str) -> str:
-    """Return a text as a paragraph."""
+    """Return a paragraph."""
     return f"<p>{escape(text)}</p>"
 
 
 def alert(text: str) -> str:
-    """Return a text that must be seen."""
+    """Return a paragraph marked as an alert."""
     return f'<p role="alert">{escape(text)}</p>'
 
 
@@ -57,18 +57,18 @@ def link(url: str, text: str) -> str:
 
 
 def hidden(name: str, value: str) -> str:
-    """Return a form field that is not shown."""
+    """Return a hidden form field."""
     return f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
 
 
-def entry(name: str, label: str, value: str = "") -> str:
+def text_field(name: str, label: str, value: str = "") -> str:
     """Return a labelled text field."""
     field = f'<input name="{escape(name)}" value="{escape(value)}" autocomplete="off">'
     return f"<p><label>{escape(label)} {field}</label></p>"
 
 
-def choice(name: str, label: str, options: Iterable[tuple[str, str]], chosen: str = "") -> str:
-    """Return a labelled selection of (value, text) options."""
+def select(name: str, label: str, options: Iterable[tuple[str, str]], chosen: str = "") -> str:
+    """Return a labelled drop-down list of (value, text) options."""
     shown = "".join(
         f'<option value="{escape(value)}"{" selected" * (value == chosen)}>{escape(text)}'
         for value, text in options
@@ -76,8 +76,8 @@ def choice(name: str, label: str, options: Iterable[tuple[str, str]], chosen: st
     return f'<p><label>{escape(label)} <select name="{escape(name)}">{shown}</select></label></p>'
 
 
-def ticks(name: str, options: Iterable[tuple[str, bool]]) -> str:
-    """Return a box to tick for each (value, is ticked), all of one name."""
+def checkboxes(name: str, options: Iterable[tuple[str, bool]]) -> str:
+    """Return a checkbox for each (value, is ticked), all with one name."""
     boxes = "".join(
         f'<label><input type="checkbox" name="{escape(name)}" value="{escape(value)}"'
         f"{' checked' * is_ticked}> {escape(value)}</label>"
@@ -87,19 +87,19 @@ def ticks(name: str, options: Iterable[tuple[str, bool]]) -> str:
 
 
 def form(submit: str, *fields: str, method: str = "post", action: str = "") -> str:
-    """Return a form of fields that are markup already."""
+    """Return a form with a button; the fields are HTML already."""
     target = f' action="{escape(action)}"' if action else ""
     button = f"<button>{escape(submit)}</button>"
     return f'<form method="{method}"{target}>{"".join(fields)}{button}</form>'
 
 
-def bar(*forms: str) -> str:
-    """Return forms side by side."""
+def button_bar(*forms: str) -> str:
+    """Return forms in one row."""
     return f'<div class="bar">{"".join(forms)}</div>'
 
 
-def line(text: str, form: str = "") -> str:
-    """Return a text, and behind it what can be done about it."""
+def row(text: str, form: str = "") -> str:
+    """Return a row with a text and a form to its right."""
     return f'<div class="line"><span>{escape(text)}</span>{form}</div>'
 
 

@@ -1,4 +1,4 @@
-"""Request bodies: which parts break the schema. Unknown properties are let pass."""
+"""Validation of request bodies against the schema; unknown properties are allowed."""
 
 import ipaddress
 import re
@@ -7,41 +7,56 @@ from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
+import msgspec
+
 from svc_analytics.sandbox.core.errors import invalid
 
-MOST_URI = 2048  # characters
-# Hosts are ASCII names or IPv4 addresses (our choice); behind them no controls and no blanks.
+MAX_URI = 2048  # characters
+# Our choice: a host is an ASCII name or an IPv4 address; no control character or blank follows.
 HTTPS_PATTERN = (
     r"^[Hh][Tt][Tt][Pp][Ss]://([A-Za-z0-9._~!$&'()*+,;=%:-]*@)?"
     r"[A-Za-z0-9._~-]+(:[0-9]{1,5})?([/?#][^\x00-\x20\x7f]*)?$"
 )
 _HTTPS = re.compile(HTTPS_PATTERN.replace("?$", r"?\Z"))
-MOST_LEVELS = 64  # of nesting; deeper than Python can write, a body could be read but not kept
+MAX_LEVELS = 64  # of nesting; Python can read deeper JSON than it can write
 
 Body = Mapping[str, Any]
 Rule = Callable[[Any], bool]
 
 
-def text(most: int, least: int = 1) -> Rule:
-    """Return the rule of a text of so many characters."""
-    return lambda value: isinstance(value, str) and least <= len(value) <= most
+def text(maximum: int, minimum: int = 1) -> Rule:
+    """Return the rule for a text of so many characters."""
+    return lambda value: isinstance(value, str) and minimum <= len(value) <= maximum
 
 
 def https_uri(value: Any) -> bool:
     """Tell whether a value is an https URI with a host."""
-    return isinstance(value, str) and len(value) <= MOST_URI and bool(_HTTPS.match(value))
+    return isinstance(value, str) and len(value) <= MAX_URI and bool(_HTTPS.match(value))
 
 
 def loopback_url(value: Any) -> bool:
-    """Tell whether a value is an http URL on this machine, for a receiver of webhooks."""
+    """Tell whether a value is an http URL on this machine."""
     try:
         parts = urlsplit(value)
-        _ = parts.port  # raises where it is no port
-        host = parts.hostname or ""
-        is_here = host == "localhost" or ipaddress.ip_address(host).is_loopback
+        _ = parts.port  # raises if the port is invalid
     except (ValueError, AttributeError):
         return False
+    is_here = is_loopback(parts.hostname or "")
     return parts.scheme == "http" and is_here and not any(c.isspace() for c in value)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine's loopback.
+
+    The client has such a check too: the sandbox shares none of its code on purpose.
+
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "10.0.0.1", "a.example")]
+    [True, True, True, False, False]
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
 
 
 def uuid_text(value: Any) -> bool:
@@ -53,7 +68,7 @@ def uuid_text(value: Any) -> bool:
 
 
 def uuid_form(text: str) -> str:
-    """Return a UUID in small letters, as ids are kept; any other text as it is.
+    """Return a UUID in lower case, as ids are stored; any other text unchanged.
 
     >>> uuid_form("7C3A2828-E243-4264-94C9-68CE0BD58683"), uuid_form("Order-7")
     ('7c3a2828-e243-4264-94c9-68ce0bd58683', 'Order-7')
@@ -61,16 +76,16 @@ def uuid_form(text: str) -> str:
     return text.lower() if uuid_text(text) else text
 
 
-def whole_number(least: int, most: int) -> Rule:
-    """Return the rule of an integer in a range; true and false are none."""
+def whole_number(minimum: int, maximum: int) -> Rule:
+    """Return the rule for an integer in a range; true and false are not integers."""
     return lambda value: (
-        isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+        isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= maximum
     )
 
 
-def json_integer(least: int, most: int) -> Rule:
-    """Return the rule of an integer as JSON has it: 30.0 is one too."""
-    is_whole = whole_number(least, most)
+def json_integer(minimum: int, maximum: int) -> Rule:
+    """Return the rule for a JSON integer, which may be written 30.0."""
+    is_whole = whole_number(minimum, maximum)
     return lambda value: is_whole(
         int(value) if isinstance(value, float) and value.is_integer() else value
     )
@@ -81,16 +96,24 @@ def is_object(value: Any) -> bool:
     return isinstance(value, dict)
 
 
+def decode_json(raw: bytes) -> object:
+    """Decode a JSON body; what is not JSON becomes None, which no schema allows."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
 def as_object(body: object) -> dict[str, Any]:
-    """Return a body that is an object, without members that are null."""
-    if not isinstance(body, dict) or not _is_shallow(body, MOST_LEVELS):
+    """Return a JSON object without its null members, or refuse the body."""
+    if not isinstance(body, dict) or not _is_shallow(body, MAX_LEVELS):
         raise invalid()
     return {name: value for name, value in body.items() if value is not None}
 
 
 def is_valid(body: Body, required: Mapping[str, Rule], optional: Mapping[str, Rule]) -> bool:
-    """Tell whether each member keeps its rule, and none that is required is missing."""
-    rules = {**optional, **required}  # a member that is required here may be optional elsewhere
+    """Tell whether every member obeys its rule and no required member is missing."""
+    rules = {**optional, **required}  # "required" wins where both name a member
     return required.keys() <= body.keys() and all(
         rule(body[name]) for name, rule in rules.items() if name in body
     )

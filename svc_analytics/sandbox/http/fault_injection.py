@@ -1,4 +1,4 @@
-"""Failures on the wire, on demand: what a network and its proxies do to a service."""
+"""Fault injection: delay requests and make them fail as networks and proxies do."""
 
 import asyncio
 import socket
@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from svc_analytics.sandbox.core.behaviour import Failure
 from svc_analytics.sandbox.core.errors import Refusal
-from svc_analytics.sandbox.http.responses import date_header, refuse
+from svc_analytics.sandbox.http.responses import date_header, error_response
 from svc_analytics.sandbox.resources.service import Service
 
 _REFUSALS: dict[Failure, Refusal] = {
@@ -23,8 +23,8 @@ _REFUSALS: dict[Failure, Refusal] = {
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)  # SO_LINGER: on, no seconds
 
 
-class Faults:
-    """Middleware that delays every request and fails some, as the quirks say."""
+class FaultInjection:
+    """Delay every request and fail some of them, as `Behaviour` says."""
 
     def __init__(self, app: ASGIApp, service: Service) -> None:
         self._app = app
@@ -33,10 +33,10 @@ class Faults:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self._requests += 1
-        quirks = self._service.quirks
-        if quirks.latency:
-            await asyncio.sleep(quirks.latency)
-        failure = quirks.failure(self._requests)
+        behaviour = self._service.behaviour
+        if behaviour.latency:
+            await asyncio.sleep(behaviour.latency)
+        failure = behaviour.failure(self._requests)
         if failure is None:
             await self._app(scope, receive, send)
         elif failure == "reset":
@@ -51,12 +51,12 @@ class Faults:
             page = "<!doctype html><title>Just a moment</title>"
             return HTMLResponse(page, headers=date_header(self._service))
         says_when = failure == "429_retry_after"
-        pause = {"retry-after": self._service.quirks.retry_after} if says_when else {}
-        return refuse(self._service, _REFUSALS[failure], pause)
+        pause = {"retry-after": self._service.behaviour.retry_after} if says_when else {}
+        return error_response(self._service, _REFUSALS[failure], pause)
 
 
 def _half(scope: Scope, receive: Receive, send: Send) -> Send:
-    """Return a `send` that breaks off in the middle of the body it announced."""
+    """Return a `send` that closes the connection after half of the body."""
 
     async def send_half(message: Message) -> None:
         if message["type"] != "http.response.body":
@@ -69,7 +69,7 @@ def _half(scope: Scope, receive: Receive, send: Send) -> Send:
 
 
 async def _hang_up(scope: Scope, receive: Receive, *, is_reset: bool = False) -> None:
-    """Close the connection under the request; the server puts the transport into the scope."""
+    """Close or reset the connection of a request; the server gave it in the scope."""
     transport: Any = scope["state"]["transport"]
     if is_reset:
         connection = transport.get_extra_info("socket")

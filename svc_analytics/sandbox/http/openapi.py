@@ -1,4 +1,4 @@
-"""The machine-readable description of exactly what is served."""
+"""OpenAPI document of exactly the routes that are served."""
 
 from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.http.openapi_schemas import (
@@ -13,7 +13,7 @@ from svc_analytics.sandbox.http.openapi_schemas import (
     write_schemas,
 )
 from svc_analytics.sandbox.http.routes import PREFIX, Route
-from svc_analytics.sandbox.resources.list_query import DEFAULT_LIMIT, KINDS, MOST_ROWS
+from svc_analytics.sandbox.resources.list_query import DEFAULT_LIMIT, KINDS, MAX_ROWS
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Column, Stream
 
 _COLUMNS: dict[str, Json] = {
@@ -22,11 +22,11 @@ _COLUMNS: dict[str, Json] = {
     "instant": INSTANT,
     "json": FREE,
 }
-# Of payout records: plain ones, and console ones. Of both: while the coin has no rate.
+# payment_id: payouts have none. reference_id: console payouts have none. usd_value: no rate.
 _NULLABLE = ("payment_id", "reference_id", "usd_value")
 _UUIDS = ("id", "session_id", "payer_id", "payment_id")
 _FILTERS: dict[str, Json] = {
-    "limit": {"type": "integer", "minimum": 1, "maximum": MOST_ROWS, "default": DEFAULT_LIMIT},
+    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_ROWS, "default": DEFAULT_LIMIT},
     "cursor": TEXT,
     "currency": TEXT,
     "kind": {"type": "string", "enum": list(KINDS)},
@@ -47,7 +47,7 @@ _REFUSALS = {
 
 
 def describe(routes: tuple[Route, ...]) -> Json:
-    """Return the OpenAPI document of these routes."""
+    """Return the OpenAPI document of the routes."""
     paths: dict[str, Json] = {}
     for route in routes:
         paths.setdefault(PREFIX + route.path, {})[route.method.lower()] = _operation(route)
@@ -73,7 +73,7 @@ def _operation(route: Route) -> Json:
         "summary": route.summary,
         "parameters": parameters,
         "responses": {
-            str(route.status): _content("Success", route.answers),
+            str(route.status): _content("Success", route.response),
             **{str(status): _refusal(status, codes) for status, codes in route.refusals.items()},
         },
     }
@@ -91,7 +91,7 @@ def _content(description: str, schema: str) -> Json:
 
 
 def _refusal(status: int, codes: list[str]) -> Json:
-    """Return an answer of the error envelope; the codes are examples, as new ones can appear."""
+    """Return an error response; its codes are examples because new codes may appear."""
     refusal = _content(_REFUSALS[status], "Error")
     examples = {code: {"value": Refusal(status, code).envelope} for code in codes}
     refusal["content"]["application/json"]["examples"] = examples

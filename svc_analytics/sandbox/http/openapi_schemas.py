@@ -1,10 +1,10 @@
-"""Schemas of the write side: requests, sessions, recipients and bindings."""
+"""OpenAPI schemas of requests, sessions, recipients and bindings."""
 
 from typing import Any
 
 from svc_analytics.money import AMOUNT_PATTERN
 from svc_analytics.sandbox.core.amounts import PLAIN_PATTERN
-from svc_analytics.sandbox.core.validation import HTTPS_PATTERN, MOST_URI
+from svc_analytics.sandbox.core.validation import HTTPS_PATTERN, MAX_URI
 
 Json = dict[str, Any]
 
@@ -14,35 +14,35 @@ MONEY: Json = {"type": "string", "pattern": AMOUNT_PATTERN}
 FREE: Json = {"type": "object"}
 UUID: Json = {"type": "string", "format": "uuid"}
 _URI: Json = {"type": "string", "format": "uri"}
-_HTTPS: Json = {"type": "string", "pattern": HTTPS_PATTERN, "maxLength": MOST_URI}
-# An amount that is text of this form but no good one has its own code, PAY_AMOUNT_INVALID.
+_HTTPS: Json = {"type": "string", "pattern": HTTPS_PATTERN, "maxLength": MAX_URI}
+# Text of this form that is no valid amount is refused with PAY_AMOUNT_INVALID.
 _ASKED: Json = {"type": "string", "pattern": PLAIN_PATTERN}
 _MAYBE_INSTANT: Json = {"type": ["string", "null"], "format": "date-time"}
 
 
 def ref(schema: str) -> Json:
-    """Return the reference to a named schema."""
+    """Return a reference to a named schema."""
     return {"$ref": f"#/components/schemas/{schema}"}
 
 
 def an_object(*, optional: Json | None = None, **required: Json) -> Json:
-    """Return the schema of an object with these properties, and perhaps some more."""
+    """Return the schema of an object with required and optional properties."""
     properties = {**required, **(optional or {})}
     return {"type": "object", "properties": properties, "required": list(required)}
 
 
-def text(most: int, least: int = 1) -> Json:
-    """Return the schema of a text of so many characters."""
-    return {"type": "string", "minLength": least, "maxLength": most}
+def text(maximum: int, minimum: int = 1) -> Json:
+    """Return the schema of a text with length limits."""
+    return {"type": "string", "minLength": minimum, "maxLength": maximum}
 
 
 def or_null(**schemas: Json) -> Json:
-    """Return the schemas of optional members of a request: null is like leaving them out."""
+    """Return schemas of optional members; null means the same as absent."""
     return {name: {**schema, "type": [schema["type"], "null"]} for name, schema in schemas.items()}
 
 
 def write_schemas() -> dict[str, Json]:
-    """Return every schema of the write side by its name."""
+    """Return the schemas by name."""
     return {**_session_schemas(), **_outflow_schemas(), **_binding_schemas()}
 
 
@@ -131,7 +131,7 @@ def _binding_schemas() -> dict[str, Json]:
 
 
 def _review() -> Json:
-    """A rejection needs a reason; an approval may have one."""
+    """Return the schema of a review: a rejection needs a reason."""
     approve: Json = {"type": "string", "const": "approve"}
     reject: Json = {"type": "string", "const": "reject"}
     return {

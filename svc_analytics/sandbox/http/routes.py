@@ -1,4 +1,4 @@
-"""The routes that are served: the one table behind the app and its OpenAPI description."""
+"""Routes of the API: one table for the app and its OpenAPI document."""
 
 from dataclasses import dataclass
 
@@ -25,36 +25,36 @@ _STATUSES = {
 
 @dataclass(frozen=True)
 class Route:
-    """One method and path; `operation` is the method of `Service`, or of a part of it."""
+    """Describe a method and path; `operation` names the method of `Service` that runs."""
 
     method: str
     path: str
     operation: str
     summary: str
-    answers: str  # the schema of a success
-    filters: tuple[str, ...] = ()  # query parameters of a list
-    body: str | None = None  # the schema of the request's body
-    codes: str = ""  # of refusals, besides those that every route can answer
-    status: int = 200  # of a success
+    response: str  # the schema of a successful response
+    filters: tuple[str, ...] = ()  # the query parameters of a list
+    body: str | None = None  # the schema of the request body
+    codes: str = ""  # error codes besides those that every route can return
+    status: int = 200  # of a successful response
 
     @property
     def refusals(self) -> dict[int, list[str]]:
-        """The codes that the route can answer, by their status."""
+        """The error codes of the route by HTTP status."""
         codes = {*self.codes.split(), *_EVERYWHERE.split()}
         if self.id_name:
-            codes.add("NOT_FOUND")  # where the id is empty, the path is none of ours
+            codes.add("NOT_FOUND")  # an empty id makes a path that no route serves
         found = {status: sorted(codes & {*known.split()}) for status, known in _STATUSES.items()}
         return {status: known for status, known in found.items() if known}
 
     @property
     def id_name(self) -> str | None:
-        """The name of the part of the path that names an object, if one does."""
+        """The name of the id in the path, if it has one."""
         parts = [part for part in self.path.split("/") if part.startswith("{")]
         return parts[0].strip("{}") if parts else None
 
     @property
     def pattern(self) -> str:
-        """The path as the framework matches it: an id may hold a slash, decoded from %2F."""
+        """The path for the framework: an id may contain a slash, decoded from %2F."""
         path = PREFIX + self.path
         return path.replace(f"{{{self.id_name}}}", f"{{{self.id_name}:path}}")
 

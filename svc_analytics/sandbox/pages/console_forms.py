@@ -1,4 +1,4 @@
-"""The console's forms: what can be set on its page, and how a filled-in form is read."""
+"""Forms of the console page: their fields, and what their buttons do."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.state.rates import ENABLED
 from svc_analytics.sandbox.state.records import Record
 
-Given = Mapping[str, list[str]]  # the fields of a form, each with all of its values
+Given = Mapping[str, list[str]]  # the submitted fields, each with all its values
 Settings = Mapping[str, Any]
 
 _LIMITS = {"payout_max_usd": "One payout, USD", "payout_day_usd": "In 24 hours, USD"}
@@ -17,7 +17,7 @@ _LIMITS = {"payout_max_usd": "One payout, USD", "payout_day_usd": "In 24 hours, 
 
 @dataclass(frozen=True)
 class Form:
-    """A heading, a button, the fields as markup, and what the button does."""
+    """Describe a form: heading, button, fields as HTML, and the button's action."""
 
     title: str
     button: str
@@ -26,36 +26,38 @@ class Form:
 
 
 def first(given: Given, name: str) -> str:
-    """Return the value of a field that has one."""
+    """Return the first value of a field."""
     return given.get(name, [""])[0]
 
 
 def _coin_fields(settings: Settings) -> str:
     accepted = settings["accepted_currencies"]
-    return html.ticks("coin", [(slug, slug in accepted) for slug in ENABLED])
+    return html.checkboxes("coin", [(slug, slug in accepted) for slug in ENABLED])
 
 
 def _url_fields(settings: Settings) -> str:
     label = "https, or http on this machine"
-    return html.entry("url", label, str(settings["webhook_url"]))
+    return html.text_field("url", label, str(settings["webhook_url"]))
 
 
 def _payout_fields(settings: Settings) -> str:
     scopes = [("payers", "those who have paid"), ("any", "any address, by lookup")]
     limits = [
-        html.entry(name, f"{label} (empty: not set)", _shown(settings[name]))
+        html.text_field(name, f"{label} (empty: not set)", _shown(settings[name]))
         for name, label in _LIMITS.items()
     ]
-    scope = html.choice("scope", "Recipients", scopes, str(settings["payout_scope"]))
+    scope = html.select("scope", "Recipients", scopes, str(settings["payout_scope"]))
     return (
-        html.ticks("armed", [("armed", bool(settings["payouts_armed"]))]) + scope + "".join(limits)
+        html.checkboxes("armed", [("armed", bool(settings["payouts_armed"]))])
+        + scope
+        + "".join(limits)
     )
 
 
 def _sending_fields(_: Settings) -> str:
-    coins = html.choice("currency", "Coin", [(slug, slug) for slug in ENABLED])
+    coins = html.select("currency", "Coin", [(slug, slug) for slug in ENABLED])
     texts = (("payer_id", "Recipient (payer_id)"), ("amount", "Amount"), ("comment", "Comment"))
-    return coins + "".join(html.entry(*text) for text in texts)
+    return coins + "".join(html.text_field(*text) for text in texts)
 
 
 def _set_payouts(console: Console, given: Given) -> Record:
@@ -70,7 +72,7 @@ def _send(console: Console, given: Given) -> Record:
 
 
 def _number(text: str) -> int | str | None:
-    """Read a limit; what is no number is left for the console to refuse."""
+    """Read a limit; text that is no number is left for the console to refuse."""
     return (int(text) if text.isascii() and text.isdigit() else text) if text else None
 
 
@@ -79,8 +81,8 @@ def _shown(value: object) -> str:
 
 
 def _key_fields(_: Settings) -> str:
-    classes = html.choice("class", "Class", [(name, name) for name in ("checkout", "payout")])
-    return classes + html.entry("allowlist", "Its addresses, with spaces between (empty: any)")
+    classes = html.select("class", "Class", [(name, name) for name in ("checkout", "payout")])
+    return classes + html.text_field("allowlist", "Its addresses, with spaces between (empty: any)")
 
 
 def _mint(console: Console, given: Given) -> Record:

@@ -1,4 +1,4 @@
-"""The business console as pages: what is set, what was delivered, and the few buttons."""
+"""Console page: settings, keys, wallet, events, and a button for each action."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -10,7 +10,7 @@ from starlette.routing import Route
 
 from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.errors import Refusal, no_such_route
-from svc_analytics.sandbox.http.control_api import Control
+from svc_analytics.sandbox.http.control_api import ControlApi
 from svc_analytics.sandbox.http.responses import date_header
 from svc_analytics.sandbox.pages.console_forms import FORMS, Given, first
 from svc_analytics.sandbox.resources.console import Console
@@ -31,13 +31,13 @@ _ACTIONS: dict[str, tuple[str, Callable[[Console, Given], dict[str, Any]]]] = {
     "test-event": ("Send a test event", lambda con, _: con.send_test_event()),
     "revoke": ("Revoke", lambda con, given: con.revoke_key(first(given, "id"))),
 }
-_EVENTS = 100  # that the page lists
-# What of an answer is shown above the console; settings stand below anyway.
-_TOLD = ("id", "class", "key", "secret", "event_id", "kind", "amount", "debited_amount")
+_EVENTS = 100  # listed on the page
+# Fields of a result that are shown above the console; settings are shown below anyway.
+_SHOWN = ("id", "class", "key", "secret", "event_id", "kind", "amount", "debited_amount")
 
 
 class ConsolePages:
-    """One page, and the actions that its buttons post."""
+    """Serve the console page and the actions of its buttons."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -55,9 +55,9 @@ class ConsolePages:
         return self._page()
 
     async def act(self, request: Request) -> Response:
-        """Do what a button says, and show the answer above the console."""
+        """Run the action of a button and show its result above the console."""
         act = _action(request.path_params["action"])
-        # A page of another site must not press these buttons.
+        # Pages of other sites must not use these buttons.
         if act is None or not _is_own_page(request):
             raise no_such_route()
         given = parse_qs((await request.body()).decode("utf-8", "replace"))
@@ -65,16 +65,16 @@ class ConsolePages:
             shown = act(self._console, given)
         except Refusal as refusal:
             return self._page(html.alert(", ".join(refusal.codes)), status=refusal.status)
-        told = [(name, value) for name, value in shown.items() if name in _TOLD]
+        rows = [(name, value) for name, value in shown.items() if name in _SHOWN]
         note = html.paragraph("This key is shown only now.") if "key" in shown else ""
-        return self._page(html.table((), told) + note if told else "")
+        return self._page(html.table((), rows) + note if rows else "")
 
     def _page(self, *news: str, status: int = 200) -> Response:
         headers = date_header(self._service)
         return html.page("Business console", *news, *self._parts(), status=status, headers=headers)
 
     def _parts(self) -> Iterator[str]:
-        state = Control(self._service).state()
+        state = ControlApi(self._service).state()
         held = state["settings"]
         idle = {"revoke", "suspend" if held["is_suspended"] else "resume"}
         idle.add("maintain" if held["is_maintenance"] else "reopen")
@@ -83,22 +83,22 @@ class ConsolePages:
             for action, (label, _) in _ACTIONS.items()
             if action not in idle
         ]
-        yield html.bar(*buttons)
+        yield html.button_bar(*buttons)
         yield "<h2>Keys</h2>" + "".join(map(_key_line, state["keys"]))
         for name, form in FORMS.items():
             yield f"<h2>{form.title}</h2>"
             yield html.form(form.button, form.fields(held), action=f"/console/{name}")
-        settings = [(name, _told(value)) for name, value in sorted(held.items())]
+        settings = [(name, _setting_text(value)) for name, value in sorted(held.items())]
         yield "<h2>Settings</h2>" + html.table((), settings)
         own = [one for one in state["wallets"] if one["account"] == BUSINESS]
         wallets = [(wallet["currency"], wallet["balance"]) for wallet in own]
         yield "<h2>Wallet</h2>" + html.table(("Coin", "Balance"), wallets)
         yield "<h2>Events</h2>" + html.table(("Event", "Attempts"), self._events())
-        if (count := self._service.deliveries.count()) > _EVENTS:
+        if (count := self._service.webhooks.count()) > _EVENTS:
             yield html.paragraph(f"The newest {_EVENTS} of {count:,}; all at /control/deliveries")
 
     def _events(self) -> Iterator[tuple[str, str]]:
-        for event in self._service.deliveries.log(_EVENTS):
+        for event in self._service.webhooks.log(_EVENTS):
             tried = [f"{one['at']} {one['outcome']}" for one in event["attempts"]]
             if event["next_attempt_at"]:
                 tried.append(f"next at {event['next_attempt_at']}")
@@ -112,18 +112,18 @@ def _action(name: str) -> Callable[[Console, Given], dict[str, Any]] | None:
 
 
 def _key_line(key: dict[str, Any]) -> str:
-    """Return a key, named by its id's beginning: its value is gone; and the way to revoke it."""
-    told = f"{key['class']} {key['id'][:8]}, made {key['created_at']}"
+    """Return a row for a key, by the start of its id, with a button to revoke it."""
+    text = f"{key['class']} {key['id'][:8]}, made {key['created_at']}"
     if key["allowlist"]:
-        told += f", from {', '.join(key['allowlist'])} alone"
+        text += f", from {', '.join(key['allowlist'])} alone"
     if not key["is_enabled"]:
-        return html.line(f"{told}, revoked")
+        return html.row(f"{text}, revoked")
     form = html.form("Revoke", html.hidden("id", key["id"]), action="/console/revoke")
-    return html.line(told, form)
+    return html.row(text, form)
 
 
-def _told(value: Any) -> str:
-    """Return a setting as a person reads it."""
+def _setting_text(value: Any) -> str:
+    """Write a setting for people to read."""
     if isinstance(value, list):
         return ", ".join(map(str, value)) or "none"
     if isinstance(value, bool):

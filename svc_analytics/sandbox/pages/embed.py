@@ -1,10 +1,9 @@
-"""The embed script: a button on the shop's own page that opens a session's widget.
+"""Embed script: a button on the shop's page that opens the widget of a session.
 
-Not shown by the contract: it says that an embed script is given the session `id`, and
-neither its address nor its form. We chose `/embed.js` on the widget's own host, given
-the id in `data-session`: it puts a button in its place, labelled by `data-label`, and
-the button leads the whole window to the widget. A frame would let the shop's page lie
-above the place where the customer signs in; the widget refuses to be framed.
+Not shown by the contract, our choice: the script is `/embed.js` on the widget's host and
+takes the session id in `data-session` and the button's text in `data-label`. The button
+opens the widget in the whole window: in a frame, the shop's page could cover the place
+where the customer signs in, so the widget refuses to be framed.
 """
 
 from starlette.requests import Request
@@ -35,7 +34,7 @@ _SCRIPT = """(function () {
 
 
 def embed_route(service: Service) -> Route:
-    """Return the route of the script."""
+    """Return the route of the embed script."""
 
     async def show(_: Request) -> Response:
         headers = {**date_header(service), "x-content-type-options": "nosniff"}

@@ -1,6 +1,6 @@
-"""The hosted widget at a session's `checkout_url`: sign in, link the account, pay.
+"""Checkout widget at a session's `checkout_url`: sign in, link the account, pay.
 
-Signing in is choosing one of the sandbox's customers; there are no passwords here.
+To sign in, choose one of the sandbox's customers; there are no passwords.
 """
 
 from collections.abc import Awaitable, Callable, Iterator
@@ -17,7 +17,7 @@ from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.resources.sessions import Session
 from svc_analytics.sandbox.state.customers import Person
 
-_WORDS = {
+_MESSAGES = {
     "PAY_SESSION_EXPIRED": "This checkout has expired.",
     "PAY_SESSION_STATE": "This checkout is closed.",
     "PAY_BINDING_REQUIRED": "Link your account to this shop first.",
@@ -39,22 +39,22 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class Widget:
-    """The pages of one session, for whoever has its address."""
+    """Serve the pages of a session to anybody who has its address."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._customers = service.world.customers
+        self._customers = service.platform.customers
 
     def routes(self) -> list[Route]:
         """Return the widget's routes."""
         path = "/checkout/{session_id}"
         return [
-            Route(path, self._of_session(self.show), methods=["GET"]),
-            Route(path, self._of_session(self.act), methods=["POST"]),
+            Route(path, self._endpoint(self.show), methods=["GET"]),
+            Route(path, self._endpoint(self.act), methods=["POST"]),
         ]
 
     async def show(self, request: Request, session: Session) -> Response:
-        """Show where the payment stands, for nobody or for who is signed in."""
+        """Show the state of the session and, if somebody is signed in, the next step."""
         email = request.query_params.get("as")
         person = self._signed_in(email)
         is_barred = email is not None and person is None
@@ -62,43 +62,45 @@ class Widget:
         return self._page(session, person, news)
 
     async def act(self, request: Request, session: Session) -> Response:
-        """Link the account or pay, then show the page again or go back to the shop."""
+        """Link the account or pay, then show the page again or return to the shop."""
         fields = parse_qs((await request.body()).decode("utf-8", "replace"))
         given = {name: values[0] for name, values in fields.items()}
         person = self._signed_in(given.get("as"))
         try:
-            return self._done(session, person, given)
+            return self._run_action(session, person, given)
         except Refusal as refusal:
-            return self._page(session, person, _told(refusal), refusal.status)
+            return self._page(session, person, _alerts(refusal), refusal.status)
 
-    def _of_session(self, step: Step) -> Endpoint:
-        """Take a step with the session that is asked for, or show that there is none."""
+    def _endpoint(self, step: Step) -> Endpoint:
+        """Return an endpoint that runs a step with its session, or says there is none."""
 
         async def endpoint(request: Request) -> Response:
             try:
                 session = self._session(request)
             except Refusal as refusal:
-                told, headers = _told(refusal), date_header(self._service)
-                return html.page("Checkout", *told, status=refusal.status, headers=headers)
+                alerts, headers = _alerts(refusal), date_header(self._service)
+                return html.page("Checkout", *alerts, status=refusal.status, headers=headers)
             return await step(request, session)
 
         return endpoint
 
-    def _done(self, session: Session, person: Person | None, given: dict[str, str]) -> Response:
+    def _run_action(
+        self, session: Session, person: Person | None, given: dict[str, str]
+    ) -> Response:
         if person is None:
             raise not_found()
         if given.get("action") == "link":
-            self._service.confirmations.link(session.id, person.payer_id)
-            # By way of an address, so that a page loaded again does not link again.
+            self._service.checkout.link(session.id, person.payer_id)
+            # Redirect, so that reloading the page does not link again.
             address = f"?{urlencode({'as': person.email})}"
             return RedirectResponse(address, 303, date_header(self._service))
-        payment_id = self._service.confirmations.confirm(
+        payment_id = self._service.checkout.confirm(
             session.id, person.payer_id, given.get("currency", ""), given.get("totp")
         )
         return self._paid(session, payment_id)
 
     def _paid(self, session: Session, payment_id: str) -> Response:
-        """Go to `return_url` with the receipt, or say that it is paid."""
+        """Redirect to `return_url` with the receipt, or show that it is paid."""
         receipt = self._service.payment_record(payment_id)["receipt"]
         target = session.request.get("return_url")
         if target is None:
@@ -107,11 +109,11 @@ class Widget:
         return RedirectResponse(url, 303, date_header(self._service))
 
     def _session(self, request: Request) -> Session:
-        """Return the session by its UUID alone: references are no addresses."""
+        """Return the session by UUID only; a reference is not part of an address."""
         session = self._service.sessions.find(request.path_params["session_id"])
         if session.id != request.path_params["session_id"]:
             raise not_found()
-        self._service.world.open_wallets()
+        self._service.platform.open_wallets()
         return session
 
     def _signed_in(self, email: str | None) -> Person | None:
@@ -133,31 +135,31 @@ class Widget:
             yield html.paragraph(f"This checkout is {session.status}.")
         elif person is None:
             people = [(one.email, one.name) for one in self._customers.all()]
-            yield html.form("Sign in", html.choice("as", "You are", people), method="get")
+            yield html.form("Sign in", html.select("as", "You are", people), method="get")
         else:
             yield html.paragraph(f"Signed in as {person.name}")
             yield self._next_step(session, person)
 
     def _next_step(self, session: Session, person: Person) -> str:
-        """Return the form of the ceremony, or else the one that pays."""
+        """Return the form that links the account, or the form that pays."""
         signed_in = html.hidden("as", person.email)
         live = self._service.bindings.live("customer_id", session.request["customer"]["id"])
         if live is None:
             link = html.hidden("action", "link")
             return html.form("Link my account to this shop", signed_in, link)
         if live.status == "pending_review" and live.payer_id == person.payer_id:
-            return html.alert(_WORDS["PAY_BINDING_REVIEW"])
+            return html.alert(_MESSAGES["PAY_BINDING_REVIEW"])
         coins = [
             (quote_["currency"], f"{quote_['amount']} {quote_['currency']}")
             for quote_ in session.amounts
         ]
-        asks = self._service.world.settings["asks_totp"]
-        code = html.entry("totp", "Second factor") if asks else ""
-        return html.form("Pay", signed_in, html.choice("currency", "Pay with", coins), code)
+        asks = self._service.platform.settings["asks_totp"]
+        code = html.text_field("totp", "Second factor") if asks else ""
+        return html.form("Pay", signed_in, html.select("currency", "Pay with", coins), code)
 
 
 def with_query(url: str, more: dict[str, str]) -> str:
-    """Return a URL with parameters appended behind its own.
+    """Return a URL with more query parameters.
 
     >>> with_query("https://shop.example/done?a=1#top", {"b": "2"})
     'https://shop.example/done?a=1&b=2#top'
@@ -167,8 +169,8 @@ def with_query(url: str, more: dict[str, str]) -> str:
     return urlunsplit(parts._replace(query=query))
 
 
-def _told(refusal: Refusal) -> list[str]:
-    texts = (f"{_WORDS.get(code, 'This did not work.')} ({code})" for code in refusal.codes)
+def _alerts(refusal: Refusal) -> list[str]:
+    texts = (f"{_MESSAGES.get(code, 'This did not work.')} ({code})" for code in refusal.codes)
     return list(map(html.alert, texts))
 
 

@@ -1,14 +1,14 @@
-"""How a merchant does business: what of its past can be told otherwise, in a scenario file.
+"""Business of a merchant: the habits that a scenario file can change.
 
-A file is TOML with any of these names, and `seed`, `months`, `payments`:
+The file is TOML with any of these names, and `seed`, `months`, `payments`:
 
-    coins = ["usdt", "btc"]      # what is sold for, of usdt, btc, sol, eth
+    coins = ["usdt", "btc"]      # coins accepted in the past, of usdt, btc, sol, eth
     season = [9, 8, 12, 10, 9, 9, 8, 8, 10, 11, 13, 14]  # how busy January to December are
-    fee_tiers = [150, 120, 100]  # basis points, oldest first; the last begins in mid-month
-    refunded_one_in = 24         # payments; 0 is never
-    refund_days = [1, 5, 46]     # how long refunds take, by chance
-    receipt_rotations = 1        # on the 12th of the last so many full months
-    tampered_one_in = 0          # receipts of the full months; 0 is none
+    fee_tiers = [150, 120, 100]  # basis points, oldest first; the last starts in mid-month
+    refunded_one_in = 24         # one refund in so many payments; 0 is never
+    refund_days = [1, 5, 46]     # days until a refund, chosen at random
+    receipt_rotations = 1        # one on the 12th of each of the last so many full months
+    tampered_one_in = 0          # one in so many receipts of the full months; 0 is none
 """
 
 import tomllib
@@ -31,7 +31,7 @@ Days = Annotated[int, Meta(ge=1, le=3_650)]
 
 
 class Business(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The habits of a merchant; without any told it is the usual one."""
+    """Set the habits of a merchant; the defaults are the usual merchant."""
 
     coins: tuple[str, ...] = _SLUGS
     season: Annotated[tuple[Weight, ...], Meta(min_length=12, max_length=12)] = (
@@ -49,20 +49,19 @@ class Business(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     @property
     def sold_for(self) -> tuple[Coin, ...]:
-        """The coins themselves, in the market's order."""
+        """The coins of the merchant, in the order of `COINS`."""
         return tuple(coin for coin in COINS if coin.slug in self.coins)
 
     @property
     def text(self) -> str:
-        """What is told otherwise, as JSON; nothing for the usual merchant."""
-        names = self.__struct_fields__
-        told = {name: getattr(self, name) for name in names}
-        other = {name: value for name, value in told.items() if value != getattr(USUAL, name)}
-        return msgspec.json.encode(other).decode() if other else ""
+        """The habits that differ from the usual ones, as JSON; empty if none does."""
+        habits = {name: getattr(self, name) for name in self.__struct_fields__}
+        changed = {name: value for name, value in habits.items() if value != getattr(USUAL, name)}
+        return msgspec.json.encode(changed).decode() if changed else ""
 
     @classmethod
     def of_text(cls, text: str) -> "Business":
-        """Return the business that `text` tells of."""
+        """Read a business from its JSON text."""
         return msgspec.json.decode(text or "{}", type=cls)
 
 
@@ -70,13 +69,13 @@ USUAL = Business()
 
 
 def read_scenario_file(path: Path) -> dict[str, Any]:
-    """Return the parameters of a scenario that a file describes."""
+    """Read the parameters of a scenario from a TOML file."""
     try:
-        told = tomllib.loads(path.read_text(encoding="utf-8"))
-        sizes = {name: told.pop(name) for name in _SIZES if name in told}
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+        sizes = {name: given.pop(name) for name in _SIZES if name in given}
         if wrong := [name for name, value in sizes.items() if type(value) is not int]:
             raise ConfigError(f"{path}: {', '.join(wrong)} must be whole numbers")
-        return {**sizes, "business": msgspec.convert(told, Business)}
+        return {**sizes, "business": msgspec.convert(given, Business)}
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from error
     except (ValueError, msgspec.ValidationError) as error:

@@ -1,4 +1,4 @@
-"""A merchant's past, day by day, as rows ready for the store."""
+"""Days of the past: the rows of each day, ready for the store."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -12,14 +12,14 @@ from svc_analytics.sandbox.past.timing import days
 
 
 class DayOfRows(NamedTuple):
-    """The rows of one day, each list oldest first."""
+    """Hold the rows of one day, oldest first."""
 
     payments: list[Row]
     payout_records: list[Row]
 
 
 class History:
-    """Lives through a scenario; the same scenario always lives the same life."""
+    """Generate a scenario's rows day by day; the same scenario gives the same rows."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._scenario = scenario
@@ -27,16 +27,16 @@ class History:
 
     @property
     def payments_count(self) -> int:
-        """How many payments all days together hold."""
+        """The number of payments on all days."""
         return sum(day.sales for day in self._days)
 
     def __iter__(self) -> Iterator[DayOfRows]:
-        dice = self._scenario.dice()
-        prices = daily_prices(dice, len(self._days))
-        payers = [fake_texts.uuid_text(dice) for _ in range(12 + self._scenario.payments // 8)]
+        rng = self._scenario.rng()
+        prices = daily_prices(rng, len(self._days))
+        payers = [fake_texts.uuid_text(rng) for _ in range(12 + self._scenario.payments // 8)]
         business = self._scenario.business
-        shop = Sales(dice, prices, payers, business.sold_for)
-        wallet = Outflows(dice, prices, payers, business)
+        shop = Sales(rng, prices, payers, business.sold_for)
+        wallet = Outflows(rng, prices, payers, business)
         for day in self._days:
             sales = shop.of(day)
             yield DayOfRows([sale.row for sale in sales], wallet.of(day, sales))

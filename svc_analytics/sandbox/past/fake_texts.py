@@ -1,7 +1,7 @@
-"""The texts of a scenario's records: ids, references, metadata, comments.
+"""Made-up texts of the past: ids, references, metadata, comments.
 
-References and comments hold what merchants really write: slashes, spaces, Persian,
-and now and then a text that a spreadsheet would take for a formula.
+They contain what merchants really write: slashes, spaces, Persian, and sometimes a text
+that a spreadsheet would take for a formula.
 """
 
 from random import Random
@@ -21,9 +21,9 @@ _PAYOUT_COMMENTS = ("", "", "commission", "supplier share", "سهم فروشند
 _REFUND_COMMENTS = ("", "returned", "arrived broken", "مرجوعی", "=goodwill, order was late")
 
 
-def uuid_text(dice: Random) -> str:
-    """Return a version 4 UUID; written by hand, as `uuid.UUID` takes most of a seeding."""
-    digits = f"{dice.getrandbits(128):032x}"
+def uuid_text(rng: Random) -> str:
+    """Draw a version 4 UUID; `uuid.UUID` would take most of the seeding time."""
+    digits = f"{rng.getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
@@ -33,22 +33,22 @@ def receipt_no(number: int) -> str:
 
 
 def order_reference(number: int) -> str:
-    """Return the merchant's own id of its n-th order."""
+    """Return the merchant's reference of its n-th order."""
     if number % 40 == 0:
         return f"سفارش-{number}"
     return f"shop 2/{number}" if number % 25 == 0 else f"order-{number:07d}"
 
 
 def payout_reference(number: int) -> str:
-    """Return the merchant's own id of its n-th payout or refund."""
+    """Return the merchant's reference of its n-th payout or refund."""
     return f"پرداخت/{number}" if number % 10 == 0 else f"out/{number:06d}"
 
 
-def metadata(dice: Random, payer: int) -> str:
-    """Return an order's metadata as JSON text."""
-    return dice.choice(_METADATA) % {"payer": payer, "qty": dice.randint(1, 9)}
+def metadata(rng: Random, payer: int) -> str:
+    """Draw the metadata of an order as JSON text."""
+    return rng.choice(_METADATA) % {"payer": payer, "qty": rng.randint(1, 9)}
 
 
-def comment(dice: Random, kind: str) -> str:
-    """Return the note on a payout or refund; often there is none."""
-    return dice.choice(_REFUND_COMMENTS if kind == "refund" else _PAYOUT_COMMENTS)
+def comment(rng: Random, kind: str) -> str:
+    """Draw the comment on a payout or refund; often there is none."""
+    return rng.choice(_REFUND_COMMENTS if kind == "refund" else _PAYOUT_COMMENTS)

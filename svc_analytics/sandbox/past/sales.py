@@ -1,4 +1,4 @@
-"""The sales of a scenario: payments as rows, with the fee and net the service computes."""
+"""Sales of a scenario: payments as rows, with the fee and net of the service."""
 
 from itertools import accumulate
 from random import Random
@@ -14,7 +14,7 @@ from svc_analytics.sandbox.core.coins import (
     usd_text,
 )
 from svc_analytics.sandbox.past import fake_texts
-from svc_analytics.sandbox.past.timing import Day, moments
+from svc_analytics.sandbox.past.timing import Day, draw_instants
 
 Row = tuple[Any, ...]
 
@@ -22,7 +22,7 @@ USD_PLACES = (2, 2, 2, 4, 6, 8)
 
 
 class Sale(NamedTuple):
-    """A payment; `charged` and `fee` are units of its coin."""
+    """Hold a payment; `charged` and `fee` are units of its coin."""
 
     number: int
     at: int
@@ -37,12 +37,12 @@ class Sale(NamedTuple):
 
     @property
     def net(self) -> int:
-        """What the wallet gets."""
+        """The units that the wallet receives."""
         return self.charged - self.fee
 
     @property
     def row(self) -> Row:
-        """The payment in the column order of `schema.PAYMENTS`, without its receipt."""
+        """The payment as a row of `schema.PAYMENTS`, without its receipt."""
         amount = decimal_text(self.charged, self.coin.decimals)
         return (
             self.payment_id,
@@ -64,12 +64,12 @@ class Sale(NamedTuple):
 
 
 class Sales:
-    """A shop where many buy once and some buy again and again."""
+    """Make sales to many payers who buy once and some who buy often."""
 
     def __init__(
-        self, dice: Random, prices: Prices, payers: list[str], coins: tuple[Coin, ...]
+        self, rng: Random, prices: Prices, payers: list[str], coins: tuple[Coin, ...]
     ) -> None:
-        self._dice = dice
+        self._rng = rng
         self._coins = coins
         self._shares = list(accumulate(coin.share for coin in coins))
         self._prices = prices
@@ -77,36 +77,36 @@ class Sales:
         self._made = 0
 
     def of(self, day: Day) -> list[Sale]:
-        """Make the sales of a day, oldest first."""
-        return [self._sell(at, day) for at in moments(self._dice, day, day.sales)]
+        """Return the sales of a day, oldest first."""
+        return [self._sell(at, day) for at in draw_instants(self._rng, day, day.sales)]
 
     def _sell(self, at: int, day: Day) -> Sale:
-        """Make one sale: fee by the day's tier, rounded half up in the coin's units."""
-        dice = self._dice
+        """Make one sale; the fee follows the day's tier, rounded half up to units."""
+        rng = self._rng
         self._made += 1
         payer = self._pick_payer()
-        coin = dice.choices(self._coins, cum_weights=self._shares)[0]
+        coin = rng.choices(self._coins, cum_weights=self._shares)[0]
         price = self._prices[coin.slug][day.index]
-        charged = units_for(_ticket(dice), coin, price)
+        charged = units_for(_ticket(rng), coin, price)
         return Sale(
             number=self._made,
             at=at,
-            payment_id=fake_texts.uuid_text(dice),
-            session_id=fake_texts.uuid_text(dice),
+            payment_id=fake_texts.uuid_text(rng),
+            session_id=fake_texts.uuid_text(rng),
             payer_id=self._payers[payer],
             coin=coin,
             charged=charged,
             fee=half_up(charged * day.fee_tier, BASIS_POINTS),
-            usd_value=usd_text(charged, coin, price, dice.choice(USD_PLACES)),
-            metadata=fake_texts.metadata(dice, payer),
+            usd_value=usd_text(charged, coin, price, rng.choice(USD_PLACES)),
+            metadata=fake_texts.metadata(rng, payer),
         )
 
     def _pick_payer(self) -> int:
-        """Return the number of a payer; low numbers are regulars."""
+        """Draw the number of a payer; low numbers are regular customers."""
         count = len(self._payers)
-        return self._dice.randrange(count) * self._dice.randrange(count) // count
+        return self._rng.randrange(count) * self._rng.randrange(count) // count
 
 
-def _ticket(dice: Random) -> int:
-    """Return what an order costs in US cents: a few dollars often, hundreds seldom."""
-    return 250 + dice.getrandbits(dice.randint(9, 16))
+def _ticket(rng: Random) -> int:
+    """Draw the price of an order in US cents: often a few dollars, seldom hundreds."""
+    return 250 + rng.getrandbits(rng.randint(9, 16))

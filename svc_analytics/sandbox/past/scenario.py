@@ -1,4 +1,4 @@
-"""Which merchant a sandbox plays: the few parameters that decide every record of it."""
+"""Scenario: the few parameters from which every record of a merchant follows."""
 
 from dataclasses import dataclass
 from random import Random
@@ -8,19 +8,19 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.periods import DAY, HOUR, Period, month, month_of, parse_instant
 from svc_analytics.sandbox.past.business import USUAL, Business
 
-# Raised whenever the same parameters would yield other records than before.
+# Raise this whenever the same parameters yield other records than before.
 HISTORY_VERSION = 1
 
-MOST_MONTHS = 240
-MOST_PAYMENTS = 10_000_000
+MAX_MONTHS = 240
+MAX_PAYMENTS = 10_000_000
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A merchant's past: `payments` over the full UTC months before the month of `until`.
+    """Describe a merchant's past: `payments` over the full UTC months before `until`.
 
-    The month of `until` is generated whole as well, at the same daily rate, so that
-    time passing reveals its rows. Nothing else of `until` matters to the records.
+    The month of `until` is generated whole too, at the same daily rate; its rows appear as
+    time passes. Only the month of `until` matters to the records.
     """
 
     seed: int = 7
@@ -30,39 +30,39 @@ class Scenario:
     business: Business = USUAL
 
     def __post_init__(self) -> None:
-        if not 1 <= self.months <= MOST_MONTHS:
-            raise ConfigError(f"months is {self.months}: choose 1 to {MOST_MONTHS}")
-        if not 0 <= self.payments <= MOST_PAYMENTS:
-            raise ConfigError(f"payments is {self.payments}: choose 0 to {MOST_PAYMENTS}")
+        if not 1 <= self.months <= MAX_MONTHS:
+            raise ConfigError(f"months is {self.months}: choose 1 to {MAX_MONTHS}")
+        if not 0 <= self.payments <= MAX_PAYMENTS:
+            raise ConfigError(f"payments is {self.payments}: choose 0 to {MAX_PAYMENTS}")
         if self.business.receipt_rotations > self.months:
             raise ConfigError("receipt_rotations is more than months: there is one a month")
 
     @property
     def identity(self) -> str:
-        """What the records, the merchant and its keys are derived from."""
+        """The text from which the records, the merchant and its keys are derived."""
         return "/".join(filter(None, map(str, self.parameters)))
 
     @property
     def parameters(self) -> tuple[int, int, int, int, str, str]:
-        """The version, the sizes, the label of the current month, and what is not as usual."""
+        """The version, the sizes, the label of the current month and the unusual habits."""
         sizes = self.seed, self.months, self.payments
         return HISTORY_VERSION, *sizes, self.current_month.label, self.business.text
 
     @property
     def current_month(self) -> Period:
-        """The month of `until`, the last one with records."""
+        """The month of `until`, the last with records."""
         return month_of(self.until)
 
     @property
     def start(self) -> int:
-        """The instant before which nothing happened."""
+        """The instant at which the past begins."""
         return self.current_month.shift(-self.months).start
 
     @property
     def receipt_secrets_since(self) -> tuple[int, ...]:
-        """Since when each receipt secret is in force, newest first.
+        """The instant from which each receipt secret is in force, newest first.
 
-        One after the other came on the morning of the 12th of the last full months.
+        Secrets were rotated at 08:00 on the 12th of the last full months.
         """
         count = self.business.receipt_rotations
         months = (self.current_month.shift(-back) for back in range(1, count + 1))
@@ -70,9 +70,9 @@ class Scenario:
 
     @property
     def fee_tiers(self) -> tuple[tuple[int, int], ...]:
-        """The (instant in force, basis points) of each fee tier, oldest first.
+        """The fee tiers as (in force from, basis points), oldest first.
 
-        The last step falls into the middle of a month, which then has two rates.
+        The last one starts in mid-month, so that month has two rates.
         """
         tiers, opening = self.business.fee_tiers, self.current_month.shift(-self.months)
         places = range(1, len(tiers))
@@ -85,8 +85,8 @@ class Scenario:
         """Return the fee tier in force at an instant, in basis points."""
         return next(points for since, points in reversed(self.fee_tiers) if since <= at)
 
-    def dice(self) -> Random:
-        """Return the scenario's own source of chance: the same every time."""
+    def rng(self) -> Random:
+        """Return the scenario's random numbers: the same every time."""
         return Random(self.identity)  # noqa: S311 - records must repeat; no secret comes from it
 
     def __str__(self) -> str:
@@ -99,5 +99,5 @@ class Scenario:
     def of_month(
         cls, seed: int, months: int, payments: int, label: str, business: str = ""
     ) -> Self:
-        """Return the scenario whose current month is the one of that label."""
+        """Return the scenario whose current month has this label."""
         return cls(seed, months, payments, month(label).start, Business.of_text(business))

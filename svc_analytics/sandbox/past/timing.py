@@ -1,7 +1,7 @@
-"""When things happen: how many sales a day holds, and at which instants.
+"""Timing of the past: how many sales a day has, and at which instants.
 
-Sales follow the month, the weekday, the hour and slow growth. Every month also has
-records on its very edges, because those are what a wrong interval loses or doubles.
+Sales depend on the month, the weekday, the hour and slow growth. Every month also has
+records at its very edges, which a wrong interval would lose or count twice.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,7 +29,7 @@ _FLASH_SALE = (12 * HOUR,) * 4
 
 @dataclass(frozen=True)
 class Day:
-    """One UTC day of a scenario and the number of its sales."""
+    """Describe one UTC day of a scenario and the number of its sales."""
 
     index: int
     start: int
@@ -44,7 +44,7 @@ class Day:
 
 
 def days(scenario: Scenario) -> Iterator[Day]:
-    """Yield every day from the scenario's start to the end of its current month."""
+    """Yield every day from the start of a scenario to the end of its current month."""
     starts = range(scenario.start, scenario.current_month.end, DAY)
     season = scenario.business.season
     weights = [_weight(index, start, season) for index, start in enumerate(starts)]
@@ -56,26 +56,26 @@ def days(scenario: Scenario) -> Iterator[Day]:
         yield Day(index, start, after - before, scenario.fee_tier(start), _edges(start))
 
 
-def moments(dice: Random, day: Day, count: int) -> list[int]:
-    """Return that many instants of a day in order, its edges first if there is room."""
+def draw_instants(rng: Random, day: Day, count: int) -> list[int]:
+    """Draw so many instants of a day in order, its edge instants among them."""
     edges = day.edges[:count]
-    hours = dice.choices(_HOURS, cum_weights=_CUMULATIVE_HOURS, k=count - len(edges))
+    hours = rng.choices(_HOURS, cum_weights=_CUMULATIVE_HOURS, k=count - len(edges))
     return sorted(
         [
             *(day.start + edge for edge in edges),
-            *(day.start + hour + _within_an_hour(dice) for hour in hours),
+            *(day.start + hour + _within_an_hour(rng) for hour in hours),
         ]
     )
 
 
-def _within_an_hour(dice: Random) -> int:
-    """Return microseconds: mostly whole milliseconds, some finer, some whole seconds."""
-    kind = dice.randrange(20)
+def _within_an_hour(rng: Random) -> int:
+    """Draw a time within an hour: mostly whole milliseconds, some finer or coarser."""
+    kind = rng.randrange(20)
     if kind == 0:
-        return dice.randrange(3600) * SECOND
+        return rng.randrange(3600) * SECOND
     if kind < 4:
-        return dice.randrange(HOUR)
-    return dice.randrange(3_600_000) * 1000
+        return rng.randrange(HOUR)
+    return rng.randrange(3_600_000) * 1000
 
 
 def _weight(index: int, start: int, season: Sequence[int]) -> int:

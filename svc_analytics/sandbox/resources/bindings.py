@@ -1,10 +1,9 @@
-"""Bindings: the permanent link of a merchant's customer id and a platform account.
+"""Bindings: the permanent link between a merchant's customer id and a platform account.
 
-Not shown by the contract: we chose. The routes are reached by checkout-class keys; a
-customer without a live binding, known or not, reads as `none` and can neither be
-revoked nor reviewed (PAY_BINDING_STATE); a binding under review is decided by its
-review, so that DELETE on it is PAY_BINDING_STATE; `match_score` runs from 0.00 to
-1.00 and 0.80 passes; times that are not there yet are null.
+Not shown by the contract, our choices: checkout-class keys reach the routes. A customer
+without a live binding, known or not, reads as `none`; revoking or reviewing it is
+PAY_BINDING_STATE, and so is DELETE while a binding is under review. `match_score` is
+0.00 to 1.00, and 0.80 passes. Times that are not there yet are null.
 """
 
 import uuid
@@ -18,7 +17,7 @@ from svc_analytics.sandbox.core import validation
 from svc_analytics.sandbox.core.errors import Refusal, invalid, not_found
 from svc_analytics.sandbox.state.api_keys import Key
 from svc_analytics.sandbox.state.customers import Person
-from svc_analytics.sandbox.state.platform import World
+from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.records import Record, instant_text
 
 PASSING_SCORE = 80
@@ -31,7 +30,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class Binding:
-    """A binding as stored; `supplied` is the customer block that the merchant sent."""
+    """Hold a stored binding; `supplied` is the customer block that the merchant sent."""
 
     id: str
     customer_id: str
@@ -47,14 +46,14 @@ class Binding:
 
 
 class Bindings:
-    """All bindings of the merchant."""
+    """Read, make, review and revoke the merchant's bindings."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
 
     def read(self, key: Key, customer_id: str) -> Record:
-        """Return a customer's live binding and its state, `none` if there is none."""
-        self._world.gate.admit(key, "checkout")
+        """Return the state of a customer and the live binding, if there is one."""
+        self._platform.authorizer.authorize(key, "checkout")
         live = self.live("customer_id", customer_id)
         form = self._form(live) if live else None
         return {
@@ -64,25 +63,25 @@ class Bindings:
         }
 
     def revoke(self, key: Key, customer_id: str, body: object) -> Record:
-        """Sever an active binding, for a reason that stays on record."""
-        self._world.gate.admit(key, "checkout")
+        """Revoke an active binding for a reason that is kept."""
+        self._platform.authorizer.authorize(key, "checkout")
         request = validation.as_object(body)
         validation.require(request, {"reason": _REASON})
-        with self._world.store.transaction():
+        with self._platform.store.transaction():
             binding = self._live_in("active", customer_id)
             self._revoke(binding, request["reason"])
         return {"customer_id": customer_id, "state": "revoked"}
 
     def review(self, key: Key, customer_id: str, body: object) -> Record:
-        """Approve or reject a binding that awaits review."""
-        self._world.gate.admit(key, "checkout")
+        """Approve or reject a binding under review."""
+        self._platform.authorizer.authorize(key, "checkout")
         request = validation.as_object(body)
         action = request.get("action")
         if action not in ("approve", "reject"):
             raise invalid()
-        needed, allowed = {"reason": _REASON}, {"reason": validation.text(512, least=0)}
+        needed, allowed = {"reason": _REASON}, {"reason": validation.text(512, minimum=0)}
         validation.require(request, needed if action == "reject" else {}, allowed)
-        with self._world.store.transaction():
+        with self._platform.store.transaction():
             binding = self._live_in("pending_review", customer_id)
             if action == "approve":
                 self._approve(binding, request.get("reason"))
@@ -91,13 +90,13 @@ class Bindings:
             return {"binding": self._form(self._find(binding.id))}
 
     def bind(self, customer: validation.Body, payer_id: str) -> Binding:
-        """Run the widget's ceremony for a session's customer block and a signed-in account."""
-        self._world.open_wallets()
-        with self._world.store.transaction():
-            person = self._world.customers.find(payer_id)
+        """Bind a signed-in account to the customer block of a session."""
+        self._platform.open_wallets()
+        with self._platform.store.transaction():
+            person = self._platform.customers.find(payer_id)
             if person is None or person.state == "disabled":
                 raise not_found()
-            if payer_id == self._world.account.merchant_id:
+            if payer_id == self._platform.account.merchant_id:
                 raise Refusal(422, "PAY_SELF_PAYMENT")
             live = self.live("customer_id", customer["id"]), self.live("payer_id", payer_id)
             if any(live):
@@ -105,7 +104,7 @@ class Bindings:
             return self._create(customer, person)
 
     def require(self, customer_id: str, payer_id: str) -> None:
-        """Refuse a payment unless this account is actively bound to this customer."""
+        """Refuse a payment unless the account is bound to the customer."""
         live = self.live("customer_id", customer_id)
         if live is None:
             raise Refusal(403, "PAY_BINDING_REQUIRED")
@@ -115,13 +114,13 @@ class Bindings:
             raise Refusal(403, "PAY_BINDING_REVIEW")
 
     def live(self, column: str, value: str) -> Binding | None:
-        """Return the binding that a customer id or a payer holds now."""
+        """Return the live binding of a customer id or a payer."""
         sql = f"select {_COLUMNS} from bindings where {column} = ? and status <> 'revoked'"
-        rows = self._world.store.fetch(sql, (value,))
+        rows = self._platform.store.fetch(sql, (value,))
         return Binding(*rows[0]) if rows else None
 
     def _create(self, customer: validation.Body, person: Person) -> Binding:
-        now, score = self._world.now(), match_percent(customer["name"], person)
+        now, score = self._platform.now(), match_percent(customer["name"], person)
         is_passed = score >= PASSING_SCORE
         binding = Binding(
             id=str(uuid.uuid4()),
@@ -138,31 +137,31 @@ class Bindings:
         )
         values = tuple(asdict(binding).values())
         sql = f"insert into bindings ({_COLUMNS}) values ({', '.join('?' * len(values))})"
-        self._world.store.fetch(sql, values)
+        self._platform.store.fetch(sql, values)
         self._emit("binding.completed" if is_passed else "binding.review", binding.id)
         return binding
 
     def _approve(self, binding: Binding, reason: str | None) -> None:
-        now = self._world.now()
+        now = self._platform.now()
         change = "status = 'active', reason = ?, bound_at = ?, reviewed_at = ?"
         self._change(binding, change, reason, now, now)
         self._emit("binding.completed", binding.id)
 
     def _revoke(self, binding: Binding, reason: str, *, is_review: bool = False) -> None:
-        reviewed_at = self._world.now() if is_review else binding.reviewed_at
+        reviewed_at = self._platform.now() if is_review else binding.reviewed_at
         change = "status = 'revoked', reason = ?, reviewed_at = ?"
         self._change(binding, change, reason, reviewed_at)
         self._emit("binding.revoked", binding.id)
 
     def _change(self, binding: Binding, change: str, *values: str | int | None) -> None:
         sql = f"update bindings set {change} where id = ?"
-        self._world.store.fetch(sql, (*values, binding.id))
+        self._platform.store.fetch(sql, (*values, binding.id))
 
     def _emit(self, type_: str, binding_id: str) -> None:
         binding = self._find(binding_id)
-        self._world.events.emit(
+        self._platform.outbox.emit(
             type_,
-            self._world.now(),
+            self._platform.now(),
             binding_id=binding.id,
             customer_id=binding.customer_id,
             status=binding.status,
@@ -176,13 +175,13 @@ class Bindings:
 
     def _find(self, binding_id: str) -> Binding:
         sql = f"select {_COLUMNS} from bindings where id = ?"
-        [row] = self._world.store.fetch(sql, (binding_id,))
+        [row] = self._platform.store.fetch(sql, (binding_id,))
         return Binding(*row)
 
     def _form(self, binding: Binding) -> Record:
-        """Return a binding as the API answers it: the account only as a masked name."""
+        """Return a binding as the API shows it, with the masked name of the account."""
         supplied = msgspec.json.decode(binding.supplied)
-        person = self._world.customers.find(binding.payer_id)
+        person = self._platform.customers.find(binding.payer_id)
         is_latin = supplied["name"].isascii()
         return {
             "binding_id": binding.id,
@@ -202,7 +201,7 @@ class Bindings:
 
 
 def match_percent(supplied: str, person: Person) -> int:
-    """Return how alike a supplied name and an account's are, its native name included."""
+    """Compare a supplied name with both names of an account, in percent."""
     return max(_likeness(supplied, name) for name in (person.name, person.native_name))
 
 

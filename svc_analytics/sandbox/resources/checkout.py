@@ -1,8 +1,7 @@
-"""A payer confirms a session: the money moves and the payment is there, or neither is.
+"""Checkout: a payer links an account and pays a session, in one transaction.
 
-Not shown by the contract: we chose. A payer whose own wallet does not cover the
-amount is answered INSUFFICIENT_BALANCE; the two-factor codes have the status 403, a
-wrong code 422.
+Not shown by the contract, our choices: a payer whose wallet does not cover the amount gets
+INSUFFICIENT_BALANCE. The two-factor codes have the status 403, a wrong code 422.
 """
 
 import hmac
@@ -18,23 +17,23 @@ from svc_analytics.sandbox.resources.bindings import Binding, Bindings
 from svc_analytics.sandbox.resources.quotes import Quote
 from svc_analytics.sandbox.resources.sessions import Session, Sessions
 from svc_analytics.sandbox.state.customers import Person
-from svc_analytics.sandbox.state.platform import World
+from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.rates import ENABLED
 from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
 from svc_analytics.schema import PAYMENTS
 
 
-class Confirmations:
-    """What the widget does when a signed-in customer says yes."""
+class Checkout:
+    """Link accounts and take payments, as the widget asks."""
 
-    def __init__(self, world: World, sessions: Sessions, bindings: Bindings) -> None:
-        self._world = world
+    def __init__(self, platform: Platform, sessions: Sessions, bindings: Bindings) -> None:
+        self._platform = platform
         self._sessions = sessions
         self._bindings = bindings
 
     def link(self, session_id: str, payer_id: str) -> Binding:
-        """Run the ceremony that binds a signed-in account to an open session's customer."""
-        self._world.gate.require_service()
+        """Bind a signed-in account to the customer of an open session."""
+        self._platform.authorizer.require_service()
         session = self._sessions.find(session_id)
         _require_open(session)
         return self._bindings.bind(session.request["customer"], payer_id)
@@ -42,11 +41,11 @@ class Confirmations:
     def confirm(
         self, session_id: str, payer_id: str, currency: str, totp: str | None = None
     ) -> str:
-        """Pay a session in one of its coins and return the payment's id."""
-        self._world.gate.require_service()
+        """Pay a session in one of its coins and return the payment id."""
+        self._platform.authorizer.require_service()
         self._sessions.expire()
-        self._world.open_wallets()
-        with self._world.store.transaction():
+        self._platform.open_wallets()
+        with self._platform.store.transaction():
             session = self._sessions.find(session_id)
             payer = self._allowed_payer(session, payer_id)
             quote = _quote(session, currency)
@@ -55,18 +54,18 @@ class Confirmations:
 
     def _allowed_payer(self, session: Session, payer_id: str) -> Person:
         _require_open(session)
-        self._world.gate.require_sales()
-        payer = self._world.customers.find(payer_id)
+        self._platform.authorizer.require_sales()
+        payer = self._platform.customers.find(payer_id)
         if payer is None or payer.state == "disabled":
             raise not_found()
-        if payer.payer_id == self._world.account.merchant_id:
+        if payer.payer_id == self._platform.account.merchant_id:
             raise Refusal(422, "PAY_SELF_PAYMENT")
         self._bindings.require(session.request["customer"]["id"], payer.payer_id)
         return payer
 
     def _require_totp(self, payer: Person, totp: str | None) -> None:
-        """Ask for the second factor, if this sandbox was told to."""
-        if not self._world.settings["asks_totp"]:
+        """Ask for the second factor if the setting `asks_totp` is on."""
+        if not self._platform.settings["asks_totp"]:
             return
         if payer.totp is None:
             raise Refusal(403, "TOTP_NOT_ENROLLED")
@@ -76,27 +75,27 @@ class Confirmations:
             raise Refusal(422, "TOTP_INVALID")
 
     def _pay(self, session: Session, payer: Person, quote: Quote) -> str:
-        world, now = self._world, self._world.now()
+        platform, now = self._platform, self._platform.now()
         coin = ENABLED[quote["currency"]]
         units = stored_units(quote["amount"], coin)
-        if world.wallet.balance(customer(payer.payer_id), coin.slug) < units:
+        if platform.wallet.balance(customer(payer.payer_id), coin.slug) < units:
             raise Refusal(422, "INSUFFICIENT_BALANCE")
-        fee = half_up(units * world.scenario.fee_tier(now), BASIS_POINTS)
+        fee = half_up(units * platform.scenario.fee_tier(now), BASIS_POINTS)
         payment_id = str(uuid.uuid4())
         flows = {customer(payer.payer_id): -units, BUSINESS: units - fee, FEES: fee}
-        world.wallet.move(f"payment {payment_id}", now, coin.slug, flows)
+        platform.wallet.move(f"payment {payment_id}", now, coin.slug, flows)
         named = {"id": payment_id, "receipt_no": fake_texts.receipt_no(self._next_number())}
         figures = _figures(coin, units, fee, quote.get("usd_value"))
         record = {**named, **_parties(session, payer), **figures, "paid_at": now}
-        world.store.add(PAYMENTS, record)
+        platform.store.add(PAYMENTS, record)
         self._sessions.complete(session, payment_id)
-        self._tell(session, payment_id)
+        self._emit(session, payment_id)
         return payment_id
 
-    def _tell(self, session: Session, payment_id: str) -> None:
-        self._world.events.emit(
+    def _emit(self, session: Session, payment_id: str) -> None:
+        self._platform.outbox.emit(
             "payment.completed",
-            self._world.now(),
+            self._platform.now(),
             session_id=session.id,
             reference_id=session.reference_id,
             payment_id=payment_id,
@@ -104,8 +103,8 @@ class Confirmations:
         )
 
     def _next_number(self) -> int:
-        """Return the number behind that of every payment, those of the coming days included."""
-        [(last,)] = self._world.store.fetch("select max(receipt_no) from payments")
+        """Return the next receipt number, after those of the seeded days to come."""
+        [(last,)] = self._platform.store.fetch("select max(receipt_no) from payments")
         return int(last.rpartition("-")[2]) + 1 if last else 1
 
 

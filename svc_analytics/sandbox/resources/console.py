@@ -1,11 +1,10 @@
-"""What the business console and the platform's staff do; the API itself has none of it.
+"""Console: what a person does in the business console, outside the API.
 
-Not shown by the contract: we chose. MERCHANT_WEBHOOK_SECRET_UNSEEN has the status 422;
-a logo is a PNG, JPEG, WebP or SVG image of at most 512 KiB, of which the sandbox keeps
-the address that the profile then shows and not the picture; a conversion target is an
-enabled coin, kept but never converted into, for no rule says when; a webhook URL whose
-host is a name is judged by that name alone. One liberty beyond the contract: plain http
-to this machine is a webhook URL too, for there a tester's receiver stands.
+Not shown by the contract, our choices: MERCHANT_WEBHOOK_SECRET_UNSEEN has the status 422.
+A logo is a PNG, JPEG, WebP or SVG image of at most 512 KiB; only its address is kept. A
+conversion target is an enabled coin that is kept but never used. A webhook URL with a host
+name is checked by that name alone. Beyond the contract, plain http to this machine is a
+webhook URL too, so that a tester can receive events.
 """
 
 import ipaddress
@@ -26,7 +25,7 @@ _LOGO_TYPES = {
     "image/webp": "webp",
     "image/svg+xml": "svg",
 }
-# Each has an action of its own, with a code of its own.
+# Each of these has its own action and error code.
 _SET_ELSEWHERE = ("webhook_url", "webhook_secret_seen", "logo_url", "convert_target")
 _LOGO_BYTES = 512 * 1024
 _PRIVATE_NAMES = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa")
@@ -34,104 +33,104 @@ _SCOPES = ("payers", "any")
 
 
 class Console:
-    """The actions by name. Refusals are the contract's, in the same envelope."""
+    """Do what the console's buttons do; errors are the contract's."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._world = service.world
+        self._platform = service.platform
 
     def mint_key(self, body: validation.Body) -> Record:
-        """Return a new key; its value is shown this once."""
-        keys, allowlist = self._world.keys, body.get("allowlist", [])
-        return keys.mint(body.get("class"), allowlist, self._world.now())
+        """Mint a key; its value is shown only once."""
+        keys, allowlist = self._platform.api_keys, body.get("allowlist", [])
+        return keys.mint(body.get("class"), allowlist, self._platform.now())
 
     def revoke_key(self, key_id: str) -> Record:
-        """Revoke a key and return what is left."""
-        self._world.keys.revoke(key_id, self._world.now())
-        return {"keys": self._world.keys.all()}
+        """Revoke a key and list all keys."""
+        self._platform.api_keys.revoke(key_id, self._platform.now())
+        return {"keys": self._platform.api_keys.all()}
 
     def set_webhook_url(self, body: validation.Body) -> Record:
-        """Register the one URL of the merchant: https, or http on this machine."""
+        """Set the webhook URL: https, or http on this machine."""
         url = body.get("url")
         if not (is_public_https(url) or validation.loopback_url(url)):
             raise Refusal(422, "MERCHANT_WEBHOOK_URL_INVALID")
-        self._world.settings["webhook_url"] = url
+        self._platform.settings["webhook_url"] = url
         return {"webhook_url": url}
 
     def open_secret(self, kind: SecretKind) -> Record:
-        """Show the newest secret of a kind."""
+        """Show the newest receipt or webhook secret."""
         if kind == "webhook":
-            self._world.settings["webhook_secret_seen"] = True
-        account = self._world.account
+            self._platform.settings["webhook_secret_seen"] = True
+        account = self._platform.account
         ring = account.webhook_ring if kind == "webhook" else account.receipt_ring
         return {"secret": ring[0].secret.reveal()}
 
     def rotate_secret(self, kind: SecretKind) -> Record:
-        """Make a new secret and show it; the previous one works for 24 hours more."""
-        return {"secret": self._world.rings.rotate(kind, self._world.now()).reveal()}
+        """Make and show a new secret; the previous one works for 24 hours more."""
+        return {
+            "secret": self._platform.signing_secrets.rotate(kind, self._platform.now()).reveal()
+        }
 
     def send_test_event(self) -> Record:
-        """Queue a `test.ping`, once the webhook secret has been opened."""
-        if not self._world.settings["webhook_secret_seen"]:
+        """Queue a `test.ping`; the webhook secret must have been opened."""
+        if not self._platform.settings["webhook_secret_seen"]:
             raise Refusal(422, "MERCHANT_WEBHOOK_SECRET_UNSEEN")
-        event_id = self._world.events.emit("test.ping", self._world.now(), source="console")
+        event_id = self._platform.outbox.emit("test.ping", self._platform.now(), source="console")
         return {"event_id": event_id}
 
     def pay_out(self, body: validation.Body) -> Record:
-        """Pay a customer from the console: the record has no reference."""
-        request = validation.as_object({**body, "reference_id": None})
-        record_id = self._service.disbursed.pay_from_console(request)
-        return self._service.payout_record(record_id)
+        """Pay a customer; the record has no `reference_id`."""
+        return self._service.pay_from_console({**body, "reference_id": None})
 
     def configure(self, body: validation.Body) -> Record:
-        """Change settings by name, all or none, and return them all."""
-        settings = self._world.settings
-        with self._world.store.transaction():
+        """Change settings by name, all or none, and return all settings."""
+        settings = self._platform.settings
+        with self._platform.store.transaction():
             for name, value in body.items():
-                _judge(name, value)
+                _check(name, value)
                 settings[name] = value
             return settings.all()
 
     def set_logo(self, body: validation.Body) -> Record:
-        """Accept a logo by its type and size, and name its address in the profile."""
+        """Check a logo's type and size, and set its address in the profile."""
         size = body.get("size")
         is_small = validation.whole_number(1, _LOGO_BYTES)(size)
         ending = _LOGO_TYPES.get(str(body.get("content_type")))
         if ending is None or not is_small:
             raise Refusal(422, "MERCHANT_LOGO_INVALID")
         url = f"https://saffron-tile.example/logo.{ending}"
-        self._world.settings["logo_url"] = url
+        self._platform.settings["logo_url"] = url
         return {"logo_url": url}
 
     def set_convert_target(self, body: validation.Body) -> Record:
-        """Keep the coin to convert into; null ends it. The sandbox converts nothing."""
+        """Set the coin to convert into, or null; the sandbox converts nothing."""
         target = body.get("currency")
         is_coin = isinstance(target, str) and target in ENABLED
         if not is_coin and body != {"currency": None}:
             raise Refusal(422, "MERCHANT_CONVERT_TARGET_INVALID")
-        self._world.settings["convert_target"] = target
+        self._platform.settings["convert_target"] = target
         return {"currency": target}
 
     def promote(self) -> Record:
         """Make the account behind the keys a business."""
-        if self._world.settings["is_business"]:
+        if self._platform.settings["is_business"]:
             raise Refusal(409, "MERCHANT_EXISTS")
-        self._world.settings["is_business"] = True
+        self._platform.settings["is_business"] = True
         return {"is_business": True}
 
 
 def is_public_https(url: object) -> bool:
-    """Tell whether a webhook URL is https, parsable and no private or multicast address.
+    """Tell whether a webhook URL is valid https and its host is public.
 
     >>> [is_public_https(f"https://{host}/") for host in ("shop.example", "10.0.0.1", "224.0.1.1")]
     [True, False, False]
     """
-    if not isinstance(url, str) or len(url) > validation.MOST_URI or any(c.isspace() for c in url):
+    if not isinstance(url, str) or len(url) > validation.MAX_URI or any(c.isspace() for c in url):
         return False
     try:
         parts = urlsplit(url)
         host = (parts.hostname or "").rstrip(".")
-        _ = parts.port  # raises where it is no port
+        _ = parts.port  # raises if the port is invalid
     except ValueError:
         return False
     if parts.scheme != "https":
@@ -143,8 +142,8 @@ def is_public_https(url: object) -> bool:
         return "." in host and not host.endswith(_PRIVATE_NAMES) and not host[-1].isdigit()
 
 
-def _judge(name: str, value: Any) -> None:
-    """Refuse a setting that is not one, or a value of another kind than its default."""
+def _check(name: str, value: Any) -> None:
+    """Refuse an unknown setting, or a value that its setting cannot have."""
     if name in _SET_ELSEWHERE or name not in DEFAULTS:
         raise invalid()
     default = DEFAULTS[name]

@@ -1,4 +1,4 @@
-"""What a list request asks for, read from its query and refused where it breaks the contract."""
+"""List queries: the filters and limit of a list request, validated."""
 
 import re
 from collections.abc import Mapping
@@ -11,14 +11,14 @@ from svc_analytics.sandbox.state.store import FILTERS
 from svc_analytics.schema import PAYOUT_RECORDS, Stream
 
 DEFAULT_LIMIT = 25
-MOST_ROWS = 100  # Limits: list limit 1 to 100
+MAX_ROWS = 100  # Limits: list limit 1 to 100
 KINDS = ("payout", "refund")
 _LIMIT = re.compile(r"[0-9]{1,3}\Z", re.ASCII)
 
 
 @dataclass(frozen=True)
-class Listing:
-    """One list as a client sees it; its pages share these filters."""
+class ListQuery:
+    """Hold the filters that all pages of a list share."""
 
     stream: str
     only: str | None  # a currency of payments, a kind of payout records
@@ -26,18 +26,18 @@ class Listing:
     end: int | None
 
 
-def read_listing(stream: Stream, query: Mapping[str, str]) -> Listing:
+def read_list_query(stream: Stream, query: Mapping[str, str]) -> ListQuery:
     """Read the filters of a list request."""
     only = query.get(FILTERS[stream.name])
     if stream is PAYOUT_RECORDS and only not in (None, *KINDS):
         raise invalid()
-    return Listing(stream.name, only, _instant(query.get("from")), _instant(query.get("to")))
+    return ListQuery(stream.name, only, _instant(query.get("from")), _instant(query.get("to")))
 
 
 def read_limit(query: Mapping[str, str]) -> int:
-    """Read how many rows a list request wants at most."""
+    """Read the limit of a list request."""
     text = query.get("limit", str(DEFAULT_LIMIT))
-    if not _LIMIT.match(text) or not 1 <= int(text) <= MOST_ROWS:
+    if not _LIMIT.match(text) or not 1 <= int(text) <= MAX_ROWS:
         raise invalid()
     return int(text)
 

@@ -1,15 +1,15 @@
-"""What `POST /sessions` may hold: every code that a body deserves, several at once."""
+"""Validation of `POST /sessions`: all error codes of a body at once."""
 
 from collections.abc import Iterator
 from typing import Any
 
 from svc_analytics.sandbox.core import validation
-from svc_analytics.sandbox.core.amounts import MOST_USD, USD_DECIMALS, is_plain, units_of
+from svc_analytics.sandbox.core.amounts import MAX_USD, USD_DECIMALS, is_plain, units_of
 from svc_analytics.sandbox.state.rates import ENABLED
 
 _REQUIRED = {"reference_id": validation.text(128), "title": validation.text(128)}
 _OPTIONAL = {
-    "description": validation.text(512, least=0),
+    "description": validation.text(512, minimum=0),
     "return_url": validation.https_uri,
     "cancel_url": validation.https_uri,
     "metadata": validation.is_object,
@@ -18,7 +18,7 @@ _OPTIONAL = {
     "price_usd": is_plain,
     "amounts": lambda value: isinstance(value, list) and 1 <= len(value) <= 10,
 }
-# The contract shows no limits of these three; ours are wide.
+# The contract shows no limits for the customer block; these are our choice.
 _CUSTOMER = {
     "id": validation.text(128),
     "name": validation.text(256),
@@ -28,7 +28,7 @@ _AMOUNT = {"currency": validation.text(32), "amount": is_plain}
 
 
 def schema_codes(body: validation.Body) -> set[str]:
-    """Return the codes that the body deserves whatever the merchant's settings are."""
+    """Return the error codes of a body that depend on no setting."""
     codes = set()
     if not _has_good_schema(body):
         codes.add("VALIDATION_FAILED")
@@ -40,7 +40,7 @@ def schema_codes(body: validation.Body) -> set[str]:
 
 
 def currency_codes(body: validation.Body, accepted: list[str]) -> set[str]:
-    """Return the code of a coin that cannot be paid here now, if there is one."""
+    """Return the error code for a coin that the merchant does not accept."""
     unknown = [
         entry["currency"]
         for entry in _entries(body)
@@ -60,7 +60,7 @@ def _has_good_schema(body: validation.Body) -> bool:
 
 def _has_good_amounts(body: validation.Body) -> bool:
     price = body.get("price_usd", "")
-    if is_plain(price) and units_of(price, USD_DECIMALS, MOST_USD) is None:
+    if is_plain(price) and units_of(price, USD_DECIMALS, MAX_USD) is None:
         return False
     slugs = [entry["currency"] for entry in _entries(body)]
     return len(slugs) == len(set(slugs)) and all(
@@ -71,7 +71,7 @@ def _has_good_amounts(body: validation.Body) -> bool:
 
 
 def _entries(body: validation.Body) -> Iterator[dict[str, Any]]:
-    """Yield the entries of `amounts` that keep the schema."""
+    """Yield the entries of `amounts` that obey the schema."""
     amounts = body.get("amounts")
     for entry in amounts if isinstance(amounts, list) else ():
         if isinstance(entry, dict) and validation.is_valid(entry, _AMOUNT, {}):

@@ -1,76 +1,76 @@
-"""Money that leaves the business wallet: the record, its entries and its event, in one go."""
+"""Transfers: money leaves the business wallet, with its record, entries and event."""
 
 import uuid
 
 from svc_analytics.sandbox.core.coins import CENT, Coin, decimal_text
 from svc_analytics.sandbox.core.errors import Refusal
-from svc_analytics.sandbox.past.outflows import Movement
+from svc_analytics.sandbox.past.outflows import Transfer
 from svc_analytics.sandbox.resources.quotes import value_in_usd
-from svc_analytics.sandbox.state.idempotency import duplicate
-from svc_analytics.sandbox.state.platform import World
+from svc_analytics.sandbox.state.idempotency import duplicate_reference
+from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.store import StoredRecord
 from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
 from svc_analytics.schema import PAYOUT_RECORDS
 
-KIND = "payout record"  # payouts and refunds share one space of references
+KIND = "payout record"  # payouts and refunds share their references
 
 
-class Disbursements:
-    """Settles payouts and refunds; both are completed when they are recorded."""
+class Transfers:
+    """Settle payouts and refunds; a recorded transfer is completed."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
 
     def is_replay(self, reference_id: str, payload: object) -> bool:
-        """Tell whether this payout or refund was made before; refuse a taken reference."""
-        if self._world.references.is_replay(KIND, reference_id, payload):
+        """Tell whether the same request was made before; refuse a used reference."""
+        if self._platform.idempotency_keys.is_replay(KIND, reference_id, payload):
             return True
         used = "select 1 from payout_records where reference_id = ?"
-        if self._world.store.fetch(used, (reference_id,)):
-            raise duplicate()  # a record of the seeded past
+        if self._platform.store.fetch(used, (reference_id,)):
+            raise duplicate_reference()  # the reference belongs to the seeded past
         return False
 
-    def settle(self, movement: Movement, reference_id: str | None, comment: str) -> str:
-        """Debit the wallet, pay the recipient, record and tell it; return the record's id."""
-        world, now, coin = self._world, self._world.now(), movement.coin
-        if world.wallet.available(coin, now) < movement.debited:
+    def settle(self, transfer: Transfer, reference_id: str | None, comment: str) -> str:
+        """Move the money, add the record, emit the event; return the record id."""
+        platform, now, coin = self._platform, self._platform.now(), transfer.coin
+        if platform.wallet.available(coin, now) < transfer.debited:
             raise Refusal(422, "INSUFFICIENT_BALANCE")
         record_id = str(uuid.uuid4())
-        flows = {BUSINESS: -movement.debited, customer(movement.payer_id): movement.units}
-        if movement.fee:
-            flows[FEES] = movement.fee
-        world.wallet.move(f"{movement.kind} {record_id}", now, coin.slug, flows)
+        flows = {BUSINESS: -transfer.debited, customer(transfer.payer_id): transfer.units}
+        if transfer.fee:
+            flows[FEES] = transfer.fee
+        platform.wallet.move(f"{transfer.kind} {record_id}", now, coin.slug, flows)
         named = {"id": record_id, "reference_id": reference_id, "comment": comment}
-        world.store.add(PAYOUT_RECORDS, {**named, **self._facts(movement, now)})
-        self._tell(movement.kind, record_id, reference_id)
+        platform.store.add(PAYOUT_RECORDS, {**named, **self._facts(transfer, now)})
+        self._emit(transfer.kind, record_id, reference_id)
         return record_id
 
     def id_of(self, reference_id: str) -> str:
-        """Return the id of the record that a reference names."""
+        """Return the id of the record with a reference."""
         sql = "select id from payout_records where reference_id = ?"
-        [(record_id,)] = self._world.store.fetch(sql, (reference_id,))
+        [(record_id,)] = self._platform.store.fetch(sql, (reference_id,))
         return str(record_id)
 
     def keep(self, reference_id: str, payload: object) -> None:
-        """Remember the request behind a record."""
-        self._world.references.keep(KIND, reference_id, payload)
+        """Remember the request of a record."""
+        self._platform.idempotency_keys.keep(KIND, reference_id, payload)
 
-    def _facts(self, movement: Movement, now: int) -> StoredRecord:
+    def _facts(self, transfer: Transfer, now: int) -> StoredRecord:
         return {
-            "kind": movement.kind,
+            "kind": transfer.kind,
             "status": "completed",
-            **_figures(movement),
-            "usd_value": value_in_usd(self._world, movement.coin, movement.units, now),
-            "payer_id": movement.payer_id,
-            "payment_id": movement.payment_id,
+            **_figures(transfer),
+            "usd_value": value_in_usd(self._platform, transfer.coin, transfer.units, now),
+            "payer_id": transfer.payer_id,
+            "payment_id": transfer.payment_id,
             "created_at": now,
             "settled_at": now,
         }
 
-    def _tell(self, kind: str, record_id: str, reference_id: str | None) -> None:
-        self._world.events.emit(
+    def _emit(self, kind: str, record_id: str, reference_id: str | None) -> None:
+        self._platform.outbox.emit(
             "payout.completed",
-            self._world.now(),
+            self._platform.now(),
             payout_id=record_id,
             reference_id=reference_id,
             kind=kind,
@@ -79,22 +79,22 @@ class Disbursements:
 
 
 def microdollars(coin: Coin, units: int, price: int) -> int:
-    """Return what units are worth, rounded up, so that no limit is passed by rounding."""
+    """Return the value of units in microdollars, rounded up so that limits hold."""
     value: int = -(-units * price // 10**coin.decimals)
     return value
 
 
 def dollars(amount: int) -> int:
-    """Return whole dollars in microdollars."""
+    """Convert whole dollars to microdollars."""
     return amount * 100 * CENT
 
 
-def _figures(movement: Movement) -> dict[str, str]:
-    coin, is_refund = movement.coin, movement.kind == "refund"
+def _figures(transfer: Transfer) -> dict[str, str]:
+    coin, is_refund = transfer.coin, transfer.kind == "refund"
     return {
         "currency": coin.slug,
-        "amount": decimal_text(movement.units, coin.decimals),
-        "debited_amount": decimal_text(movement.debited, coin.decimals),
-        "fee_amount": "0" if is_refund else decimal_text(movement.fee, coin.decimals),
-        "fee_percent": "0" if is_refund else decimal_text(movement.fee_tier, 2),
+        "amount": decimal_text(transfer.units, coin.decimals),
+        "debited_amount": decimal_text(transfer.debited, coin.decimals),
+        "fee_amount": "0" if is_refund else decimal_text(transfer.fee, coin.decimals),
+        "fee_percent": "0" if is_refund else decimal_text(transfer.fee_tier, 2),
     }

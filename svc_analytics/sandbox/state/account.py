@@ -1,4 +1,4 @@
-"""The merchant behind a scenario: profile, keys and secrets, all derived from it."""
+"""Account of the merchant: profile, keys and secrets, derived from the scenario."""
 
 import hashlib
 import uuid
@@ -17,7 +17,7 @@ KeyClass = Literal["checkout", "payout"]
 
 @dataclass(frozen=True)
 class Account:
-    """A business on the platform. Rings are newest first; no repr shows a key or secret."""
+    """Hold a merchant's id, keys and secrets (newest first); no repr shows them."""
 
     merchant_id: str
     checkout_key: Masked
@@ -29,7 +29,7 @@ class Account:
 
     @property
     def profile(self) -> dict[str, Any]:
-        """What of the merchant profile no setting changes."""
+        """The part of the merchant profile that no setting changes."""
         return {
             "id": self.merchant_id,
             "display_name": "Saffron & Tile",
@@ -37,23 +37,23 @@ class Account:
         }
 
     def receipt_secret(self, at: int) -> Masked:
-        """Return the secret that signs a receipt issued at an instant."""
+        """Return the secret that signs receipts issued at an instant."""
         return next(
             (entry.secret for entry in self.receipt_ring if (entry.valid_from or 0) <= at),
             self.receipt_ring[-1].secret,
         )
 
     def accepted_receipt_ring(self, now: int) -> tuple[SigningSecret, ...]:
-        """Return the secrets by which the service still verifies receipts.
+        """Return the secrets that the service accepts on receipts now.
 
-        Events, Delivery 8: the previous secret is accepted for 24 hours, then no more.
+        Events, Delivery 8: the previous secret is accepted for 24 hours more.
         """
         in_force = [entry for entry in self.receipt_ring if (entry.valid_from or 0) <= now]
         since = (in_force[0].valid_from or 0) if in_force else now
         return tuple(in_force[: 2 if now < since + ROTATION_OVERLAP else 1])
 
     def environment(self, base_url: str) -> dict[str, str]:
-        """Return the settings that point the toolkit at this merchant."""
+        """Return the environment variables that point svc-analytics at this merchant."""
         return {
             "SVC_BASE_URL": base_url,
             "SVC_CHECKOUT_KEY": self.checkout_key.reveal(),
@@ -64,7 +64,7 @@ class Account:
 
 
 def account_of(scenario: Scenario) -> Account:
-    """Derive the merchant of a scenario; another scenario has another one."""
+    """Derive the account of a scenario; every scenario has its own."""
 
     def derive(purpose: str) -> str:
         return hashlib.sha256(f"{scenario.identity}/{purpose}".encode()).hexdigest()

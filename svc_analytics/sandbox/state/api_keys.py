@@ -1,8 +1,8 @@
-"""API keys: minted, limited, revoked; stored as hashes only, so each is shown once.
+"""API keys: minted, limited, revoked; only hashes are stored, so a key is shown once.
 
-A call comes from the address of its connection, or from the one that a proxy on this
-machine names in `X-Forwarded-For`; so allowlists can be tried out locally. Not shown
-by the contract: we chose that revoking a key twice is CONFLICT, its generic code.
+The address of a call is that of its connection, or the one in `X-Forwarded-For` if a
+proxy on this machine sends it, so that allowlists can be tested locally. Not shown by
+the contract, our choice: revoking a key twice is CONFLICT.
 """
 
 import hashlib
@@ -19,29 +19,29 @@ from svc_analytics.sandbox.state.account import Account, KeyClass
 from svc_analytics.sandbox.state.records import instant_text
 from svc_analytics.sandbox.state.store import Store
 
-MOST_KEYS = 5  # Authentication 3: enabled keys of each class
+MAX_KEYS = 5  # Authentication 3: enabled keys of each class
 _PREFIX: dict[str, str] = {"checkout": "svc_live_", "payout": "svc_payout_"}
 
 
 @dataclass(frozen=True)
-class Presented:
-    """The key of a request, and the address it came from."""
+class PresentedKey:
+    """Hold the key of a request and the address it came from."""
 
     key: str | None = field(repr=False)
     address: str
 
 
-Key = Presented | str | None  # a bare text is a call of this process
+Key = PresentedKey | str | None  # a plain text: called in this process, without an address
 
 
-class Keys:
-    """The merchant's keys of both classes."""
+class ApiKeys:
+    """Mint, look up and revoke the merchant's keys of both classes."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def open(self, account: Account, at: int) -> None:
-        """Enable the scenario's own two keys, once; revoked, they stay revoked."""
+        """Enable the two keys of the scenario once; a revoked key stays revoked."""
         with self._store.transaction():
             if self.all():
                 return
@@ -49,8 +49,8 @@ class Keys:
             self._keep("payout", account.payout_key.reveal(), [], at)
 
     def class_of(self, key: Key) -> KeyClass | None:
-        """Return the class of an enabled key used from an allowed address, else None."""
-        text, address = (key.key, key.address) if isinstance(key, Presented) else (key, None)
+        """Return the class of a key, or None if it is revoked or its address not allowed."""
+        text, address = (key.key, key.address) if isinstance(key, PresentedKey) else (key, None)
         rows = self._store.fetch(
             "select class, allowlist from api_keys where hash = ? and revoked_at is null",
             (_hash(text or ""),),
@@ -63,21 +63,21 @@ class Keys:
         return found if address is None or _is_allowed(address, allowed) else None
 
     def mint(self, key_class: object, allowlist: object, at: int) -> dict[str, Any]:
-        """Return a new key with its value, which nobody can read again."""
+        """Mint a key and return it with its value, which is shown only once."""
         if key_class not in _PREFIX or not isinstance(allowlist, list):
             raise invalid()
         if not all(isinstance(entry, str) and _network(entry) for entry in allowlist):
             raise invalid()
         with self._store.transaction():
             enabled = [key for key in self.all() if key["class"] == key_class and key["is_enabled"]]
-            if len(enabled) >= MOST_KEYS:
+            if len(enabled) >= MAX_KEYS:
                 raise Refusal(422, "MERCHANT_KEY_LIMIT")
             text = _PREFIX[str(key_class)] + secrets.token_hex(32)
             key_id = self._keep(str(key_class), text, allowlist, at)
         return {"id": key_id, "class": key_class, "key": text}
 
     def revoke(self, key_id: str, at: int) -> None:
-        """Revoke a key for good; one that is revoked already is in no state for it."""
+        """Revoke a key for good; refuse one that is revoked already."""
         with self._store.transaction():
             is_enabled = {key["id"]: key["is_enabled"] for key in self.all()}
             if key_id not in is_enabled:
@@ -88,7 +88,7 @@ class Keys:
             self._store.fetch(sql, (at, key_id))
 
     def all(self) -> list[dict[str, Any]]:
-        """Return every key without its value."""
+        """List every key without its value."""
         sql = "select id, class, allowlist, created_at, revoked_at from api_keys order by rowid"
         return [
             {

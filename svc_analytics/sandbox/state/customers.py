@@ -1,4 +1,4 @@
-"""The platform's customers that a tester can sign in as, each with a wallet."""
+"""Customers of the platform, each with a wallet; a tester signs in as one of them."""
 
 import uuid
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ _OPENING_CENTS = 1_000_000  # of each coin
 
 @dataclass(frozen=True)
 class Person:
-    """A customer of the platform. `totp` is the code that a second factor would show."""
+    """Hold a customer of the platform; `totp` is the code of the second factor."""
 
     payer_id: str
     email: str
@@ -32,7 +32,7 @@ class Person:
 
     @property
     def masked_name(self) -> str:
-        """The only form in which a merchant ever sees the name."""
+        """The masked name: the only form that a merchant sees."""
         return " ".join(f"{part[0]}***" for part in self.name.split())
 
     @property
@@ -42,7 +42,7 @@ class Person:
 
 
 class Customers:
-    """The accounts of the platform, the business's own among them."""
+    """Find and create the platform's accounts; the business has one too."""
 
     def __init__(self, store: Store, wallet: Wallet, merchant_id: str) -> None:
         self._store = store
@@ -50,7 +50,7 @@ class Customers:
         self._merchant_id = merchant_id
 
     def open(self, at: int) -> None:
-        """Make the customers with their money, once. Call inside a transaction."""
+        """Create the customers with their money, once. Call inside a transaction."""
         if self._store.fetch("select 1 from customers limit 1"):
             return
         for first, name, native, state, totp in _PEOPLE:
@@ -63,22 +63,22 @@ class Customers:
         self._fund(self._merchant_id, at)
 
     def all(self) -> list[Person]:
-        """Return every customer that can be signed in as."""
+        """List every customer that a tester can sign in as."""
         return [Person(*row) for row in self._store.fetch("select * from customers order by rowid")]
 
     def find(self, payer_id: str) -> Person | None:
-        """Return the customer behind a handle."""
+        """Find a customer by `payer_id`."""
         sql = "select * from customers where payer_id = ?"
         return next((Person(*row) for row in self._store.fetch(sql, (payer_id,))), None)
 
     def by_email(self, email: str) -> Person | None:
-        """Return the customer with an address, whatever its case."""
+        """Find a customer by email address, ignoring case."""
         sql = "select * from customers where email = ?"
         wanted = email.strip().lower()
         return next((Person(*row) for row in self._store.fetch(sql, (wanted,))), None)
 
     def is_payable(self, payer_id: str) -> bool:
-        """Tell whether a handle came from a payment here and its account can be paid."""
+        """Tell whether a payer has paid this merchant and has an account in order."""
         if payer_id == self._merchant_id:
             return False
         person = self.find(payer_id)

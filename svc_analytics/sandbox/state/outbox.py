@@ -1,7 +1,7 @@
-"""Events: emitted in the transaction of what they tell, delivered later by another.
+"""Outbox of webhook events: written with the change they report, delivered later.
 
-The contract says of a session's metadata that it is echoed on webhooks, and lists each
-event's fields without it; we follow the list.
+The contract says that a session's metadata is echoed on webhooks, but lists each event's
+fields without it; we follow the list.
 """
 
 import uuid
@@ -11,7 +11,7 @@ import msgspec
 
 from svc_analytics.sandbox.state.store import Store
 
-# Events, Event types: each type's fields, behind event_id and type and in this order.
+# Events, Event types: the fields of each type, in order, after event_id and type.
 FIELDS: dict[str, tuple[str, ...]] = {
     "payment.completed": ("session_id", "reference_id", "payment_id", "status"),
     "session.expired": ("session_id", "reference_id", "status"),
@@ -23,14 +23,14 @@ FIELDS: dict[str, tuple[str, ...]] = {
 }
 
 
-class Events:
-    """The queue of events; they carry ids and a status, never an amount."""
+class Outbox:
+    """Queue webhook events; they carry ids and a status, never an amount."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def emit(self, type_: str, at: int, **fields: str | None) -> str:
-        """Queue an event and return its id, which every attempt at it will carry."""
+        """Queue an event and return its id, which every delivery attempt carries."""
         if tuple(fields) != FIELDS[type_]:
             raise AssertionError(f"{type_} has the fields {FIELDS[type_]}, not {tuple(fields)}")
         event_id = str(uuid.uuid4())

@@ -1,4 +1,4 @@
-"""Coins of the platform and their live USD rates; any rate can be absent."""
+"""USD rates of the platform's coins; any rate can be absent."""
 
 from functools import cached_property
 
@@ -8,20 +8,20 @@ from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.past.timing import days
 from svc_analytics.sandbox.state.settings import Settings
 
-# Every coin that the platform has enabled; the last is one that our shop does not accept.
-# Toman is none of them, as the rail is crypto only, nor is a coin disabled platform-wide.
+# Every coin enabled on the platform; the shop does not accept the last one. Toman is not
+# among them because the platform moves crypto only.
 ENABLED = {coin.slug: coin for coin in (*COINS, Coin("ton", 9, 3_150_000, 0, 0))}
 
 
 class Rates:
-    """Prices in microdollars for one whole coin, those of the seeded past's own market."""
+    """Look up prices in microdollars of one whole coin, as the seeded past used them."""
 
     def __init__(self, scenario: Scenario, settings: Settings) -> None:
         self._scenario = scenario
         self._settings = settings
 
     def price(self, coin: Coin, now: int) -> int | None:
-        """Return a coin's live rate, None when there is none."""
+        """Return a coin's rate now, or None if it is absent."""
         if coin.slug in self._settings["absent_rates"]:
             return None
         path = self._prices.get(coin.slug, [coin.opening_price])
@@ -30,4 +30,4 @@ class Rates:
 
     @cached_property
     def _prices(self) -> Prices:
-        return daily_prices(self._scenario.dice(), sum(1 for _ in days(self._scenario)))
+        return daily_prices(self._scenario.rng(), sum(1 for _ in days(self._scenario)))

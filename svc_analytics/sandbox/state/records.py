@@ -1,4 +1,4 @@
-"""Stored records in the contract's form: every value a string, but metadata an object."""
+"""Stored records as the API returns them: values as strings, metadata as an object."""
 
 from typing import Any
 
@@ -11,13 +11,13 @@ from svc_analytics.schema import PAYMENTS, Stream
 
 Record = dict[str, Any]
 
-# Properties that the contract does not know: they may appear at any time.
+# Properties unknown to the contract, which says that new ones may appear at any time.
 RECORD_EXTRAS = {"channel": "widget", "risk": {"score": "0.07", "flags": []}}
 PAGE_EXTRAS = {"object": "list", "served_by": "sandbox"}
 
 
 def contract_form(stream: Stream, stored: StoredRecord, account: Account) -> Record:
-    """Return a record as the API answers it, its receipt signed as on the day of issue."""
+    """Return a record as the API returns it, its receipt signed as on the day of issue."""
     if stream is PAYMENTS:
         return _payment(stored, account)
     return {
@@ -28,7 +28,7 @@ def contract_form(stream: Stream, stored: StoredRecord, account: Account) -> Rec
 
 
 def instant_text(micros: int) -> str:
-    """Write an instant with as many digits as it needs: none, milli- or microseconds.
+    """Write an instant in whole seconds, milliseconds or microseconds, as it needs.
 
     >>> instant_text(1_500_000), instant_text(1)
     ('1970-01-01T00:00:01.500Z', '1970-01-01T00:00:00.000001Z')
@@ -41,7 +41,7 @@ def instant_text(micros: int) -> str:
 
 
 def receipt_facts(stored: StoredRecord, account: Account) -> Record:
-    """Return a stored payment under the names that its receipt token uses."""
+    """Return a stored payment with the field names of a receipt token."""
     return {
         **stored,
         "payment_id": stored["id"],

@@ -1,4 +1,4 @@
-"""What the console and the platform have set for the merchant; kept in the store."""
+"""Settings of the merchant, kept in the store: coins, limits, suspension and more."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import msgspec
 from svc_analytics.sandbox.core.coins import COINS
 from svc_analytics.sandbox.state.store import Store
 
-# Where the contract says "not shown" (limits, budgets, lifetimes), these are our choices.
+# Limits and lifetimes that the contract does not show are our choices.
 DEFAULTS: dict[str, Any] = {
     "accepted_currencies": [coin.slug for coin in COINS],
     "webhook_url": "https://saffron-tile.example/hooks/pay",
@@ -21,7 +21,7 @@ DEFAULTS: dict[str, Any] = {
     "is_maintenance": False,
     "session_minutes": 30,
     "payouts_armed": True,
-    "payout_scope": "payers",  # or "any": then recipients can be looked up by email
+    "payout_scope": "payers",  # or "any": recipients can then be found by email
     "payout_max_usd": 5_000,
     "payout_day_usd": 20_000,
     "lookups_per_minute": 10,
@@ -33,7 +33,7 @@ DEFAULTS: dict[str, Any] = {
 
 
 class Settings:
-    """The settings by name. A value is read from the store each time, so that it survives."""
+    """Read and write settings by name, each time from the store."""
 
     def __init__(self, store: Store, accepted: Sequence[str]) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Signing secrets of the merchant: opened, rotated, and accepted for a day after."""
+"""Signing secrets of the merchant: rotated, and accepted for 24 hours after."""
 
 import secrets
 from dataclasses import replace
@@ -13,8 +13,8 @@ SecretKind = Literal["receipt", "webhook"]
 _PREFIX: dict[SecretKind, str] = {"receipt": "rcpt_", "webhook": "whsec_"}
 
 
-class SecretRings:
-    """The receipt and the webhook ring, newest first, as parts of the account."""
+class SigningSecrets:
+    """Keep the receipt and webhook secrets, newest first."""
 
     def __init__(self, store: Store, account: Account) -> None:
         self._store = store
@@ -22,7 +22,7 @@ class SecretRings:
 
     @property
     def account(self) -> Account:
-        """The account with the secrets that are in its rings by now."""
+        """The account with all secrets made so far."""
         rows = self._store.fetch("select kind, secret, valid_from from secrets order by rowid desc")
         if not rows:
             return self._first
@@ -36,13 +36,13 @@ class SecretRings:
         )
 
     def rotate(self, kind: SecretKind, at: int) -> Masked:
-        """Return a new secret, valid from now on; the previous one works for 24 hours more."""
+        """Make a new secret, valid at once; the previous one works for 24 hours more."""
         secret = _PREFIX[kind] + secrets.token_hex(32)
         self._store.fetch("insert into secrets values (?, ?, ?)", (kind, secret, at))
         return Masked(secret)
 
     def webhook_secrets(self, now: int) -> list[Masked]:
-        """Return the secrets that sign a delivery now: two while a rotation is recent."""
+        """Return the secrets that sign a webhook now: two in the 24 hours after a rotation."""
         ring = self.account.webhook_ring
         recent = now < (ring[0].valid_from or 0) + ROTATION_OVERLAP
         return [entry.secret for entry in ring[: 2 if recent else 1]]

@@ -1,7 +1,7 @@
-"""The service's state in SQLite: one file, or a temporary one that goes with the process.
+"""Store of the service in SQLite: one file, or a temporary one.
 
-Lists are read by keyset on (instant, id), so that a page costs the same however deep
-it lies. Amounts are text and instants are integers of UTC microseconds.
+Lists are read by keyset on (instant, id), so every page costs the same. Amounts are text,
+instants are integers of UTC microseconds.
 """
 
 import os
@@ -18,22 +18,22 @@ from svc_analytics.sandbox.past.sales import Row
 from svc_analytics.sandbox.past.scenario import HISTORY_VERSION, Scenario
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 
-# A receipt token is signed when its payment is read, so that none is stored.
+# Receipt tokens are signed when a payment is read, so none is stored.
 _STORED = {
     stream.name: [column for column in stream.columns if column.name != "receipt"]
     for stream in STREAMS.values()
 }
 _COLUMNS = {name: [column.name for column in stored] for name, stored in _STORED.items()}
-# A record is listed under its instant, and from the moment it is settled.
+# A record is sorted by its own instant but listed only once it is settled.
 _SETTLED_AT = {PAYMENTS.name: "paid_at", PAYOUT_RECORDS.name: "settled_at"}
-# The column, and the parameter of the same name, that narrows a list.
+# The column that filters a list; the query parameter has the same name.
 FILTERS = {PAYMENTS.name: "currency", PAYOUT_RECORDS.name: "kind"}
 
 _SCENARIO_TABLE = """
     create table scenario
     (version integer, seed integer, months integer, payments integer, month text, business text)
 """
-# Made behind the rows: sorting once is far cheaper than a million random inserts.
+# Created after the rows: sorting once is far cheaper than a million random inserts.
 _INDEXES = (
     "create index payments_by_time on payments (paid_at, id)",
     "create index payments_by_currency on payments (currency, paid_at, id)",
@@ -45,7 +45,7 @@ _INDEXES = (
     "create unique index payout_records_by_reference on payout_records (reference_id)",
 )
 
-# Names come from the constants above, values are always bound.
+# Names come from the constants above; values are always bound.
 _SELECT = {name: f"select {', '.join(names)} from {name}" for name, names in _COLUMNS.items()}
 _INSERT = {
     name: f"insert into {name} values ({', '.join('?' * len(names))})"
@@ -58,7 +58,7 @@ StoredRecord = dict[str, Any]
 
 @dataclass(frozen=True)
 class Slice:
-    """A part of a list: from an instant on, up to but without a position, newest first."""
+    """Select part of a list, newest first: from an instant up to a position, exclusive."""
 
     stream: Stream
     since: int
@@ -67,10 +67,10 @@ class Slice:
 
 
 def page_query(part: Slice, now: int, limit: int) -> tuple[str, tuple[Any, ...]]:
-    """Return the SQL of a page and its values; an index yields it without sorting."""
+    """Return the SQL of a page and its values; an index delivers it without sorting."""
     name, instant = part.stream.name, part.stream.instant
     filtered = "" if part.only is None else f"{FILTERS[name]} = ? and "
-    # The + keeps SQLite from seeking by that bound, which would walk all newer rows.
+    # The + stops SQLite from using an index on that bound: it would read all newer rows.
     sql = (
         f"{_SELECT[name]} where {filtered}{instant} >= ? and ({instant}, id) < (?, ?)"
         f" and +{_SETTLED_AT[name]} <= ? order by {instant} desc, id desc limit ?"
@@ -80,13 +80,13 @@ def page_query(part: Slice, now: int, limit: int) -> tuple[str, tuple[Any, ...]]
 
 
 class Store:
-    """One merchant's records. May be shared between threads; close it when done."""
+    """Keep one merchant's records; threads may share it. Close it when done."""
 
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.name = str(path or "a temporary file")
-        self._lock = RLock()  # no thread reads what another has not yet committed
+        self._lock = RLock()  # no thread reads uncommitted rows of another
         # An empty name is a private temporary database, deleted when it is closed.
-        with self._explaining():
+        with self._config_errors():
             self._db = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False)
 
     def __enter__(self) -> Self:
@@ -96,12 +96,12 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._db.close()
 
     def scenario(self) -> Scenario | None:
-        """Return the scenario the store was seeded with, or None if it is empty."""
-        with self._explaining():
+        """Return the scenario of the store, or None if it is empty."""
+        with self._config_errors():
             if not self.fetch("select 1 from sqlite_master where name = 'scenario'"):
                 return None
             [(version, *parameters)] = self.fetch("select * from scenario")
@@ -111,9 +111,9 @@ class Store:
         return Scenario.of_month(*parameters)
 
     def fill(self, scenario: Scenario, history: Iterable[DayOfRows]) -> None:
-        """Write a whole history in one transaction: killed half-way, the store stays empty."""
-        with self._explaining():
-            # In this mode a first transaction writes each page once; in WAL it would be twice.
+        """Write a whole history in one transaction: if killed, the store stays empty."""
+        with self._config_errors():
+            # This mode writes each page of a first transaction once; WAL would write it twice.
             self._db.execute("pragma journal_mode = delete")
             self._db.execute("pragma cache_size = -65536")  # KiB; only an upper limit
             with self._transaction():
@@ -121,12 +121,12 @@ class Store:
             self._db.execute("pragma journal_mode = wal")
 
     def page(self, part: Slice, now: int, limit: int) -> list[StoredRecord]:
-        """Return the newest records of a slice that are settled by now."""
+        """Return the newest settled records of a slice."""
         rows = self.fetch(*page_query(part, now, limit))
         return [_named(part.stream, row) for row in rows]
 
     def find(self, stream: Stream, column: str, value: str, now: int) -> StoredRecord | None:
-        """Return the settled record that holds a value in a uniquely indexed column."""
+        """Find the settled record with a value in a unique column."""
         sql = f"{_SELECT[stream.name]} where {column} = ? and {_SETTLED_AT[stream.name]} <= ?"
         return next((_named(stream, row) for row in self.fetch(sql, (value, now))), None)
 
@@ -137,21 +137,21 @@ class Store:
         return (_named(stream, row) for row in self._db.execute(ordered, (now,)))
 
     def fetch(self, sql: str, values: tuple[Any, ...] = ()) -> list[Row]:
-        """Return all rows of a query; run a statement that has none."""
+        """Run a statement and return all rows, if it has any."""
         with self._lock:
             return self._db.execute(sql, values).fetchall()
 
     def add(self, stream: Stream, record: StoredRecord) -> None:
-        """Add a settled record to its list."""
+        """Insert a settled record."""
         values = tuple(record[name] for name in _COLUMNS[stream.name])
         self.fetch(_INSERT[stream.name], values)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Do all or nothing of a block, alone among all writers; joins one under way.
+        """Run a block in a transaction, or in the one that is already open.
 
-        BEGIN IMMEDIATE takes the write lock before the first read, so that what a
-        block has checked still holds when it writes.
+        BEGIN IMMEDIATE takes the write lock before the first read, so nothing that the
+        block has checked can change before it writes.
         """
         with self._lock:
             if self._db.in_transaction:
@@ -181,11 +181,11 @@ class Store:
         self._db.execute("commit")
 
     @contextmanager
-    def _explaining(self) -> Iterator[None]:
+    def _config_errors(self) -> Iterator[None]:
         try:
             yield
         except sqlite3.Error as error:
-            raise ConfigError(f"cannot use {self.name} as a sandbox's store: {error}") from error
+            raise ConfigError(f"cannot use {self.name} as a sandbox database: {error}") from error
 
 
 def _table_sql(stream: Stream) -> str:

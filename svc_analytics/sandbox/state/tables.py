@@ -1,7 +1,7 @@
-"""The tables of the write side: what happens on the service after its seeded past.
+"""Tables for what happens on the service after its seeded past.
 
-Units are whole numbers of a coin's smallest unit, kept as text: an ether has more
-of them than SQLite's integers can count. Instants are UTC microseconds.
+Units are whole numbers of a coin's smallest unit, stored as text because ether amounts
+exceed SQLite's integers. Instants are UTC microseconds.
 """
 
 from svc_analytics.sandbox.state.store import Store
@@ -36,7 +36,7 @@ _INDEXES = (
     "index if not exists payout_records_by_payment on payout_records (payment_id)",
     "index if not exists attempts_by_event on attempts (event_id)",
     "index if not exists events_by_due on events (state, next_at)",
-    # While one lives, neither the customer nor the account can take another.
+    # A customer and an account have at most one live binding each.
     "unique index if not exists bindings_by_customer on bindings (customer_id)"
     " where status <> 'revoked'",
     "unique index if not exists bindings_by_payer on bindings (payer_id) where status <> 'revoked'",
@@ -44,7 +44,7 @@ _INDEXES = (
 
 
 def prepare(store: Store) -> None:
-    """Make the tables that are not there yet; a file of an older sandbox gains them."""
+    """Create the missing tables; a file of an older sandbox gets them too."""
     if store.fetch("select 1 from sqlite_master where name = 'events_by_due'"):
         return
     with store.transaction():

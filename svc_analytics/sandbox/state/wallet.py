@@ -1,8 +1,8 @@
-"""Money in double entry: every movement's entries sum to zero, per coin, always.
+"""Wallets in double entry: the entries of every movement sum to zero per coin.
 
-The seeded past enters as opening entries when money first moves. They hold its last
-month whole, days still to come included; what is free to spend today therefore stays
-above whatever those coming days will take.
+The seeded past is booked as opening entries when money first moves. They include the
+whole current month, also its coming days, so the available balance is reduced by what
+those days will take.
 """
 
 from collections import defaultdict
@@ -34,25 +34,25 @@ _COMING_FLOWS = """
 
 
 def customer(payer_id: str) -> str:
-    """Return the name of a customer's wallet."""
+    """Return the name of a customer's wallet account."""
     return f"customer {payer_id}"
 
 
 class Wallet:
-    """All wallets of the platform that this merchant's money touches."""
+    """Move money between the accounts that this merchant's money touches."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     def open(self, at: int) -> None:
-        """Book the seeded past, once. Call inside the transaction that moves money first."""
+        """Book the seeded past once. Call inside the transaction that first moves money."""
         if self._store.fetch("select 1 from entries limit 1"):
             return
         for slug, flows in self._past().items():
             self.move("opening", at, slug, flows)
 
     def move(self, movement: str, at: int, currency: str, units: Mapping[str, int]) -> None:
-        """Book one movement: units into (or, negative, out of) each account."""
+        """Book one movement: units into each account, or out of it if negative."""
         if sum(units.values()):
             raise AssertionError(f"{movement} in {currency} does not sum to zero")
         for account, moved in units.items():
@@ -67,13 +67,13 @@ class Wallet:
             )
 
     def balance(self, account: str, currency: str) -> int:
-        """Return the units an account holds of a coin."""
+        """Return the balance of an account in units of a coin."""
         sql = "select units from balances where account = ? and currency = ?"
         rows = self._store.fetch(sql, (account, currency))
         return int(rows[0][0]) if rows else 0
 
     def available(self, coin: Coin, now: int) -> int:
-        """Return what the business can spend now without ever going below zero later."""
+        """Return what the business can spend now without a negative balance later."""
         coming, most = 0, 0
         for _, text, sign in self._store.fetch(_COMING_FLOWS, (coin.slug, now)):
             coming += sign * stored_units(text, coin)
@@ -88,7 +88,7 @@ class Wallet:
         return dict(found)
 
     def balances(self) -> Iterator[tuple[str, str, int]]:
-        """Yield every (account, currency, units)."""
+        """Yield every balance as (account, currency, units)."""
         for account, currency, units in self._store.fetch("select * from balances"):
             yield account, currency, int(units)
 
