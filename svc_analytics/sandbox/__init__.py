@@ -1,4 +1,4 @@
-"""Run the Merchant Payments API as a local service: seeded, repeatable, no key needed.
+"""Run the Merchant Payments API on this machine: seeded, repeatable, no key.
 
 It serves the API, the control API under `/control` (`http/control_api.py`), the business
 console at `/console`, the checkout widget at each session's `checkout_url` and the script

@@ -45,7 +45,7 @@ def sandbox() -> None:
 @click.option("--db", required=True, type=click.Path(path_type=Path), help="Database file to fill.")
 @_scenario_options
 def seed_command(db: Path, scenario: Path | None, **parameters: int | None) -> None:
-    """Fill a database file with a merchant's records; a filled file is left unchanged."""
+    """Fill a database file with a merchant's records; leave a filled file unchanged."""
     with _seeded_store(db, scenario, **parameters) as store:
         click.echo(f"{db} holds {store.scenario()}")
 

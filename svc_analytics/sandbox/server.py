@@ -79,7 +79,7 @@ def write_env_file(path: str | os.PathLike[str], environment: Mapping[str, str])
 
 
 def _is_ours(target: Path) -> bool:
-    """Tell whether a file may be overwritten: missing, empty, or a sandbox's settings."""
+    """Tell whether a file may be overwritten: missing, empty or of a sandbox."""
     try:
         text = target.read_text(encoding="utf-8", errors="replace") if target.is_file() else ""
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Site: everything a sandbox serves, the API and beside it widget, console and control API."""
+"""Site: everything a sandbox serves: API, widget, console, control API."""
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException

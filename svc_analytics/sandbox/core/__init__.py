@@ -1,1 +1,1 @@
-"""What every sandbox module may use: clock, coins, amounts, errors, validation, HTML."""
+"""Core of the sandbox: clock, coins, amounts, errors, validation, HTML."""

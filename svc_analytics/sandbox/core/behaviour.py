@@ -1,4 +1,4 @@
-"""Behaviour of the service: choices where the contract is silent, and faults on request."""
+"""Behaviour where the contract is silent, and faults on request."""
 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -44,7 +44,7 @@ class Behaviour:
         return (size, size) if isinstance(size, int) else size
 
     def rows(self, limit: int, position: object) -> int:
-        """Return the size of the page at a position; a position always gets the same size."""
+        """Return the page size at a position: always the same for a position."""
         if not self.page_size:
             return limit
         least, most = self._sizes

@@ -15,7 +15,7 @@ BASIS_POINTS = 10_000
 
 @dataclass(frozen=True)
 class Coin:
-    """Describe a currency; `swing` is the largest daily price change, in basis points."""
+    """Describe a currency; `swing` is its largest daily change, in basis points."""
 
     slug: str
     decimals: int

@@ -23,7 +23,7 @@ def invalid() -> Refusal:
 
 
 def not_found() -> Refusal:
-    """Return the error for an object that does not exist or belongs to another business.
+    """Return the error for an object that does not exist under this account.
 
     The contract names no code for `GET /payouts/{id}`; the sandbox uses this one.
     """

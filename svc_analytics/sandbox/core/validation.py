@@ -1,4 +1,4 @@
-"""Validation of request bodies against the schema; unknown properties are allowed."""
+"""Validation of request bodies by their schema; unknown members are allowed."""
 
 import ipaddress
 import re

@@ -1,1 +1,1 @@
-"""HTTP of the sandbox: routes, responses, OpenAPI, fault injection, the control API."""
+"""HTTP of the sandbox: routes, responses, OpenAPI, faults, the control API."""

@@ -1,4 +1,4 @@
-"""Control API: JSON under `/control` to move the clock, cause faults and use the console.
+"""Control API under `/control`: move the clock, cause faults, use the console.
 
 It is not part of the contract and answers on this machine only. The README of the sandbox
 lists every path. Errors have the contract's envelope. A write needs the header

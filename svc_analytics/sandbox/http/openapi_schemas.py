@@ -47,36 +47,44 @@ def write_schemas() -> dict[str, Json]:
 
 
 def _session_schemas() -> dict[str, Json]:
-    shared = {"description": text(512, 0), "return_url": _HTTPS, "cancel_url": _HTTPS}
+    echoed = {"description": text(512, 0), "return_url": _HTTPS, "cancel_url": _HTTPS}
     return {
         "Amount": an_object(currency=TEXT, amount=MONEY, optional={"usd_value": MONEY}),
         "NewAmount": an_object(currency=text(32), amount=_ASKED),
-        "Session": an_object(
-            id=UUID,
-            reference_id=TEXT,
-            status=TEXT,
-            title=TEXT,
-            amounts=_amounts("Amount"),
-            pricing_mode=TEXT,
-            checkout_url=_URI,
-            metadata=FREE,
-            expires_at=INSTANT,
-            created_at=INSTANT,
-            optional={**shared, "price_usd": _ASKED, "payment": ref("Payment")},
-        ),
-        "NewSession": an_object(
-            reference_id=text(128),
-            title=text(128),
-            customer=an_object(id=text(128), name=text(256), email=text(320)),
-            optional=or_null(
-                **shared,
-                amounts=_amounts("NewAmount"),
-                price_usd=_ASKED,
-                metadata=FREE,
-                ttl_minutes={"type": "integer", "minimum": 5, "maximum": 1440},
-            ),
-        ),
+        "Session": _session(echoed),
+        "NewSession": _new_session(echoed),
     }
+
+
+def _session(echoed: Json) -> Json:
+    return an_object(
+        id=UUID,
+        reference_id=TEXT,
+        status=TEXT,
+        title=TEXT,
+        amounts=_amounts("Amount"),
+        pricing_mode=TEXT,
+        checkout_url=_URI,
+        metadata=FREE,
+        expires_at=INSTANT,
+        created_at=INSTANT,
+        optional={**echoed, "price_usd": _ASKED, "payment": ref("Payment")},
+    )
+
+
+def _new_session(echoed: Json) -> Json:
+    return an_object(
+        reference_id=text(128),
+        title=text(128),
+        customer=an_object(id=text(128), name=text(256), email=text(320)),
+        optional=or_null(
+            **echoed,
+            amounts=_amounts("NewAmount"),
+            price_usd=_ASKED,
+            metadata=FREE,
+            ttl_minutes={"type": "integer", "minimum": 5, "maximum": 1440},
+        ),
+    )
 
 
 def _amounts(entry: str) -> Json:

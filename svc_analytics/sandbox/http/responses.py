@@ -1,4 +1,4 @@
-"""HTTP responses: JSON bodies, errors in the contract's envelope, the clock's date."""
+"""HTTP responses: JSON bodies, the contract's error envelope, the clock's date."""
 
 from email.utils import formatdate
 from typing import Any

@@ -25,7 +25,7 @@ _STATUSES = {
 
 @dataclass(frozen=True)
 class Route:
-    """Describe a method and path; `operation` names the method of `Service` that runs."""
+    """Describe a method and path; `operation` names the `Service` method that runs."""
 
     method: str
     path: str

@@ -1,1 +1,1 @@
-"""HTML of the sandbox: the business console, the checkout widget, the embed script."""
+"""Pages of the sandbox: business console, checkout widget, embed script."""

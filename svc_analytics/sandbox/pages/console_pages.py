@@ -1,6 +1,6 @@
 """Console page: settings, keys, wallet, events, and a button for each action."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -75,24 +75,17 @@ class ConsolePages:
 
     def _parts(self) -> Iterator[str]:
         state = ControlApi(self._service).state()
-        held = state["settings"]
-        idle = {"revoke", "suspend" if held["is_suspended"] else "resume"}
-        idle.add("maintain" if held["is_maintenance"] else "reopen")
-        buttons = [
-            html.form(label, action=f"/console/{action}")
-            for action, (label, _) in _ACTIONS.items()
-            if action not in idle
-        ]
-        yield html.button_bar(*buttons)
+        settings = state["settings"]
+        yield html.button_bar(*_buttons(settings))
         yield "<h2>Keys</h2>" + "".join(map(_key_line, state["keys"]))
         for name, form in FORMS.items():
             yield f"<h2>{form.title}</h2>"
-            yield html.form(form.button, form.fields(held), action=f"/console/{name}")
-        settings = [(name, _setting_text(value)) for name, value in sorted(held.items())]
-        yield "<h2>Settings</h2>" + html.table((), settings)
-        own = [one for one in state["wallets"] if one["account"] == BUSINESS]
-        wallets = [(wallet["currency"], wallet["balance"]) for wallet in own]
-        yield "<h2>Wallet</h2>" + html.table(("Coin", "Balance"), wallets)
+            yield html.form(form.button, form.fields(settings), action=f"/console/{name}")
+        rows = [(name, _setting_text(value)) for name, value in sorted(settings.items())]
+        yield "<h2>Settings</h2>" + html.table((), rows)
+        own = [wallet for wallet in state["wallets"] if wallet["account"] == BUSINESS]
+        balances = [(wallet["currency"], wallet["balance"]) for wallet in own]
+        yield "<h2>Wallet</h2>" + html.table(("Coin", "Balance"), balances)
         yield "<h2>Events</h2>" + html.table(("Event", "Attempts"), self._events())
         if (count := self._service.webhooks.count()) > _EVENTS:
             yield html.paragraph(f"The newest {_EVENTS} of {count:,}; all at /control/deliveries")
@@ -109,6 +102,18 @@ def _action(name: str) -> Callable[[Console, Given], dict[str, Any]] | None:
     if name in FORMS:
         return FORMS[name].act
     return _ACTIONS[name][1] if name in _ACTIONS else None
+
+
+def _buttons(settings: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a button for each action that has an effect now."""
+    hidden = {
+        "revoke",  # each key has its own
+        "suspend" if settings["is_suspended"] else "resume",
+        "maintain" if settings["is_maintenance"] else "reopen",
+    }
+    for action, (label, _) in _ACTIONS.items():
+        if action not in hidden:
+            yield html.form(label, action=f"/console/{action}")
 
 
 def _key_line(key: dict[str, Any]) -> str:

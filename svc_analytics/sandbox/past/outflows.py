@@ -56,6 +56,19 @@ class Transfer(NamedTuple):
         """The units that the service keeps as its fee."""
         return half_up(self.units * self.fee_tier, BASIS_POINTS)
 
+    @property
+    def figures(self) -> dict[str, str]:
+        """The currency and amounts of the record, in the order of its columns."""
+        coin, is_refund = self.coin, self.kind == "refund"
+        return {
+            "currency": coin.slug,
+            "amount": decimal_text(self.units, coin.decimals),
+            "debited_amount": decimal_text(self.debited, coin.decimals),
+            "fee_amount": "0" if is_refund else decimal_text(self.fee, coin.decimals),
+            # Basis points written with two decimals are percent.
+            "fee_percent": "0" if is_refund else decimal_text(self.fee_tier, 2),
+        }
+
 
 class PlannedPayout(NamedTuple):
     """Plan a payout of so many percent of the free balance in a coin."""
@@ -142,7 +155,7 @@ class Outflows:
 
     def _send(self, at: int, day: Day, transfer: Transfer) -> Row:
         """Debit the wallet and return the row of `schema.PAYOUT_RECORDS`."""
-        coin, rng, is_refund = transfer.coin, self._rng, transfer.kind == "refund"
+        coin, rng = transfer.coin, self._rng
         self._wallet[coin.slug] -= transfer.debited
         price = self._prices[coin.slug][day.index]
         return (
@@ -150,11 +163,7 @@ class Outflows:
             self._reference(transfer.kind),
             transfer.kind,
             "completed",
-            coin.slug,
-            decimal_text(transfer.units, coin.decimals),
-            decimal_text(transfer.debited, coin.decimals),
-            "0" if is_refund else decimal_text(transfer.fee, coin.decimals),
-            "0" if is_refund else decimal_text(transfer.fee_tier, 2),  # basis points as percent
+            *transfer.figures.values(),
             usd_text(transfer.units, coin, price, rng.choice(USD_PLACES)),
             transfer.payer_id,
             transfer.payment_id,

@@ -43,24 +43,31 @@ class Sale(NamedTuple):
     @property
     def row(self) -> Row:
         """The payment as a row of `schema.PAYMENTS`, without its receipt."""
-        amount = decimal_text(self.charged, self.coin.decimals)
         return (
             self.payment_id,
             fake_texts.receipt_no(self.number),
             self.session_id,
             fake_texts.order_reference(self.number),
             "completed",
-            self.coin.slug,
-            amount,
-            amount,
-            decimal_text(self.fee, self.coin.decimals),
-            "merchant",
-            decimal_text(self.net, self.coin.decimals),
+            *payment_figures(self.coin, self.charged, self.fee).values(),
             self.usd_value,
             self.payer_id,
             self.metadata,
             self.at,
         )
+
+
+def payment_figures(coin: Coin, charged: int, fee: int) -> dict[str, str]:
+    """Return the currency and amounts of a payment, in the order of its columns."""
+    amount = decimal_text(charged, coin.decimals)
+    return {
+        "currency": coin.slug,
+        "amount": amount,
+        "charged_amount": amount,
+        "fee_amount": decimal_text(fee, coin.decimals),
+        "fee_bearer": "merchant",
+        "net_amount": decimal_text(charged - fee, coin.decimals),
+    }
 
 
 class Sales:

@@ -1,1 +1,1 @@
-"""Resources of the API without HTTP: sessions, payments, payouts, refunds, bindings."""
+"""Resources of the API: sessions, payments, payouts, refunds, bindings."""

@@ -1,4 +1,4 @@
-"""Bindings: the permanent link between a merchant's customer id and a platform account.
+"""Bindings: permanent links between a merchant's customer and an account.
 
 Not shown by the contract, our choices: checkout-class keys reach the routes. A customer
 without a live binding, known or not, reads as `none`; revoking or reviewing it is

@@ -10,9 +10,10 @@ import uuid
 import msgspec
 
 from svc_analytics.sandbox.core.amounts import stored_units
-from svc_analytics.sandbox.core.coins import BASIS_POINTS, Coin, decimal_text, half_up
+from svc_analytics.sandbox.core.coins import BASIS_POINTS, half_up
 from svc_analytics.sandbox.core.errors import Refusal, not_found
 from svc_analytics.sandbox.past import fake_texts
+from svc_analytics.sandbox.past.sales import payment_figures
 from svc_analytics.sandbox.resources.bindings import Binding, Bindings
 from svc_analytics.sandbox.resources.quotes import Quote
 from svc_analytics.sandbox.resources.sessions import Session, Sessions
@@ -85,7 +86,7 @@ class Checkout:
         flows = {customer(payer.payer_id): -units, BUSINESS: units - fee, FEES: fee}
         platform.wallet.move(f"payment {payment_id}", now, coin.slug, flows)
         named = {"id": payment_id, "receipt_no": fake_texts.receipt_no(self._next_number())}
-        figures = _figures(coin, units, fee, quote.get("usd_value"))
+        figures = {**payment_figures(coin, units, fee), "usd_value": quote.get("usd_value")}
         record = {**named, **_parties(session, payer), **figures, "paid_at": now}
         platform.store.add(PAYMENTS, record)
         self._sessions.complete(session, payment_id)
@@ -130,17 +131,4 @@ def _parties(session: Session, payer: Person) -> dict[str, str]:
         "status": "completed",
         "payer_id": payer.payer_id,
         "metadata": msgspec.json.encode(metadata).decode(),
-    }
-
-
-def _figures(coin: Coin, units: int, fee: int, usd_value: str | None) -> dict[str, str | None]:
-    amount = decimal_text(units, coin.decimals)
-    return {
-        "currency": coin.slug,
-        "amount": amount,
-        "charged_amount": amount,
-        "fee_amount": decimal_text(fee, coin.decimals),
-        "fee_bearer": "merchant",
-        "net_amount": decimal_text(units - fee, coin.decimals),
-        "usd_value": usd_value,
     }

@@ -1,4 +1,4 @@
-"""Payouts: coin from the business wallet to a customer (contract, Payouts and refunds).
+"""Payouts: coin from the business wallet to a customer.
 
 Not shown by the contract, our choices: Toman, a disabled coin and an unknown coin are
 PAY_CURRENCY_NOT_ACCEPTED. The limits are 5,000 USD for one payout and 20,000 USD in 24

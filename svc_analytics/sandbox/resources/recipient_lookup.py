@@ -1,4 +1,4 @@
-"""Recipient lookup: turn an email address into a signed, short-lived recipient token.
+"""Recipient lookup: turn an email address into a signed, short-lived token.
 
 Not shown by the contract, our choice: 10 lookups a minute and 100 a day, failed ones
 included; the business's own address is not a recipient.

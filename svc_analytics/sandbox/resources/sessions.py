@@ -134,7 +134,7 @@ class Sessions:
         return [_session(row) for row in self._platform.store.fetch(sql, (value,))]
 
     def _check(self, request: Body) -> None:
-        """Refuse an invalid request; a repeated valid one passes whatever the settings are."""
+        """Refuse an invalid request; let a repeated valid one pass in any case."""
         settings = self._platform.settings
         codes = schema_codes(request)
         reference_id = request.get("reference_id")

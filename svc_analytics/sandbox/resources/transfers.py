@@ -1,8 +1,8 @@
-"""Transfers: money leaves the business wallet, with its record, entries and event."""
+"""Transfers: money leaves the business wallet, with record, entries and event."""
 
 import uuid
 
-from svc_analytics.sandbox.core.coins import CENT, Coin, decimal_text
+from svc_analytics.sandbox.core.coins import CENT, Coin
 from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.past.outflows import Transfer
 from svc_analytics.sandbox.resources.quotes import value_in_usd
@@ -59,7 +59,7 @@ class Transfers:
         return {
             "kind": transfer.kind,
             "status": "completed",
-            **_figures(transfer),
+            **transfer.figures,
             "usd_value": value_in_usd(self._platform, transfer.coin, transfer.units, now),
             "payer_id": transfer.payer_id,
             "payment_id": transfer.payment_id,
@@ -87,14 +87,3 @@ def microdollars(coin: Coin, units: int, price: int) -> int:
 def dollars(amount: int) -> int:
     """Convert whole dollars to microdollars."""
     return amount * 100 * CENT
-
-
-def _figures(transfer: Transfer) -> dict[str, str]:
-    coin, is_refund = transfer.coin, transfer.kind == "refund"
-    return {
-        "currency": coin.slug,
-        "amount": decimal_text(transfer.units, coin.decimals),
-        "debited_amount": decimal_text(transfer.debited, coin.decimals),
-        "fee_amount": "0" if is_refund else decimal_text(transfer.fee, coin.decimals),
-        "fee_percent": "0" if is_refund else decimal_text(transfer.fee_tier, 2),
-    }

@@ -1,4 +1,4 @@
-"""Webhook delivery: signed, at least once, retried for a day of the sandbox's clock.
+"""Webhook delivery: signed, at least once, retried for a day.
 
 Webhooks never leave this machine. They go to the setting `deliver_to`, or else to the
 merchant's webhook URL if that is on this machine; otherwise each attempt fails and says

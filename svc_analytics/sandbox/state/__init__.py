@@ -1,1 +1,1 @@
-"""State of the merchant, kept in SQLite: records, wallet, keys, secrets, settings."""
+"""State of the merchant in SQLite: records, wallet, keys, secrets, settings."""

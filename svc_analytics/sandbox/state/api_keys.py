@@ -1,4 +1,4 @@
-"""API keys: minted, limited, revoked; only hashes are stored, so a key is shown once.
+"""API keys: minted, limited, revoked; stored as hashes, so shown only once.
 
 The address of a call is that of its connection, or the one in `X-Forwarded-For` if a
 proxy on this machine sends it, so that allowlists can be tested locally. Not shown by

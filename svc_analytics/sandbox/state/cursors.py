@@ -1,4 +1,4 @@
-"""Cursors: signed texts that hold a position and fit only the list they came from."""
+"""Cursors: signed texts that hold a position and fit only their own list."""
 
 from dataclasses import astuple, dataclass
 
@@ -12,7 +12,7 @@ from svc_analytics.sandbox.state.store import Position
 
 @dataclass(frozen=True)
 class Cursor:
-    """Hold the position before the next page, its number and the request that made it."""
+    """Hold where the next page starts, its number and the request that made it."""
 
     position: Position
     page: int

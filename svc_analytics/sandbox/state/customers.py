@@ -1,4 +1,4 @@
-"""Customers of the platform, each with a wallet; a tester signs in as one of them."""
+"""Customers of the platform, each with a wallet; a tester signs in as one."""
 
 import uuid
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Idempotency by `reference_id`: recognise a repeated request, refuse a different one."""
+"""Idempotency by `reference_id`: allow repeats, refuse a different request."""
 
 import hashlib
 

@@ -1,4 +1,4 @@
-"""Stored records as the API returns them: values as strings, metadata as an object."""
+"""Records as the API returns them: values as strings, metadata as an object."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ PAGE_EXTRAS = {"object": "list", "served_by": "sandbox"}
 
 
 def contract_form(stream: Stream, stored: StoredRecord, account: Account) -> Record:
-    """Return a record as the API returns it, its receipt signed as on the day of issue."""
+    """Return a record as the API does, its receipt signed as on the day of issue."""
     if stream is PAYMENTS:
         return _payment(stored, account)
     return {

@@ -1,4 +1,4 @@
-"""Settings of the merchant, kept in the store: coins, limits, suspension and more."""
+"""Settings of the merchant, kept in the store: coins, limits, suspension."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -42,7 +42,7 @@ class SigningSecrets:
         return Masked(secret)
 
     def webhook_secrets(self, now: int) -> list[Masked]:
-        """Return the secrets that sign a webhook now: two in the 24 hours after a rotation."""
+        """Return the secrets that sign a webhook: two in the 24 hours after a rotation."""
         ring = self.account.webhook_ring
         recent = now < (ring[0].valid_from or 0) + ROTATION_OVERLAP
         return [entry.secret for entry in ring[: 2 if recent else 1]]

@@ -58,7 +58,7 @@ StoredRecord = dict[str, Any]
 
 @dataclass(frozen=True)
 class Slice:
-    """Select part of a list, newest first: from an instant up to a position, exclusive."""
+    """Select part of a list: from an instant up to a position, exclusive."""
 
     stream: Stream
     since: int
