@@ -7,14 +7,17 @@ from functools import partial
 
 import httpx
 import pytest
+from in_process import InProcess
 
 from svc_analytics.sandbox import serve
+from svc_analytics.sandbox.site import create_site
 
 
 @pytest.fixture
 def site(shop):
-    """A browser at a served shop."""
-    with serve(shop.service) as running, httpx.Client(base_url=running.base_url) as client:
+    """A browser at the site of a shop."""
+    transport = InProcess(create_site(shop.service))
+    with httpx.Client(transport=transport, base_url=shop.platform.base_url) as client:
         yield client
 
 
@@ -127,7 +130,7 @@ def test_clock_is_set_moved_and_released(control, api, shop):
 
 def test_faults_come_and_go(control, api):
     """
-    Behaviour by name; an empty body ends them; the control API itself never fails.
+    Faults by name; an empty body ends them; the control API itself never fails.
     """
     control("quirks", fail_every=1, failures=["503"])
     assert api("GET", "/me").status_code == 503
@@ -175,16 +178,17 @@ def test_settings_are_changed_all_or_none(control, api):
     assert control("settings", payout_max_usd=None)["is_rail_enabled"] is True
 
 
-def test_allowlist_holds_over_http(site, control):
+def test_allowlist_holds_over_http(shop, control):
     """
     Another address than the key's own is UNAUTHORIZED, as named by the proxy before us.
     """
     body = {"class": "checkout", "allowlist": ["203.0.113.9"]}
     headers = {"authorization": f"Bearer {control('keys', **body)['key']}"}
-    path = "/api/pay/v1/me"
-    assert site.get(path, headers=headers).json()["errors"]["error"] == ["UNAUTHORIZED"]
-    headers["x-forwarded-for"] = "203.0.113.9"
-    assert site.get(path, headers=headers).status_code == 200
+    with serve(shop.service) as running:  # it is the server that reads the header
+        me = f"{running.base_url}/api/pay/v1/me"
+        assert httpx.get(me, headers=headers).json()["errors"]["error"] == ["UNAUTHORIZED"]
+        headers["x-forwarded-for"] = "203.0.113.9"
+        assert httpx.get(me, headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -404,15 +408,16 @@ def test_unknown_checkout_is_not_found(site, shop):
         assert answer.status_code == 404 and "There is no such checkout." in answer.text
 
 
-def test_served_shop_expires_and_delivers_unasked(shop, site):
+def test_served_shop_expires_and_delivers_unasked(shop):
     """
     Within a moment, without any request.
     """
     shop.session(ttl_minutes=5)
     shop.clock.advance(10**9)
-    for _ in range(100):
-        if shop.service.webhooks.log() and shop.service.webhooks.log()[0]["attempts"]:
-            break
-        time.sleep(0.02)
+    with serve(shop.service):
+        for _ in range(100):
+            if shop.service.webhooks.log() and shop.service.webhooks.log()[0]["attempts"]:
+                break
+            time.sleep(0.02)
     assert shop.service.webhooks.log()[0]["type"] == "session.expired"
     assert shop.service.webhooks.log()[0]["attempts"]

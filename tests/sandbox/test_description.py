@@ -10,9 +10,8 @@ from schemathesis.specs.openapi.checks import positive_data_acceptance
 from svc_analytics.sandbox import create_app
 from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
 
-BOUNDED = settings(
-    max_examples=20, deadline=None, database=None, suppress_health_check=list(HealthCheck)
-)
+CHECKS = list(HealthCheck)
+EXAMPLES = [5, pytest.param(100, marks=pytest.mark.thorough)]  # requests a route
 
 
 @pytest.fixture
@@ -38,11 +37,11 @@ def attack(shop, description):
     shop.platform.settings["payout_scope"] = "any"
     known = st.sampled_from([shop.paid()["id"], "order-a", shop.pay_out()["id"], "C-1"])
 
-    def run(route, mode):
+    def run(route, mode, examples):
         operation, answers = description[PREFIX + route.path][route.method], []
 
         @seed(1405)
-        @BOUNDED
+        @settings(max_examples=examples, deadline=None, database=None, suppress_health_check=CHECKS)
         @given(operation.as_strategy(generation_mode=mode), st.none() | known)
         def send(case, name):
             if name and route.id_name and mode is GenerationMode.POSITIVE:
@@ -60,22 +59,24 @@ def attack(shop, description):
     return run
 
 
+@pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
-def test_request_of_the_described_form_breaks_no_schema(attack, route):
+def test_request_of_the_described_form_breaks_no_schema(attack, route, examples):
     """
     It may be refused by a rule with a code of its own, but only a cursor may be invalid.
     """
-    answers = attack(route, GenerationMode.POSITIVE)
+    answers = attack(route, GenerationMode.POSITIVE, examples)
     refused = [case for case, answer in answers if "VALIDATION_FAILED" in answer.text]
     assert answers and all("cursor" in (case.query or {}) for case in refused)
 
 
-@pytest.mark.parametrize("route", [*ROUTES], ids=lambda route: route.operation)
-def test_request_of_another_form_is_refused_as_described(attack, route):
+@pytest.mark.parametrize("examples", EXAMPLES)
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
+def test_request_of_another_form_is_refused_as_described(attack, route, examples):
     """
     Statuses, types, envelopes and keys are held against the description.
     """
     if not (route.filters or route.body or route.id_name):
         assert route.operation == "me"  # the one that takes nothing
         return
-    assert attack(route, GenerationMode.NEGATIVE)
+    assert attack(route, GenerationMode.NEGATIVE, examples)

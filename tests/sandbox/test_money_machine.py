@@ -3,6 +3,7 @@
 import json
 from decimal import Decimal
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -153,7 +154,20 @@ class Money(RuleBasedStateMachine):
         assert told.count("payment.completed") == made
 
 
-TestMoney = Money.TestCase
-TestMoney.settings = settings(
-    max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)
+def bounded(examples, steps):
+    checks = list(HealthCheck)
+    return settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=checks,
+    )
+
+
+class TestMoney(Money.TestCase):
+    settings = bounded(8, 25)
+
+
+@pytest.mark.thorough
+class TestMoneyThoroughly(Money.TestCase):
+    settings = bounded(200, 50)

@@ -30,7 +30,7 @@ def test_answers_are_those_of_the_service(served, client, payout_key):
 
 def test_id_in_the_path_may_hold_any_character(served, client):
     """
-    IdempotencyKeys are percent-encoded by clients, slashes and Persian letters included.
+    References are percent-encoded by clients, slashes and Persian letters included.
     """
     references = [row["reference_id"] for row in served.records("payout_records")]
     for reference in filter(None, references[::5]):
