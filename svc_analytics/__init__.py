@@ -15,51 +15,54 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from svc_analytics.client import Client
-    from svc_analytics.closing import close, close_all_due
+    from svc_analytics.api.client import Client
+    from svc_analytics.closing.close import close, close_all_due
+    from svc_analytics.closing.verify import diff_statements, verify_statement
     from svc_analytics.config import Settings, read_settings
     from svc_analytics.demo import demo_lake
-    from svc_analytics.desk import extract, open_lake
     from svc_analytics.errors import SvcError
-    from svc_analytics.examples import example_receipts
-    from svc_analytics.extraction import Request
-    from svc_analytics.notebooks import last_full_month, notebook_errors
-    from svc_analytics.pickers import pick
-    from svc_analytics.proof import diff_statements, verify_statement
-    from svc_analytics.render.display import show
-    from svc_analytics.render.drawing import draw
-    from svc_analytics.render.search import search
-    from svc_analytics.statements import Statement, statement
-    from svc_analytics.tokens import verify_receipt, verify_webhook
-    from svc_analytics.verification import verify_receipts
-    from svc_analytics.witness import verify_webhooks
+    from svc_analytics.extraction.plan import Request
+    from svc_analytics.extraction.update import extract
+    from svc_analytics.lake.months import last_full_month
+    from svc_analytics.lakehouse import open_lake
+    from svc_analytics.notebook.errors import notebook_errors
+    from svc_analytics.notebook.example_receipts import example_receipts
+    from svc_analytics.notebook.pickers import pick
+    from svc_analytics.notebook.pictures import draw
+    from svc_analytics.notebook.search import search
+    from svc_analytics.notebook.show import show
+    from svc_analytics.receipts.verify_files import verify_receipts
+    from svc_analytics.signing.receipts import verify_receipt
+    from svc_analytics.signing.webhooks import verify_webhook
+    from svc_analytics.statements.statement import Statement, statement
+    from svc_analytics.webhooks.reconcile import verify_webhooks
 
 _HOMES = {
-    "Client": "client",
-    "Request": "extraction",
+    "Client": "api.client",
+    "Request": "extraction.plan",
     "Settings": "config",
-    "Statement": "statements",
+    "Statement": "statements.statement",
     "SvcError": "errors",
     "demo_lake": "demo",
-    "draw": "render.drawing",
-    "example_receipts": "examples",
-    "last_full_month": "notebooks",
-    "notebook_errors": "notebooks",
-    "pick": "pickers",
-    "search": "render.search",
-    "show": "render.display",
-    "close": "closing",
-    "close_all_due": "closing",
-    "diff_statements": "proof",
-    "extract": "desk",
-    "open_lake": "desk",
+    "draw": "notebook.pictures",
+    "example_receipts": "notebook.example_receipts",
+    "last_full_month": "lake.months",
+    "notebook_errors": "notebook.errors",
+    "pick": "notebook.pickers",
+    "search": "notebook.search",
+    "show": "notebook.show",
+    "close": "closing.close",
+    "close_all_due": "closing.close",
+    "diff_statements": "closing.verify",
+    "extract": "extraction.update",
+    "open_lake": "lakehouse",
     "read_settings": "config",
-    "statement": "statements",
-    "verify_receipt": "tokens",
-    "verify_receipts": "verification",
-    "verify_statement": "proof",
-    "verify_webhook": "tokens",
-    "verify_webhooks": "witness",
+    "statement": "statements.statement",
+    "verify_receipt": "signing.receipts",
+    "verify_receipts": "receipts.verify_files",
+    "verify_statement": "closing.verify",
+    "verify_webhook": "signing.webhooks",
+    "verify_webhooks": "webhooks.reconcile",
 }
 
 __all__ = [

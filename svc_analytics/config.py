@@ -16,8 +16,7 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.keyring import SigningSecret, parse_secrets
-from svc_analytics.masked import Masked
+from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 
 KeyClass = Literal["checkout", "payout"]
 KEY_PREFIXES: dict[KeyClass, str] = {"checkout": "svc_live_", "payout": "svc_payout_"}
@@ -33,8 +32,8 @@ class Settings:
     """What a run needs to know. Nothing here is read again later, and no repr shows a key."""
 
     base_url: str = ""
-    checkout_key: Masked | None = None
-    payout_key: Masked | None = None
+    checkout_key: Secret | None = None
+    payout_key: Secret | None = None
     receipt_secrets: tuple[SigningSecret, ...] = ()
     webhook_secrets: tuple[SigningSecret, ...] = ()
     data_dir: Path = Path("data")
@@ -44,13 +43,13 @@ class Settings:
     @property
     def key_classes(self) -> tuple[KeyClass, ...]:
         """The key classes at hand, least power first."""
-        keys: dict[KeyClass, Masked | None] = {
+        keys: dict[KeyClass, Secret | None] = {
             "checkout": self.checkout_key,
             "payout": self.payout_key,
         }
         return tuple(name for name, key in keys.items() if key)
 
-    def key(self, key_class: KeyClass) -> Masked | None:
+    def key(self, key_class: KeyClass) -> Secret | None:
         """Return the key of a class, or None."""
         return self.checkout_key if key_class == "checkout" else self.payout_key
 
@@ -150,14 +149,14 @@ class _Source:
             raise ConfigError(message) from None
 
 
-def _key(key_class: KeyClass, name: str, source: _Source) -> Masked | None:
+def _key(key_class: KeyClass, name: str, source: _Source) -> Secret | None:
     text = source.text(name)
     if not text:
         return None
     for other, prefix in KEY_PREFIXES.items():
         if text.startswith(prefix) and _HEX64.match(text[len(prefix) :]):
             if other == key_class:
-                return Masked(text)
+                return Secret(text)
             raise ConfigError(f"{name} holds a {other}-class key; it needs a {key_class}-class one")
     form = f"{KEY_PREFIXES[key_class]}<64 hex digits>"
     raise ConfigError(f"{name} is malformed: a {key_class}-class key looks like {form}")

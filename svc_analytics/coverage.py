@@ -4,21 +4,26 @@
 was read too, but so recently that a late record may still appear in it (design 7).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from svc_analytics.displayed import Displayed
-from svc_analytics.periods import BEGINNING
+from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.instants import BEGINNING, format_instant
+
+if TYPE_CHECKING:
+    from svc_analytics.formatting.display import Display
 
 Span = tuple[int, int]  # half-open, UTC microseconds
 Spans = tuple[Span, ...]  # disjoint, not touching, oldest first
 
 
-def unite(*sets: Iterable[Span]) -> Spans:
+def union(*sets: Iterable[Span]) -> Spans:
     """Return everything that is in any of the sets.
 
-    >>> unite([(5, 7), (0, 2)], [(2, 3)])
+    >>> union([(5, 7), (0, 2)], [(2, 3)])
     ((0, 3), (5, 7))
     """
     found: list[Span] = []
@@ -30,31 +35,31 @@ def unite(*sets: Iterable[Span]) -> Spans:
     return tuple(found)
 
 
-def subtract(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
+def difference(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
     """Return what is in the first set and not in the second.
 
-    >>> subtract([(0, 10)], [(2, 3), (8, 12)])
+    >>> difference([(0, 10)], [(2, 3), (8, 12)])
     ((0, 2), (3, 8))
     """
-    left = unite(spans)
-    for start, end in unite(taken):
+    left = union(spans)
+    for start, end in union(taken):
         pieces = [((a, min(b, start)), (max(a, end), b)) for a, b in left]
         left = tuple(piece for pair in pieces for piece in pair if piece[0] < piece[1])
     return left
 
 
-def clip(spans: Iterable[Span], start: int, end: int) -> Spans:
+def intersection(spans: Iterable[Span], start: int, end: int) -> Spans:
     """Return the part of a set that lies within [start, end).
 
-    >>> clip([(0, 10), (20, 30)], 5, 25)
+    >>> intersection([(0, 10), (20, 30)], 5, 25)
     ((5, 10), (20, 25))
     """
     inside = [(max(a, start), min(b, end)) for a, b in spans]
-    return unite(span for span in inside if span[0] < span[1])
+    return union(span for span in inside if span[0] < span[1])
 
 
 @dataclass(frozen=True)
-class Coverage(Displayed):
+class Coverage(Displayable):
     """The time that was read of one stream. A span is never in both sets."""
 
     complete: Spans = ()
@@ -63,29 +68,57 @@ class Coverage(Displayed):
     @classmethod
     def of(cls, spans: Iterable[Span], settled_at: int) -> Self:
         """Return these spans as coverage: complete before `settled_at`, provisional after."""
-        complete = clip(spans, BEGINNING, settled_at)
-        return cls(complete, subtract(spans, complete))
+        complete = intersection(spans, BEGINNING, settled_at)
+        return cls(complete, difference(spans, complete))
 
     @property
     def read(self) -> Spans:
         """All time that was read, settled or not."""
-        return unite(self.complete, self.provisional)
+        return union(self.complete, self.provisional)
 
-    def add(self, other: "Coverage") -> Self:
+    def add(self, other: Coverage) -> Self:
         """Return the union; what is complete in either is complete."""
-        complete = unite(self.complete, other.complete)
-        return type(self)(complete, subtract(unite(self.provisional, other.provisional), complete))
+        complete = union(self.complete, other.complete)
+        return type(self)(
+            complete, difference(union(self.provisional, other.provisional), complete)
+        )
 
     def remove(self, spans: Iterable[Span]) -> Self:
         """Return the coverage without these spans."""
-        spans = unite(spans)
-        return type(self)(subtract(self.complete, spans), subtract(self.provisional, spans))
+        spans = union(spans)
+        return type(self)(difference(self.complete, spans), difference(self.provisional, spans))
 
-    def unsettle(self, spans: Iterable[Span]) -> Self:
+    def mark_provisional(self, spans: Iterable[Span]) -> Self:
         """Return the coverage with what is complete in these spans as provisional."""
-        complete = subtract(self.complete, spans)
-        return type(self)(complete, subtract(self.read, complete))
+        complete = difference(self.complete, spans)
+        return type(self)(complete, difference(self.read, complete))
 
-    def within(self, start: int, end: int) -> Self:
+    def clip(self, start: int, end: int) -> Self:
         """Return the coverage of [start, end) alone."""
-        return type(self)(clip(self.complete, start, end), clip(self.provisional, start, end))
+        return type(self)(
+            intersection(self.complete, start, end), intersection(self.provisional, start, end)
+        )
+
+    def intervals(self) -> list[tuple[Span, str]]:
+        """List the spans with their state, `complete` or `provisional`, oldest first."""
+        states = [(span, "complete") for span in self.complete]
+        return sorted(states + [(span, "provisional") for span in self.provisional])
+
+    def _display(self) -> Display:
+        from svc_analytics.formatting.display import Cell, Display, DisplayTable  # pyarrow is slow
+
+        rows = [[Cell(state), Cell(describe_span(span))] for span, state in self.intervals()]
+        lines = [] if rows else ["nothing was read"]
+        tables = [DisplayTable("", ["state", "interval"], rows, len(rows))] * bool(rows)
+        return Display("Coverage", lines, tables)
+
+
+def gaps(coverage: Coverage, start: int, end: int) -> Spans:
+    """Return the parts of [start, end) that were not read."""
+    return difference([(start, end)], coverage.read) if start < end else ()
+
+
+def describe_span(span: Span) -> str:
+    """Write an interval for people."""
+    start = "the beginning" if span[0] == BEGINNING else format_instant(span[0])
+    return f"{start} .. {format_instant(span[1])}"

@@ -10,17 +10,18 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from svc_analytics import desk
-from svc_analytics.closing import Closed, close
+from svc_analytics.closing.close import CloseResult, close
+from svc_analytics.closing.seals import STATEMENTS
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, LakeBusy
-from svc_analytics.extraction import OnPage
-from svc_analytics.lake import snapshot_folders
+from svc_analytics.extraction import update
+from svc_analytics.extraction.plan import OnPage
+from svc_analytics.lake.snapshot import snapshot_folders
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month_of
-from svc_analytics.proof import STATEMENTS
-from svc_analytics.statements import Statement, statement
-from svc_analytics.verdicts import verify_lake
-from svc_analytics.warehouse import AnalyticLake, write_views
+from svc_analytics.receipts.verify_lake import verify_lake
+from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.warehouse.database import write_views
 
 FILLING, FILLED, _LOCK = ".demo-filling", ".demo-filled", ".demo.lock"
 
@@ -31,15 +32,15 @@ def demo_lake(
     months: int = 12,
     payments: int = 20_000,
     seed: int = 7,
-) -> AnalyticLake:
+) -> Lakehouse:
     """Open a lake; fill it with a made-up merchant's history if nothing is in it yet.
 
     A lake that holds anything is returned as it is; one that is filled is filled whole
     or, interrupted, not at all. Needs no key; about half a minute.
     """
-    from svc_analytics.reports import page_bar
+    from svc_analytics.extraction.progress import page_bar
 
-    lake = AnalyticLake(path)
+    lake = Lakehouse(path)
     finish_filling(lake)
     if not lake.exists:
         with page_bar() as bar:
@@ -48,7 +49,7 @@ def demo_lake(
 
 
 def run_demo(
-    lake: AnalyticLake,
+    lake: Lakehouse,
     months: int,
     payments: int,
     seed: int,
@@ -68,13 +69,13 @@ def run_demo(
 
 
 def _play(
-    lake: AnalyticLake,
+    lake: Lakehouse,
     months: int,
     payments: int,
     seed: int,
     note: Callable[[str], None],
     on_page: OnPage | None,
-) -> Closed:
+) -> CloseResult:
     """Extract from a sandbox, verify, and close the last full month."""
     try:
         from svc_analytics import sandbox
@@ -90,7 +91,7 @@ def _play(
         with serve(sandbox.Service(store, clock)) as running:
             note(f"the sandbox answers at {running.base_url}; extracting over HTTP")
             settings = read_settings(lake.path, environ=running.environment, folder=Path("/"))
-            desk.extract(lake, settings, on_page=on_page)
+            update.extract(lake, settings, on_page=on_page)
             done = verify_lake(lake, settings)
             note(f"verified {done.checked + done.unchanged:,} receipts offline")
             month = month_of(clock.now()).shift(-1)
@@ -99,7 +100,7 @@ def _play(
 
 
 @contextmanager
-def _filling(lake: AnalyticLake) -> Iterator[AnalyticLake]:
+def _filling(lake: Lakehouse) -> Iterator[Lakehouse]:
     """Give a lake beside, which becomes this one when all went well, and nothing otherwise.
 
     Once it is whole it is named FILLED and whoever comes next moves on with it, so that
@@ -112,7 +113,7 @@ def _filling(lake: AnalyticLake) -> Iterator[AnalyticLake]:
             raise LakeBusy(f"another run has filled {lake.path} meanwhile: open it")
         shutil.rmtree(beside, ignore_errors=True)  # what a killed run left
         try:
-            yield AnalyticLake(beside)
+            yield Lakehouse(beside)
             (beside / "analytics.duckdb").unlink(missing_ok=True)  # it names its folder
             beside.replace(lake.path / FILLED)
         finally:
@@ -120,7 +121,7 @@ def _filling(lake: AnalyticLake) -> Iterator[AnalyticLake]:
     finish_filling(lake)
 
 
-def finish_filling(lake: AnalyticLake) -> None:
+def finish_filling(lake: Lakehouse) -> None:
     """Move a lake that was filled beside to its place, `lake.json` last; else do nothing."""
     whole = lake.path / FILLED
     if not whole.is_dir():
@@ -134,7 +135,7 @@ def finish_filling(lake: AnalyticLake) -> None:
         whole.rmdir()
 
 
-def _make_room(lake: AnalyticLake) -> None:
+def _make_room(lake: Lakehouse) -> None:
     try:
         lake.path.mkdir(parents=True, exist_ok=True)
         names = {child.name for child in lake.path.iterdir()}

@@ -5,12 +5,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from desks import Desk
-from fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService, refund, spread
 
 from svc_analytics.config import Settings
-from svc_analytics.masked import Masked
-from svc_analytics.warehouse import AnalyticLake
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.signing.secrets import Secret
+from tests.support.desks import Desk
+from tests.support.fake_service import (
+    BASE_URL,
+    CHECKOUT_KEY,
+    PAYOUT_KEY,
+    FakeService,
+    refund,
+    spread,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +37,7 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 @pytest.fixture
 def settings() -> Settings:
-    return Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY), patience=60)
+    return Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
 
 
 @pytest.fixture
@@ -52,17 +59,17 @@ def history(service: FakeService) -> FakeService:
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> AnalyticLake:
-    return AnalyticLake(tmp_path / "data")
+def lake(tmp_path: Path) -> Lakehouse:
+    return Lakehouse(tmp_path / "data")
 
 
 @pytest.fixture
-def desk(service: FakeService, settings: Settings, lake: AnalyticLake) -> Desk:
+def desk(service: FakeService, settings: Settings, lake: Lakehouse) -> Desk:
     return Desk(service, settings, lake)
 
 
 @pytest.fixture
-def file_times(lake: AnalyticLake) -> Iterator[Callable[[], dict[str, int]]]:
+def file_times(lake: Lakehouse) -> Iterator[Callable[[], dict[str, int]]]:
     """Tell which month files are which, to see what a run rewrote."""
 
     def read() -> dict[str, int]:

@@ -6,20 +6,13 @@ Every scale of amounts holds its zero, each coin has its own axis, and what diff
 colour differs in hatching or marker too, so that a grey print can be read.
 """
 
-from svc_analytics.charts.amounts import (
-    fee_rate,
-    net_settlement_daily,
-    refund_ratio,
-    usd_exposure,
-)
 from svc_analytics.charts.axes import percent
-from svc_analytics.charts.records import (
-    coverage_calendar,
-    position,
-    receipt_verdicts,
-    refund_cohorts,
-)
-from svc_analytics.charts.tiers import fee_tiers
+from svc_analytics.charts.coverage import coverage_calendar
+from svc_analytics.charts.exposure import usd_exposure
+from svc_analytics.charts.fees import fee_rate, fee_tiers
+from svc_analytics.charts.receipts import receipt_verdicts
+from svc_analytics.charts.refunds import refund_cohorts, refund_ratio
+from svc_analytics.charts.settlement import net_settlement_daily, position
 
 __all__ = [
     "coverage_calendar",

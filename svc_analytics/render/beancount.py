@@ -11,20 +11,20 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from svc_analytics.legible import one_line
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.values import value_text
 from svc_analytics.periods import load_zone
-from svc_analytics.render.cells import text_of
 from svc_analytics.render.journal import ACCOUNTS, WALLET, Entry, Journal
 
 if TYPE_CHECKING:
-    from svc_analytics.statements import Statement
+    from svc_analytics.render.document import Document
 
 BEANCOUNT_DIGITS = 28  # the precision of its arithmetic
 USD = "USD"
 
 
 def write_beancount(
-    journal: Journal, statement: Statement, facts: dict[str, Any], path: Path
+    journal: Journal, statement: Document, facts: dict[str, Any], path: Path
 ) -> None:
     """Write the journal as a file that `bean-check` accepts."""
     summary = statement.tables["summary"].to_pylist()
@@ -42,15 +42,15 @@ def quoted(text: str) -> str:
     >>> print(quoted('a "b" \\ c'))
     "a \"b\" \\ c"
     """
-    return '"' + one_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
+    return '"' + single_line(text).replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
 def _head(journal: Journal, facts: dict[str, Any]) -> Iterator[str]:
     merchant = facts["merchant"]
     name = merchant.get("display_name") or merchant["id"]
     standing = "sealed" if facts["is_sealed"] else facts["status"]
-    yield f"; Statement {one_line(facts['label'])}, {standing}, as of {facts['as_of']}"
-    yield from (f"; because {one_line(reason)}" for reason in facts["reasons"])
+    yield f"; Statement {single_line(facts['label'])}, {standing}, as of {facts['as_of']}"
+    yield from (f"; because {single_line(reason)}" for reason in facts["reasons"])
     yield f"; content digest {facts['content_digest']}"
     yield "; The month is complete in itself. Where it follows another, leave out the opening"
     yield "; entries, open and commodity lines, which the earlier month already holds."
@@ -115,4 +115,4 @@ def _prices(journal: Journal, summary: list[dict[str, Any]], zone: str) -> Itera
         rate: Decimal | None = row["implied_rate"]
         if rate is not None and commodity not in (None, USD):
             day = row["implied_rate_at"].astimezone(load_zone(zone)).date()
-            yield f"{day} price {commodity}  {text_of(rate)} {USD}"
+            yield f"{day} price {commodity}  {value_text(rate)} {USD}"

@@ -2,23 +2,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from datetime import date, datetime
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.legible import visible
-from svc_analytics.models import read_statement_macros
-from svc_analytics.money import EXACT
-from svc_analytics.render.cells import is_ratio, shown
+from svc_analytics.formatting.display import Cell, DisplayTable, cell_of, label, select_known
+from svc_analytics.warehouse.models import read_statement_macros
 
 if TYPE_CHECKING:
-    from svc_analytics.statements import Statement
+    from svc_analytics.render.document import Document
 
-DASH = "\N{EN DASH}"
+
+def figures_grid(
+    statement: Document,
+    title: str = "",
+    only: Sequence[str] | None = None,
+    coins: Sequence[str] | None = None,
+) -> DisplayTable:
+    """Return figures of a statement, one a row and one coin a column, in groups unless named."""
+    summary = statement.tables["summary"]
+    wanted = [row for row in summary.to_pylist() if coins is None or row["currency"] in coins]
+    groups = [list(summary_groups(statement, row)) for row in wanted]
+    found = [{each.name: each for _, figures in own for each in figures} for own in groups]
+    names = list(found[0] if only is None else select_known(only, list(found[0]))) if found else []
+    heads = [str(row["currency"]) for row in wanted]
+    return DisplayTable(
+        title,
+        ["figure", *heads],
+        [_figure_row(heads, [own[name] for own in found]) for name in names],
+        len(names),
+        _headings(groups[0]) if found and only is None else {},
+        {place: found[0][name].meaning for place, name in enumerate(names)},
+    )
+
+
+def _figure_row(coins: list[str], figures: list[Figure]) -> list[Cell]:
+    """Return a figure of every coin; the column's head already names the coin of a rate."""
+    cells = [
+        replace(each.cell, unit=each.cell.unit.removesuffix(f" per {coin}"))
+        for coin, each in zip(coins, figures, strict=True)
+    ]
+    return [Cell(figures[0].label, is_fixed=True), *cells]
+
+
+def _headings(groups: list[tuple[str, list[Figure]]]) -> dict[int, str]:
+    """Return each group's title at the row that it begins with."""
+    starts = accumulate((len(figures) for _, figures in groups), initial=0)
+    return dict(zip(starts, (title for title, _ in groups), strict=False))
+
+
 GROUPS = {
     "Sales": (
         *("payments_count", "payers_count", "gross_sales", "charged_total"),
@@ -49,30 +85,6 @@ _DENOMINATORS = {
     "refunded_payments_ratio": "payments_count",
     "attested_ratio": "charged_total",
 }
-_USD_RATES = ("implied_rate", "implied_usd_rate", "rate", "low", "median", "high")
-_NOT_MONEY = ("line_no", "entry_no", "days_to_refund", "version")
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One value as it is shown: its text, its unit, and a note for who points at it."""
-
-    text: str
-    unit: str = ""
-    note: str = ""
-    is_number: bool = False
-    is_fixed: bool = False  # never broken into two lines
-
-    @property
-    def look(self) -> str:
-        """The classes of its place in a page."""
-        kind = "n" if self.is_number else "fixed" if self.is_fixed else "text"
-        return f"{kind} unknown" if self.note else kind
-
-    @property
-    def is_foreign(self) -> bool:
-        """Whether its text may run from right to left and must be set apart."""
-        return not self.text.isascii() and not self.note
 
 
 @dataclass(frozen=True)
@@ -85,7 +97,7 @@ class Figure:
     cell: Cell
 
 
-def summary_groups(statement: Statement, row: dict[str, Any]) -> Iterator[tuple[str, list[Figure]]]:
+def summary_groups(statement: Document, row: dict[str, Any]) -> Iterator[tuple[str, list[Figure]]]:
     """Yield a currency's figures group by group; columns of no group come last."""
     fields = {field.name: field for field in statement.tables["summary"].schema}
     known = {name for names in GROUPS.values() for name in names}
@@ -105,49 +117,6 @@ def summary_groups(statement: Statement, row: dict[str, Any]) -> Iterator[tuple[
             yield title, figures
 
 
-def cells_of(table: pa.Table, row: tuple[Any, ...], why: str = "unknown") -> list[Cell]:
-    """Return a table's row as cells, with its own currency beside its amounts."""
-    names = table.column_names
-    currency = str(row[names.index("currency")] or "") if "currency" in names else ""
-    return [
-        cell_of(value, field, currency, why) for value, field in zip(row, table.schema, strict=True)
-    ]
-
-
-def cell_of(value: Any, field: pa.Field, currency: str, why: str = "unknown") -> Cell:
-    """Show a value of a column; a NULL is a dash that says why."""
-    is_number = bool(pa.types.is_decimal(field.type) or pa.types.is_integer(field.type))
-    if value is None:
-        return Cell(DASH, note=why if is_number else "none stated", is_number=is_number)
-    if is_ratio(field):
-        percentage = shown(value.scaleb(2, EXACT), is_ratio=True)
-        return Cell(percentage, "%", is_number=True)
-    if is_number:
-        is_whole = field.name in _NOT_MONEY
-        text = str(value) if is_whole else shown(value)
-        return Cell(text, unit_of(field, currency), is_number=True)
-    return Cell(_plain(value), is_fixed=isinstance(value, date))
-
-
-def unit_of(field: pa.Field, currency: str) -> str:
-    """Return what an amount of a column is counted in."""
-    if not pa.types.is_decimal(field.type) or field.name == "fee_percent":
-        return ""
-    if field.name in _USD_RATES:
-        return f"USD per {currency}"
-    return "USD" if field.name.startswith("usd_") else currency
-
-
-def label(name: str) -> str:
-    """Write a column's name for people.
-
-    >>> label("usd_net_sales"), label("gross_sales")
-    ('USD net sales', 'Gross sales')
-    """
-    words = name.replace("_", " ")
-    return "USD" + words[3:] if words.startswith("usd ") else words[:1].upper() + words[1:]
-
-
 @cache
 def _meanings() -> dict[tuple[str, str], str]:
     return {
@@ -162,20 +131,20 @@ def meaning(table: str, column: str) -> str:
     return _meanings().get((table, column), "")
 
 
-def unread(statement: Statement) -> str:
+def unknown_reason(statement: Document) -> str:
     """Say why figures of what was not read are unknown."""
     reasons = [reason.text for reason in statement.reasons if not reason.is_unfinished]
     return f"unknown: {'; '.join(reasons)}" if reasons else "unknown or undefined"
 
 
-def figure_cell(statement: Statement, row: dict[str, Any], field: pa.Field) -> Cell:
+def figure_cell(statement: Document, row: dict[str, Any], field: pa.Field) -> Cell:
     """Show a figure of the summary; an unknown one says why."""
     currency = str(row["currency"])
     value = row[field.name]
     return cell_of(value, field, currency, _why(statement, row, field.name))
 
 
-def _why(statement: Statement, row: dict[str, Any], name: str) -> str:
+def _why(statement: Document, row: dict[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
     if name in GROUPS["Receipts"]:
         return "unknown: no receipt of the period was verified"
@@ -190,10 +159,4 @@ def _why(statement: Statement, row: dict[str, Any], name: str) -> str:
     stream = "refunds_count" if name in ("usd_refunds", "usd_payouts") else "payments_count"
     if is_priced_figure and row.get(stream) is not None:
         return "unknown: no record of it carries a USD value"
-    return unread(statement)
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, datetime) and value.tzinfo is None:
-        return value.isoformat(sep=" ")
-    return visible(shown(value))
+    return unknown_reason(statement)

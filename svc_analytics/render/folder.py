@@ -16,12 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.monthfile import sync_folder
-from svc_analytics.render.documents import DOCUMENTS, require_pdf
-from svc_analytics.render.tables import to_safe_csv
+from svc_analytics.formatting.tables import to_safe_csv
+from svc_analytics.lake.files import sync_folder
+from svc_analytics.render.formats import DOCUMENTS, require_pdf
 
 if TYPE_CHECKING:
-    from svc_analytics.statements import Statement
+    from svc_analytics.render.document import Document
 
 MANIFEST = "manifest.json"
 STALE = 3600  # seconds
@@ -60,7 +60,7 @@ Finish = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def write_folder(
-    statement: Statement, out: Path, formats: tuple[str, ...], finish: Finish = dict
+    statement: Document, out: Path, formats: tuple[str, ...], finish: Finish = dict
 ) -> Path:
     """Write a statement beside its place, then swap it in whole.
 
@@ -92,7 +92,7 @@ def write_folder(
     return out
 
 
-def _write_tables(statement: Statement, folder: Path, formats: tuple[str, ...]) -> dict[str, int]:
+def _write_tables(statement: Document, folder: Path, formats: tuple[str, ...]) -> dict[str, int]:
     """Write each table in each form that holds one table; return the files' rows."""
     rows = {}
     for table_name, table in statement.tables.items():
@@ -113,7 +113,7 @@ def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_documents(
-    statement: Statement, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
+    statement: Document, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
 ) -> dict[str, int]:
     """Write each form that holds the whole statement; return the files' rows."""
     rows: dict[str, int] = {}

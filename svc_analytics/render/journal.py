@@ -23,14 +23,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import LakeError
-from svc_analytics.legible import shield
+from svc_analytics.formatting.sanitize import escape_formula
+from svc_analytics.formatting.tables import csv_line
+from svc_analytics.formatting.values import rows_of
+from svc_analytics.instants import from_micros
 from svc_analytics.money import EXACT
-from svc_analytics.periods import from_micros, load_zone
-from svc_analytics.render.cells import rows_of
-from svc_analytics.render.tables import csv_line
+from svc_analytics.periods import load_zone
 
 if TYPE_CHECKING:
-    from svc_analytics.statements import Statement
+    from svc_analytics.render.document import Document
 
 WALLET = "Assets:Wallet"
 SALES = "Income:Sales"
@@ -91,7 +92,7 @@ class Journal:
         return f"{value:.{self.places[currency]}f}"
 
 
-def make_journal(statement: Statement) -> Journal:
+def make_journal(statement: Document) -> Journal:
     """Return the journal of a statement: opening positions, then a movement a line."""
     zone = load_zone(statement.period.zone)
     first, end = (
@@ -172,7 +173,7 @@ def _openings(summary: list[dict[str, Any]], day: date) -> Iterator[Entry]:
             yield Entry(day, entry_id, "opening", row["currency"], postings)
 
 
-def _lines(statement: Statement) -> Iterator[dict[str, Any]]:
+def _lines(statement: Document) -> Iterator[dict[str, Any]]:
     for row in rows_of(statement.tables["lines"].select(list(_LINE))):
         yield dict(zip(_LINE, row, strict=True))
 
@@ -209,14 +210,14 @@ def _places(value: Decimal) -> int:
 
 def _posting_lines(journal: Journal, number: int, entry: Entry) -> Iterator[str]:
     known = (entry.reference_id, entry.receipt_no, entry.comment)
-    texts = [shield(text or "") for text in known]
+    texts = [escape_formula(text or "") for text in known]
     for account, value in entry.postings:
         yield csv_line(
             (
-                *(str(number), entry.day.isoformat(), shield(entry.entry_id), entry.kind),
+                *(str(number), entry.day.isoformat(), escape_formula(entry.entry_id), entry.kind),
                 *("" if entry.line_no is None else str(entry.line_no),),
                 *("true" if entry.needs_review else "false", account),
-                *(journal.amount(value, entry.currency), shield(entry.currency)),
+                *(journal.amount(value, entry.currency), escape_formula(entry.currency)),
                 *(journal.commodities[entry.currency], *texts),
             )
         )

@@ -9,16 +9,16 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.formatting.display import DASH
+from svc_analytics.formatting.values import display_text
 from svc_analytics.money import EXACT
-from svc_analytics.render.cells import shown
-from svc_analytics.render.figures import DASH
 
 MOST_MONTHS = 12  # across the paper; older ones are in the table itself
 STEPS = 5  # shades
 
 
 @dataclass(frozen=True)
-class Crossing:
+class CohortCell:
     """What came back in one month of one month's payments."""
 
     ratio: str = ""
@@ -32,7 +32,7 @@ class Matrix:
 
     currency: str
     months: list[str]  # of refunds
-    rows: list[tuple[str, str, list[Crossing]]]  # month of payment, its charged total, crossings
+    rows: list[tuple[str, str, list[CohortCell]]]  # month of payment, its charged total, crossings
     is_cut: bool
 
 
@@ -65,14 +65,14 @@ def _matrix(currency: str, rows: list[dict[str, Any]]) -> Matrix:
     )
 
 
-def _crossing(row: dict[str, Any] | None, most: Decimal) -> Crossing:
+def _crossing(row: dict[str, Any] | None, most: Decimal) -> CohortCell:
     if row is None:
-        return Crossing()
+        return CohortCell()
     ratio: Decimal | None = row["ratio"]
-    percent = DASH if ratio is None else f"{shown(ratio.scaleb(2, EXACT), is_ratio=True)}%"
+    percent = DASH if ratio is None else f"{display_text(ratio.scaleb(2, EXACT), is_ratio=True)}%"
     shade = -(-STEPS * ratio // most) if ratio and most else Decimal()
-    return Crossing(percent, _text(row["refunds_paid"]), int(shade))
+    return CohortCell(percent, _text(row["refunds_paid"]), int(shade))
 
 
 def _text(value: Decimal | None) -> str:
-    return DASH if value is None else shown(value)
+    return DASH if value is None else display_text(value)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.periods import from_micros
-from svc_analytics.render.cells import is_ratio, rows_of, text_of
+from svc_analytics.formatting.values import is_ratio, rows_of, value_text
+from svc_analytics.instants import from_micros
 
 if TYPE_CHECKING:
-    from svc_analytics.statements import Statement
+    from svc_analytics.render.document import Document
 
 SHEET_ROWS = 1_048_575  # of data, below the header
 EXACT_DIGITS = 15
@@ -58,7 +58,7 @@ class _Column:
         return "#,##0.00" + "#" * max(self.places - 2, 0)
 
 
-def write_workbook(statement: Statement, facts: dict[str, Any], path: Path) -> None:
+def write_workbook(statement: Document, facts: dict[str, Any], path: Path) -> None:
     """Write the workbook; the same statement gives the same bytes."""
     import xlsxwriter
 
@@ -67,7 +67,7 @@ def write_workbook(statement: Statement, facts: dict[str, Any], path: Path) -> N
         made_at = from_micros(statement.as_of).replace(tzinfo=None)
         title = f"Statement {facts['label']}"
         workbook.set_properties({"title": title, "created": made_at})
-        pen = _Pen(workbook)
+        pen = _CellWriter(workbook)
         _write_provenance(pen, facts)
         for name, table in statement.tables.items():
             for number, start in enumerate(range(0, max(table.num_rows, 1), SHEET_ROWS), 1):
@@ -91,10 +91,10 @@ def significant_digits(value: Decimal | int) -> int:
     >>> significant_digits(Decimal("1200.0500")), significant_digits(Decimal("1E-18"))
     (6, 1)
     """
-    return len(text_of(value).lstrip("-").replace(".", "").strip("0"))
+    return len(value_text(value).lstrip("-").replace(".", "").strip("0"))
 
 
-class _Pen:
+class _CellWriter:
     """Writes cells of a workbook, strings always as strings."""
 
     def __init__(self, workbook: Any) -> None:
@@ -124,7 +124,7 @@ class _Pen:
         sheet.write_number(row, column, rounded, self.style(num_format=number_format))
 
 
-def _write_provenance(pen: _Pen, facts: dict[str, Any]) -> None:
+def _write_provenance(pen: _CellWriter, facts: dict[str, Any]) -> None:
     sheet = pen.workbook.add_worksheet("provenance")
     sheet.set_column(0, 0, 24)
     sheet.set_column(1, 1, 100)
@@ -142,18 +142,18 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "status", "sealed" if facts["is_sealed"] else facts["status"]
     yield from (("because", reason) for reason in facts["reasons"])
     for name in ("display_name", "display_name_fa", "id"):
-        yield f"merchant {name}", text_of(merchant.get(name))
+        yield f"merchant {name}", value_text(merchant.get(name))
     for name in ("version", "calendar", "zone", "start", "end", "as_of"):
-        yield name, text_of(facts[name])
+        yield name, value_text(facts[name])
     for stream, spans in facts["coverage"].items():
         for start, end, state in spans or [("", "", "not read")]:
             yield f"coverage {stream}", f"{start} .. {end} {state}" if start else state
     for name in ("content_digest", "tool_version", "previous_seal", "supersedes"):
-        yield name, text_of(facts.get(name))
+        yield name, value_text(facts.get(name))
     yield "options", json.dumps(facts["options"], ensure_ascii=False) if facts["options"] else ""
 
 
-def _write_table(pen: _Pen, name: str, table: pa.Table) -> None:
+def _write_table(pen: _CellWriter, name: str, table: pa.Table) -> None:
     sheet = pen.workbook.add_worksheet(name)
     columns = [_lay_out(field, table[field.name]) for field in table.schema]
     width = _write_header(pen, sheet, columns)
@@ -175,7 +175,7 @@ def _write_table(pen: _Pen, name: str, table: pa.Table) -> None:
 def _lay_out(field: pa.Field, values: pa.ChunkedArray) -> _Column:
     found = [value for chunk in values.chunks for value in chunk.to_pylist() if value is not None]
     ratio = is_ratio(field)
-    texts = [text_of(value, is_ratio=ratio) for value in found]
+    texts = [value_text(value, is_ratio=ratio) for value in found]
     has_exact, places = False, 0
     if pa.types.is_decimal(field.type) or pa.types.is_integer(field.type):
         has_exact = any(significant_digits(value) > EXACT_DIGITS for value in found)
@@ -186,7 +186,7 @@ def _lay_out(field: pa.Field, values: pa.ChunkedArray) -> _Column:
     return _Column(field.name, field.type, ratio, has_exact, places, int(width) + 1)
 
 
-def _write_header(pen: _Pen, sheet: Any, columns: list[_Column]) -> int:
+def _write_header(pen: _CellWriter, sheet: Any, columns: list[_Column]) -> int:
     place = 0
     for column in columns:
         look = {"bold": True, "bottom": 1, "align": "right" if column.is_number else "left"}
@@ -198,18 +198,18 @@ def _write_header(pen: _Pen, sheet: Any, columns: list[_Column]) -> int:
     return place
 
 
-def _writer(pen: _Pen, sheet: Any, column: _Column) -> Callable[[int, int, Any], None]:
+def _writer(pen: _CellWriter, sheet: Any, column: _Column) -> Callable[[int, int, Any], None]:
     """Return what writes a value of a column, and its exact text beside it if need be."""
 
     def write_number(row: int, place: int, value: Any) -> None:
         pen.number(sheet, row, place, Decimal(value), column.number_format)
         if column.has_exact:
-            exact = text_of(value, is_ratio=column.is_ratio)
+            exact = value_text(value, is_ratio=column.is_ratio)
             pen.text(sheet, row, place + 1, exact, align="right")
 
     def write_day(row: int, place: int, value: date) -> None:
         if value.year < 1901 or isinstance(value, datetime):
-            pen.text(sheet, row, place, text_of(value))
+            pen.text(sheet, row, place, value_text(value))
         else:
             sheet.write_datetime(row, place, value, pen.style(num_format="yyyy-mm-dd"))
 
@@ -218,8 +218,8 @@ def _writer(pen: _Pen, sheet: Any, column: _Column) -> Callable[[int, int, Any],
 
     def write_text(row: int, place: int, value: Any) -> None:
         # Instants too: a spreadsheet keeps neither a zone nor microseconds.
-        plain = json.dumps(value, ensure_ascii=False, default=text_of)
-        pen.text(sheet, row, place, plain if isinstance(value, (list, dict)) else text_of(value))
+        plain = json.dumps(value, ensure_ascii=False, default=value_text)
+        pen.text(sheet, row, place, plain if isinstance(value, (list, dict)) else value_text(value))
 
     if column.is_number:
         return write_number

@@ -27,14 +27,15 @@ from statistics import median
 
 import click
 import httpx
-from bare_server import PREFIX, serve
-from bounds import Bound, both_times, note, seconds
 
-from svc_analytics.client import TIMEOUT
+from svc_analytics.api.client import TIMEOUT
 from svc_analytics.config import Settings
-from svc_analytics.extraction import Extraction, extract
-from svc_analytics.lake import Lake
-from svc_analytics.masked import Masked
+from svc_analytics.extraction.plan import ExtractionResult
+from svc_analytics.extraction.run import extract
+from svc_analytics.lake.lake import Lake
+from svc_analytics.signing.secrets import Secret
+from tests.benchmarks.bare_server import PREFIX, serve
+from tests.benchmarks.bounds import Bound, both_times, note, seconds
 
 CHECKOUT_KEY = "svc_live_" + "1" * 64
 PAYOUT_KEY = "svc_payout_" + "2" * 64
@@ -74,9 +75,9 @@ def extract_all(base_url: str, folder: Path, workers: int = 8) -> int:
     return sum(run_extract(base_url, folder, workers).rows.values())
 
 
-def run_extract(base_url: str, folder: Path, workers: int = 8) -> Extraction:
+def run_extract(base_url: str, folder: Path, workers: int = 8) -> ExtractionResult:
     """Bring a lake up to date."""
-    settings = Settings(base_url, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY))
+    settings = Settings(base_url, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY))
     return extract(Lake(folder), settings, workers=workers)
 
 

@@ -29,18 +29,23 @@ from uuid import UUID
 
 import click
 import pyarrow as pa
-from bounds import Bound, note, seconds
 
 from svc_analytics.config import Settings
-from svc_analytics.keyring import SigningSecret
-from svc_analytics.lake import Lake
-from svc_analytics.masked import Masked
-from svc_analytics.monthfile import read_groups
-from svc_analytics.periods import BEGINNING, DAY, format_instant, from_micros, parse_instant
+from svc_analytics.instants import (
+    BEGINNING,
+    DAY,
+    format_instant,
+    from_micros,
+    parse_instant,
+)
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.partition import read_groups
+from svc_analytics.lake.writer import open_writer
+from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.tokens import FACTS, MONEY_FACTS, sign_receipt
-from svc_analytics.verdicts import verify_lake
-from svc_analytics.writer import open_writer
+from svc_analytics.signing.receipts import FACTS, MONEY_FACTS, sign_receipt
+from svc_analytics.signing.secrets import Secret, SigningSecret
+from tests.benchmarks.bounds import Bound, note, seconds
 
 MERCHANT_ID = "11111111-1111-4111-8111-111111111111"
 SECRET = "receipt secret of the benchmark, long enough for PyJWT"
@@ -51,7 +56,7 @@ REPEATS = 3
 
 
 def settings() -> Settings:
-    return Settings(receipt_secrets=(SigningSecret(Masked(SECRET)),))
+    return Settings(receipt_secrets=(SigningSecret(Secret(SECRET)),))
 
 
 def payment(number: int, tokens: int) -> dict[str, object]:
@@ -78,7 +83,7 @@ def payment(number: int, tokens: int) -> dict[str, object]:
             "id": facts["payment_id"],
             "status": "completed",
             "fee_amount": Decimal(0),
-            "receipt": sign_receipt(facts, Masked(SECRET)),
+            "receipt": sign_receipt(facts, Secret(SECRET)),
             "paid_at": at,
             "extracted_at": START,
         }
@@ -93,7 +98,7 @@ def fill(folder: Path, tokens: int) -> Lake:
         for start in range(0, tokens, CHUNK):
             rows = [payment(n, tokens) for n in range(start, min(start + CHUNK, tokens))]
             writer.stage(PAYMENTS, pa.Table.from_pylist(rows, schema=PAYMENTS.schema))
-        writer.prove(PAYMENTS, (BEGINNING, end))
+        writer.cover(PAYMENTS, (BEGINNING, end))
         writer.publish()
     return lake
 
@@ -115,7 +120,7 @@ def rows_of(lake: Lake) -> Iterator[dict[str, object]]:
 
 
 def verify_plainly(lake: Lake) -> int:
-    """Do the same by a plain loop over the standard library; count what is proven."""
+    """Do the same by a plain loop over the standard library; count what is covered."""
     return sum(is_proven(row) for row in rows_of(lake))
 
 

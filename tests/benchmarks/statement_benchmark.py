@@ -25,16 +25,19 @@ from typing import Any
 import click
 import duckdb
 import pyarrow.parquet as pq
-from bounds import Bound, note, seconds
 
 from svc_analytics.coverage import Coverage
-from svc_analytics.lake import Lake
-from svc_analytics.monthfile import ORIGIN, Footer, write_month
-from svc_analytics.periods import BEGINNING, Period, month_of, to_micros
+from svc_analytics.instants import BEGINNING, to_micros
+from svc_analytics.lake.control_totals import ControlTotals
+from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import ORIGIN
+from svc_analytics.lake.partition import write_partition
+from svc_analytics.lake.writer import open_writer
+from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Stream
-from svc_analytics.tally import Tally
-from svc_analytics.warehouse import open_warehouse
-from svc_analytics.writer import open_writer
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.benchmarks.bounds import Bound, note, seconds
 
 MERCHANT = {"id": "5d0f3c7e-6a1b-4c2d-9e8f-0a1b2c3d4e5f"}
 END = to_micros(datetime(2026, 11, 1, tzinfo=UTC))
@@ -154,17 +157,17 @@ def _write(
     table = table.sort_by([(stream.instant, "ascending"), ("id", "ascending")])
     span = (period.start, period.end)
     path = lake.month_path(stream, period.label)
-    write_month(path, stream, [table], _describe(stream, span))
+    write_partition(path, stream, [table], _describe(stream, span))
 
 
 def _prove_origin(lake: Lake, stream: Stream, start: int) -> None:
     path = lake.month_path(stream, ORIGIN)
-    write_month(path, stream, (), _describe(stream, (BEGINNING, start)))
+    write_partition(path, stream, (), _describe(stream, (BEGINNING, start)))
 
 
-def _describe(stream: Stream, span: tuple[int, int]) -> Callable[[Tally], Footer]:
-    def describe(tally: Tally) -> Footer:
-        return Footer(
+def _describe(stream: Stream, span: tuple[int, int]) -> Callable[[ControlTotals], PartitionFooter]:
+    def describe(tally: ControlTotals) -> PartitionFooter:
+        return PartitionFooter(
             stream.name, MERCHANT["id"], span, Coverage((span,)), tally, 0, END, "benchmark"
         )
 
@@ -188,7 +191,7 @@ def summarize(lake: Lake, period: Period) -> float:
     with open_warehouse(lake) as warehouse:
         return seconds(
             lambda: [
-                warehouse.fetch(f"from {macro}{bounds}", edges)
+                warehouse.query(f"from {macro}{bounds}", edges)
                 for macro in ("statement_summary", "statement_cohorts")
             ]
         )

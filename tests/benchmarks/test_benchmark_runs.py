@@ -2,12 +2,12 @@
 
 import duckdb
 import pytest
-from bare_server import payment_id, serve
-from extract_benchmark import extract_all, fetch_all
-from statement_benchmark import generate
 
-from svc_analytics.lake import Lake
-from svc_analytics.warehouse import open_warehouse
+from svc_analytics.lake.lake import Lake
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.benchmarks.bare_server import payment_id, serve
+from tests.benchmarks.extract_benchmark import extract_all, fetch_all
+from tests.benchmarks.statement_benchmark import generate
 
 PAYMENTS = 500
 
@@ -47,6 +47,6 @@ def test_the_generated_lake_is_a_whole_one(tmp_path):
     with open_warehouse(lake) as warehouse:
         bounds = {"s": period.start, "e": period.end}
         query = "from statement_summary(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
-        rows = warehouse.fetch(query, bounds).to_pylist()
+        rows = warehouse.query(query, bounds).to_pylist()
     assert sum(row["payments_count"] for row in rows) == 1_200
     assert all(row["opening_position"] is not None for row in rows)

@@ -1,9 +1,9 @@
 """The receipts benchmark itself, without its times: that both ways verify every token."""
 
 import pytest
-from receipts_benchmark import fill, is_proven, rows_of, verify_all, verify_plainly
 
 from svc_analytics.schema import PAYMENTS
+from tests.benchmarks.receipts_benchmark import fill, is_proven, rows_of, verify_all, verify_plainly
 
 TOKENS = 200
 

@@ -7,8 +7,13 @@ from typing import Any
 import duckdb
 import httpx
 import pytest
-from desks import Desk
-from fake_service import (
+
+from svc_analytics.config import Settings
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.signing.secrets import Secret
+from svc_analytics.statements.statement import statement
+from tests.support.desks import Desk
+from tests.support.fake_service import (
     BASE_URL,
     CHECKOUT_KEY,
     PAYOUT_KEY,
@@ -18,12 +23,7 @@ from fake_service import (
     payout,
     refund,
 )
-from model_ledger import assert_same
-
-from svc_analytics.config import Settings
-from svc_analytics.masked import Masked
-from svc_analytics.statements import statement
-from svc_analytics.warehouse import AnalyticLake
+from tests.support.model_ledger import assert_same
 
 AT = "2026-10-01T00:00:00Z"
 
@@ -144,8 +144,8 @@ def contradicting(tmp_path_factory: pytest.TempPathFactory) -> Desk:
         payments=[record for record in records if "paid_at" in record],
         payouts=[record for record in records if "paid_at" not in record],
     )
-    settings = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY))
-    desk = Desk(service, settings, AnalyticLake(tmp_path_factory.mktemp("odd") / "data"))
+    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY))
+    desk = Desk(service, settings, Lakehouse(tmp_path_factory.mktemp("odd") / "data"))
     desk.extract()
     return desk
 

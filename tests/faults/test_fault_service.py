@@ -10,17 +10,32 @@ from typing import Any
 
 import httpx
 import pytest
-from desks import Desk, VirtualTime
-from fake_service import FakeService, Handler, Record, payment, refund, refusal, spread
-from model_ledger import assert_no_false_claim, assert_same
 
-from svc_analytics import client as client_module
-from svc_analytics import extraction, sweep
-from svc_analytics.client import Client
-from svc_analytics.errors import ApiError, KeyRefused, ProtocolError, Unavailable, WrongKeyClass
-from svc_analytics.extraction import Request
-from svc_analytics.pace import Pace
+from svc_analytics.api import transport as client_module
+from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import RateLimiter
+from svc_analytics.errors import (
+    ApiError,
+    KeyRefused,
+    ProtocolError,
+    Unavailable,
+    WrongKeyClass,
+)
+from svc_analytics.extraction import run as run_module
+from svc_analytics.extraction import sweep
+from svc_analytics.extraction.plan import Request
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
+from tests.support.desks import Desk, VirtualTime
+from tests.support.fake_service import (
+    FakeService,
+    Handler,
+    Record,
+    payment,
+    refund,
+    refusal,
+    spread,
+)
+from tests.support.model_ledger import assert_no_false_claim, assert_same
 
 JSON = {"content-type": "application/json"}
 GZIP = JSON | {"content-encoding": "gzip"}
@@ -149,9 +164,9 @@ def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(
         return refusal(*code) if time.now < until[0] else None
 
     october.intercept = intercept
-    pace = Pace(7200, time.clock, time.wait)
+    pace = RateLimiter(7200, time.clock, time.wait)
     with Client(desk.settings, pace=pace, transport=october.transport) as client:
-        extraction.extract(desk.lake, desk.settings, Request(), workers=1, client=client)
+        run_module.extract(desk.lake, desk.settings, Request(), workers=1, client=client)
     refused = sum(map(is_list, october.requests)) - 8
     assert 0 < refused < 60 * minutes / 5 and time.now < 60 * (minutes + 2)
     assert_same(desk)
@@ -339,7 +354,7 @@ def test_one_record_beyond_the_cap_fails_loudly(
 
 
 @pytest.mark.parametrize(
-    "disorder",
+    "out_of_order",
     [
         lambda rows: rows[::-1],
         lambda rows: sorted(rows, key=lambda row: str(row["id"])),
@@ -348,10 +363,10 @@ def test_one_record_beyond_the_cap_fails_loudly(
     ids=["oldest first", "by id", "one page too late"],
 )
 def test_a_list_that_is_not_newest_first_is_read_to_its_end_and_said(
-    october: FakeService, desk: Desk, disorder: Any
+    october: FakeService, desk: Desk, out_of_order: Any
 ) -> None:
     """B7: what was seen is named in a note; nothing is lost by it."""
-    october.order = disorder
+    october.order = out_of_order
     run = desk.extract(workers=1)
     assert len(run.notes) == 1 and "payments are not listed newest first (2026-10" in run.notes[0]
     assert_same(desk)

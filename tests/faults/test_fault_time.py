@@ -7,13 +7,13 @@ from itertools import count
 
 import httpx
 import pytest
-from closings import Closer, table
-from desks import Desk
-from fake_service import FakeService, payment, spread
-from model_ledger import assert_same
 
-from svc_analytics.periods import MINUTE, parse_instant, to_micros
+from svc_analytics.instants import MINUTE, parse_instant, to_micros
 from svc_analytics.schema import PAYMENTS
+from tests.support.closings import Closer, table
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService, payment, spread
+from tests.support.model_ledger import assert_same
 
 NOON = datetime(2026, 11, 10, 12, tzinfo=UTC)
 

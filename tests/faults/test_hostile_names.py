@@ -13,8 +13,20 @@ import duckdb
 import openpyxl
 import pyarrow.parquet as pq
 import pytest
-from desks import Desk
-from fake_service import (
+
+import svc_analytics as svc
+from svc_analytics import charts
+from svc_analytics.cli import app
+from svc_analytics.closing.verify import diff_statements
+from svc_analytics.config import Settings
+from svc_analytics.formatting.sanitize import escape_formula, unescape_formula
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.signing.secrets import Secret
+from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.warehouse.views import quote
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.desks import Desk
+from tests.support.fake_service import (
     BASE_URL,
     CHECKOUT_KEY,
     PAYOUT_KEY,
@@ -22,17 +34,8 @@ from fake_service import (
     payment,
     payout,
 )
-from hostile_texts import HOSTILE
-from model_ledger import assert_same
-
-import svc_analytics as svc
-from svc_analytics import charts, cli
-from svc_analytics.config import Settings
-from svc_analytics.legible import shield, unshield
-from svc_analytics.masked import Masked
-from svc_analytics.proof import diff_statements
-from svc_analytics.statements import Statement, statement
-from svc_analytics.warehouse import AnalyticLake, open_warehouse, quote
+from tests.support.hostile_texts import HOSTILE
+from tests.support.model_ledger import assert_same
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
 NOT_SHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -53,8 +56,8 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
         service.payments.append(payment(number, f"2026-10-02T00:00:{number:02}Z") | same)
         sent = {"id": f"sent {text}", "reference_id": text, "comment": text, "currency": coin}
         service.payouts.append(payout(number, f"2026-10-03T00:00:{number:02}Z") | sent)
-    settings = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY))
-    desk = Desk(service, settings, AnalyticLake(tmp_path_factory.mktemp("hostile") / "data"))
+    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY))
+    desk = Desk(service, settings, Lakehouse(tmp_path_factory.mktemp("hostile") / "data"))
     desk.extract()
     return desk
 
@@ -89,7 +92,7 @@ def test_every_text_is_found_by_sql(desk: Desk) -> None:
     with open_warehouse(desk.lake) as warehouse:
         for text in HOSTILE.values():
             query = f"select reference_id from payments where payer_id = {quote(text)}"
-            assert warehouse.ask(query)["reference_id"].to_pylist() == [text]
+            assert warehouse.query_readonly(query)["reference_id"].to_pylist() == [text]
 
 
 def test_no_rule_takes_a_coins_name_for_an_expression(desk: Desk) -> None:
@@ -104,8 +107,8 @@ def test_csv_comes_back_and_begins_no_formula(made: Statement, folder: Path) -> 
     found = rows_of(folder / "lines.csv")
     assert len(found) == len(lines) == 2 * len(HOSTILE)
     for row, line in zip(found, lines, strict=True):
-        assert unshield(row["reference_id"]) == line["reference_id"]
-        assert unshield(row["currency"]) == line["currency"]
+        assert unescape_formula(row["reference_id"]) == line["reference_id"]
+        assert unescape_formula(row["currency"]) == line["currency"]
     for path in folder.glob("*.csv"):
         for row in rows_of(path):
             for cell in row.values():
@@ -195,7 +198,7 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
     def call(*words: str) -> tuple[int, str]:
         monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            app.main()
         said = capsys.readouterr()
         return int(ended.value.code or 0), said.out + said.err
 
@@ -226,9 +229,9 @@ def test_a_terminal_is_not_told_what_to_do(desk: Desk, run: Run, command: tuple[
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE.keys())
 def test_a_shielded_text_comes_back(text: str) -> None:
     """And shielding twice comes back twice."""
-    for once in (text, f"'{text}", shield(text), f"''{text}"):
-        assert unshield(shield(once)) == once
-        assert not re.match(r"[=+\-@\t\r]", shield(once))
+    for once in (text, f"'{text}", escape_formula(text), f"''{text}"):
+        assert unescape_formula(escape_formula(once)) == once
+        assert not re.match(r"[=+\-@\t\r]", escape_formula(once))
 
 
 # ---------- names of folders
@@ -241,9 +244,9 @@ ODD = {"quotes": "a b'c\"d;e{f}دفتر$(id)%s&#~", "lines": "new\nline\t-- '; d
 def test_a_lake_lives_in_a_folder_of_any_name(tmp_path: Path, run: Run, name: str) -> None:
     """G5: every reader and writer takes its path as a name, and never as a part of SQL."""
     service = FakeService(payments=[payment(n, f"2026-10-0{n}T00:00:00Z") for n in (1, 2, 3)])
-    settings = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY))
+    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY))
     lake = tmp_path / name / "data"
-    Desk(service, settings, AnalyticLake(lake)).extract()
+    Desk(service, settings, Lakehouse(lake)).extract()
     place = str(lake)
     assert "every rule holds" in run("check", "--data-dir", place)[1]
     month = ("statement", "--month", "2026-10")

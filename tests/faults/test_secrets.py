@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics import cli, reports
-from svc_analytics.periods import to_micros
+from svc_analytics.cli import app, reports
+from svc_analytics.instants import to_micros
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.server import Running
 
@@ -50,7 +50,7 @@ def run(
         caplog.set_level(logging.DEBUG)
         monkeypatch.setattr(sys, "argv", ["svc-analytics", *words, "-vv"])
         with pytest.raises(SystemExit) as ended:
-            cli.main()
+            app.main()
         said = capsys.readouterr()
         logged = "".join(repr(vars(record)) for record in caplog.records)
         return int(ended.value.code or 0), said.out + said.err + caplog.text + logged

@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from desks import Desk
-from form_material import FORMULA, LEDGER, PERSIAN, SCRIPT, TURNED, Make, Save
-from ledgers import read_ledger
 
-from svc_analytics.statements import Statement, statement
+from svc_analytics.statements.statement import Statement, statement
+from tests.support.desks import Desk
+from tests.support.form_material import FORMULA, LEDGER, PERSIAN, SCRIPT, TURNED, Make, Save
+from tests.support.ledgers import read_ledger
 
 
 @pytest.fixture

@@ -3,9 +3,8 @@
 import json
 from pathlib import Path
 
-from form_material import Make, Save
-
-from svc_analytics.render.tables import to_objects
+from svc_analytics.formatting.tables import to_objects
+from tests.support.form_material import Make, Save
 
 
 def test_the_document_holds_every_table_exactly(make: Make, tmp_path: Path) -> None:

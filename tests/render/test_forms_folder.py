@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from form_material import Make, Save
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.render import documents, paper
+from svc_analytics.render import formats, pdf
+from tests.support.form_material import Make, Save
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
 HAS_PRINTER = importlib.util.find_spec("weasyprint") is not None
@@ -45,7 +45,7 @@ def test_without_its_printer_pdf_is_refused_before_anything_is_made(
     make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The message is the command that helps."""
-    monkeypatch.setattr(documents.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(formats.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(ConfigError, match=r'pip install "svc-analytics\[pdf\]"'):
         make().save(tmp_path / "out", ("csv", "pdf"))
     assert not (tmp_path / "out").exists()
@@ -64,4 +64,4 @@ def test_printing_reads_nothing_from_elsewhere(tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
     with pytest.raises(ValueError, match="must not load"):
-        paper._refuse(secret.as_uri())
+        pdf._refuse(secret.as_uri())

@@ -9,12 +9,12 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
-from desks import Desk
-from form_material import Make, Save
 
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError
 from svc_analytics.render.journal import check_balanced, commodity_names, make_journal
+from tests.support.desks import Desk
+from tests.support.form_material import Make, Save
 
 
 def bean_check(path: Path) -> subprocess.CompletedProcess[str]:

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from desks import Desk
-from form_material import PERSIAN, Make, Save
 
+from svc_analytics.closing.seals import with_seal
 from svc_analytics.config import Settings
+from svc_analytics.formatting.display import DASH
 from svc_analytics.render import matrix, page
-from svc_analytics.render.figures import DASH
 from svc_analytics.render.folder import write_folder
-from svc_analytics.seals import with_seal
+from tests.support.desks import Desk
+from tests.support.form_material import PERSIAN, Make, Save
 
 VOID = {"meta", "br", "img", "path", "use", "rect", "line"}
 
@@ -147,7 +147,7 @@ def test_a_long_history_shows_its_newest_months(monkeypatch: pytest.MonkeyPatch)
     rows = [row | {"payment_month": m, "refund_month": m, "ratio": Decimal("0.1")} for m in months]
     (found,) = matrix.matrices(pa.Table.from_pylist(rows))
     assert found.months == months[-2:] and [paid for paid, *_ in found.rows] == months[-2:]
-    assert found.is_cut and found.rows[0][2][1] == matrix.Crossing()
+    assert found.is_cut and found.rows[0][2][1] == matrix.CohortCell()
 
 
 def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import openpyxl
 import pyarrow as pa
 import pytest
-from fake_service import NOW
-from form_material import FORMULA, PERSIAN, Make, Save
 from openpyxl.worksheet.worksheet import Worksheet
 
-from svc_analytics.periods import to_micros
+from svc_analytics.formatting.values import is_ratio, value_text
+from svc_analytics.instants import to_micros
 from svc_analytics.render import workbook
-from svc_analytics.render.cells import is_ratio, text_of
+from tests.support.fake_service import NOW
+from tests.support.form_material import FORMULA, PERSIAN, Make, Save
 
 
 def open_book(folder: Path) -> openpyxl.Workbook:
@@ -29,7 +29,7 @@ def text_in(cell: Any, exact: Any) -> str:
     if exact is not None:
         return str(exact.value or "")
     if cell.data_type == "n" and cell.value is not None:
-        return text_of(Decimal(str(cell.value)))
+        return value_text(Decimal(str(cell.value)))
     return str(cell.value.date() if cell.data_type == "d" else cell.value or "")
 
 
@@ -43,7 +43,7 @@ def test_every_cell_comes_back_exactly(make: Make, tmp_path: Path) -> None:
             cells, exact = found[field.name], found.get(f"{field.name} exact")
             for row, value in enumerate(table[field.name].to_pylist()):
                 read = text_in(cells[row], exact[row] if exact else None)
-                wanted = text_of(value, is_ratio=is_ratio(field) and exact is not None)
+                wanted = value_text(value, is_ratio=is_ratio(field) and exact is not None)
                 assert read == wanted, (name, field.name)
 
 

@@ -4,9 +4,9 @@ import shutil
 
 import httpx
 import pytest
-from shop import Shop
 
 from svc_analytics.sandbox import Behaviour, Clock, Refusal, Scenario, Service, Store, seed, serve
+from tests.sandbox.shop import Shop
 
 
 @pytest.fixture(scope="session")

@@ -5,11 +5,11 @@ import shutil
 from threading import Thread
 
 import pytest
-from browsers import chromium
 from playwright.sync_api import expect, sync_playwright
 
 from svc_analytics.sandbox import serve
-from svc_analytics.tokens import verify_receipt
+from svc_analytics.signing.receipts import verify_receipt
+from tests.support.browsers import chromium
 
 SHOP = "https://shop.example"
 

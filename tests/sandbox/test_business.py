@@ -5,11 +5,12 @@ from collections import Counter
 import pytest
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.keyring import parse_secrets
-from svc_analytics.periods import DAY, month_of, parse_instant
+from svc_analytics.instants import DAY, parse_instant
+from svc_analytics.periods import month_of
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.past.business import Business, read_scenario_file
-from svc_analytics.tokens import verify_receipt
+from svc_analytics.signing.receipts import verify_receipt
+from svc_analytics.signing.secrets import parse_secrets
 
 
 def lived(**told):

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.periods import parse_instant
+from svc_analytics.instants import parse_instant
 from svc_analytics.sandbox import Scenario, Store, seed
 from svc_analytics.sandbox.cli import sandbox
 

@@ -7,10 +7,10 @@ from functools import partial
 
 import httpx
 import pytest
-from in_process import InProcess
 
 from svc_analytics.sandbox import serve
 from svc_analytics.sandbox.site import create_site
+from tests.sandbox.in_process import InProcess
 
 
 @pytest.fixture

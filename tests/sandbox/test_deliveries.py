@@ -10,14 +10,14 @@ from uuid import UUID
 
 import pytest
 
-from svc_analytics.periods import DAY, HOUR, MINUTE, SECOND
+from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.resources.webhook_delivery import (
     BACKOFF,
     WebhookSender,
     post_to_this_machine,
 )
-from svc_analytics.tokens import verify_webhook
+from svc_analytics.signing.webhooks import verify_webhook
 
 
 class Receiver:

@@ -5,10 +5,10 @@ import time
 import pytest
 import stripe
 
-from svc_analytics.periods import SECOND
+from svc_analytics.instants import SECOND
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
-from svc_analytics.tokens import verify_webhook
+from svc_analytics.signing.webhooks import verify_webhook
 
 BODY = '{"type":"test.ping","source":"console","note":"چای"}'
 

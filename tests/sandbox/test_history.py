@@ -6,7 +6,8 @@ from itertools import groupby
 
 import pytest
 
-from svc_analytics.periods import MINUTE, month_of, parse_instant
+from svc_analytics.instants import MINUTE, parse_instant
+from svc_analytics.periods import month_of
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.core.coins import COINS
 from svc_analytics.schema import STREAMS

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from shop import Shop
 
-from svc_analytics.periods import HOUR
+from svc_analytics.instants import HOUR
 from svc_analytics.sandbox import Refusal, Store
 from svc_analytics.sandbox.core.coins import BASIS_POINTS, half_up
 from svc_analytics.sandbox.state.wallet import BUSINESS
+from tests.sandbox.shop import Shop
 
 UNITS = st.integers(1, 40_000_000)  # of USDT: up to 40
 

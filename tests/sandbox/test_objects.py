@@ -2,7 +2,7 @@
 
 import pytest
 
-from svc_analytics.periods import DAY, parse_instant
+from svc_analytics.instants import DAY, parse_instant
 
 MISSING = (404, "PAY_SESSION_NOT_FOUND")
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from svc_analytics.periods import DAY, MINUTE
+from svc_analytics.instants import DAY, MINUTE
 from svc_analytics.sandbox.state.wallet import BUSINESS, OUTSIDE
 
 INVALID = (422, "VALIDATION_FAILED")

@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from svc_analytics.keyring import SigningSecret
-from svc_analytics.periods import DAY, HOUR
-from svc_analytics.tokens import verify_receipt
+from svc_analytics.instants import DAY, HOUR
+from svc_analytics.signing.receipts import verify_receipt
+from svc_analytics.signing.secrets import SigningSecret
 
 
 def test_payment_holds_every_figure_of_the_contract(shop):

@@ -4,12 +4,11 @@ import json
 
 import pytest
 
-from svc_analytics.keyring import SigningSecret, parse_secrets
-from svc_analytics.masked import Masked
-from svc_analytics.periods import HOUR, parse_instant
+from svc_analytics.instants import HOUR, parse_instant
 from svc_analytics.sandbox.state.records import receipt_facts
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.tokens import sign_receipt, verify_receipt
+from svc_analytics.signing.receipts import sign_receipt, verify_receipt
+from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 
 UNPROVEN = (422, "PAY_RECEIPT_INVALID")
 
@@ -69,7 +68,7 @@ def test_receipt_of_another_secret_is_refused(service, checkout_key, facts, refu
     """
     A token with the right facts and a foreign signature proves nothing.
     """
-    token = sign_receipt(facts, Masked("not ours"))
+    token = sign_receipt(facts, Secret("not ours"))
     assert refusal(service.verify_receipt, checkout_key, {"receipt": token}) == UNPROVEN
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.periods import DAY, month, parse_instant
+from svc_analytics.instants import DAY, parse_instant
+from svc_analytics.periods import month
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.past.days import History
 

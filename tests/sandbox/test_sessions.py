@@ -2,7 +2,7 @@
 
 import pytest
 
-from svc_analytics.periods import DAY, HOUR, MINUTE, SECOND
+from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
 
 UUID_FORM = r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}"
 ALL_CODES = (

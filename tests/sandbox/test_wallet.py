@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import pytest
 
-from svc_analytics.periods import DAY
+from svc_analytics.instants import DAY
 from svc_analytics.sandbox import Clock, Refusal, Service, Store
 from svc_analytics.sandbox.core.coins import COINS, decimal_text
 from svc_analytics.sandbox.resources.console import Console

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from fake_service import payment, payout
+from tests.support.fake_service import payment, payout
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

@@ -9,8 +9,17 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from fake_service import CHECKOUT_KEY, PAYOUT_KEY
-from simulation.ledger import (
+
+from svc_analytics.coverage import Coverage, Spans, difference, union
+from svc_analytics.instants import BEGINNING
+from svc_analytics.lake.control_totals import control_totals
+from svc_analytics.lake.footer import PartitionFooter, read_footer
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import ORIGIN
+from svc_analytics.periods import month
+from svc_analytics.schema import INSTANT as INSTANT_TYPE
+from svc_analytics.schema import STREAMS, Stream
+from tests.simulation.ledger import (
     INSTANT,
     MINUTE,
     MONEY,
@@ -22,15 +31,8 @@ from simulation.ledger import (
     Facts,
     Version,
 )
-from simulation.service import Service
-
-from svc_analytics.coverage import Coverage, Spans, subtract, unite
-from svc_analytics.lake import Lake
-from svc_analytics.monthfile import ORIGIN, Footer, read_footer
-from svc_analytics.periods import BEGINNING, month
-from svc_analytics.schema import INSTANT as INSTANT_TYPE
-from svc_analytics.schema import STREAMS, Stream
-from svc_analytics.tally import count
+from tests.simulation.service import Service
+from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
 SECRETS = [key.encode() for key in (CHECKOUT_KEY, PAYOUT_KEY)]
 _NO_ROWS: dict[str, Any] = {
@@ -132,12 +134,14 @@ class Oracle:
             footer = read_footer(path)
             table = pq.ParquetFile(path, page_checksum_verification=True).read()
             require(table.schema.equals(stream.schema), "another schema", path)
-            require(count(stream, table) == footer.tally, "totals differ", path)
+            require(control_totals(stream, table) == footer.tally, "totals differ", path)
             self._check_owned(stream, path.stem, footer, table)
             self._checked[content] = table
         return self._checked[content]
 
-    def _check_owned(self, stream: Stream, label: str, footer: Footer, table: pa.Table) -> None:
+    def _check_owned(
+        self, stream: Stream, label: str, footer: PartitionFooter, table: pa.Table
+    ) -> None:
         instants = table[stream.instant].cast(pa.int64()).to_pylist()
         keys = list(zip(instants, table["id"].to_pylist(), strict=True))
         require(keys == sorted(keys), "rows are not in order", label)
@@ -145,7 +149,7 @@ class Oracle:
         if label != ORIGIN:
             require((start, end) == (month(label).start, month(label).end), "owns", label)
         require(all(start <= at < end for at in instants), "rows of another month", label)
-        outside = subtract(footer.coverage.read, [(start, end)])
+        outside = difference(footer.coverage.read, [(start, end)])
         require(not outside, "claims what another file owns", label, outside)
 
     def _check_versions(self, stream: Stream, rows: dict[str, Facts]) -> None:
@@ -195,7 +199,7 @@ class Oracle:
         coverage = self.lake.coverage(stream)
         shown = self.service.spans.get(stream.name, [])
         shown = [(start, end + self.clock_error) for start, end in shown]
-        unread = subtract(coverage.read, unite(shown))
+        unread = difference(coverage.read, union(shown))
         require(not unread, "claims what was never read", stream.name, unread)
         newest = coverage.complete[-1][1] if coverage.complete else BEGINNING
         settled = self.service.clock() - 5 * MINUTE + max(self.clock_error - 20 * MINUTE, 0)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from simulation.disk import FULL
-from simulation.ledger import DAY, HOUR, MINUTE, SECOND, Entry, Habits, draw_ledger
-from simulation.service import Nature
-from simulation.virtual import FOREVER
-from simulation.wire import Weather
+from tests.simulation.disk import FULL
+from tests.simulation.ledger import DAY, HOUR, MINUTE, SECOND, Entry, Habits, draw_ledger
+from tests.simulation.service import Nature
+from tests.simulation.virtual import FOREVER
+from tests.simulation.wire import Weather
 
 MONTH_EDGE = int(datetime(2026, 11, 1, tzinfo=UTC).timestamp()) * SECOND
 BOUNDS = ("[]", "()", "[)", "(]", "")

@@ -8,10 +8,10 @@ from email.utils import format_datetime
 from urllib.parse import parse_qs
 
 import httpx
-from fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY, refusal
-from simulation.ledger import SECOND, Entry, Version
 
-from svc_analytics.periods import BEGINNING, parse_instant
+from svc_analytics.instants import BEGINNING, parse_instant
+from tests.simulation.ledger import SECOND, Entry, Version
+from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY, refusal
 
 STREAM_OF = {"/payments": "payments", "/payouts": "payout_records"}
 Span = tuple[int, int]

@@ -24,31 +24,34 @@ from multiprocessing import get_context
 from pathlib import Path
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[1]))
+    sys.path.insert(0, str(Path(__file__).parents[2]))
 
 import click
-from fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
-from simulation.disk import Disk, failure
-from simulation.ledger import MINUTE, SECOND
-from simulation.oracle import Broken, Oracle, require
-from simulation.plan import Plan, Run, Trouble, draw_plan
-from simulation.service import Service
-from simulation.stand_ins import installed
-from simulation.virtual import Killed, Stuck, World
-from simulation.wire import Wire
 
-from svc_analytics import extraction, monthfile
-from svc_analytics.client import Client
+from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError, SvcError
-from svc_analytics.extraction import Request
-from svc_analytics.lake import Lake, snapshot_folders
-from svc_analytics.masked import Masked
-from svc_analytics.pace import Pace
+from svc_analytics.extraction import run as run_module
+from svc_analytics.extraction import workers
+from svc_analytics.extraction.plan import Request
+from svc_analytics.lake import partition
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.side_files import read_side_file
+from svc_analytics.lake.snapshot import snapshot_folders
 from svc_analytics.schema import STREAMS
-from svc_analytics.sidefile import read_side_file
+from svc_analytics.signing.secrets import Secret
+from tests.simulation.disk import Disk, failure
+from tests.simulation.ledger import MINUTE, SECOND
+from tests.simulation.oracle import Broken, Oracle, require
+from tests.simulation.plan import Plan, Run, Trouble, draw_plan
+from tests.simulation.service import Service
+from tests.simulation.stand_ins import installed
+from tests.simulation.virtual import Killed, Stuck, World
+from tests.simulation.wire import Wire
+from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
 
-SETTINGS = Settings(BASE_URL, Masked(CHECKOUT_KEY), Masked(PAYOUT_KEY), patience=60)
+SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
 MOST_TORN = 30  # files of one lake
 MODES = ["safety", "liveness"]
 
@@ -107,11 +110,11 @@ class Simulation:
             return run.skew - (run.step_back if world.now > began + 1 else 0)
 
         with self.disk.installed(), installed(world, skew), sized(self.plan):
-            pace = Pace(SETTINGS.patience, lambda: world.now)
+            pace = RateLimiter(SETTINGS.patience, lambda: world.now)
             try:
                 with Client(SETTINGS, pace=pace, transport=wire) as client:
                     request = Request(**run.request)
-                    extraction.extract(
+                    run_module.extract(
                         self.lake, SETTINGS, request, workers=run.workers, client=client
                     )
             except SvcError as error:
@@ -157,8 +160,8 @@ class Simulation:
 def sized(plan: Plan) -> Iterator[None]:
     """Make the package's portions small, so that a few rows are many of them."""
     small = [
-        (monthfile, "ROW_GROUP", plan.row_group),
-        (extraction, "STAGED_LIMIT", plan.staged_limit),
+        (partition, "ROW_GROUP", plan.row_group),
+        (workers, "STAGED_LIMIT", plan.staged_limit),
     ]
     before = [(place, name, getattr(place, name)) for place, name, _ in small]
     for place, name, value in small:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any, Self
 
-from simulation.virtual import FOREVER, World
+from tests.simulation.virtual import FOREVER, World
 
 _LOCK = type(threading.Lock())
 

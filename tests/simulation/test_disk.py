@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from simulation.disk import Disk, failure
 
-from svc_analytics.monthfile import sync_folder
+from svc_analytics.lake.files import sync_folder
+from tests.simulation.disk import Disk, failure
 
 CUTS = 40  # power cuts of which each may leave something else
 

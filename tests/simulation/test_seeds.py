@@ -13,15 +13,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from simulation import simulate
-from simulation.ledger import HOUR
-from simulation.oracle import Broken
-from simulation.plan import Plan, draw_plan
-from simulation.virtual import Stuck
 
-from svc_analytics import extraction, merge, monthfile, pages, publication, segments
+from svc_analytics.extraction import plan as plan_module
+from svc_analytics.extraction import run as run_module
+from svc_analytics.extraction import segments
+from svc_analytics.lake import files, merge, partition, publisher
+from svc_analytics.lake.quarantine import QuarantineUpdate
 from svc_analytics.periods import month_of
-from svc_analytics.sidefile import Quarantine
+from svc_analytics.records import page
+from tests.simulation import simulate
+from tests.simulation.ledger import HOUR
+from tests.simulation.oracle import Broken
+from tests.simulation.plan import Plan, draw_plan
+from tests.simulation.virtual import Stuck
 
 SAFE, LIVELY = 20, 14  # seeds of one test: many small tests share the processes evenly
 PLANTED_IN = range(20_150, 21_150)
@@ -52,11 +56,10 @@ def test_a_seed_happens_again_exactly_as_it_was(folder: Path) -> None:
     command = f"""
 import sys
 from pathlib import Path
-from simulation.simulate import simulate
+from tests.simulation.simulate import simulate
 print(*(simulate(seed, "safety", Path(sys.argv[1])).digest for seed in {seeds}))
 """
-    places = [str(Path(__file__).parents[1]), str(Path(__file__).parents[2])]
-    environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": os.pathsep.join(places)}
+    environment = os.environ | {"PYTHONHASHSEED": "7", "PYTHONPATH": str(Path(__file__).parents[2])}
     again = subprocess.run(
         [sys.executable, "-c", command, folder], env=environment, capture_output=True, check=True
     )
@@ -76,7 +79,7 @@ def _claim_pages_before_they_are_read(segment: segments.Segment) -> int:
 
 def _add(stream: Any, path: Path, incoming: Any) -> Iterator[Any]:
     """Put new rows beside the held ones, without looking whether they are the same."""
-    held = monthfile.read_groups(path) if path.exists() else ()
+    held = partition.read_groups(path) if path.exists() else ()
     yield merge.in_order(stream, merge.pa.concat_tables([*held, incoming]))
 
 
@@ -110,29 +113,33 @@ LIKELY: dict[str, Callable[[Plan], bool]] = {
 PLANTED: dict[str, tuple[Any, str, Any]] = {
     "ties at a page's edge are not read again": (segments, "_reached", _reach_ties),
     "a page proves all that is left": (segments, "_reached", _claim_pages_before_they_are_read),
-    "rows that came again are kept twice": (publication, "merged", _add),
-    "the last minutes count as settled": (extraction, "SETTLE_LAG", 0),
+    "rows that came again are kept twice": (publisher, "merged", _add),
+    "the last minutes count as settled": (run_module, "SETTLE_LAG", 0),
     "nothing is read again": (
-        extraction,
-        "todo",
-        lambda coverage, wanted, request: extraction.subtract([wanted], coverage.complete),
+        plan_module,
+        "missing_spans",
+        lambda coverage, wanted, request: run_module.subtract([wanted], coverage.complete),
     ),
     "what is to be read again stays complete": (
-        publication.StreamPublisher,
+        publisher.StreamPublisher,
         "look_back",
         lambda self, overlap: None,
     ),
     "rows stay in the month they left": (
-        publication.StreamPublisher,
+        publisher.StreamPublisher,
         "_clear_elsewhere",
         lambda self, rows: None,
     ),
-    "older versions are not kept": (publication, "keep_changes", lambda *of: 0),
-    "files are not synced": (monthfile, "os", _unsynced(os)),
-    "folders are not synced": (monthfile, "sync_folder", lambda folder: None),
-    "what was set aside is forgotten": (publication, "keep_quarantine", lambda *of: Quarantine()),
+    "older versions are not kept": (publisher, "keep_changes", lambda *of: 0),
+    "files are not synced": (partition, "os", _unsynced(os)),
+    "folders are not synced": (files, "sync_folder", lambda folder: None),
+    "what was set aside is forgotten": (
+        publisher,
+        "keep_quarantine",
+        lambda *of: QuarantineUpdate(),
+    ),
     "a page without a cursor is taken for the last": (
-        pages,
+        page,
         "_find_cursor",
         lambda envelope: envelope.get("next_cursor") or None,
     ),

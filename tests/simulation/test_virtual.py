@@ -4,8 +4,9 @@ import queue
 from collections.abc import Callable
 
 import pytest
-from simulation.stand_ins import Condition, Lock, Queue, Thread
-from simulation.virtual import Killed, Stuck, World
+
+from tests.simulation.stand_ins import Condition, Lock, Queue, Thread
+from tests.simulation.virtual import Killed, Stuck, World
 
 
 def interleaving(seed: str) -> list[str]:

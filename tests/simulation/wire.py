@@ -5,9 +5,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import httpx
-from fake_service import refusal
-from simulation.service import Service
-from simulation.virtual import World
+
+from tests.simulation.service import Service
+from tests.simulation.virtual import World
+from tests.support.fake_service import refusal
 
 Spoiler = Callable[[httpx.Response, random.Random], httpx.Response]
 

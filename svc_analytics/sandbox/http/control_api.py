@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from svc_analytics.errors import DataError
-from svc_analytics.periods import SECOND, parse_instant
+from svc_analytics.instants import SECOND, parse_instant
 from svc_analytics.sandbox.core.behaviour import Behaviour
 from svc_analytics.sandbox.core.coins import decimal_text
 from svc_analytics.sandbox.core.errors import invalid, not_found

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from starlette.responses import Response
 
-from svc_analytics.periods import SECOND
+from svc_analytics.instants import SECOND
 from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.resources.service import Service
 

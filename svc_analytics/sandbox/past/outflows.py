@@ -6,7 +6,7 @@ from operator import itemgetter
 from random import Random
 from typing import NamedTuple
 
-from svc_analytics.periods import DAY, SECOND
+from svc_analytics.instants import DAY, SECOND
 from svc_analytics.sandbox.core.coins import (
     BASIS_POINTS,
     CENT,

@@ -5,7 +5,8 @@ from random import Random
 from typing import Self
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.periods import DAY, HOUR, Period, month, month_of, parse_instant
+from svc_analytics.instants import DAY, HOUR, parse_instant
+from svc_analytics.periods import Period, month, month_of
 from svc_analytics.sandbox.past.business import USUAL, Business
 
 # Raise this whenever the same parameters yield other records than before.

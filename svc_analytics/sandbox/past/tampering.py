@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 from zlib import crc32
 
-from svc_analytics.masked import Masked
-from svc_analytics.tokens import sign_receipt
+from svc_analytics.signing.receipts import sign_receipt
+from svc_analytics.signing.secrets import Secret
 
 
 @dataclass(frozen=True)
@@ -23,23 +23,23 @@ class Tampering:
             return None
         return mark // self.one_in % len(_WAYS)
 
-    def sign(self, stored: Mapping[str, Any], facts: Mapping[str, str], secret: Masked) -> str:
+    def sign(self, stored: Mapping[str, Any], facts: Mapping[str, str], secret: Secret) -> str:
         """Sign the receipt of a payment, tampered with if it is one of those."""
         way = self.of(stored)
         return sign_receipt(facts, secret) if way is None else _WAYS[way](facts, secret)
 
 
-def _forged(facts: Mapping[str, str], secret: Masked) -> str:
+def _forged(facts: Mapping[str, str], secret: Secret) -> str:
     """Sign with a secret that never was the merchant's: bad_signature."""
-    return sign_receipt(facts, Masked("a forger's secret"))
+    return sign_receipt(facts, Secret("a forger's secret"))
 
 
-def _altered(facts: Mapping[str, str], secret: Masked) -> str:
+def _altered(facts: Mapping[str, str], secret: Secret) -> str:
     """Sign a wrong amount with the right secret: facts_mismatch."""
     return sign_receipt({**facts, "charged_amount": f"1{facts['charged_amount']}"}, secret)
 
 
-def _cut(facts: Mapping[str, str], secret: Masked) -> str:
+def _cut(facts: Mapping[str, str], secret: Secret) -> str:
     """Cut off the end of a receipt: malformed."""
     return sign_receipt(facts, secret)[:-10]
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 from itertools import accumulate, pairwise
 from random import Random
 
-from svc_analytics.periods import DAY, HOUR, MINUTE, SECOND, from_micros
+from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND, from_micros
 from svc_analytics.sandbox.past.scenario import Scenario
 
 _WEEKDAY_WEIGHTS = (10, 10, 11, 13, 12, 14, 11)

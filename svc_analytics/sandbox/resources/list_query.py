@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from svc_analytics.errors import DataError
-from svc_analytics.periods import parse_instant
+from svc_analytics.instants import parse_instant
 from svc_analytics.sandbox.core.errors import invalid
 from svc_analytics.sandbox.state.store import FILTERS
 from svc_analytics.schema import PAYOUT_RECORDS, Stream

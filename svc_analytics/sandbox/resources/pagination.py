@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 
-from svc_analytics.masked import Masked
-from svc_analytics.periods import BEGINNING
+from svc_analytics.instants import BEGINNING
 from svc_analytics.sandbox.core.behaviour import Behaviour
 from svc_analytics.sandbox.core.errors import invalid
 from svc_analytics.sandbox.resources.list_query import ListQuery, read_limit, read_list_query
 from svc_analytics.sandbox.state.cursors import Cursor, read_cursor, write_cursor
 from svc_analytics.sandbox.state.store import Position, Slice, Store, StoredRecord
 from svc_analytics.schema import Stream
+from svc_analytics.signing.secrets import Secret
 
 Page = tuple[list[StoredRecord], str | None]
 
@@ -17,7 +17,7 @@ Page = tuple[list[StoredRecord], str | None]
 class Paginator:
     """Return pages of lists; requests are counted so that cursors can expire."""
 
-    def __init__(self, store: Store, secret: Masked) -> None:
+    def __init__(self, store: Store, secret: Secret) -> None:
         self._store = store
         self._secret = secret
         self._requests = 0

@@ -8,7 +8,7 @@ once it has paid this merchant, while its account is in order.
 
 from typing import Any
 
-from svc_analytics.periods import DAY
+from svc_analytics.instants import DAY
 from svc_analytics.sandbox.core import validation
 from svc_analytics.sandbox.core.amounts import is_plain, units_of
 from svc_analytics.sandbox.core.coins import Coin

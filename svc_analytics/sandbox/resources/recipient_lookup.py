@@ -8,8 +8,7 @@ import hmac
 
 import msgspec
 
-from svc_analytics.masked import Masked
-from svc_analytics.periods import DAY, MINUTE
+from svc_analytics.instants import DAY, MINUTE
 from svc_analytics.sandbox.core import validation
 from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.state.api_keys import Key
@@ -17,6 +16,7 @@ from svc_analytics.sandbox.state.customers import Person
 from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.records import Record, instant_text
 from svc_analytics.sandbox.state.signed_text import read_signed, write_signed
+from svc_analytics.signing.secrets import Secret
 
 TOKEN_LIFETIME = 10 * MINUTE  # Limits: recipient_token valid 10 minutes
 _PURPOSE = "recipient"
@@ -85,7 +85,7 @@ class RecipientLookup:
         return payer_id, expires_at
 
     @property
-    def _secret(self) -> Masked:
+    def _secret(self) -> Secret:
         """The secret of this merchant alone: tokens of another merchant never fit."""
         return self._platform.account.cursor_secret
 

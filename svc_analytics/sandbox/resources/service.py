@@ -29,7 +29,7 @@ from svc_analytics.sandbox.state.records import (
 )
 from svc_analytics.sandbox.state.store import Store, StoredRecord
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
-from svc_analytics.tokens import MalformedToken, parse_receipt, verify_receipt
+from svc_analytics.signing.receipts import MalformedToken, parse_receipt, verify_receipt
 
 _VALID = ("valid", "valid_previous_secret")
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from svc_analytics.periods import MINUTE
+from svc_analytics.instants import MINUTE
 from svc_analytics.sandbox.core.errors import Refusal, not_found
 from svc_analytics.sandbox.core.validation import Body, as_object, uuid_form
 from svc_analytics.sandbox.resources.quotes import Quote, quotes_of

@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from svc_analytics.keyring import ROTATION_OVERLAP, SigningSecret
-from svc_analytics.masked import Masked
-from svc_analytics.periods import format_instant
+from svc_analytics.instants import format_instant
 from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.past.tampering import Tampering
+from svc_analytics.signing.secrets import ROTATION_OVERLAP, Secret, SigningSecret
 
 KeyClass = Literal["checkout", "payout"]
 
@@ -20,9 +19,9 @@ class Account:
     """Hold a merchant's id, keys and secrets (newest first); no repr shows them."""
 
     merchant_id: str
-    checkout_key: Masked
-    payout_key: Masked
-    cursor_secret: Masked
+    checkout_key: Secret
+    payout_key: Secret
+    cursor_secret: Secret
     receipt_ring: tuple[SigningSecret, ...]
     webhook_ring: tuple[SigningSecret, ...]
     tampering: Tampering
@@ -36,7 +35,7 @@ class Account:
             "display_name_fa": "زعفران و کاشی",
         }
 
-    def receipt_secret(self, at: int) -> Masked:
+    def receipt_secret(self, at: int) -> Secret:
         """Return the secret that signs receipts issued at an instant."""
         return next(
             (entry.secret for entry in self.receipt_ring if (entry.valid_from or 0) <= at),
@@ -70,13 +69,13 @@ def account_of(scenario: Scenario) -> Account:
         return hashlib.sha256(f"{scenario.identity}/{purpose}".encode()).hexdigest()
 
     def dated(prefix: str, purpose: str, since: int) -> SigningSecret:
-        return SigningSecret(Masked(prefix + derive(purpose)), since)
+        return SigningSecret(Secret(prefix + derive(purpose)), since)
 
     return Account(
         merchant_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"sandbox:{scenario.identity}")),
-        checkout_key=Masked(f"svc_live_{derive('checkout key')}"),
-        payout_key=Masked(f"svc_payout_{derive('payout key')}"),
-        cursor_secret=Masked(derive("cursors")),
+        checkout_key=Secret(f"svc_live_{derive('checkout key')}"),
+        payout_key=Secret(f"svc_payout_{derive('payout key')}"),
+        cursor_secret=Secret(derive("cursors")),
         receipt_ring=tuple(
             dated("rcpt_", f"{_ordinal(number)} receipt secret", since)
             for number, since in _numbered(scenario.receipt_secrets_since)

@@ -2,7 +2,7 @@
 
 from functools import cached_property
 
-from svc_analytics.periods import DAY
+from svc_analytics.instants import DAY
 from svc_analytics.sandbox.core.coins import COINS, Coin, Prices, daily_prices
 from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.past.timing import days

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from svc_analytics.periods import SECOND, from_micros
+from svc_analytics.instants import SECOND, from_micros
 from svc_analytics.sandbox.state.account import Account
 from svc_analytics.sandbox.state.store import StoredRecord
 from svc_analytics.schema import PAYMENTS, Stream

@@ -5,17 +5,17 @@ import binascii
 import hashlib
 import hmac
 
-from svc_analytics.masked import Masked
+from svc_analytics.signing.secrets import Secret
 
 _SIGNATURE_BYTES = 32
 
 
-def write_signed(payload: bytes, purpose: str, secret: Masked) -> str:
+def write_signed(payload: bytes, purpose: str, secret: Secret) -> str:
     """Write a payload as base64 text, signed for one purpose."""
     return base64.urlsafe_b64encode(_sign(payload, purpose, secret) + payload).decode()
 
 
-def read_signed(text: str, purpose: str, secret: Masked) -> bytes | None:
+def read_signed(text: str, purpose: str, secret: Secret) -> bytes | None:
     """Read a payload back, or None if the text was altered or has another purpose."""
     raw = decode_exactly(text)
     signature, payload = raw[:_SIGNATURE_BYTES], raw[_SIGNATURE_BYTES:]
@@ -37,6 +37,6 @@ def decode_exactly(text: str) -> bytes:
     return raw if base64.urlsafe_b64encode(raw).decode() == text else b""
 
 
-def _sign(payload: bytes, purpose: str, secret: Masked) -> bytes:
+def _sign(payload: bytes, purpose: str, secret: Secret) -> bytes:
     message = purpose.encode() + b"\n" + payload
     return hmac.new(secret.reveal().encode(), message, hashlib.sha256).digest()

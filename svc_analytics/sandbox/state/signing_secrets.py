@@ -4,10 +4,9 @@ import secrets
 from dataclasses import replace
 from typing import Literal
 
-from svc_analytics.keyring import ROTATION_OVERLAP, SigningSecret
-from svc_analytics.masked import Masked
 from svc_analytics.sandbox.state.account import Account
 from svc_analytics.sandbox.state.store import Store
+from svc_analytics.signing.secrets import ROTATION_OVERLAP, Secret, SigningSecret
 
 SecretKind = Literal["receipt", "webhook"]
 _PREFIX: dict[SecretKind, str] = {"receipt": "rcpt_", "webhook": "whsec_"}
@@ -28,20 +27,20 @@ class SigningSecrets:
             return self._first
         added: dict[str, list[SigningSecret]] = {"receipt": [], "webhook": []}
         for kind, secret, valid_from in rows:
-            added[kind].append(SigningSecret(Masked(secret), valid_from))
+            added[kind].append(SigningSecret(Secret(secret), valid_from))
         return replace(
             self._first,
             receipt_ring=(*added["receipt"], *self._first.receipt_ring),
             webhook_ring=(*added["webhook"], *self._first.webhook_ring),
         )
 
-    def rotate(self, kind: SecretKind, at: int) -> Masked:
+    def rotate(self, kind: SecretKind, at: int) -> Secret:
         """Make a new secret, valid at once; the previous one works for 24 hours more."""
         secret = _PREFIX[kind] + secrets.token_hex(32)
         self._store.fetch("insert into secrets values (?, ?, ?)", (kind, secret, at))
-        return Masked(secret)
+        return Secret(secret)
 
-    def webhook_secrets(self, now: int) -> list[Masked]:
+    def webhook_secrets(self, now: int) -> list[Secret]:
         """Return the secrets that sign a webhook: two in the 24 hours after a rotation."""
         ring = self.account.webhook_ring
         recent = now < (ring[0].valid_from or 0) + ROTATION_OVERLAP

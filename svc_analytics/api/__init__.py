@@ -1,0 +1,1 @@
+"""The read-only HTTP client: routes, rate limit, retries, transport."""

@@ -1,0 +1,198 @@
+"""Read-only HTTP to the service: a fixed table of calls, retried at one shared pace.
+
+The payout-class key can move money and no read-only class exists, so this client
+cannot write: its calls are the rows of `ROUTES`, and a transport underneath refuses
+anything else that might ever be asked of it (design 10).
+"""
+
+from collections.abc import Callable, Mapping
+from types import TracebackType
+from typing import Any, Self, TypeVar
+from urllib.parse import urlencode
+
+import httpx
+
+from svc_analytics.api.rate_limiter import RateLimiter
+from svc_analytics.api.responses import (
+    Response,
+    RetryableError,
+    raise_api_error,
+    read_object,
+    read_profile,
+    require_json,
+)
+from svc_analytics.api.routes import PREFIX, ROUTES, Route, quote_id
+from svc_analytics.api.transport import ReadOnlyTransport, describe_error, open_transport, read_body
+from svc_analytics.config import KeyClass, Settings
+from svc_analytics.errors import ApiError, ConfigError, Unavailable, WrongKeyClass
+from svc_analytics.records.bulk_parser import parse_list
+from svc_analytics.records.page import Page
+from svc_analytics.records.raw_json import InvalidJson
+from svc_analytics.schema import STREAMS
+from svc_analytics.signing.secrets import Secret
+
+TIMEOUT = httpx.Timeout(30.0, connect=10.0, pool=None)
+_EXTENSIONS = {"timeout": TIMEOUT.as_dict()}
+_LISTS = {stream.route: stream for stream in STREAMS.values()}
+
+_HEADERS = {
+    "accept": "application/json",
+    "accept-encoding": "gzip",
+    "user-agent": "svc-analytics",
+}
+
+T = TypeVar("T")
+
+
+class Client:
+    """The eight calls of `ROUTES`; safe to share between threads, usable under a running loop.
+
+    `pace` and `transport` are seams for tests.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        workers: int = 8,
+        pace: RateLimiter | None = None,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        settings.require_service()
+        self._settings = settings
+        self.pace = pace or RateLimiter(settings.patience)
+        inner = transport or open_transport(settings, workers)
+        # No httpx.Client on top: what it adds (redirects, cookies, the environment's
+        # proxies) is what must not happen here, and it takes a third of a page's time.
+        self._transport = ReadOnlyTransport(inner, settings.base_url)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"Client({self._settings.base_url})"
+
+    def close(self) -> None:
+        """Close the connections; further calls fail."""
+        self._transport.close()
+
+    def me(self, key_class: KeyClass | None = None) -> tuple[dict[str, Any], int | None]:
+        """Return the merchant profile, and the service's clock in UTC microseconds if given."""
+        return self._call("me", read_profile, key_class=key_class)
+
+    def page(self, name: str, params: Mapping[str, str]) -> Page:
+        """Return one page of the list `payments` or `payouts`."""
+        stream = _LISTS.get(name)
+        if stream is None:
+            raise ValueError(name)
+        return self._call(name, lambda answer: parse_list(stream, answer.body), params=params)
+
+    def payment(self, payment_id: str) -> dict[str, Any]:
+        """Return the authoritative payment of a UUID or receipt number."""
+        return self._call("payment", read_object, of=payment_id)
+
+    def payout(self, payout_id: str) -> dict[str, Any]:
+        """Return the authoritative payout record of a UUID or reference id."""
+        return self._call("payout", read_object, of=payout_id)
+
+    def session(self, session_id: str) -> dict[str, Any]:
+        """Return the authoritative session of a UUID or reference id."""
+        return self._call("session", read_object, of=session_id)
+
+    def binding(self, customer_id: str) -> dict[str, Any]:
+        """Return the binding of the merchant's own customer id.
+
+        The contract does not say which class reaches this route: the other key is
+        tried when the first is of the wrong class.
+        """
+        try:
+            return self._call("binding", read_object, of=customer_id)
+        except WrongKeyClass:
+            if len(self._settings.key_classes) < 2:
+                raise
+            return self._call("binding", read_object, of=customer_id, key_class="payout")
+
+    def verify_receipt(self, token: str) -> dict[str, Any]:
+        """Ask the service about a receipt token; an invalid one raises `ApiError`."""
+        return self._call("receipt", read_object, body={"receipt": token})
+
+    def _call(
+        self,
+        name: str,
+        read: Callable[[Response], T],
+        *,
+        of: str | None = None,
+        params: Mapping[str, str] | None = None,
+        body: Mapping[str, str] | None = None,
+        key_class: KeyClass | None = None,
+    ) -> T:
+        """Make one call of the table, again and again while trying again may help."""
+        route = ROUTES[name]
+        path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
+        key = self._key(route, key_class)
+        query = f"?{urlencode(params)}" if params else ""
+        url = f"{self._settings.base_url.rstrip('/')}{path}{query}"
+        request = httpx.Request(
+            route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS
+        )
+        attempt, began_at = 0, self.pace.now()
+        while True:
+            entered_at = self.pace.acquire()
+            try:
+                result = read(self._send(request, key, route.path))
+            except (RetryableError, InvalidJson) as trouble:
+                self._consider(trouble, entered_at, began_at, attempt, route.path)
+                attempt += 1
+            else:
+                self.pace.on_success(entered_at)
+                return result
+
+    def _consider(
+        self, trouble: Exception, entered_at: float, began_at: float, attempt: int, path: str
+    ) -> None:
+        """Slow down and wait as the failure asks, or give up when the patience is spent."""
+        status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
+        if isinstance(trouble, RetryableError) and trouble.is_throttle:
+            self.pace.on_throttle(entered_at, trouble.retry_after)
+        message = f"the service stayed away on {path}: {trouble}; try again later"
+        giving_up = Unavailable(message, status=status, codes=codes, path=path)
+        self.pace.backoff(attempt, giving_up, since=began_at)
+
+    def _send(self, request: httpx.Request, key: Secret, path: str) -> Response:
+        # Added at the last moment, so that it stands in no variable of ours.
+        request.headers["authorization"] = f"Bearer {key.reveal()}"
+        try:
+            response = self._transport.handle_request(request)
+            try:
+                self.pace.mark_reachable()
+                body = read_body(response)
+            finally:
+                response.close()
+        except httpx.TransportError as error:
+            if "CERTIFICATE_VERIFY_FAILED" in str(error):
+                message = "the service's certificate cannot be trusted; no key was sent"
+                raise ApiError(message, path=path) from error
+            raise RetryableError(
+                describe_error(error)
+            ) from None  # its text may hold a header of ours
+        except (httpx.DecodingError, httpx.StreamError) as error:
+            raise RetryableError("the body was damaged on the way") from error
+        if not response.is_success:
+            raise_api_error(response.status_code, response.headers, body, path)
+        return require_json(response.headers, body)
+
+    def _key(self, route: Route, key_class: KeyClass | None) -> Secret:
+        wanted = (key_class,) if key_class else route.key_classes
+        for name in wanted:
+            if key := self._settings.key(name):
+                return key
+        variable = f"SVC_{wanted[0].upper()}_KEY"
+        raise ConfigError(f"{route.path} needs a {wanted[0]}-class key: set {variable}")

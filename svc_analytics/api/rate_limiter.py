@@ -1,0 +1,140 @@
+"""The gate all calls to one merchant pass: how fast, and for how long without luck.
+
+The service names no limits (contract, Limits), so calls go out freely until the first
+429; from then on the gate keeps to the rate of its `AdaptiveRate`, and rests a moment
+after each refusal.
+"""
+
+import random
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+
+from svc_analytics.api.adaptive_rate import AdaptiveRate
+from svc_analytics.errors import Unavailable
+
+FIRST_REST = 0.15  # seconds the gate is shut after a 429 that does not say how long
+LONGEST_REST = 8.0
+FIRST_PAUSE = 0.25  # seconds a failed call waits, doubling with each failure in a row
+LONGEST_PAUSE = 10.0  # so that all are back soon after an outage
+LONGEST_HOLD = 30.0  # whatever Retry-After asks
+FIRST_CONTACT = 20.0  # patience with a service that never answered: a wrong address, no network
+A_MOMENT = 1e-6  # seconds: less is no time to wait
+LOOK_AGAIN = 1.0  # seconds a waiting call sleeps at most: the rate may rise meanwhile
+JITTER = random.SystemRandom()
+
+
+class Cancelled(Exception):
+    """The run was told to stop while a call waited its turn."""
+
+
+class RateLimiter:
+    """One gate, shared by all workers. Clock and wait are seams for tests."""
+
+    def __init__(
+        self,
+        patience: float,
+        clock: Callable[[], float] = time.monotonic,
+        wait: Callable[[float], bool] | None = None,
+    ) -> None:
+        self._patience = patience
+        self._clock = clock
+        self._stop = threading.Event()
+        self._wait = wait or self._stop.wait
+        self._lock = threading.Lock()
+        self._allowance = AdaptiveRate()
+        self._queue: deque[object] = deque()  # of calls that wait for their turns
+        self._next_slot = self._lowered_at = self._progress_at = clock()
+        self._refused_in_a_row = 0
+        self._is_reached = False
+
+    @property
+    def rate(self) -> float | None:
+        """Requests per second allowed now; None while no limit was met."""
+        return self._allowance.rate
+
+    def now(self) -> float:
+        """Return the moment on this gate's clock."""
+        return self._clock()
+
+    def stop(self) -> None:
+        """Wake every waiting call and let none pass any more."""
+        self._stop.set()
+
+    def acquire(self) -> float:
+        """Wait for a turn; return the moment it came, to be given back on refusal."""
+        ticket = object()
+        with self._lock:
+            self._queue.append(ticket)
+        try:
+            while not self._stop.is_set():
+                with self._lock:
+                    pause = self._until_turn(ticket)
+                    if pause < A_MOMENT:
+                        return self._take_slot()
+                self._sleep(min(pause, LOOK_AGAIN))
+            raise Cancelled
+        finally:
+            with self._lock:
+                self._queue.remove(ticket)
+
+    def mark_reachable(self) -> None:
+        """Note that the service answered at all, whatever it said."""
+        self._is_reached = True
+
+    def on_success(self, entered_at: float) -> None:
+        """Note a good answer: progress was made, and the rate may rise."""
+        with self._lock:
+            self._progress_at = self._clock()
+            is_late = entered_at < self._lowered_at  # sent before the rate was lowered
+            if not is_late:
+                self._refused_in_a_row = 0
+            self._allowance.on_success(self._progress_at, is_late=is_late)
+
+    def on_throttle(self, entered_at: float, retry_after: float | None) -> None:
+        """Note a 429: lower the rate once per round trip, and hold the gate a while."""
+        with self._lock:
+            now = self._clock()
+            rest = 0.0 if retry_after is None else min(max(retry_after, 0), LONGEST_HOLD)
+            if entered_at >= self._lowered_at:
+                self._lowered_at = now
+                if self._refused_in_a_row == 0:
+                    self._allowance.on_throttle()
+                if retry_after is None:
+                    rest = min(FIRST_REST * 2 ** min(self._refused_in_a_row, 16), LONGEST_REST)
+                self._refused_in_a_row += 1
+            self._next_slot = max(self._next_slot, now + rest)
+
+    def backoff(self, attempt: int, trouble: Unavailable, since: float | None = None) -> None:
+        """Wait before the next try, or raise the trouble when the patience is spent.
+
+        `since` is when the call began: a rest before it is no time without luck.
+        """
+        begun = self._progress_at if since is None else max(since, self._progress_at)
+        idle = self._clock() - begun
+        patience = self._patience if self._is_reached else min(self._patience, FIRST_CONTACT)
+        if idle >= patience:
+            raise trouble
+        pause = min(FIRST_PAUSE * 2 ** min(attempt, 16), LONGEST_PAUSE)
+        pause *= JITTER.uniform(0.5, 1)
+        self._sleep(min(pause, patience - idle))
+
+    def _until_turn(self, ticket: object) -> float:
+        """Return how long a waiting call has to wait if nothing changes meanwhile."""
+        ahead = self._queue.index(ticket)
+        return self._next_slot + ahead * self._step() - self._clock()
+
+    def _take_slot(self) -> float:
+        """Set when the next call may go. One who wakes a little late costs no time."""
+        now = self._clock()
+        step = self._step()
+        self._next_slot = max(self._next_slot, now - step / 2) + step
+        return now
+
+    def _step(self) -> float:
+        return 1 / self.rate if self.rate else 0
+
+    def _sleep(self, seconds: float) -> None:
+        if self._wait(seconds):
+            raise Cancelled

@@ -1,0 +1,156 @@
+"""What an answer of the service means: its body, its clock, or the error it stands for."""
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+from typing import Any, NoReturn
+
+import msgspec
+
+from svc_analytics.errors import (
+    ApiError,
+    KeyRefused,
+    NotFound,
+    ProtocolError,
+    WrongKeyClass,
+)
+from svc_analytics.instants import SECOND, to_micros
+from svc_analytics.records.raw_json import InvalidJson
+
+# Decided by code first, then by status (contract, Errors and Retry guidance).
+_AGAIN = {
+    "RATE_LIMITED",
+    "PAY_LOOKUP_THROTTLED",
+    "PAY_RATE_UNAVAILABLE",
+    "INTERNAL_SERVER_ERROR",
+    "SERVICE_UNAVAILABLE",
+    "MAINTENANCE_MODE",
+}
+_CODE = re.compile(r"[A-Z][A-Z0-9_]{0,63}\Z", re.ASCII)
+_MEDIA_TYPE = re.compile(r"[a-z]{1,20}/[a-z.+-]{1,40}", re.ASCII)
+_REFUSALS: dict[str, type[ApiError]] = {
+    "UNAUTHORIZED": KeyRefused,
+    "PAY_WRONG_KEY_KIND": WrongKeyClass,
+    "PAY_SESSION_NOT_FOUND": NotFound,
+    "NOT_FOUND": NotFound,
+    "MERCHANT_DISABLED": ApiError,
+    "MERCHANT_NOT_FOUND": ApiError,
+    "FORBIDDEN": ApiError,
+    "VALIDATION_FAILED": ApiError,
+}
+_HINTS = {
+    "UNAUTHORIZED": "the key is missing, malformed, revoked or unknown, or this address is not "
+    "on its allowlist (the service does not say which): check it in the business console",
+    "PAY_WRONG_KEY_KIND": "this route needs a key of the other class",
+    "MERCHANT_DISABLED": "the business is suspended or its rail is off; trying again will not help",
+    "MERCHANT_NOT_FOUND": "the account behind the key is not a business",
+}
+
+
+@dataclass(frozen=True)
+class Response:
+    """A successful answer: its whole body, and the text of the service's clock."""
+
+    body: bytes
+    date: str = ""
+
+    @property
+    def served_at(self) -> int | None:
+        """The service's clock, in UTC microseconds; None if it did not tell it."""
+        return _read_date(self.date)
+
+
+class RetryableError(Exception):
+    """A failure that may pass: told apart by whether the service asked us to slow down."""
+
+    def __init__(self, reason: str, *, status: int = 0, codes: tuple[str, ...] = ()) -> None:
+        super().__init__(reason)
+        self.status, self.codes = status, codes
+        self.is_throttle = False
+        self.retry_after: float | None = None
+
+
+def require_json(headers: Mapping[str, str], body: bytes) -> Response:
+    """Return a JSON response, or raise `RetryableError` where a proxy answered instead."""
+    kind = headers.get("content-type", "application/json")
+    if "json" not in kind.lower():
+        shown = _MEDIA_TYPE.match(kind.lower())
+        raise RetryableError(f"the answer is {shown[0] if shown else 'of no known type'}, not JSON")
+    return Response(body, headers.get("date", ""))
+
+
+def raise_api_error(status: int, headers: Mapping[str, str], body: bytes, path: str) -> NoReturn:
+    """Raise what an answer other than 200 means, by its codes, then by its status."""
+    codes = _read_codes(body)
+    shown = f"{status} {', '.join(codes)}".strip()
+    for code in codes:
+        if code in _REFUSALS:
+            hint = _HINTS.get(code, "the request was not accepted")
+            message = f"the service refused {path} ({shown}): {hint}"
+            raise _REFUSALS[code](message, status=status, codes=codes, path=path)
+    if _AGAIN.intersection(codes) or status == 429 or status >= 500:
+        again = RetryableError(shown, status=status, codes=codes)
+        again.is_throttle = status == 429 or "RATE_LIMITED" in codes
+        again.retry_after = _read_retry_after(headers.get("retry-after"), headers.get("date"))
+        raise again
+    kinds: dict[int, type[ApiError]] = {401: KeyRefused, 404: NotFound}
+    hint = _HINTS["UNAUTHORIZED"] if status == 401 else "the request was not accepted"
+    if 300 <= status < 400:
+        hint = "it points elsewhere; a key is never sent on: check SVC_BASE_URL"
+    message = f"the service refused {path} ({shown}): {hint}"
+    raise kinds.get(status, ApiError)(message, status=status, codes=codes, path=path)
+
+
+def _read_codes(body: bytes) -> tuple[str, ...]:
+    """Return the machine codes of an error envelope; none if the body is anything else."""
+    try:
+        codes = msgspec.json.decode(body)["errors"]["error"]
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError, KeyError):
+        return ()
+    known = codes if isinstance(codes, list) else []
+    # Only what looks like a code: an echo of the request must not bring a key into a message.
+    return tuple(code for code in known[:10] if isinstance(code, str) and _CODE.match(code))
+
+
+def _read_retry_after(text: str | None, date: str | None) -> float | None:
+    """Return the seconds a Retry-After asks for; None if it is absent or makes no sense.
+
+    A date is one of the service's clock, which `date` tells; this machine's may be off.
+    """
+    if not text:
+        return None
+    if text.strip().isascii() and text.strip().isdigit():
+        return float(text.strip()[:9])
+    at, now = _read_date(text), _read_date(date)
+    if at is None:
+        return None
+    return max(0.0, (at - (time.time_ns() // 1000 if now is None else now)) / SECOND)
+
+
+def _read_date(text: str | None) -> int | None:
+    """Read a date of HTTP, in UTC microseconds; None if it is none."""
+    try:
+        at = parsedate_to_datetime(text or "")
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
+
+
+def read_object(answer: Response) -> dict[str, Any]:
+    try:
+        document = msgspec.json.decode(answer.body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidJson("the answer is not JSON") from error
+    if not isinstance(document, dict):
+        raise ProtocolError("the answer is not an object")
+    return document
+
+
+def read_profile(answer: Response) -> tuple[dict[str, Any], int | None]:
+    profile = read_object(answer)
+    if not isinstance(profile.get("id"), str) or not profile["id"]:
+        raise ProtocolError("the merchant profile has no id")
+    return profile, answer.served_at

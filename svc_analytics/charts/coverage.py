@@ -1,0 +1,81 @@
+"""Charts of coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, date, datetime, timedelta
+from typing import TYPE_CHECKING
+from zoneinfo import ZoneInfo
+
+from svc_analytics.charts.axes import BLUE, GREY, Row, hatched, rows_of, say_if_empty
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from svc_analytics.charts.axes import Table
+
+
+_DAY = timedelta(days=1)
+
+
+def coverage_calendar(
+    axes: Axes, table: Table, stream: str, months: int = 12, zone: str = "UTC"
+) -> None:
+    """Draw each day of the last months in a zone: read and settled, read in part, or not read.
+
+    `table` has `stream`, `starts_at`, `ends_at` and `state`, as the view `coverage`. A day
+    is filled when all of it is complete, hatched when some of it was read, else a cross.
+    """
+    spans = [row for row in rows_of(table) if row["stream"] == stream and row["ends_at"]]
+    looks = {"complete": {"color": BLUE}, "in part": hatched()}
+    labels = _months_before(max((row["ends_at"] for row in spans), default=None), months, zone)
+    drawn = [
+        (day, place, _state(spans, day, zone))
+        for place, first in enumerate(labels)
+        for day in _days(first)
+    ]
+    for state, look in looks.items():
+        fields = [(day.day, place) for day, place, found in drawn if found == state]
+        for x, y in fields:
+            axes.bar([x], [0.8], 0.8, bottom=y - 0.4, **look)
+    unread = [(day.day, place) for day, place, found in drawn if found == "not read"]
+    axes.plot([x for x, _ in unread], [y for _, y in unread], "x", color=GREY, markersize=3)
+    axes.set_yticks(range(len(labels)), [f"{first:%Y-%m}" for first in labels])
+    axes.set_xticks(range(1, 32, 5))
+    axes.set_xlim(0.2, 31.8)
+    axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
+    axes.set_xlabel(f"day ({zone}): filled complete, hatched in part, x not read")
+    axes.set_title(f"What was read of {stream}")
+    say_if_empty(axes, spans, "never read")
+
+
+def _months_before(last: datetime | None, months: int, zone: str) -> list[date]:
+    """Return the first days of the months up to the one that holds an instant."""
+    if last is None:
+        return []
+    last = last.astimezone(ZoneInfo(zone))
+    index = last.year * 12 + last.month - 1
+    return [date(n // 12, n % 12 + 1, 1) for n in range(index - months + 1, index + 1)]
+
+
+def _days(first: date) -> Iterable[date]:
+    day = first
+    while day.month == first.month:
+        yield day
+        day += _DAY
+
+
+def _state(spans: list[Row], day: date, zone: str) -> str:
+    """Say whether all, some or nothing of a day was read."""
+    start, end = _midnight(day, zone), _midnight(day + _DAY, zone)
+    touching = [row for row in spans if row["starts_at"] < end and row["ends_at"] > start]
+    whole = [
+        row
+        for row in touching
+        if row["state"] == "complete" and row["starts_at"] <= start and row["ends_at"] >= end
+    ]
+    return "complete" if whole else "in part" if touching else "not read"
+
+
+def _midnight(day: date, zone: str) -> datetime:
+    return datetime(day.year, day.month, day.day, tzinfo=ZoneInfo(zone)).astimezone(UTC)

@@ -1,0 +1,75 @@
+"""Charts of USD exposure."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from svc_analytics.charts.axes import amounts, rows_of, say_if_empty, signed_bars
+from svc_analytics.money import group_digits
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from svc_analytics.charts.axes import Table
+
+
+_WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
+
+
+def usd_exposure(axes: Axes, table: Table) -> None:
+    """Draw what each coin's position is worth in USD, and all; shares and the concentration.
+
+    `table` has `currency` and `usd_exposure`. Shares are of the worth of all coins, without
+    sign; with a coin of unknown worth there is no total and no share, and it is named below.
+    """
+    pairs = [(row["currency"], row["usd_exposure"]) for row in rows_of(table)]
+    unknown = [currency for currency, value in pairs if value is None]
+    known = [(currency, value) for currency, value in pairs if value is not None]
+    known.sort(key=lambda pair: (abs(pair[1]), pair[0]))
+    signed_bars(axes.barh, [(place, value) for place, (_, value) in enumerate(known)])
+    shares = [""] * len(known) if unknown else _shares([value for _, value in known])
+    for place, ((_, value), share) in enumerate(zip(known, shares, strict=True)):
+        _beside(axes, (max(float(value), 0.0), place), f"{_cents(value)} USD{share}")
+    axes.axvline(0, color="black", linewidth=0.8)
+    axes.set_yticks(range(len(known)), [currency for currency, _ in known])
+    amounts(axes.xaxis)
+    _leave_room(axes, [float(value) for _, value in known])
+    in_all = _cents(reduce(_WIDE.add, (value for _, value in known), Decimal(0)))
+    whole = f": {in_all} in all; share; \u03a3 with all larger ones" if known else ""
+    axes.set_xlabel(f"USD; unknown: {', '.join(unknown)}" if unknown else f"USD{whole}")
+    axes.set_title("Exposure by coin")
+    say_if_empty(axes, known, "no exposure is known")
+
+
+def _shares(values: list[Decimal]) -> list[str]:
+    """Write each value's share of all, and that of it with all larger ones, smallest first."""
+    worth = [abs(value) for value in values]
+    total = sum(worth, Decimal(0))
+    if not total:
+        return [""] * len(values)
+    larger = [sum(worth[place:], Decimal(0)) for place in range(len(worth))]
+    return [
+        f"   {_percent(own, total)}   \u03a3 {_percent(so_far, total)}"
+        for own, so_far in zip(worth, larger, strict=True)
+    ]
+
+
+def _percent(part: Decimal, whole: Decimal) -> str:
+    return f"{_cents(_WIDE.divide(part * 100, whole))}%"
+
+
+def _cents(value: Decimal) -> str:
+    return group_digits(format(value.quantize(Decimal("0.01"), context=_WIDE), "f"))
+
+
+def _leave_room(axes: Axes, values: list[float]) -> None:
+    """Leave room for the texts to the right of the bars."""
+    least, most = min([*values, 0.0]), max([*values, 0.0])
+    axes.set_xlim(1.08 * least, most + 0.8 * ((most - least) or 1.0))
+
+
+def _beside(axes: Axes, place: tuple[float, float], text: str) -> None:
+    look: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
+    axes.annotate(text, place, fontsize="small", **look)

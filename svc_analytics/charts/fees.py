@@ -1,0 +1,97 @@
+"""The fee rate over time, with the steps of its tiers."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
+
+from svc_analytics.charts.axes import (
+    BLUE,
+    Row,
+    all_days,
+    all_months,
+    label_days,
+    label_places,
+    labels,
+    percent,
+    percent_axis,
+    quotient,
+    rows_of,
+    say_if_empty,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from svc_analytics.charts.axes import Table
+
+
+def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> None:
+    """Draw the tiers that payments paid as steps, and what was paid in all as points.
+
+    `table` has `currency`, `rate`, `first_at`, `last_at`, `payment_fees` and `gross_sales`,
+    as the view `fee_tiers`. A tier is inferred from the fees: the service does not tell it.
+    """
+    rows = sorted(rows_of(table, currency), key=lambda row: row["first_at"])
+    starts = [_place(row["first_at"], zone) for row in rows]
+    ends = [_place(row["last_at"], zone) for row in rows]
+    paid = [quotient(row["payment_fees"], row["gross_sales"]) for row in rows]
+    rates = [float(row["rate"]) for row in rows]
+    if rows:
+        axes.step([*starts, ends[-1]], [*rates, rates[-1]], "k", where="post", label="tier")
+    middles = [(start + end) / 2 for start, end in zip(starts, ends, strict=True)]
+    axes.plot(middles, paid, "o", color=BLUE, markersize=3.5, label="fees over gross sales")
+    for place in _steps(rows):
+        beside: dict[str, Any] = {
+            "xytext": (3, 4),
+            "textcoords": "offset points",
+            "fontsize": "small",
+        }
+        axes.annotate(percent(rows[place]["rate"]), (starts[place], rates[place]), **beside)
+    label_days(axes, [int(place) for place in [*starts, *ends]][:: max(2 * len(rows) - 1, 1)])
+    percent_axis(axes.yaxis, [*rates, *paid])
+    axes.set_title(f"Fee rate and tiers, {currency}")
+    if rows:
+        axes.legend(frameon=False, fontsize="small", loc="lower left", ncols=2)
+    say_if_empty(axes, rows, "nothing sold")
+
+
+def _steps(rows: list[Row]) -> list[int]:
+    """Return the rows with which a new tier begins."""
+    changed = [n for n, (a, b) in enumerate(pairwise(rows), 1) if a["rate"] != b["rate"]]
+    return [0, *changed] if rows else []
+
+
+def _place(instant: datetime, zone: str) -> float:
+    """Return an instant's place on an axis of days."""
+    local = instant.astimezone(ZoneInfo(zone))
+    return local.toordinal() + (local.hour * 60 + local.minute) / 1440
+
+
+NOWHERE = float("nan")
+
+
+def fee_rate(axes: Axes, table: Table, currency: str) -> None:
+    """Draw fees over gross sales along time, from zero up.
+
+    `table` has `currency`, `payment_fees`, `gross_sales` and one of `day`, `month`, `period`.
+    Where nothing was sold the line is broken.
+    """
+    rows = rows_of(table, currency)
+    shares = [quotient(row["payment_fees"], row["gross_sales"]) for row in rows]
+    if rows and "day" in rows[0]:
+        places = [row["day"].toordinal() for row in rows]
+        label_days(axes, all_days(table))
+    else:
+        months = all_months(labels(rows))
+        found = dict(zip(labels(rows), shares, strict=True))
+        places, shares = list(range(len(months))), [found.get(name, NOWHERE) for name in months]
+        label_places(axes, months)
+    axes.plot(places, shares, marker="o", markersize=3.5, color=BLUE, linewidth=1.2)
+    percent_axis(axes.yaxis, shares)
+    axes.set_title(f"Fees over gross sales, {currency}")
+    is_unknown = any(row["payment_fees"] is None for row in rows)
+    why = "unknown" if is_unknown else "nothing sold"
+    say_if_empty(axes, [share for share in shares if share == share], why)

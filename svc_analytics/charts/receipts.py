@@ -1,0 +1,37 @@
+"""Charts of receipt verdicts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from svc_analytics.charts.axes import BLUE, amounts, hatched, rows_of, say_if_empty
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from svc_analytics.charts.axes import Table
+
+
+PROVEN = ("valid", "valid_previous_secret", "proven_by_record")
+
+
+def receipt_verdicts(axes: Axes, table: Table) -> None:
+    """Draw how many receipts got which verdict: proven ones filled, all others hatched.
+
+    `table` has `verdict`, one row per receipt.
+    """
+    counts = Counter(str(row["verdict"]) for row in rows_of(table))
+    ordered = sorted(counts.items(), key=lambda pair: (pair[0] not in PROVEN, -pair[1], pair[0]))
+    for place, (verdict, count) in enumerate(ordered):
+        look = {"color": BLUE} if verdict in PROVEN else hatched()
+        bars = axes.barh([place], [count], 0.7, **look)
+        axes.bar_label(bars, [f"{count:,}"], padding=3, fontsize="small")
+    axes.set_yticks(range(len(ordered)), [verdict for verdict, _ in ordered])
+    axes.set_ylim(max(len(ordered), 1) - 0.4, -0.6)
+    axes.set_xlim(0, max(counts.values(), default=1) * 1.15)
+    amounts(axes.xaxis)
+    axes.locator_params(axis="x", integer=True)
+    axes.set_xlabel("receipts")
+    axes.set_title("Verdicts on receipts")
+    say_if_empty(axes, ordered, "no receipt")

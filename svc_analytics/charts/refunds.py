@@ -1,0 +1,110 @@
+"""Charts of refunds."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+from typing import TYPE_CHECKING
+
+from svc_analytics.charts.axes import (
+    BLUE,
+    MOST_TICKS,
+    all_months,
+    hatched,
+    label_places,
+    labels,
+    percent,
+    percent_axis,
+    rows_of,
+    say_if_empty,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from svc_analytics.charts.axes import Table
+
+
+def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
+    """Draw refunds over what was charged, by the refund's month and by the payment's.
+
+    `table` has `currency`, `refund_ratio_period`, `refund_ratio_cohort` and `month` or `period`.
+    """
+    rows = rows_of(table, currency)
+    months = all_months(labels(rows))
+    series = (
+        ("refund_ratio_period", "settled in the month", -0.2, {"color": BLUE}),
+        ("refund_ratio_cohort", "of the month's payments, to date", 0.2, hatched()),
+    )
+    drawn: list[float] = []
+    for name, label, shift, look in series:
+        values = zip(map(months.index, labels(rows)), (row[name] for row in rows), strict=True)
+        known = [(place, value) for place, value in values if value is not None]
+        heights = [float(value) for _, value in known]
+        bars = axes.bar([p + shift for p, _ in known], heights, 0.36, label=label, **look)
+        if len(months) <= MOST_TICKS:
+            axes.bar_label(
+                bars, [percent(value) for _, value in known], padding=2, fontsize="small"
+            )
+        drawn += heights
+    label_places(axes, months)
+    percent_axis(axes.yaxis, drawn)
+    axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
+    axes.set_title(f"Refunds over charged total, {currency}")
+    if drawn:
+        look = {"frameon": False, "fontsize": "small", "ncols": 2}
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), **look)
+    say_if_empty(axes, drawn, "unknown, or nothing charged")
+
+
+_LETTERS = ((13, 6.5), (18, 5.0), (25, 3.8))  # points, for up to so many months; then none
+
+
+def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
+    """Draw which part of each month's charged total came back in which month.
+
+    `table` has `payment_month`, `refund_month`, `currency` and `ratio`. Darker is more,
+    and a field says its percentage as long as it has room; `?` is one that is unknown.
+    The months are those of all coins, and none between them is left out.
+    """
+    found = {
+        (row["payment_month"], row["refund_month"]): row["ratio"]
+        for row in rows_of(table, currency)
+    }
+    paid, returned = (
+        all_months(row[name] for row in rows_of(table))
+        for name in ("payment_month", "refund_month")
+    )
+    known = [ratio for ratio in found.values() if ratio is not None]
+    size = next((size for most, size in _LETTERS if len(returned) <= most), 0.0)
+    top = max(known, default=Decimal(0)) or Decimal(1)
+    for (payment_month, refund_month), ratio in found.items():
+        place = (returned.index(refund_month), paid.index(payment_month))
+        _field(axes, place, ratio, float(ratio / top) if ratio is not None else 0.0, size)
+    axes.set_xlim(-0.5, max(len(returned), 1) - 0.5)
+    axes.set_ylim(max(len(paid), 1) - 0.5, -0.5)
+    label_places(axes, returned)
+    axes.set_yticks(range(len(paid)), paid)
+    axes.set_xlabel("month of the refund")
+    axes.set_ylabel("month of the payment")
+    axes.set_title(f"Refunded share of each month's charged total, {currency}")
+    say_if_empty(axes, list(found), "no refund")
+
+
+def _field(
+    axes: Axes, place: tuple[int, int], ratio: Decimal | None, depth: float, size: float
+) -> None:
+    """Draw one field of a heat map, its text dark on light or light on dark."""
+    shade = str(round(1 - 0.8 * depth, 3))
+    x, y = place
+    axes.bar([x], [1], 1, bottom=y - 0.5, facecolor=shade, edgecolor="white")
+    ink = "white" if depth > 0.5 else "black"
+    if size:
+        axes.text(x, y, _short(ratio), ha="center", va="center", color=ink, fontsize=size)
+
+
+def _short(ratio: Decimal | None) -> str:
+    """Write a ratio in few letters, never as zero when it is not."""
+    if ratio is None:
+        return "?"
+    rounded = ratio.quantize(Decimal("0.0001"), ROUND_HALF_UP)
+    return percent(rounded) if rounded or not ratio else "<0.01%"

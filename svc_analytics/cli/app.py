@@ -1,0 +1,119 @@
+"""`svc-analytics`: options in, exit code out. Data on stdout, notes on stderr.
+
+Each command is a module of this folder. It loads when it is used, so `--help`
+answers at once although the libraries of some commands are heavy.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from importlib import import_module
+
+import click
+
+from svc_analytics.cli.console import echo_note
+from svc_analytics.errors import SvcError
+
+INTERRUPTED = 130
+# Where each command is, and the first line of its help (held equal by a test).
+COMMANDS = {
+    "check": ("cli.check:check", "Hold the whole lake against every rule; list what breaks one."),
+    "close": (
+        "cli.close:close",
+        "Close a month: extract, read it again until it agrees, state it and seal it.",
+    ),
+    "demo": (
+        "cli.demo:demo",
+        "Run the whole path on the local sandbox: no account, no key, about half a minute.",
+    ),
+    "extract": ("cli.extract:extract", "Bring the lake up to date with the service."),
+    "lab": ("cli.lab:lab", "Open JupyterLab on the notebooks, with the settings of .env in place."),
+    "notebook": (
+        "cli.lab:notebook",
+        "Run the notebook NAME (such as 02) for a month and write it as HTML.",
+    ),
+    "receipts": ("cli.receipts:receipts", "Verify the signed receipts of payments."),
+    "sandbox": (
+        "sandbox.cli:sandbox",
+        "Run the Merchant Payments API on this machine, with made-up records and keys.",
+    ),
+    "sql": (
+        "cli.lake:sql",
+        "Answer one read-only QUERY on the views; without one, read it from stdin.",
+    ),
+    "statement": ("cli.statement:statement", "Write a month's statement and print its summary."),
+    "statement-diff": (
+        "cli.close:statement_diff",
+        "Compare two statements, figure by figure and row by row, with the cause.",
+    ),
+    "statement-verify": (
+        "cli.close:statement_verify",
+        "Say whether a sealed statement holds, and whether the lake still yields it.",
+    ),
+    "status": (
+        "cli.lake:status",
+        "Show what is in the lake: rows, coverage, gaps, freshness, quarantine.",
+    ),
+    "views": ("cli.lake:views", "Re-make analytics.duckdb for other tools, and list the views."),
+    "webhooks": ("cli.webhooks:webhooks", "Verify saved webhook deliveries."),
+}
+
+
+class _LazyGroup(click.Group):
+    """A group whose commands load when used; its help needs none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, name = COMMANDS[cmd_name][0].split(":")
+        command: click.Command = getattr(import_module(f"svc_analytics.{module}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, help_) for name, (_, help_) in sorted(COMMANDS.items())])
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="svc-analytics")
+def cli() -> None:
+    """The finance desk of a merchant on the Merchant Payments API.
+
+    Reads payments, payouts and refunds into Parquet, and makes exact monthly
+    statements of them. Settings come from options, the environment (SVC_BASE_URL,
+    SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, ...), files, or .env. Start with: demo
+    """
+
+
+def main() -> None:
+    """Run the command line and exit with the documented code."""
+    try:
+        cli.main(standalone_mode=False, auto_envvar_prefix="SVC")
+        code = 0
+    except SvcError as error:
+        code = echo_error(str(error), error.exit_code)
+    except click.UsageError as error:
+        error.show()
+        code = error.exit_code
+    except click.ClickException as error:
+        code = echo_error(error.format_message(), error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        code = echo_error("interrupted; what was published is kept", INTERRUPTED)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader of our output has gone: nothing is left to say
+        code = 0
+    except Exception as error:
+        code = echo_error(f"internal error: {type(error).__name__}: {error}", 1)
+    sys.exit(code)
+
+
+def echo_error(text: str, code: int) -> int:
+    """Say in one line what went wrong; with -vv, where."""
+    echo_note(f"error: {text}")
+    if sys.argv.count("-vv") or sys.argv.count("-v") > 1:
+        traceback.print_exc()
+    return code

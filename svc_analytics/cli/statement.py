@@ -1,0 +1,90 @@
+"""`statement`: a month's figures, or where one of them comes from."""
+
+from __future__ import annotations
+
+import click
+
+from svc_analytics.cli import reports
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.options import (
+    calendar_option,
+    choose_month,
+    metadata_option,
+    open_lake,
+    shared_options,
+    split_names,
+)
+from svc_analytics.cli.reports import echo_statement
+from svc_analytics.closing.seals import versions
+from svc_analytics.errors import ConfigError
+from svc_analytics.render.folder import check_formats
+from svc_analytics.statements.metadata import empty_columns
+from svc_analytics.statements.statement import statement as make_statement
+
+
+@click.command()
+@click.option("--month", metavar="MONTH", help="2026-10, or a name: october is the latest one.")
+@click.option("--last-month", "choice", flag_value="last", help="The last month that is over.")
+@click.option("--this-month", "choice", flag_value="this", help="The month that is running.")
+@click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
+@calendar_option
+@click.option(
+    "--format",
+    "formats",
+    default="csv,parquet",
+    show_default=True,
+    help="Any of csv, parquet, xlsx, html, json, journal, pdf, with commas between.",
+)
+@click.option("--out", metavar="DIR", help="Its folder.  [default: statements/ in the lake]")
+@click.option(
+    "--explain", "figure", metavar="FIGURE", help="Write nothing: say what it is made of."
+)
+@click.option("--currency", metavar="C", help="The coin of the figure to explain.")
+@click.option(
+    "--webhooks", metavar="FILE", help="A log of deliveries: what it names must be in the lake."
+)
+@metadata_option
+@shared_options
+def statement(
+    month: str | None,
+    choice: str | None,
+    zone: str,
+    calendar: str,
+    formats: str,
+    out: str | None,
+    figure: str | None,
+    currency: str | None,
+    webhooks: str | None,
+    metadata: str | None,
+    data_dir: str | None,
+    as_json: bool,
+) -> None:
+    """Write a month's statement and print its summary."""
+    wanted = split_names(formats)
+    check_formats(wanted)
+    lake = open_lake(data_dir)
+    chosen = choose_month(month, choice, zone, calendar)
+    if figure or currency:
+        if not (figure and currency):
+            raise ConfigError("to explain a figure, give --explain FIGURE and --currency C")
+        found = lake.explain(chosen, currency, figure, zone=zone, calendar=calendar)
+        click.echo(reports.explanation_text(found, as_json=as_json))
+        return
+    made = make_statement(
+        lake,
+        chosen,
+        zone=zone,
+        calendar=calendar,
+        webhooks=webhooks,
+        metadata=split_names(metadata),
+    )
+    folder = lake.path / "statements" / made.period.folder
+    if out is None and versions(folder):
+        echo_note(f"{folder} is sealed already: nothing is written; --out DIR writes it elsewhere")
+    else:
+        folder = made.save(out or folder, wanted)
+    echo_statement(made, folder, as_json=as_json)
+    for name in empty_columns(made.tables["lines"]):
+        echo_note(f"{name}: no line says it")
+    if made.needs_attention:
+        raise SystemExit(EXIT_ATTENTION)

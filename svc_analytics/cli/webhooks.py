@@ -1,0 +1,100 @@
+"""`svc-analytics webhooks`: what a saved log of deliveries proves, and what the lake lacks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+import click
+import pyarrow as pa
+
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.options import shared_options
+from svc_analytics.config import read_settings
+from svc_analytics.formatting.row_files import check_form, write_rows
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.lake.lake import Lake
+from svc_analytics.webhooks.delivery_log import INVALID
+from svc_analytics.webhooks.reconcile import OUTPUT, ReconciledDelivery, reconcile, to_table
+
+
+@click.group()
+def webhooks() -> None:
+    """Verify saved webhook deliveries."""
+
+
+@webhooks.command("verify")
+@click.argument("file", metavar="FILE")
+@click.option("--out", metavar="FILE", help="Write a .csv, .parquet or .json instead of stdout.")
+@shared_options
+def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> None:
+    """Verify a log of deliveries, and name the payments and payouts the lake lacks.
+
+    FILE is NDJSON, - is stdin; each line holds received_at, signature (the header
+    x-pay-signature) and body_base64 (the exact raw body). Prints line_no, event_id,
+    event_type, verdict, reason, subject, record_id and in_lake as CSV. Exits 3 when a
+    delivery is not valid, or a record is missing from time that was read.
+    """
+    if out:
+        check_form(out)
+    settings = read_settings(data_dir)
+    lake = Lake(settings.data_dir)
+    tally = _Tally()
+    batches = reconcile(file, lake, settings.webhook_secrets)
+    _write(tally.count(batches), tally, out, as_json)
+    if not lake.exists:
+        echo_note(f"no lake in {lake.path}: whether records are there is unknown")
+    raise SystemExit(tally.conclude())
+
+
+class _Tally:
+    """What passed by, for the summary and the exit code."""
+
+    def __init__(self) -> None:
+        self.verdicts: Counter[str] = Counter()
+        self.missing: dict[tuple[str, str], None] = {}
+        self.absent: dict[tuple[str, str], None] = {}
+
+    def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
+        yield to_table([])  # the header stands even where nothing follows
+        for batch in batches:
+            for item in batch:
+                self._add(item)
+            yield to_table(batch)
+
+    def _add(self, item: ReconciledDelivery) -> None:
+        self.verdicts[item.delivery.verdict] += 1
+        if item.in_lake is False:
+            names = self.missing if item.is_missing else self.absent
+            names[str(item.delivery.subject), str(item.delivery.record_id)] = None
+
+    @property
+    def invalid(self) -> int:
+        return sum(self.verdicts[name] for name in INVALID)
+
+    def conclude(self) -> int:
+        """Sum up on stderr; return the exit code."""
+        listed = ", ".join(f"{name} {n:,}" for name, n in self.verdicts.most_common())
+        total = sum(self.verdicts.values())
+        echo_note(f"{total:,} deliveries, {self.invalid:,} of them not valid ({listed or 'none'})")
+        if self.missing:
+            echo_note(f"{len(self.missing):,} records are missing from time that was read")
+        if self.absent:
+            echo_note(f"{len(self.absent):,} records are not in the lake yet: run extract")
+        return EXIT_ATTENTION if self.invalid or self.missing else 0
+
+
+def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: bool) -> None:
+    told = write_rows(tables, OUTPUT, "deliveries", out, as_json)
+    if as_json:
+        document = {
+            "verdicts": dict(sorted(tally.verdicts.items())),
+            "invalid": tally.invalid,
+            "missing": _named(tally.missing),
+            "not_in_lake_yet": _named(tally.absent),
+        }
+        click.echo(to_json(document | told))
+
+
+def _named(records: dict[tuple[str, str], None]) -> list[dict[str, str]]:
+    return [{"subject": subject, "record_id": record_id} for subject, record_id in records]

@@ -1,0 +1,1 @@
+"""Closing a month: seals, verification and comparison of statements."""

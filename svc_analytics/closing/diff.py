@@ -1,0 +1,262 @@
+"""Two statements of one month, figure by figure and row by row.
+
+Tables are compared as the exact texts of their files, so CSV, Parquet and a statement
+in memory are alike. What other rows cause (places, running positions) is no
+difference of a row, and neither is when its content was first read or checked.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Collection, Iterable, Iterator
+from decimal import Decimal
+from itertools import islice
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from svc_analytics.errors import LakeError
+from svc_analytics.formatting.sanitize import unescape_formula
+from svc_analytics.formatting.values import text_rows
+from svc_analytics.interrupts import interruptible
+from svc_analytics.money import EXACT, format_amount
+
+RESTATEMENT = "restatement"
+READ_AT = "first_seen_at"
+COLUMNS = (
+    *("subject", "table_name", "name", "currency", "change", "cause"),
+    *("old_value", "new_value", "delta", "detail"),
+)
+_KEYS = {
+    *("currency", "day", "month", "name", "check_name", "stream", "record_id", "entry_id"),
+    *("payment_id", "payout_id", "payment_month", "refund_month", "fee_id"),
+}
+_CONSEQUENCES = {
+    *("period", "line_no", "running_position", "refunded_before", "refunded_after"),
+    *(
+        "refundable_left",
+        "record_version",
+        "flags",
+        READ_AT,
+        "extracted_at",
+        "checked_at",
+        "first_read_at",
+        "last_read_at",
+    ),
+}
+# What a row is counted as; all else of it is what the record itself says.
+_CLASS = {
+    *("entry_id", "kind", "parent_payment_id", "parent_receipt_no", "parent_reference_id"),
+    *("parent_paid_at", "parent_period", "days_to_refund"),
+}
+_NUMBER = re.compile(r"-?\d+(\.\d+)?\Z", re.ASCII)
+_BATCH = 10_000
+
+Tables = dict[str, pa.Table]
+Row = dict[str, str]
+Entry = dict[str, str]
+
+
+def as_texts(tables: Tables) -> Tables:
+    """Return tables with every value as its file's text."""
+    return {
+        name: _texts(table.column_names, text_rows(table))
+        for name, table in tables.items()
+        if name != RESTATEMENT
+    }
+
+
+def read_tables(folder: Path, files: Collection[str]) -> Tables:
+    """Read the tables of a statement from these of its files, Parquet or else CSV."""
+    names = {path.stem: path.name for path in map(Path, sorted(files)) if path.suffix == ".csv"}
+    names |= {path.stem: path.name for path in map(Path, files) if path.suffix == ".parquet"}
+    try:
+        return {
+            table: (_read_csv if name.endswith(".csv") else _read_parquet)(folder / name)
+            for table, name in sorted(names.items())
+            if table != RESTATEMENT
+        }
+    except (OSError, pa.ArrowException, csv.Error, UnicodeDecodeError, StopIteration) as error:
+        raise LakeError(f"a table of {folder} cannot be read: {error}") from error
+
+
+def compare(old: Tables, new: Tables, changed_ids: Collection[str] | None = None) -> pa.Table:
+    """Return what differs between two states of a month: one row per figure or record.
+
+    `changed_ids` are the records of which the lake keeps an older version; without
+    a lake (None) a record that was read anew counts as changed. Tables and columns
+    that only the newer has are no difference: a newer tool may write more.
+    """
+    rows = _compare_lines(old, new, changed_ids)
+    causes = _causes_by_currency(rows)
+    figures = [
+        entry
+        for name in sorted(old.keys() - {"lines"}, key=lambda name: (name != "summary", name))
+        for entry in _compare_table(name, old[name], new.get(name), causes)
+    ]
+    return pa.Table.from_pylist(
+        [{name: entry.get(name) or None for name in COLUMNS} for entry in [*figures, *rows]],
+        schema=pa.schema([(name, pa.string()) for name in COLUMNS]),
+    )
+
+
+def _compare_lines(old: Tables, new: Tables, changed_ids: Collection[str] | None) -> list[Entry]:
+    if "lines" not in old or "lines" not in new:
+        return []
+    pairs = _differing(old["lines"], new["lines"], ["record_id"], _CONSEQUENCES - {READ_AT})
+    entries = (_line_entry(before, after, changed_ids) for before, after in pairs)
+    return [entry for entry in entries if entry]
+
+
+def _line_entry(
+    before: Row | None, after: Row | None, changed_ids: Collection[str] | None
+) -> Entry | None:
+    row = after or before or {}
+    columns = _changed_columns(before, after) if before and after else []
+    if before and after and not columns:
+        # Read anew with the same words: a change of what no statement shows, or of nothing.
+        if changed_ids is not None and row["record_id"] not in changed_ids:
+            return None
+        columns = [READ_AT]
+    return {
+        "subject": "row",
+        "table_name": "lines",
+        "name": row["record_id"],
+        "currency": row["currency"],
+        "change": _change(before, after),
+        "cause": _cause(before, after, columns, changed_ids),
+        "detail": ", ".join(columns),
+        **_values(_cell(before, "net"), _cell(after, "net")),
+    }
+
+
+def _change(before: Row | None, after: Row | None) -> str:
+    return "changed" if before and after else "added" if after else "removed"
+
+
+def _cause(
+    before: Row | None, after: Row | None, columns: list[str], changed_ids: Collection[str] | None
+) -> str:
+    """Name why a row differs: it came late, was changed, or is counted as something else."""
+    if before is None and after is not None:
+        return "changed" if after["record_id"] in (changed_ids or ()) else "late"
+    return "reclassified" if columns and _CLASS.issuperset(columns) else "changed"
+
+
+def _changed_columns(before: Row, after: Row) -> list[str]:
+    return [name for name in before if name != READ_AT and before[name] != after[name]]
+
+
+def _causes_by_currency(rows: list[Entry]) -> dict[str, str]:
+    found: dict[str, set[str]] = {}
+    for row in rows:
+        found.setdefault(row["currency"], set()).add(row["cause"])
+    return {currency: ", ".join(sorted(causes)) for currency, causes in found.items()}
+
+
+def _compare_table(
+    name: str, old: pa.Table, new: pa.Table | None, causes: dict[str, str]
+) -> Iterator[Entry]:
+    lost = [name] if new is None else sorted(set(old.column_names) - set(new.column_names))
+    for column in lost:
+        text = "the table is not there" if new is None else "the column is not there"
+        yield _figure_entry(name, column, {"change": "removed", "detail": text})
+    if new is None:
+        return
+    keys = [column for column in old.column_names if column in _KEYS]
+    for before, after in _differing(old, new, keys or old.column_names, _CONSEQUENCES):
+        row = after or before or {}
+        place = {column: row[column] for column in keys if column not in ("currency", "name")}
+        common = {
+            "currency": row.get("currency", ""),
+            "cause": causes.get(row.get("currency", ""), "elsewhere"),
+            "change": _change(before, after),
+            "detail": ", ".join(f"{column} {value}" for column, value in place.items()),
+        }
+        yield from _figure_entries(name, row.keys() - {*keys}, before, after, common)
+
+
+def _figure_entries(
+    table: str, columns: Collection[str], before: Row | None, after: Row | None, common: Entry
+) -> Iterator[Entry]:
+    """Yield an entry for every figure of a row that differs; the row itself when it has none."""
+    row = after or before or {}
+    found = [column for column in row if column in columns]
+    for column in found:
+        values = _cell(before, column), _cell(after, column)
+        if values[0] != values[1]:
+            figure = row["name"] if "name" in row and column == "value" else column
+            yield _figure_entry(table, figure, common | _values(*values))
+    if not found:
+        yield _figure_entry(table, "row", common)
+
+
+def _figure_entry(table: str, name: str, more: Entry) -> Entry:
+    return {"subject": "figure", "table_name": table, "name": name, **more}
+
+
+def _cell(row: Row | None, column: str) -> str:
+    return row[column] if row else ""
+
+
+def _values(old: str, new: str) -> Entry:
+    """Return two values as texts, and their difference where both are numbers."""
+    texts = {"old_value": old, "new_value": new}
+    if not all(_NUMBER.match(text) for text in texts.values()):
+        return texts
+    delta = EXACT.subtract(Decimal(texts["new_value"]), Decimal(texts["old_value"]))
+    return texts | {"delta": format_amount(delta)}
+
+
+def _differing(
+    old: pa.Table, new: pa.Table, keys: list[str], ignored: Collection[str]
+) -> Iterator[tuple[Row | None, Row | None]]:
+    """Yield the pairs of rows with one key that are not the same, in the order of keys."""
+    common = [name for name in old.column_names if name in new.column_names]
+    names = [name for name in common if name in keys or name not in ignored]
+    keys = [name for name in keys if name in names]
+    with interruptible(), duckdb.connect() as connection:
+        connection.register("older", old.select(names))
+        connection.register("newer", new.select(names))
+        found = connection.sql(_difference_query(keys)).to_arrow_table()
+    for batch in found.to_batches(max_chunksize=_BATCH):
+        for pair in batch.to_pylist():
+            before, after = pair["before"], pair["after"]
+            yield (before if pair["was_there"] else None, after if pair["is_there"] else None)
+
+
+def _difference_query(keys: list[str]) -> str:
+    """Pair rows by key, and among rows of one key by their order."""
+    key = ", ".join(f'"{name}"' for name in keys)
+    numbered = f"select t, {key}, row_number() over (partition by {key} order by t) as n from"
+    return f"""
+        with a as ({numbered} older as t), b as ({numbered} newer as t)
+        select a.t as before, b.t as after,
+            a.n is not null as was_there, b.n is not null as is_there
+        from a full join b using ({key}, n)
+        where a.t is distinct from b.t
+        order by {key}, n
+    """
+
+
+def _read_parquet(path: Path) -> pa.Table:
+    table = pq.read_table(path, page_checksum_verification=True)
+    return _texts(table.column_names, text_rows(table))
+
+
+def _read_csv(path: Path) -> pa.Table:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = csv.reader(file, strict=True)
+        return _texts(next(rows), (list(map(unescape_formula, row)) for row in rows))
+
+
+def _texts(names: list[str], rows: Iterable[list[str]]) -> pa.Table:
+    schema = pa.schema([(name, pa.string()) for name in names])
+    left, batches = iter(rows), []
+    while chunk := list(islice(left, _BATCH)):
+        columns = [pa.array(column, pa.string()) for column in zip(*chunk, strict=True)]
+        batches.append(pa.RecordBatch.from_arrays(columns, schema=schema))
+    return pa.Table.from_batches(batches, schema)

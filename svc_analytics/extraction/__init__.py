@@ -1,0 +1,1 @@
+"""Pages from the service into the lake: plan, sweep, workers, look-ups."""

@@ -1,0 +1,41 @@
+"""What a person does at the desk, in one call each: the steps of several modules."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from svc_analytics.config import Settings, read_settings
+from svc_analytics.errors import SvcError
+from svc_analytics.extraction import run
+from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
+from svc_analytics.extraction.progress import page_bar
+from svc_analytics.lake.lake import Lake
+from svc_analytics.warehouse.database import write_views
+
+
+def extract(
+    lake: Lake,
+    settings: Settings | None = None,
+    request: Request | None = None,
+    *,
+    workers: int = 8,
+    on_page: OnPage | None = None,
+) -> ExtractionResult:
+    """Bring a lake up to date, then make its views for other tools.
+
+    Settings come from the environment unless given. Returns what was read; raises
+    as documented in `svc_analytics.errors`. A bar shows how far it is, unless `on_page`
+    is told. Interrupt it at any time: what was covered is kept.
+    """
+    if on_page is None:
+        with page_bar() as bar:
+            return extract(lake, settings, request, workers=workers, on_page=bar.show)
+    settings = settings or read_settings(lake.path)
+    try:
+        done = run.extract(lake, settings, request, workers=workers, on_page=on_page)
+    except BaseException:
+        with suppress(SvcError):  # what went wrong first is what must be told
+            write_views(lake)
+        raise
+    write_views(lake)
+    return done

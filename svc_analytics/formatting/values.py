@@ -1,0 +1,58 @@
+"""One value of a table as text: exact, plain, the same in every form."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.money import format_amount, group_digits
+
+RATIO_SCALE = 8
+
+
+def is_ratio(field: pa.Field) -> bool:
+    """Whether a column holds ratios: in all our SQL they are the decimals of 8 places."""
+    return bool(pa.types.is_decimal(field.type) and field.type.scale == RATIO_SCALE)
+
+
+def value_text(value: Any, *, is_ratio: bool = False) -> str:
+    """Write a value for files: NULL is empty, amounts trimmed, ratios with 8 places.
+
+    >>> text_of(Decimal("1.500000000000000000")), text_of(Decimal("0.01500000"), is_ratio=True)
+    ('1.5', '0.01500000')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, Decimal):
+        return format(value, "f") if is_ratio else format_amount(value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)
+
+
+def display_text(value: Any, *, is_ratio: bool = False) -> str:
+    """Write a value for people: thousands apart, and a dash for what is unknown."""
+    if value is None:
+        return "-"
+    text = value_text(value, is_ratio=is_ratio)
+    is_number = isinstance(value, (Decimal, int)) and not isinstance(value, bool)
+    return group_digits(text) if is_number else text
+
+
+def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
+    """Yield a table's rows as Python values."""
+    for batch in table.to_batches(max_chunksize=10_000):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+
+
+def text_rows(table: pa.Table) -> Iterator[list[str]]:
+    """Yield a table's rows as file texts."""
+    ratios = [is_ratio(field) for field in table.schema]
+    for row in rows_of(table):
+        yield [value_text(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]

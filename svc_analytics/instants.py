@@ -1,0 +1,87 @@
+"""Instants: RFC 3339 text to integer microseconds UTC, and back."""
+
+import re
+import time
+from datetime import UTC, datetime, timedelta
+
+from svc_analytics.errors import ConfigError, DataError
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+SECOND = 1_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+# The first instant Python, Arrow and DuckDB can all hold: "since ever" in coverage.
+BEGINNING = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND
+
+_AGO = (("day", DAY), ("hour", HOUR), ("minute", MINUTE), ("second", SECOND))
+_RFC3339 = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:[0-5]\d)\Z", re.ASCII
+)
+
+
+def to_micros(at: datetime) -> int:
+    """Count the microseconds of an aware datetime since 1970 in UTC."""
+    return (at - EPOCH) // MICROSECOND
+
+
+def from_micros(micros: int) -> datetime:
+    """Return the UTC datetime of a count of microseconds since 1970."""
+    return EPOCH + micros * MICROSECOND
+
+
+def parse_instant(text: str) -> tuple[int, bool]:
+    """Read an RFC 3339 instant; return its microseconds and whether that is all of it.
+
+    Digits behind the sixth are floored and a leap second is held as the last
+    microsecond of its minute; both return False, so that callers keep the text.
+
+    >>> parse_instant("1970-01-01T03:30:01.5+03:30")
+    (1500000, True)
+    """
+    match = _RFC3339.match(text) if isinstance(text, str) else None
+    if not match:
+        raise DataError(f"not an RFC 3339 instant with an offset: {text!r:.60}")
+    day, minute, second, fraction, offset = match.groups()
+    is_leap = second == "60"
+    digits = "999999" if is_leap else (fraction or "")[:6].ljust(6, "0")
+    offset = "+00:00" if offset in "zZ" else offset
+    try:
+        at = datetime.fromisoformat(
+            f"{day}T{minute}:{'59' if is_leap else second}.{digits}{offset}"
+        )
+        micros = to_micros(at)
+    except (ValueError, OverflowError) as error:
+        raise DataError(f"not an instant: {text!r:.60} ({error})") from error
+    return micros, not is_leap and not (fraction or "")[6:].strip("0")
+
+
+def format_instant(micros: int) -> str:
+    """Write an instant as RFC 3339 in UTC, with a fraction only when there is one.
+
+    >>> format_instant(1_500_000)
+    '1970-01-01T00:00:01.500000Z'
+    """
+    return from_micros(micros).isoformat().replace("+00:00", "Z")
+
+
+def parse_bound(text: str) -> int:
+    """Read a bound given by a person: a date (its UTC midnight) or an RFC 3339 instant."""
+    try:
+        if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
+            return to_micros(datetime.fromisoformat(f"{text}T00:00:00+00:00"))
+        return parse_instant(text)[0]
+    except (DataError, ValueError) as error:
+        message = f"{text!r} is not a date or an instant: write 2026-10-01 or 2026-10-01T00:00:00Z"
+        raise ConfigError(message) from error
+
+
+def ago(micros: int) -> str:
+    """Say how long ago an instant was, in the largest unit that fits."""
+    passed = max(time.time_ns() // 1000 - micros, 0)
+    for name, unit in _AGO:
+        if passed >= unit:
+            return f"{passed // unit} {name}{'s' * (passed // unit > 1)} ago"
+    return "just now"

@@ -1,0 +1,1 @@
+"""The lake: one Parquet file per stream and month, written atomically."""

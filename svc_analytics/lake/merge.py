@@ -1,0 +1,167 @@
+"""Merging newly read rows into a month: one row per id, the newest observation wins.
+
+A month is merged as a stream of row groups, so that memory does not grow with it.
+"""
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_analytics.lake.partition import read_groups
+from svc_analytics.schema import Column, Stream
+
+
+@dataclass(frozen=True)
+class Upsert:
+    """Rows to merge into one month, settled against what the month holds.
+
+    `rows` has one row per id, sorted; `replaced` are the versions that the month holds
+    of them, and `superseded` those that differ, with `is_restatement` telling whether
+    money or identity changed.
+    """
+
+    rows: pa.Table
+    replaced: pa.Table
+    superseded: pa.Table
+    is_news: bool  # whether the month's content changes at all
+
+
+def deduplicate(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
+    """Join tables into one, in order, keeping the last row of each id; return the others too.
+
+    Rows come in the order they were observed. The list is emptied.
+    """
+    table = pa.concat_tables([stream.no_rows, *tables]).combine_chunks()
+    tables.clear()
+    order = pc.sort_indices(table, sort_keys=_sort_keys(stream))
+    earlier = table.slice(0, 0)
+    if pc.count_distinct(table["id"]).as_py() < len(table):
+        places = {name: place for place, name in enumerate(table["id"].to_pylist())}
+        is_last = pc.is_in(order, value_set=pa.array(places.values(), order.type))
+        earlier = table.take(order.filter(pc.invert(is_last)))
+        order = order.filter(is_last)
+    return table.take(order), earlier
+
+
+def conflicting_versions(stream: Stream, rows: pa.Table, earlier: pa.Table) -> pa.Table:
+    """Return which of the rows seen earlier say something else than the last of their id."""
+    places = pc.index_in(earlier["id"], value_set=rows["id"].combine_chunks())
+    differs, is_restated = compare(stream, earlier, rows.take(places))
+    return earlier.append_column("is_restatement", is_restated).filter(differs)
+
+
+def in_order(stream: Stream, rows: pa.Table) -> pa.Table:
+    """Sort rows by instant and id, the order of every month file."""
+    return rows.sort_by(_sort_keys(stream))
+
+
+def _sort_keys(stream: Stream) -> list[tuple[str, str]]:
+    return [(stream.instant, "ascending"), ("id", "ascending")]
+
+
+def plan_upsert(stream: Stream, rows: pa.Table, path: Path) -> Upsert:
+    """Compare new rows (one per id) with the versions of them that a month file holds."""
+    held = read_rows(stream, path, rows["id"])
+    if not len(held):
+        superseded = held.append_column("is_restatement", pa.array([], pa.bool_()))
+        return Upsert(rows, held, superseded, bool(len(rows)))
+    is_known = pc.is_in(rows["id"], value_set=held["id"].combine_chunks())
+    fresh, again = rows.filter(pc.invert(is_known)), rows.filter(is_known)
+    again, held = again.sort_by("id"), held.sort_by("id")
+    differs, is_restated = compare(stream, held, again)
+    # An identical re-read keeps the moment its content was first seen.
+    seen_at = pc.if_else(differs, again["extracted_at"], held["extracted_at"])
+    place = stream.schema.get_field_index("extracted_at")
+    again = again.set_column(place, stream.schema.field(place), seen_at)
+    superseded = held.append_column("is_restatement", is_restated).filter(differs)
+    is_news = bool(
+        len(fresh) or len(superseded) or not again.select(["extra"]).equals(held.select(["extra"]))
+    )
+    settled = in_order(stream, pa.concat_tables([fresh, again]))
+    return Upsert(settled, held, superseded, is_news)
+
+
+def read_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:
+    """Return the rows of a month file that have one of these ids."""
+    wanted = ids.combine_chunks()
+    found = [stream.no_rows]
+    for group in (
+        read_groups(path, where=lambda ids: pc.is_in(ids, value_set=wanted))
+        if path.exists()
+        else ()
+    ):
+        found.append(group)
+    return pa.concat_tables(found)
+
+
+def compare(
+    stream: Stream, held: pa.Table, again: pa.Table
+) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+    """Tell for each pair of rows whether it differs, and whether money or identity does."""
+    no = pa.chunked_array([pa.repeat(pa.scalar(False), len(held))])
+    differs = is_restated = no
+    for column in stream.columns:
+        changed = _is_changed(column, held[column.name], again[column.name])
+        differs = pc.or_(differs, changed)
+        is_restated = pc.or_(is_restated, changed) if column.is_fact else is_restated
+    return differs, is_restated
+
+
+def _is_changed(column: Column, old: pa.ChunkedArray, new: pa.ChunkedArray) -> pa.ChunkedArray:
+    same = pc.fill_null(pc.equal(old, new), False)
+    same = pc.or_(same, pc.and_(pc.is_null(old), pc.is_null(new)))
+    if column.kind == "json" and not pc.all(same, min_count=0).as_py():
+        pairs = zip(old.to_pylist(), new.to_pylist(), strict=True)
+        same = pa.chunked_array([pa.array([_is_same_json(a, b) for a, b in pairs], pa.bool_())])
+    return pc.invert(same)
+
+
+def _is_same_json(old: str | None, new: str | None) -> bool:
+    """Compare JSON by meaning: a service may write an object's keys in any order."""
+    if old is None or new is None:
+        return old == new
+    try:
+        return bool(old == new or _read_json(old) == _read_json(new))
+    except RecursionError:
+        return False
+
+
+def _read_json(text: str) -> Any:
+    """Decode for comparison alone: numbers stay what was written, however many digits."""
+    return json.loads(text, parse_float=_Number, parse_int=_Number)
+
+
+@dataclass(frozen=True)
+class _Number:
+    """A number as written; no text equals it."""
+
+    text: str
+
+
+def merge_rows(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Table]:
+    """Yield a month's rows in order: the held ones, each id of `incoming` replaced or added."""
+    if not path.exists():
+        yield incoming
+        return
+    instants = incoming[stream.instant].cast(pa.int64()).to_pylist()
+    keys = list(zip(instants, incoming["id"].to_pylist(), strict=True))
+    ids, done = incoming["id"].combine_chunks(), 0
+    for group in read_groups(path):
+        last = (group[stream.instant].cast(pa.int64())[-1].as_py(), group["id"][-1].as_py())
+        until = bisect_right(keys, last, lo=done)
+        kept = group.filter(pc.invert(pc.is_in(group["id"], value_set=ids)))
+        yield in_order(stream, pa.concat_tables([kept, incoming.slice(done, until - done)]))
+        done = until
+    yield incoming.slice(done)
+
+
+def drop_rows(path: Path, ids: pa.Array) -> Iterator[pa.Table]:
+    """Yield a month's rows in order, but for those with one of these ids."""
+    for group in read_groups(path):
+        yield group.filter(pc.invert(pc.is_in(group["id"], value_set=ids)))

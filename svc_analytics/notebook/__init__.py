@@ -1,0 +1,1 @@
+"""What notebooks use: displays, pickers, pictures, and running them."""

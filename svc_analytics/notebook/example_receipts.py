@@ -1,0 +1,72 @@
+"""Receipts made up from the lake's own payments, to see what a bad one looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from svc_analytics.money import format_amount
+from svc_analytics.signing.receipts import FACTS, sign_receipt
+from svc_analytics.signing.secrets import Secret
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from svc_analytics.lakehouse import Lakehouse
+
+_NEWEST = """
+    select
+        payment_id, receipt_no, reference_id, currency, amount, charged_amount, fee_bearer,
+        net_amount, strftime(paid_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') as paid_at
+    from payments
+    where fee_bearer is not null and reference_id is not null
+    -- Where all was read: only there an unknown payment can be told for one.
+    order by
+        exists (
+            from coverage
+            where stream = 'payments' and state = 'complete'
+                and payments.paid_at >= starts_at and payments.paid_at < ends_at
+        ) desc,
+        payments.paid_at desc,
+        payment_id
+    limit 1
+"""
+
+
+def example_receipts(lake: Lakehouse, secret: str) -> pd.DataFrame:
+    """Return a good receipt of the newest payment and four bad ones: `what` and `receipt`.
+
+    They are signed with a `secret` of the reader's choice and prove nothing. Of a lake
+    that holds no payment there are none.
+    """
+    import pandas as pd
+
+    made = [
+        example
+        for row in lake.sql(_NEWEST).to_dict("records")
+        for example in _examples(_facts(row, lake.merchant_id), Secret(secret))
+    ]
+    return pd.DataFrame(made, columns=["what", "receipt"])
+
+
+def _facts(row: Mapping[Hashable, Any], merchant_id: str) -> dict[str, str]:
+    """Return the facts of a payment as its receipt states them, in their order."""
+    facts = {
+        str(name): value if isinstance(value, str) else format_amount(value)
+        for name, value in row.items()
+    }
+    facts["merchant_id"] = merchant_id
+    return {name: facts[name] for name in FACTS}
+
+
+def _examples(facts: Mapping[str, str], secret: Secret) -> Iterator[tuple[str, str]]:
+    good = sign_receipt(facts, secret)
+    _, payload, signature = good.split(".")
+    dearer = {**facts, "amount": f"1{facts['amount']}"}
+    _, changed, _ = sign_receipt(dearer, secret).split(".")
+    unknown = {**facts, "payment_id": "00000000-0000-4000-8000-000000000000"}
+    yield "as the service issues it", good
+    yield "its amount changed, the signature kept", f"v1.{changed}.{signature}"
+    yield "its amount changed, and signed again by who has the secret", sign_receipt(dearer, secret)
+    yield "of a payment that does not exist", sign_receipt(unknown, secret)
+    yield "cut off when it was copied", f"v1.{payload}.{signature[:20]}"

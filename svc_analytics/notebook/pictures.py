@@ -1,0 +1,112 @@
+"""Charts that show themselves: drawn for each coin of a table, or of a statement."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.charts.axes import all_months
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import arrow_of, names_of
+
+_KINDS = ("currency", "stream")
+_ALONE, _BESIDE = (7.2, 3.0), (5.4, 2.5)  # inches, of one picture and of several
+NOTHING = "nothing to draw, for the table has no row"
+MOST_LETTERS = 32  # of each of the merchant's names: more would push the period off the picture
+_TABLES = {
+    "fee_rate": "daily",
+    "net_settlement_daily": "daily",
+    "position": "position",
+    "receipt_verdicts": "receipts",
+    "refund_cohorts": "cohorts",
+    "refund_ratio": "summary",
+    "usd_exposure": "exposure",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Charts side by side, as they stand in a statement's page."""
+
+    title: str
+    drawings: list[str]
+    width: int = 380  # pixels, below which they stand one under the other
+
+    def __repr__(self) -> str:
+        return self.title if self.drawings else f"{self.title}: {NOTHING}"
+
+    def _repr_html_(self) -> str:
+        if not self.drawings:
+            return f"<p>{escape(repr(self))}</p>"
+        boxes = "".join(f"<div>{_fluid(drawing)}</div>" for drawing in self.drawings)
+        two = f"repeat(auto-fill,minmax(min(max({self.width}px,34%),100%),1fr))"
+        fill = two if len(self.drawings) > 1 else "minmax(0,760px)"
+        return f'<div style="display:grid;grid-template-columns:{fill};gap:8px">{boxes}</div>'
+
+
+def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) -> Picture:
+    """Draw a chart of `svc_analytics.charts`: for each coin of the table, or for those named.
+
+    A chart of streams is drawn for each stream. Of a statement the chart's own table is
+    drawn, and below it stand the period and the merchant's names. `options` are the
+    chart's own, such as `zone`.
+    """
+    from svc_analytics.render.picture import draw_svg
+
+    arrow, sign = _source(chart, table)
+    kind = next((name for name in inspect.signature(chart).parameters if name in _KINDS), None)
+    found = names or (_names(chart, arrow, kind) if kind else ("",))
+    title = chart.__name__.replace("_", " ")
+    size = _size(chart, arrow, len(found))
+    drawings = []
+    for number, name in enumerate(found):
+        drawn = partial(chart, table=arrow, **({kind: name} if kind else {}), **options)
+        label = f"{title}, {name}" if name else title
+        try:
+            drawings.append(draw_svg(f"{chart.__name__}-{number}", drawn, label, size, sign))
+        except KeyError as error:
+            raise _no_column(chart, str(error.args[0]), arrow) from error
+    return Picture(", ".join([title, *filter(None, found)]), drawings, round(size[0] * 70))
+
+
+def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
+    """Return the table to draw, and what stands below the picture: of what and of whom."""
+    if not hasattr(table, "tables"):
+        return arrow_of(table), ""
+    period = table.period
+    # The Persian name comes last: letters from right to left would turn a date behind them.
+    sign = f"{period.folder} ({period.zone}) · {names_of(table.merchant, MOST_LETTERS)}"
+    if chart.__name__ not in _TABLES:
+        drawn = ", ".join(_TABLES)
+        raise ConfigError(f"of a statement {drawn} are drawn; give {chart.__name__} a table")
+    return table.tables[_TABLES[chart.__name__]], sign
+
+
+def _names(chart: Callable[..., None], table: pa.Table, kind: str) -> list[str]:
+    if kind not in table.column_names:
+        raise _no_column(chart, kind, table)
+    return sorted(set(table[kind].to_pylist()))
+
+
+def _no_column(chart: Callable[..., None], name: str, table: pa.Table) -> ConfigError:
+    there = ", ".join(table.column_names)
+    return ConfigError(f"{chart.__name__} draws a column {name!r}; the table has {there}")
+
+
+def _size(chart: Callable[..., None], table: pa.Table, count: int) -> tuple[float, float]:
+    if chart.__name__ == "refund_cohorts":  # a field for each month
+        months = len(all_months(table["payment_month"].to_pylist())) if table.num_rows else 0
+        return 7.2, max(2.0, 1.0 + 0.17 * months)
+    if chart.__name__ == "usd_exposure":  # a bar for each coin
+        return _ALONE[0], max(_ALONE[1], 0.9 + 0.25 * table.num_rows)
+    return _ALONE if count == 1 else _BESIDE
+
+
+def _fluid(drawing: str) -> str:
+    return drawing.replace("<svg", '<svg style="width:100%;height:auto"', 1)

@@ -1,0 +1,201 @@
+"""Notebooks: where they are, what month they speak of, running one with parameters."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from importlib.metadata import files
+from pathlib import Path
+from typing import Any
+
+from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.formatting.sanitize import single_line
+
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+# What the template would fetch: diagrams and formulas, of which our notebooks have none.
+_REMOTE = re.compile(r"<script[^>]*>(?:(?!</script>).)*?mermaid(?:(?!</script>).)*</script>", re.S)
+# On paper nothing can be moved: a table that was cut off would cut a number's digits.
+_PAPER = """<style>
+@page { size: A4 landscape; margin: 12mm; }
+@media print {
+  .jp-OutputArea-output, .jp-OutputArea-output div { overflow: visible !important; }
+  .jp-OutputArea-output :is(td, th) {
+    font-size: 7.5pt; white-space: normal !important; overflow-wrap: anywhere;
+  }
+  .jp-OutputArea-output table { width: 100% !important; }
+  .highlight pre, .jp-OutputArea-output pre { white-space: pre-wrap !important; }
+}
+</style>
+</head>"""
+TIMEOUT = 600  # seconds for one cell
+
+
+class NotebookFailed(SvcError):
+    """A cell of a notebook raised an error."""
+
+
+def notebook_folder() -> Path:
+    """Return where the notebooks are: the working folder's, the project's, or those installed."""
+    for folder in (*_own_folders(), _installed()):
+        if any(folder.glob("0*.ipynb")):
+            return folder
+    raise ConfigError("no folder of notebooks is here: run this in a clone of the project")
+
+
+def working_folder() -> Path:
+    """Return a folder of notebooks to work in: a copy in the working folder of those installed."""
+    folder = notebook_folder()
+    if folder != _installed():
+        return folder
+    target = Path.cwd() / "notebooks"
+    try:
+        target.mkdir(exist_ok=True)
+        for notebook in folder.glob("*.ipynb"):
+            shutil.copyfile(notebook, target / notebook.name)
+    except OSError as error:
+        raise ConfigError(
+            f"the notebooks cannot be copied to {target}: {error.strerror}"
+        ) from error
+    return target
+
+
+def _own_folders() -> tuple[Path, Path]:
+    return Path.cwd() / "notebooks", Path(__file__).parents[2] / "notebooks"
+
+
+def _installed() -> Path:
+    """Return where a wheel has put the notebooks, whatever scheme it was installed by."""
+    listed = (file for file in files("svc-analytics") or () if file.suffix == ".ipynb")
+    found = next(listed, None)
+    return Path("share") if found is None else Path(str(found.locate())).resolve().parent
+
+
+def find_notebook(name: str) -> Path:
+    """Return a notebook by its path, its name, or its number, such as `02`."""
+    if name.endswith(".ipynb") and Path(name).is_file():
+        return Path(name)
+    folder = notebook_folder()
+    every = sorted(folder.glob("*.ipynb"))
+    found = [path for path in every if path.stem == name] or [
+        path for path in every if name and path.stem.startswith(f"{name}-")
+    ]
+    if len(found) != 1:
+        raise ConfigError(f"no notebook {name!r}: choose {', '.join(p.stem for p in every)}")
+    return found[0]
+
+
+def read_notebook(path: Path) -> Any:
+    """Read a notebook's file, or raise `ConfigError`."""
+    nbformat, _ = _lab_modules()
+    try:
+        return nbformat.read(path, as_version=4)
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{path} is not a notebook") from error
+
+
+def parameters_of(notebook: Any) -> set[str]:
+    """Return the names of what a notebook can be given."""
+    cell = notebook.cells[_tagged(notebook)]
+    return set(re.findall(r"^([A-Z_]+) *=", cell.source, re.MULTILINE))
+
+
+def _tagged(notebook: Any) -> int:
+    """Return the place of the cell tagged `parameters`."""
+    tagged = [
+        place
+        for place, cell in enumerate(notebook.cells)
+        if "parameters" in cell.metadata.get("tags", ())
+    ]
+    if len(tagged) != 1:
+        raise ConfigError("a notebook needs one cell tagged parameters to be given any")
+    return tagged[0]
+
+
+def inject(notebook: Any, parameters: Mapping[str, Any]) -> None:
+    """Set parameters after the cell tagged `parameters`, which says what there is to set."""
+    nbformat, _ = _lab_modules()
+    place = _tagged(notebook)
+    source = "\n".join(f"{name} = {value!r}" for name, value in parameters.items())
+    metadata = {"tags": ["injected-parameters"]}
+    notebook.cells.insert(place + 1, nbformat.v4.new_code_cell(source, metadata=metadata))
+
+
+def run_notebook(
+    path: Path,
+    parameters: Mapping[str, Any],
+    *,
+    on_cell: Callable[[int], None] = lambda _: None,
+) -> Any:
+    """Run a copy of a notebook with parameters and return it with its outputs.
+
+    The kernel is this Python, in the working folder. Raises `NotebookFailed` with the
+    error of the first cell that fails.
+    """
+    _, client = _lab_modules()
+    notebook = read_notebook(path)
+    inject(notebook, parameters)
+    runner = client.NotebookClient(
+        notebook,
+        timeout=TIMEOUT,
+        kernel_name="python3",
+        extra_arguments=["--IPKernelApp.log_level=40"],
+        resources={"metadata": {"path": os.fspath(Path.cwd())}},
+        on_cell_executed=lambda **cell: on_cell(cell["cell_index"]),
+    )
+    try:
+        runner.execute()
+    except client.exceptions.CellExecutionError as error:
+        said = single_line(f"{error.ename}: {error.evalue}")
+        raise NotebookFailed(f"{path.name} failed: {said}") from error
+    except (client.exceptions.CellTimeoutError, client.exceptions.DeadKernelError) as error:
+        raise NotebookFailed(f"{path.name} failed: {single_line(str(error))}") from error
+    return notebook
+
+
+def to_html(notebook: Any, title: str) -> str:
+    """Return an executed notebook as one HTML page that loads nothing from elsewhere.
+
+    On paper, wide tables break their numbers into lines, and lose no digit. Pickers need
+    a running kernel: of them the page shows only the cell.
+    """
+    import nbconvert
+
+    urls = ("jquery", "mathjax", "mermaid_js", "mermaid_layout_elk_js", "require_js")
+    nowhere = {f"{name}_url": "" for name in urls}
+    exporter: Any = nbconvert.HTMLExporter
+    page = exporter(**nowhere).from_notebook_node(
+        _without_widgets(notebook), {"metadata": {"name": title}}
+    )[0]
+    return _REMOTE.sub("", str(page)).replace("</head>", _PAPER, 1)
+
+
+def _without_widgets(notebook: Any) -> Any:
+    still = deepcopy(notebook)
+    still.metadata.pop("widgets", None)
+    for cell in still.cells:
+        if "outputs" in cell:
+            cell.outputs = [out for out in cell.outputs if _WIDGET not in out.get("data", {})]
+    return still
+
+
+def _lab_modules() -> tuple[Any, Any]:
+    try:
+        import nbclient
+        import nbconvert  # noqa: F401
+        import nbformat
+    except ModuleNotFoundError as error:
+        message = f'{error.name} is not installed: pip install -e ".[lab]"'
+        raise ConfigError(message) from error
+    return nbformat, nbclient
+
+
+def outputs_of(notebook: Any) -> Iterator[str]:
+    """Yield every text that a notebook's outputs hold."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            yield str(output.get("text", ""))
+            yield from map(str, output.get("data", {}).values())
+            yield from map(str, output.get("traceback", ()))

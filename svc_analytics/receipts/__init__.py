@@ -1,0 +1,1 @@
+"""Bulk verification of receipt tokens, of the lake or of files."""

@@ -1,0 +1,59 @@
+"""A month's file of verdicts: written whole or not at all, believed only where it is whole."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from svc_analytics.lake.files import sync_folder
+from svc_analytics.lake.layout import FOOTER_KEY, VERDICTS
+
+# Not the name that the lake's writer sweeps: it may begin its own run meanwhile.
+UNFINISHED = ".checking"
+
+
+def read_verdicts(path: Path) -> pa.Table | None:
+    """Return a month's verdicts; None for what cannot be read, or is of another layout."""
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+    except (OSError, pa.ArrowException):
+        return None
+    return table if table.schema.equals(VERDICTS) else None
+
+
+def basis_of(path: Path) -> tuple[int, Any]:
+    """Return how many verdicts a file holds, and what they rest on. Only its footer is read."""
+    try:
+        metadata = pq.read_metadata(path)
+        return metadata.num_rows, json.loads((metadata.metadata or {})[FOOTER_KEY.encode()])
+    except (OSError, pa.ArrowException, ValueError, KeyError):
+        return 0, None
+
+
+def write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:
+    """Put a month's verdicts in place, with what they rest on."""
+    temporary = path.with_name(f".{path.stem}{UNFINISHED}")
+    try:
+        with (
+            temporary.open("wb") as file,
+            pq.ParquetWriter(
+                file, VERDICTS, compression="zstd", write_page_checksum=True
+            ) as writer,
+        ):
+            for table in tables:
+                if len(table):
+                    writer.write_table(table)
+            writer.add_key_value_metadata({FOOTER_KEY: json.dumps(basis)})
+            writer.close()
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    sync_folder(path.parent)

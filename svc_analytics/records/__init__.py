@@ -1,0 +1,1 @@
+"""Bytes of a list page to exact Arrow rows, or rejected records."""

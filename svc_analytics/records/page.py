@@ -1,0 +1,138 @@
+"""One page of a list, taken from the body of an answer.
+
+A page comes apart in one step, its records still as text. One that does not (a record
+nested a thousand deep, a bare NaN) is cut at its own commas instead, so that one bad
+record never takes the others with it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import msgspec
+
+from svc_analytics.errors import DataError, ProtocolError
+from svc_analytics.records.raw_json import InvalidJson, count_keys, count_marks, members, split
+
+
+class _Envelope(msgspec.Struct):
+    data: msgspec.Raw
+    next_cursor: str | None
+
+
+_quick_list = msgspec.json.Decoder(list[msgspec.Raw])
+_quick_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_quick_page = msgspec.json.Decoder(_Envelope)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page as received: its body, and the cursor of the page that follows it.
+
+    `regular` are its records, where all were told at once to be as the contract has them.
+    """
+
+    body: bytes
+    next_cursor: str | None
+    regular: list[Any] | None = None
+
+    @cached_property
+    def document(self) -> dict[str, Any] | None:
+        """The whole page, decoded; None when only the raw texts can be told apart."""
+        try:
+            document = _decode(self.body)
+        except InvalidJson:
+            return None
+        return document if isinstance(document, dict) else None
+
+    @cached_property
+    def has_single_keys(self) -> bool:
+        """Whether it is proven that no key stands twice anywhere on the page.
+
+        Text may hold key marks of its own, so there are never fewer marks than
+        keys; equal numbers prove that decoding overwrote nothing.
+        """
+        if self.document is None or self.has_spaced_colons:
+            return False
+        return count_marks(self.body) == count_keys(self.document)
+
+    def refuse_doubles(self) -> None:
+        """Refuse a page on which a list or a cursor stands twice: which counts is not known."""
+        if self.has_single_keys:
+            return
+        try:
+            members(self.body)
+        except DataError as error:
+            raise ProtocolError(f"the answer is not a page: {error}") from error
+
+    @cached_property
+    def has_spaced_colons(self) -> bool:
+        """Whether a blank may stand between a key and its colon, so that marks prove nothing."""
+        # One-byte searches are far quicker than two-byte ones, so they go first.
+        blanks = (b" ", b"\t", b"\n", b"\r")
+        return any(blank in self.body and blank + b":" in self.body for blank in blanks)
+
+    def raw_records(self) -> list[bytes]:
+        """Return the text of each record, exactly as received."""
+        if self.document is None:
+            return split(members(self.body)["data"])
+        return [bytes(raw) for raw in _quick_list.decode(_quick_members.decode(self.body)["data"])]
+
+    def raw_members(self, raw: bytes) -> dict[str, bytes]:
+        """Split the text of one record of this page into its members, as received."""
+        if not self.has_single_keys:
+            return members(raw)
+        return {name: bytes(value) for name, value in _quick_members.decode(raw).items()}
+
+
+def parse_page(body: bytes) -> Page:
+    """Read a page; raise `InvalidJson`, or `ProtocolError` when it is JSON of another shape."""
+    try:
+        envelope = _quick_page.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return _parse_patiently(body)
+    if bytes(memoryview(envelope.data)[:1]) != b"[":
+        return _parse_patiently(body)
+    return Page(body, check_cursor(envelope.next_cursor))
+
+
+def _parse_patiently(body: bytes) -> Page:
+    """Read a page that does not come apart in one step, or say what is wrong with it."""
+    try:
+        document = _decode(body)
+    except InvalidJson:
+        return _cut_page(body)
+    if not isinstance(document, dict) or not isinstance(document.get("data"), list):
+        raise ProtocolError("the answer is not a page: it has no list named data")
+    return Page(body, _find_cursor(document))
+
+
+def _decode(body: bytes) -> Any:
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InvalidJson("the body is not JSON") from error
+
+
+def _cut_page(body: bytes) -> Page:
+    try:
+        envelope = members(body)
+        split(envelope["data"])
+        cursor = msgspec.json.decode(envelope.get("next_cursor", b""))
+    except (KeyError, msgspec.DecodeError, UnicodeDecodeError, DataError) as error:
+        raise InvalidJson("the body is not a page of JSON") from error
+    return Page(body, check_cursor(cursor))
+
+
+def _find_cursor(envelope: Mapping[str, Any]) -> str | None:
+    if "next_cursor" not in envelope:
+        raise ProtocolError("the page has no next_cursor: it is not known whether more follows")
+    return check_cursor(envelope["next_cursor"])
+
+
+def check_cursor(cursor: Any) -> str | None:
+    """Return the cursor, or refuse the page: the end of a list is null and nothing else."""
+    if cursor is None or (isinstance(cursor, str) and cursor):
+        return cursor
+    raise ProtocolError("the page's next_cursor is neither a text nor null")

@@ -1,0 +1,104 @@
+"""The forms that hold a whole statement. Each writes its files and returns their rows.
+
+Every writer takes the statement, its facts (the manifest without files and seal) and
+the folder. What it needs is loaded when it is asked for.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.tables import to_json, to_objects
+
+if TYPE_CHECKING:
+    from svc_analytics.render.document import Document
+
+Facts = dict[str, Any]
+Rows = dict[str, int]
+_CHUNK = 10_000
+
+
+def write_json(statement: Document, facts: Facts, folder: Path) -> Rows:
+    """Write `statement.json`: the facts, and every table as an array of objects."""
+    path = folder / "statement.json"
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.write(to_json(facts).removesuffix("\n}") + ',\n  "tables": {')
+        for place, (name, table) in enumerate(statement.tables.items()):
+            file.write(f"{',' if place else ''}\n    {json.dumps(name)}: [")
+            file.writelines(_json_rows(table))
+            file.write("\n    ]" if table.num_rows else "]")
+        file.write("\n  }\n}\n")
+    return {path.name: _all_rows(statement)}
+
+
+def _json_rows(table: pa.Table) -> Iterator[str]:
+    """Yield a table's rows one by one, so that a long one is never whole in memory."""
+    for start in range(0, table.num_rows, _CHUNK):
+        for place, row in enumerate(to_objects(table.slice(start, _CHUNK)), start):
+            yield f"{',' if place else ''}\n      {json.dumps(row, ensure_ascii=False)}"
+
+
+def write_xlsx(statement: Document, facts: Facts, folder: Path) -> Rows:
+    """Write `statement.xlsx`: a sheet of provenance and one per table."""
+    from svc_analytics.render.workbook import write_workbook
+
+    write_workbook(statement, facts, folder / "statement.xlsx")
+    return {"statement.xlsx": _all_rows(statement)}
+
+
+def write_html(statement: Document, facts: Facts, folder: Path) -> Rows:
+    """Write `statement.html`: one page without outside resources, for screen and paper."""
+    from svc_analytics.render.page import make_page
+
+    page, rows = make_page(statement, facts)
+    (folder / "statement.html").write_text(page, encoding="utf-8", newline="")
+    return {"statement.html": rows}
+
+
+def write_journal(statement: Document, facts: Facts, folder: Path) -> Rows:
+    """Write `journal.csv` and `journal.beancount`: every movement as a balanced entry."""
+    from svc_analytics.render.beancount import write_beancount
+    from svc_analytics.render.journal import check_balanced, make_journal, write_postings
+
+    journal = make_journal(statement)
+    check_balanced(journal)
+    postings = write_postings(journal, folder / "journal.csv")
+    write_beancount(journal, statement, facts, folder / "journal.beancount")
+    return {"journal.csv": postings, "journal.beancount": len(journal.entries)}
+
+
+def write_pdf(statement: Document, facts: Facts, folder: Path) -> Rows:
+    """Write `statement.pdf`: the same page as in HTML, on A4."""
+    require_pdf()
+    from svc_analytics.render.page import make_page
+    from svc_analytics.render.pdf import print_page
+
+    page, rows = make_page(statement, facts)
+    (folder / "statement.pdf").write_bytes(print_page(page))
+    return {"statement.pdf": rows}
+
+
+def require_pdf() -> None:
+    """Refuse to begin where the printer of pages is not installed."""
+    if importlib.util.find_spec("weasyprint") is None:
+        raise ConfigError('pdf needs WeasyPrint: pip install "svc-analytics[pdf]"')
+
+
+DOCUMENTS: dict[str, Callable[[Document, Facts, Path], Rows]] = {
+    "xlsx": write_xlsx,
+    "html": write_html,
+    "json": write_json,
+    "journal": write_journal,
+    "pdf": write_pdf,
+}
+
+
+def _all_rows(statement: Document) -> int:
+    return sum(table.num_rows for table in statement.tables.values())

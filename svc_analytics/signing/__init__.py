@@ -1,0 +1,1 @@
+"""Secrets and HMAC signatures: receipt tokens and webhook signatures. No I/O."""

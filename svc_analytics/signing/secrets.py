@@ -1,0 +1,104 @@
+"""Key rings: the signing secrets of a merchant, newest first, and since when each is in force."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import HOUR, parse_bound
+
+
+class Secret:  # no dataclass: `asdict` would take it apart
+    """A key or secret. `reveal()` is the only way to its text; every repr hides it.
+
+    >>> Masked("svc_live_0123")
+    Masked(***)
+    """
+
+    __slots__ = ("_text",)
+    _text: str
+
+    def __init__(self, text: str) -> None:
+        object.__setattr__(self, "_text", text)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        message = "a key or secret does not change"
+        raise AttributeError(message)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and self._text == other._text
+
+    def __hash__(self) -> int:
+        return hash(self._text)
+
+    def reveal(self) -> str:
+        """Return the text itself, for the one place that sends it or signs with it."""
+        return self._text
+
+    def __repr__(self) -> str:
+        return "Masked(***)"
+
+    __str__ = __repr__
+
+    def __reduce__(self) -> tuple[object, ...]:
+        message = "a key or secret is not pickled"
+        raise TypeError(message)
+
+
+ROTATION_OVERLAP = 24 * HOUR  # contract, Limits: secret rotation overlap
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+@dataclass(frozen=True)
+class SigningSecret:
+    """One secret of a key ring, and the instant it came into force if that is known."""
+
+    secret: Secret
+    valid_from: int | None = None
+
+
+def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
+    """Read a key ring, newest first: `new@2026-08-15T00:00:00Z,old`.
+
+    >>> [ring.valid_from for ring in parse_secrets("b@1970-01-01T00:00:01Z, a")]
+    [1000000, None]
+    """
+    ring = tuple(_parse_secret(part.strip()) for part in text.split(",") if part.strip())
+    dates = [entry.valid_from for entry in ring if entry.valid_from is not None]
+    if dates != sorted(dates, reverse=True):
+        raise ConfigError("the secrets are not newest first: order them by the instant behind @")
+    return ring
+
+
+def valid_until(signer: SigningSecret, ring: Sequence[SigningSecret]) -> int | None:
+    """The last instant at which a secret may have signed, or None when no date ends it.
+
+    Contract, Events 8: the previous secret is accepted for 24 hours after its successor.
+    """
+    newer = (entry.valid_from for entry in ring[: ring.index(signer)])
+    successor = min((at for at in newer if at is not None), default=None)
+    return None if successor is None else successor + ROTATION_OVERLAP
+
+
+def is_after_expiry(signer: SigningSecret, ring: Sequence[SigningSecret], paid_at: int) -> bool:
+    """Tell whether an older secret signed something dated after its overlap had ended."""
+    until = valid_until(signer, ring)
+    return until is not None and paid_at > until
+
+
+def oldest_date(ring: Iterable[SigningSecret]) -> int | None:
+    """The instant before which the ring's secrets signed nothing, or None where no date says."""
+    return min((entry.valid_from for entry in ring if entry.valid_from is not None), default=None)
+
+
+def _parse_secret(part: str) -> SigningSecret:
+    secret, at, instant = part.rpartition("@")
+    if not at:
+        return SigningSecret(Secret(part))
+    if not _DATE.match(instant):
+        return SigningSecret(Secret(part))  # a secret may itself hold an @
+    valid_from = parse_bound(instant)
+    if not secret:
+        raise ConfigError("a date without a secret before its @")
+    return SigningSecret(Secret(secret), valid_from)

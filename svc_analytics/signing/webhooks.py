@@ -1,0 +1,46 @@
+"""Webhook signatures: sign and verify `x-pay-signature` headers."""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Iterable
+
+from svc_analytics.instants import SECOND
+from svc_analytics.signing.secrets import Secret, SigningSecret
+
+WEBHOOK_TOLERANCE = 300 * SECOND  # contract, Limits: both directions
+
+_HEADER_TIME = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
+
+
+def sign_webhook(body: bytes, secrets: Iterable[Secret], at: int) -> str:
+    """Make the `x-pay-signature` header of a delivery; two secrets during a rotation."""
+    entries = [f"v1={_webhook_mac(body, secret, at)}" for secret in secrets]
+    return ",".join([f"t={at}", *entries])
+
+
+def verify_webhook(
+    body: bytes, header: str | None, ring: Iterable[SigningSecret], now: int
+) -> str | None:
+    """Return None when a delivery is authentic, else the reason why it is not.
+
+    `body` is the exact raw body and `now` the receiver's clock in UTC microseconds.
+    """
+    fields = [field.strip().partition("=") for field in (header or "").split(",")]
+    times = [value for name, _, value in fields if name == "t"]
+    signatures = [value for name, _, value in fields if name == "v1"]
+    if len(times) != 1 or not _HEADER_TIME.match(times[0]) or not signatures:
+        return "the x-pay-signature header is missing or malformed"
+    at = int(times[0])
+    if abs(now - at * SECOND) > WEBHOOK_TOLERANCE:
+        return "signed more than 5 minutes away from this clock"
+    expected = [_webhook_mac(body, entry.secret, times[0]).encode() for entry in ring]
+    offered = [signature.encode("utf-8", "replace") for signature in signatures]
+    # No early end: the time taken must not tell which pair matched.
+    matches = [hmac.compare_digest(want, have) for want in expected for have in offered]
+    return None if any(matches) else "no signature matches a webhook secret"
+
+
+def _webhook_mac(body: bytes, secret: Secret, at: int | str) -> str:
+    message = f"{at}.".encode() + body
+    return hmac.new(secret.reveal().encode(), message, hashlib.sha256).hexdigest()

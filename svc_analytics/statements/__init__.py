@@ -1,0 +1,1 @@
+"""A month's statement: its tables, explanations and what people add to it."""

@@ -1,0 +1,60 @@
+"""Balances that people read off the console and typed in: `data/assertions.csv`.
+
+The API tells no balance (design 15): what it cannot explain shows against these.
+"""
+
+import csv
+from dataclasses import dataclass
+from decimal import Decimal
+from pathlib import Path
+
+from svc_analytics.errors import ConfigError, DataError
+from svc_analytics.instants import format_instant, parse_bound
+from svc_analytics.money import format_amount, parse_amount
+
+COLUMNS = ("at", "currency", "balance", "note")
+
+
+@dataclass(frozen=True)
+class Assertion:
+    """The wallet's balance of one coin at an instant (UTC microseconds), as someone saw it."""
+
+    at: int
+    currency: str
+    balance: Decimal
+    note: str = ""
+
+    def to_parameter(self) -> dict[str, str]:
+        """Return what the table macro `statement_figures` takes."""
+        return {
+            "asserted_at": format_instant(self.at),
+            "currency": self.currency,
+            "balance": format_amount(self.balance),
+        }
+
+
+def read_assertions(folder: Path) -> tuple[Assertion, ...]:
+    """Read the assertions of a lake, none if there is no file.
+
+    Raises `ConfigError` naming the line that cannot be read.
+    """
+    path = folder / "assertions.csv"
+    if not path.exists():
+        return ()
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.DictReader(file)
+        missing = set(COLUMNS[:3]) - set(reader.fieldnames or ())
+        if missing:
+            names, header = ", ".join(sorted(missing)), ",".join(COLUMNS)
+            raise ConfigError(f"{path} has no column {names}: its first line is {header}")
+        return tuple(_read_row(path, reader.line_num, row) for row in reader)
+
+
+def _read_row(path: Path, line: int, row: dict[str, str | None]) -> Assertion:
+    at, currency, balance, note = ((row.get(name) or "").strip() for name in COLUMNS)
+    try:
+        if not currency:
+            raise DataError("no currency")
+        return Assertion(parse_bound(at), currency, parse_amount(balance), note)
+    except (DataError, ConfigError) as error:
+        raise ConfigError(f"{path}, line {line}: {error}") from error

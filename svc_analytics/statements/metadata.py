@@ -1,0 +1,89 @@
+"""Chosen properties of the payments' metadata, as columns of a statement's lines.
+
+Metadata is the merchant's own (contract, Payment): a cart, a branch, a channel. It stays
+out of a statement unless its properties are named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+import pyarrow as pa
+
+from svc_analytics.errors import ConfigError, DataError
+from svc_analytics.records.raw_json import members
+
+if TYPE_CHECKING:
+    from svc_analytics.warehouse.warehouse import Warehouse
+
+_PREFIX = "metadata."
+_BEFORE = "receipt_verdict"  # the column that they stand before
+# A refund tells of its payment's; a payout has none.
+_QUERY = """
+    select metadata
+    from lines
+    left join payments
+        on payments.payment_id = coalesce(lines.parent_payment_id, lines.record_id)
+    order by lines.line_no
+"""
+_quick_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
+
+
+def check_names(names: Collection[str]) -> tuple[str, ...]:
+    """Return the names of properties, in the order given; refuse what names none, or one twice."""
+    if isinstance(names, str):  # it would be taken for its letters
+        raise ConfigError(f"of metadata, give a list of names: metadata=[{names!r}]")
+    if not all(names) or len(set(names)) < len(names):
+        raise ConfigError("of metadata, name each property once: --metadata cart,channel")
+    return tuple(names)
+
+
+def with_metadata(warehouse: Warehouse, lines: pa.Table, names: Sequence[str]) -> pa.Table:
+    """Return the lines with a column `metadata.NAME` for each name: text, or null where unsaid.
+
+    A text is given as it is, anything else as its JSON, as the service wrote it.
+    """
+    if not names:
+        return lines
+    found = warehouse.query(_QUERY, tables={"lines": lines})["metadata"].to_pylist()
+    rows = [read_properties(text, names) for text in found]
+    place = lines.schema.get_field_index(_BEFORE)
+    for offset, name in enumerate(names):
+        values = pa.array([row.get(name) for row in rows], pa.string())
+        lines = lines.add_column(place + offset, f"{_PREFIX}{name}", values)
+    return lines
+
+
+def empty_columns(lines: pa.Table) -> list[str]:
+    """Return the columns of metadata that no line says anything in: misspelt, perhaps."""
+    chosen = [name for name in lines.column_names if name.startswith(_PREFIX)]
+    return [name for name in chosen if len(lines) and lines[name].null_count == len(lines)]
+
+
+def read_properties(metadata: str | None, names: Collection[str]) -> dict[str, str | None]:
+    """Return these properties of one payment's metadata, as text.
+
+    >>> read_properties('{"cart": 7.10, "channel": "web", "tags": ["a"]}', ["cart", "channel"])
+    {'cart': '7.10', 'channel': 'web'}
+    """
+    found = _split((metadata or "{}").encode())
+    return {name: _as_text(found[name]) for name in names if name in found}
+
+
+def _split(metadata: bytes) -> dict[str, bytes]:
+    try:
+        return {name: bytes(value) for name, value in _quick_members.decode(metadata).items()}
+    except (msgspec.DecodeError, RecursionError):
+        pass
+    try:
+        return members(metadata)
+    except DataError:  # no object: it has no properties
+        return {}
+
+
+def _as_text(value: bytes) -> str | None:
+    if value.startswith(b'"'):
+        return msgspec.json.decode(value, type=str)
+    return None if value == b"null" else value.decode()

@@ -1,0 +1,265 @@
+"""A month's statement: a value made from the views, provisional or final with reasons.
+
+Nothing here computes a figure: figures come from the table macros of `sql/statement`,
+over one snapshot of the lake. Rendering comes after, from the value alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from svc_analytics.coverage import Coverage, describe_span, difference, gaps, intersection
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.formatting.display import Display, names_of
+from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.tables import to_frame
+from svc_analytics.instants import BEGINNING, format_instant
+from svc_analytics.lake.lake import Lake
+from svc_analytics.periods import Period, known_until, named_month, utc_months
+from svc_analytics.render.figures import figures_grid
+from svc_analytics.statements.acknowledgements import (
+    acknowledge,
+    blocking_findings,
+    read_acknowledgements,
+)
+from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.digests import TableDigest, combined_digest, hash_file, table_digest
+from svc_analytics.statements.metadata import check_names, with_metadata
+from svc_analytics.statements.tables import TABLES, read_tables
+from svc_analytics.warehouse.warehouse import open_warehouse
+from svc_analytics.webhooks.findings import reconcile_log
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why a statement is provisional; `is_unfinished` when only time will mend it."""
+
+    text: str
+    is_unfinished: bool = False
+
+
+@dataclass(frozen=True)
+class Statement(Displayable):
+    """Every figure of one period, and how far it can be trusted. A value: it never changes."""
+
+    period: Period
+    merchant: dict[str, Any]
+    as_of: int
+    coverage: dict[str, Coverage]
+    reasons: tuple[Reason, ...]
+    tables: dict[str, pa.Table]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def status(self) -> str:
+        """`final`, or `provisional` for the reasons given."""
+        return "provisional" if self.reasons else "final"
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether it is provisional for more than that the month is still running."""
+        return any(not reason.is_unfinished for reason in self.reasons)
+
+    @property
+    def summary(self) -> pd.DataFrame:
+        """One row per currency; columns and definitions as documented in the README."""
+        return to_frame(self.tables["summary"])
+
+    @property
+    def lines(self) -> pd.DataFrame:
+        """One row per movement of money, in stable order with the running position."""
+        return to_frame(self.tables["lines"])
+
+    @property
+    def daily(self) -> pd.DataFrame:
+        """One row per local day and currency, adding up to the summary."""
+        return to_frame(self.tables["daily"])
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """One row per currency and figure that the summary has no column for."""
+        return to_frame(self.tables["figures"])
+
+    @property
+    def checks(self) -> pd.DataFrame:
+        """One row per finding that concerns the period; none when all is well."""
+        return to_frame(self.tables["checks"])
+
+    def _display(self) -> Display:
+        period = self.period
+        lines = [
+            f"{self.status}; {len(self.tables['lines']):,} movements; "
+            f"{format_instant(period.start)} .. {format_instant(period.end)} ({period.zone}); "
+            f"data as of {format_instant(self.as_of)}"
+        ]
+        lines += [f"provisional: {reason.text}" for reason in self.reasons]
+        table = figures_grid(self)
+        title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")
+        return Display(title, lines, [table] if table.rows else [])
+
+    def __repr__(self) -> str:
+        rows = len(self.tables["lines"])
+        return f"Statement({self.period.folder}, {self.status}, {rows} lines)"
+
+    def manifest(self, files: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """Describe the statement and its files; nothing in it depends on the clock."""
+        period = self.period
+        return {
+            "status": self.status,
+            "reasons": [reason.text for reason in self.reasons],
+            "merchant": {key: value for key, value in self.merchant.items() if key != "read_at"},
+            "label": period.folder,
+            "version": 1,
+            "calendar": period.calendar,
+            "zone": period.zone,
+            "start": format_instant(period.start),
+            "end": format_instant(period.end),
+            "as_of": format_instant(self.as_of),
+            "coverage": {
+                name: [
+                    [format_instant(start), format_instant(end), state]
+                    for (start, end), state in found.intervals()
+                ]
+                for name, found in self.coverage.items()
+            },
+            "options": self.options,
+            "tool_version": version("svc-analytics"),
+            "files": files,
+            "control": self.controls,
+            "content_digest": self.content_digest(),
+            "supersedes": None,
+            "previous_seal": None,
+            "seal": None,
+        }
+
+    @cached_property
+    def controls(self) -> dict[str, TableDigest]:
+        """Rows, sums of money and one hash of each table, whatever forms it is written in."""
+        return {name: table_digest(self.tables[name]) for name in TABLES}
+
+    def content_digest(self) -> str:
+        """Return one hash over every table."""
+        return combined_digest(self.controls)
+
+    def save(self, out: str | Path, formats: tuple[str, ...] = ("csv", "parquet")) -> Path:
+        """Write the statement into a folder of its own and return it.
+
+        An earlier unsealed statement there is replaced whole; anything else is refused.
+        """
+        from svc_analytics.render.folder import write_folder
+
+        return write_folder(self, Path(out), tuple(formats))
+
+
+def statement(
+    lake: Lake,
+    month: str,
+    *,
+    zone: str = "UTC",
+    calendar: str = "gregorian",
+    now: int | None = None,
+    as_of: int | None = None,
+    webhooks: str | Path | None = None,
+    metadata: Collection[str] = (),
+) -> Statement:
+    """Make the statement of a month, `2026-10` or a name such as `october`.
+
+    In the `jalali` calendar a month is `1405-08`. Figures that depend on what was not
+    read are NULL. `as_of` makes an earlier statement again: what is stated to date
+    ends there, by default at the newest sweep. Records that a log of `webhooks` names
+    and the lake lacks become findings. Of the payments' `metadata`, the properties named
+    become columns of `lines`. Raises `ConfigError` for a month that is not one, or has
+    not begun.
+    """
+    chosen = check_names(metadata)
+    local = time.time_ns() // 1000 if now is None else now
+    period = named_month(month, local, zone, calendar)
+    with open_warehouse(lake) as warehouse:
+        whole = warehouse.coverage()
+        read_to = _read_to(lake, whole, as_of)
+        as_of = read_to if as_of is None else as_of
+        clock = max(local, read_to)
+        if period.start >= clock:
+            raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
+        warehouse.verify([month.label for month in utc_months(period.start, period.end)])
+        known_to = known_until(period, read_to, clock)
+        tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
+        tables["lines"] = with_metadata(warehouse, tables["lines"], chosen)
+    options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
+    if webhooks is not None:
+        found = reconcile_log(webhooks, lake, period)
+        options["webhooks"] = found.facts | {"sha256": hash_file(Path(webhooks))}
+        schema = tables["checks"].schema
+        findings = pa.Table.from_pylist(found.findings, schema=schema)
+        tables["checks"] = pa.concat_tables([tables["checks"], findings])
+    tables["checks"] = acknowledge(tables["checks"], read_acknowledgements(lake.path))
+    coverage = {name: found.clip(period.start, period.end) for name, found in whole.items()}
+    never_read = {name for name, found in whole.items() if not found.read}
+    reasons = (
+        *_unfinished(period, clock),
+        *_unread(period, coverage, never_read, known_to, is_over=period.end <= clock),
+        *_broken(tables["checks"]),
+    )
+    return Statement(period, lake.merchant, as_of, coverage, reasons, tables, options)
+
+
+def _read_to(lake: Lake, whole: dict[str, Coverage], as_of: int | None) -> int:
+    """Return how far the newest sweep came; refuse when it knows less than is to be stated."""
+    read_to = max((end for found in whole.values() for _, end in found.read), default=None)
+    if read_to is None:
+        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
+    if as_of is not None and read_to < as_of:
+        message = f"{lake.path} was read only up to {format_instant(read_to)}: run extract first"
+        raise LakeError(message)
+    return read_to
+
+
+def _unfinished(period: Period, clock: int) -> list[Reason]:
+    if period.end <= clock:
+        return []
+    return [Reason(f"the month is not over: it ends at {format_instant(period.end)}", True)]
+
+
+def _unread(
+    period: Period,
+    coverage: dict[str, Coverage],
+    never_read: set[str],
+    until: int,
+    *,
+    is_over: bool,
+) -> list[Reason]:
+    """Say what of the period was not read, or not settled when it was."""
+    reasons = []
+    for name, found in coverage.items():
+        if name in never_read:
+            text = f"{name} were never extracted: every figure that needs them is unknown"
+            reasons.append(Reason(text))
+            continue
+        for span in gaps(found, period.start, until):
+            reasons.append(Reason(f"{name} were not read of {describe_span(span)}"))
+        fresh = difference(intersection(found.provisional, BEGINNING, until), found.complete)
+        if is_over and fresh:
+            text = f"{name} of {describe_span(fresh[0])} were read too early to be settled"
+            reasons.append(Reason(text))
+    return reasons
+
+
+def _broken(checks: pa.Table) -> list[Reason]:
+    counts = Counter(blocking_findings(checks)["check_name"].to_pylist())
+    return [
+        Reason(f"{count} blocking finding{'s' * (count > 1)} of {name}")
+        for name, count in sorted(counts.items())
+    ]

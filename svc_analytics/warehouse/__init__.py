@@ -1,0 +1,1 @@
+"""DuckDB over the lake: the views, their SQL, and read-only queries."""

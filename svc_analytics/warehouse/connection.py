@@ -1,0 +1,46 @@
+"""The DuckDB connection: settings, lock-down, and its errors in one line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from svc_analytics.warehouse.views import quote
+
+# Files written by DuckDB 2 must still open in the 1.x command line.
+STORAGE_VERSION = "v1.2.0"
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": False,
+    "autoload_known_extensions": False,
+    "storage_compatibility_version": STORAGE_VERSION,
+}
+
+
+def prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    for setting in (
+        "TimeZone='UTC'",
+        f"temp_directory={quote(str(folder / 'tmp'))}",
+        "python_enable_replacements=false",
+        "cache_local_files=false",
+        "parquet_metadata_cache=false",
+        # What one step of a query has freed is given back before the next one takes more.
+        "allocator_flush_threshold='256KiB'",
+        "allocator_bulk_deallocation_flush_threshold='256KiB'",
+    ):
+        connection.execute(f"SET {setting}")
+
+
+def lock_down(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    connection.execute(f"SET allowed_directories=[{quote(str(folder))}]")
+    connection.execute("SET enable_external_access=false")
+    connection.execute("SET lock_configuration=true")
+
+
+def error_line(error: Exception) -> str:
+    first, *others = str(error).strip().splitlines()
+    hints = [line for line in others if line.startswith(("Did you mean", "Candidate bindings"))]
+    text = " ".join([first, *hints[:1]])
+    if isinstance(error, duckdb.OutOfRangeException):
+        text += " (a sum of more than 38 digits cannot be held)"
+    return text

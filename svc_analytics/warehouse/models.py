@@ -1,0 +1,163 @@
+"""The SQL of the warehouse: files read once, their headers turned into documentation.
+
+A model's first line names it and says what it is, the next its grain and sources;
+the comment behind each column of its last select becomes that column's comment.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+
+_TITLE = re.compile(r"-- (?P<name>\w+)(?P<signature>\(.*?\))?: (?P<meaning>.+)")
+_GRAIN = re.compile(r"-- grain: (?P<grain>.+?)\. from: (?P<sources>.+)\.")
+_SEVERITY = re.compile(r"-- severity: (?P<severity>blocking|advisory)\.")
+_PLACEHOLDER = re.compile(r"\{\w+\}")
+_COLUMN = re.compile(r"^ {4}(?:.*\bas )?(?:\w+\.)?(?P<name>\w+),?  -- (?P<meaning>.+)$", re.M)
+_NEEDS_ALL = {
+    *("exceptions", "statement_checks"),
+    *("describe", "information_schema", "pragma", "show", "summarize"),
+}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A view, or with a `signature` a table macro."""
+
+    name: str
+    signature: str
+    meaning: str
+    grain: str
+    sources: tuple[str, ...]
+    sql: str
+
+    @property
+    def is_public(self) -> bool:
+        """Whether users are meant to query it; `stg_` and `int_` models are steps on the way."""
+        return not self.name.startswith(("stg_", "int_"))
+
+    @property
+    def reads_files(self) -> bool:
+        """Whether it names month files, by placeholders such as `{payments}`."""
+        return bool(_PLACEHOLDER.search(self.sql))
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """The meaning of each column, in order."""
+        final = (
+            self.sql[self.sql.rindex("\nselect") :]
+            if "union all\nselect" not in self.sql
+            else self.sql
+        )
+        return {match["name"]: match["meaning"] for match in _COLUMN.finditer(final)}
+
+
+@dataclass(frozen=True)
+class Check:
+    """A rule over the data. Its query returns the rows that break it."""
+
+    name: str
+    meaning: str
+    severity: str
+    sql: str
+
+
+def read_macros() -> str:
+    """Return the SQL of the exact macros."""
+    return _folder("macros.sql").read_text(encoding="utf-8")
+
+
+@cache
+def read_all_models() -> tuple[Model, ...]:
+    """Return views and table macros, each behind the ones it reads from."""
+    layers = ("staging", "intermediate", "marts", "statement")
+    return _in_order(model for layer in layers for model in map(_read_model, _sql_files(layer)))
+
+
+def read_models() -> tuple[Model, ...]:
+    """Return the views."""
+    return tuple(model for model in read_all_models() if not model.signature)
+
+
+def read_statement_macros() -> tuple[Model, ...]:
+    """Return the table macros of a statement, which take any half-open interval."""
+    return tuple(model for model in read_all_models() if model.signature)
+
+
+@cache
+def read_checks() -> tuple[Check, ...]:
+    """Return the rules, by name."""
+    return tuple(map(_read_check, _sql_files("checks")))
+
+
+@cache
+def read_footings() -> tuple[Check, ...]:
+    """Return the rules that a statement's own tables must keep, by name."""
+    return tuple(map(_read_check, _sql_files("footings")))
+
+
+def models_used_by(*queries: str) -> frozenset[str] | None:
+    """Return the models that queries need, with all that they read from; None for all.
+
+    Making a view costs more than reading a small one. A query on the catalogue, or one
+    that names no model, needs whatever there is.
+    """
+    words = set(re.findall(r"\w+", " ".join(queries).casefold()))
+    models = {model.name: model for model in read_all_models()}
+    if words & _NEEDS_ALL or any(word.startswith("duckdb_") for word in words):
+        return None
+    needed: set[str] = set()
+    found = words & models.keys()
+    while found:
+        needed |= found
+        sources = {source for name in found for source in models[name].sources}
+        found = (sources & models.keys()) - needed
+    return frozenset(needed) or None
+
+
+def _in_order(models: Iterable[Model]) -> tuple[Model, ...]:
+    """Put each model behind those of its sources that are among them."""
+    found = {model.name: model for model in models}
+    ordered: dict[str, Model] = {}
+
+    def place(model: Model) -> None:
+        for source in model.sources:
+            if source in found and source not in ordered and source != model.name:
+                place(found[source])
+        ordered.setdefault(model.name, model)
+
+    for model in found.values():
+        place(model)
+    return tuple(ordered.values())
+
+
+def _read_model(sql: str) -> Model:
+    title, grain = _match(_TITLE, sql), _match(_GRAIN, sql)
+    sources = tuple(re.split(r", | of ", grain["sources"]))
+    signature = title["signature"] or ""
+    return Model(title["name"], signature, title["meaning"], grain["grain"], sources, sql)
+
+
+def _read_check(sql: str) -> Check:
+    title, severity = _match(_TITLE, sql), _match(_SEVERITY, sql)
+    return Check(title["name"], title["meaning"], severity["severity"], sql)
+
+
+def _match(pattern: re.Pattern[str], sql: str) -> re.Match[str]:
+    found = pattern.search(sql)
+    if not found:
+        message = f"a model without the line {pattern.pattern}"
+        raise ValueError(message)
+    return found
+
+
+def _sql_files(layer: str) -> Iterator[str]:
+    entries = [entry for entry in _folder(layer).iterdir() if entry.name.endswith(".sql")]
+    for entry in sorted(entries, key=lambda entry: entry.name):
+        yield entry.read_text(encoding="utf-8")
+
+
+def _folder(name: str) -> Traversable:
+    return files("svc_analytics.warehouse") / "sql" / name

@@ -1,0 +1,69 @@
+"""The lake's status: rows, coverage and freshness per stream."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from svc_analytics.coverage import Coverage, gaps
+from svc_analytics.instants import BEGINNING
+from svc_analytics.lake.lake import Lake
+from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+
+
+@dataclass(frozen=True)
+class StreamStatus:
+    """What the lake holds of one stream."""
+
+    name: str
+    rows: int
+    months: int
+    coverage: Coverage
+    quarantined: int
+    first_at: int | None
+    last_at: int | None
+    written_at: int | None
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the beginning of history was read."""
+        return any(start == BEGINNING for start, _ in self.coverage.complete)
+
+    @property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """The unread time between what was read."""
+        read = self.coverage.read
+        return gaps(self.coverage, read[0][0], read[-1][1]) if read else ()
+
+
+@dataclass(frozen=True)
+class LakeStatus:
+    """What the lake holds, and of whom."""
+
+    path: str
+    merchant: dict[str, Any]
+    streams: tuple[StreamStatus, ...]
+
+
+def lake_status(lake: Lake) -> LakeStatus:
+    """Read the state of a lake from its footers and views."""
+    merchant = lake.merchant
+    with open_warehouse(lake) as warehouse:
+        coverage = warehouse.coverage()
+        streams = tuple(
+            _stream_status(stream, coverage[stream.name], warehouse) for stream in STREAMS.values()
+        )
+    return LakeStatus(str(lake.path), merchant, streams)
+
+
+def _stream_status(stream: Stream, coverage: Coverage, warehouse: Warehouse) -> StreamStatus:
+    found = warehouse.query(
+        "select coalesce(sum(rows), 0)::bigint as rows, count(*) - 1 as months, "
+        "coalesce(sum(quarantined), 0)::bigint as quarantined, "
+        f"epoch_us(max(written_at)) as written_at, (select epoch_us(min({stream.instant})) "
+        f"from {stream.name}) as first_at, (select epoch_us(max({stream.instant})) "
+        f"from {stream.name}) as last_at from stg_files where stream = $stream",
+        {"stream": stream.name},
+    ).to_pylist()[0]
+    return StreamStatus(name=stream.name, coverage=coverage, **found)

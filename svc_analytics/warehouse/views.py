@@ -1,0 +1,149 @@
+"""The views and table macros of `sql/`, made in a DuckDB connection over the month files.
+
+Binding them all takes half a second. Only the staging views name files, so a process
+makes the whole once, in a database file; later ones are copies with those made anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import duckdb
+
+from svc_analytics.lake.layout import VERDICTS_FOLDER
+from svc_analytics.schema import SIDE_STREAMS, STREAMS
+from svc_analytics.warehouse.models import (
+    Model,
+    read_all_models,
+    read_checks,
+    read_macros,
+)
+
+_FINDING = {
+    "check_name": "the rule that is broken",
+    "severity": "blocking keeps a statement from being final; advisory informs",
+    "record_id": "the record, file or interval that breaks it",
+    "month": "UTC month of the record, as text 2026-10; NULL for findings without an instant",
+    "currency": "coin slug; NULL where none applies",
+    "detail": "what was found",
+    "occurred_at": "when the record occurred, UTC; NULL for findings without an instant",
+}
+_CHECKS = Model(
+    "statement_checks",
+    "(starts_at, ends_at)",
+    "what breaks a rule in a period, and in the lake itself.",
+    "one row per finding",
+    (),
+    "",
+)
+_EXCEPTIONS = Model(
+    "exceptions",
+    "",
+    "what breaks a rule, over all time.",
+    "one row per finding",
+    ("statement_checks",),
+    "from statement_checks('0001-01-02', '9999-12-30')",
+)
+_whole: bytes | None = None  # the file with all views, as it was made first
+
+
+def write_database(path: Path, folder: Path, suffix: str, config: dict[str, Any]) -> None:
+    """Write a database of all views over the month files below a folder."""
+    global _whole
+    if _whole is not None:
+        path.write_bytes(_whole)
+    with duckdb.connect(path, config=config) as connection:
+        connection.execute("SET TimeZone='UTC'")
+        connection.begin()
+        if _whole is None:
+            build_views(connection, folder, suffix)
+        else:
+            sources = _sources(folder, suffix)
+            for model in read_all_models():
+                if model.reads_files:
+                    _create(connection, model, _fill(model.sql, sources), model.columns)
+        connection.commit()
+    _whole = _whole or path.read_bytes()
+
+
+def build_views(
+    connection: duckdb.DuckDBPyConnection,
+    folder: Path,
+    suffix: str,
+    models: Collection[str] | None = None,
+) -> None:
+    """Create macros, views and their comments over the month files below a folder."""
+    sources = _sources(folder, suffix)
+    connection.execute(read_macros())
+    for model in read_all_models():
+        if models is None or model.name in models:
+            _create(connection, model, _fill(model.sql, sources), model.columns)
+    if models is None:
+        _create(connection, _CHECKS, _fill(_findings(), sources), _FINDING)
+        _create(connection, _EXCEPTIONS, _EXCEPTIONS.sql, _FINDING)
+
+
+def list_views() -> list[dict[str, str]]:
+    """Describe the public views and statement macros for people."""
+    described = [(model, model.columns) for model in read_all_models() if model.is_public]
+    described += [(model, _FINDING) for model in (_EXCEPTIONS, _CHECKS)]
+    return [
+        {
+            "view": f"{model.name}{model.signature}",
+            "grain": model.grain,
+            "columns": ", ".join(columns),
+            "meaning": model.meaning,
+        }
+        for model, columns in sorted(described, key=lambda item: item[0].name)
+    ]
+
+
+def _create(
+    connection: duckdb.DuckDBPyConnection, model: Model, body: str, columns: Mapping[str, str]
+) -> None:
+    if model.signature:
+        connection.execute(f"create macro {model.name}{model.signature} as table {body}")
+        return
+    connection.execute(f"create or replace view {model.name} as {body}")
+    meaning = quote(f"{model.meaning} Grain: {model.grain}.")
+    comments = [f"comment on view {model.name} is {meaning}"]
+    for name, text in columns.items():
+        comments.append(f"comment on column {model.name}.{name} is {quote(text)}")
+    connection.execute(";".join(comments))
+
+
+def _findings() -> str:
+    """Return the SQL of the findings of all checks in an interval."""
+    return "\nunion all\n".join(
+        f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
+        "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, detail, occurred_at "
+        f"from ({check.sql.rstrip()}) where occurred_at is null or "
+        "(occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz)"
+        for check in read_checks()
+    )
+
+
+def _sources(folder: Path, suffix: str) -> dict[str, str]:
+    """Return the SQL literal of each placeholder's files."""
+    kinds = {"": "{}", "changes_": "changes/{}", "quarantine_": "quarantine/{}"}
+    folders = {
+        f"{prefix}{name}": kind.format(name) for prefix, kind in kinds.items() for name in STREAMS
+    }
+    folders |= {name: name for name in (VERDICTS_FOLDER, *SIDE_STREAMS)}
+    return {
+        name: quote(os.fspath(folder / inside / f"*.{suffix}")) for name, inside in folders.items()
+    }
+
+
+def _fill(sql: str, sources: dict[str, str]) -> str:
+    for name, literal in sources.items():
+        sql = sql.replace(f"{{{name}}}", literal)
+    return sql.rstrip()
+
+
+def quote(text: str) -> str:
+    """Write a text as an SQL literal."""
+    return "'" + text.replace("'", "''") + "'"

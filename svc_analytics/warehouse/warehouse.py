@@ -1,0 +1,156 @@
+"""DuckDB over the lake: views built from `sql/`, queries answered exactly and read-only.
+
+Our own readers work on a snapshot in memory, locked down; `analytics.duckdb` holds the
+same views for other tools (design 4 and 13).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from svc_analytics.coverage import Coverage, union
+from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.interrupts import interruptible, run_interruptibly
+from svc_analytics.lake.files import damaged_file
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import VERDICTS_FOLDER
+from svc_analytics.lake.partition import read_groups
+from svc_analytics.lake.side_files import require_whole
+from svc_analytics.schema import STREAMS
+from svc_analytics.warehouse.connection import CONFIG, error_line, lock_down, prepare
+from svc_analytics.warehouse.views import build_views, write_database
+
+
+class Warehouse:
+    """An open connection over one unchanging state of the lake."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, lake: Lake, folder: Path) -> None:
+        self._connection = connection
+        self._lake = lake
+        self._folder = folder
+
+    def verify(self, months: Collection[str]) -> None:
+        """Hold every page of these months' files against its checksum, or raise `LakeError`.
+
+        So are what was set aside and what was superseded, of any month: they keep a
+        statement from being final.
+        """
+        files = [self._folder / name / f"{month}.pq" for month in months for name in STREAMS]
+        for kind in ("changes", "quarantine"):
+            files += sorted((self._folder / kind).glob("*/*.pq"))
+        for file in files:
+            try:
+                for _ in read_groups(file) if file.exists() else ():
+                    pass
+            except LakeError as error:
+                raise damaged_file(self._in_the_lake(file), error.__cause__) from error
+        for month in months:
+            verdicts = self._folder / VERDICTS_FOLDER / f"{month}.pq"
+            require_whole(verdicts, self._in_the_lake(verdicts))
+
+    def _in_the_lake(self, file: Path) -> Path:
+        """Name a file of the snapshot as people know it."""
+        return self._lake.path / file.relative_to(self._folder).with_suffix(".parquet")
+
+    def query_readonly(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
+        """Answer a query that may come from anywhere: one SELECT, or nothing."""
+        try:
+            statements = self._connection.extract_statements(query)
+        except duckdb.Error as error:
+            raise QueryError(error_line(error)) from error
+        allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
+        if len(statements) != 1 or statements[0].type not in allowed:
+            raise QueryError("only a single SELECT is answered: the lake is read-only")
+        return self.query(query, parameters)
+
+    @interruptible()
+    def query(
+        self,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        tables: Mapping[str, pa.Table] | None = None,
+    ) -> pa.Table:
+        """Answer a query of our own as an Arrow table: decimals and instants stay exact.
+
+        `tables` can be queried by name beside the views.
+        """
+        try:
+            with self._connection.cursor() as cursor:
+                for name, table in (tables or {}).items():
+                    cursor.register(name, table)
+                values = dict(parameters or {})
+                return run_interruptibly(
+                    cursor, lambda: cursor.sql(query, params=values).to_arrow_table()
+                )
+        except duckdb.Error as error:
+            text = _as_in_the_lake(error_line(error), self._folder, self._lake)
+            raise QueryError(text) from error
+
+    def coverage(self) -> dict[str, Coverage]:
+        """Return what was read of each stream, in UTC microseconds."""
+        spans = self.query(
+            "select stream, state, epoch_us(span_start) as start, epoch_us(span_end) as until "
+            "from stg_spans"
+        ).to_pylist()
+        return {
+            name: Coverage(
+                **{
+                    state: union(
+                        (span["start"], span["until"])
+                        for span in spans
+                        if (span["stream"], span["state"]) == (name, state)
+                    )
+                    for state in ("complete", "provisional")
+                }
+            )
+            for name in STREAMS
+        }
+
+
+@contextmanager
+def open_warehouse(lake: Lake, models: Collection[str] | None = None) -> Iterator[Warehouse]:
+    """Open the views over a snapshot of the lake, in memory, locked against any change.
+
+    `models` names those to make, sources included; without it there are all.
+    """
+    for stream in STREAMS.values():
+        lake.footers(stream)  # a torn or foreign file is named here, not by DuckDB
+    with lake.snapshot() as folder:
+        connection = _open_views(lake, folder, models)
+        try:
+            yield Warehouse(connection, lake, folder)
+        finally:
+            connection.close()
+
+
+@interruptible()
+def _open_views(
+    lake: Lake, folder: Path, models: Collection[str] | None
+) -> duckdb.DuckDBPyConnection:
+    try:
+        if models is None:
+            path = folder / "views.duckdb"
+            write_database(path, folder, "pq", CONFIG)
+            connection = duckdb.connect(path, read_only=True, config=CONFIG)
+            prepare(connection, folder)
+        else:
+            connection = duckdb.connect(config=CONFIG)
+            prepare(connection, folder)
+            build_views(connection, folder, "pq", models)
+        lock_down(connection, folder)
+    except duckdb.Error as error:
+        reason = _as_in_the_lake(error_line(error), folder, lake)
+        message = f"{lake.path} cannot be read ({reason}): run svc-analytics extract"
+        raise LakeError(message) from error
+    return connection
+
+
+def _as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
+    """Name the lake's own files where DuckDB names those of the snapshot."""
+    return text.replace(str(folder), str(lake.path)).replace(".pq", ".parquet")

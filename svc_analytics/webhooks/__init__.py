@@ -1,0 +1,1 @@
+"""Webhook deliveries reconciled with the lake."""

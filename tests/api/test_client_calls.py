@@ -1,0 +1,226 @@
+"""The client: eight calls, each with the right key, and no way to make another."""
+
+import asyncio
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+
+from svc_analytics.api.client import Client
+from svc_analytics.api.routes import ROUTES
+from svc_analytics.errors import ConfigError, ProtocolError, WrongKeyClass
+from tests.support.fake_service import (
+    BASE_URL,
+    CHECKOUT_KEY,
+    MERCHANT_ID,
+    PAYOUT_KEY,
+    FakeService,
+    payment,
+    refusal,
+)
+from tests.support.unit_material import both_keys, client_of
+
+UUID = "0f4b7d5e-6a1c-4d0e-9b7a-2c3d4e5f6071"
+PREFIX = "/api/pay/v1"
+Call = Callable[[Client], object]
+
+CALLS: dict[str, tuple[Call, str, str, str]] = {
+    "me": (lambda client: client.me(), "GET", "/me", CHECKOUT_KEY),
+    "payments": (lambda client: client.page("payments", {}), "GET", "/payments", CHECKOUT_KEY),
+    "payment": (lambda client: client.payment(UUID), "GET", f"/payments/{UUID}", CHECKOUT_KEY),
+    "payouts": (lambda client: client.page("payouts", {}), "GET", "/payouts", PAYOUT_KEY),
+    "payout": (lambda client: client.payout(UUID), "GET", f"/payouts/{UUID}", PAYOUT_KEY),
+    "session": (lambda client: client.session(UUID), "GET", f"/sessions/{UUID}", CHECKOUT_KEY),
+    "binding": (lambda client: client.binding("c"), "GET", "/customers/c/binding", CHECKOUT_KEY),
+    "receipt": (lambda client: client.verify_receipt(""), "POST", "/receipts/verify", CHECKOUT_KEY),
+}  # fmt: skip
+
+
+PROFILE = {"id": MERCHANT_ID, "data": [], "next_cursor": None}
+
+
+def answering(document: Any = PROFILE) -> FakeService:
+    """Make a service that answers everything with one document, even with a bare null."""
+    body, headers = json.dumps(document), {"content-type": "application/json"}
+    return FakeService(intercept=lambda request: httpx.Response(200, content=body, headers=headers))
+
+
+def test_client_has_a_call_for_every_route_and_no_more() -> None:
+    """The public methods of the client are the table's calls."""
+    public = {name for name in dir(Client) if not name.startswith("_")} - {"close"}
+    assert public == {"me", "page", "payment", "payout", "session", "binding", "verify_receipt"}
+    assert set(CALLS) == set(ROUTES)
+
+
+@pytest.mark.parametrize(("call", "method", "path", "key"), CALLS.values(), ids=CALLS.keys())
+def test_call_is_made_with_the_key_of_least_power(
+    call: Call, method: str, path: str, key: str
+) -> None:
+    """A8: each call goes to its path, with the class its route needs, checkout before payout."""
+    service = answering()
+    call(client_of(service))
+    (request,) = service.requests
+    assert (request.method, str(request.url)) == (method, BASE_URL + PREFIX + path)
+    assert request.headers["authorization"] == f"Bearer {key}"
+
+
+@pytest.mark.parametrize("name", ["me", "payments", "payment", "binding"])
+def test_payout_key_serves_where_it_reaches_and_is_alone(name: str) -> None:
+    """A merchant with a payout-class key alone can still read payments."""
+    service = answering()
+    CALLS[name][0](client_of(service, checkout_key=None))
+    assert service.requests[0].headers["authorization"] == f"Bearer {PAYOUT_KEY}"
+
+
+MISSING = [
+    *((name, "payout_key", "SVC_PAYOUT_KEY") for name in ("payouts", "payout")),
+    *((name, "checkout_key", "SVC_CHECKOUT_KEY") for name in ("session", "receipt")),
+]
+
+
+@pytest.mark.parametrize(("name", "missing", "variable"), MISSING)
+def test_call_without_its_key_is_not_made(name: str, missing: str, variable: str) -> None:
+    """H2: a route whose class is missing is bad usage that names the variable; nothing is sent."""
+    service = answering()
+    with pytest.raises(ConfigError, match=variable):
+        CALLS[name][0](client_of(service, **{missing: None}))
+    assert service.requests == []
+
+
+def test_profile_can_be_asked_with_either_key() -> None:
+    """H1: the merchants of both keys can be compared before anything is written."""
+    service = answering()
+    client = client_of(service)
+    client.me("payout"), client.me("checkout")
+    sent = [request.headers["authorization"] for request in service.requests]
+    assert sent == [f"Bearer {PAYOUT_KEY}", f"Bearer {CHECKOUT_KEY}"]
+
+
+def test_profile_comes_with_the_services_clock() -> None:
+    """C3: the service's own clock is told, for a local one may be days off."""
+    profile, at = client_of(FakeService()).me()
+    assert (profile["id"], at) == (MERCHANT_ID, 1_795_176_000_000_000)
+    assert client_of(FakeService(now=None)).me()[1] is None
+
+
+def test_page_is_asked_with_its_filters() -> None:
+    """A list is asked with the filters given, encoded, and its page comes back."""
+    service = FakeService(payments=[payment(n, "2026-10-01T00:00:00Z") for n in range(3)])
+    params = {"limit": "100", "from": "2026-10-01T00:00:00Z", "cursor": "0.0"}
+    page = client_of(service).page("payments", params)
+    assert len(page.raw_records()) == 3
+    assert dict(service.requests[0].url.params) == params
+
+
+@pytest.mark.parametrize("name", ["me", "receipt", "sessions", "payment", "../payouts", ""])
+def test_only_the_two_lists_have_pages(name: str) -> None:
+    """What is no list of the service has no pages."""
+    service = answering()
+    with pytest.raises(ValueError, match=f"^{re.escape(name)}$"):
+        client_of(service).page(name, {})
+    assert service.requests == []
+
+
+WRONG_KIND = refusal(403, "PAY_WRONG_KEY_KIND")
+
+
+def test_binding_falls_back_on_the_other_key() -> None:
+    """The contract is silent on /customers: the payout class is tried when checkout is wrong."""
+    answers = [WRONG_KIND, httpx.Response(200, json={"state": "none"})]
+    service = FakeService(intercept=lambda request: answers[len(service.requests) - 1])
+    assert client_of(service).binding("c-1") == {"state": "none"}
+    sent = [request.headers["authorization"][:15] for request in service.requests]
+    assert sent == ["Bearer svc_live", "Bearer svc_payo"]
+
+
+def test_binding_with_one_key_does_not_ask_twice() -> None:
+    """Without another key the refusal stands."""
+    service = FakeService(intercept=lambda request: WRONG_KIND)
+    with pytest.raises(WrongKeyClass):
+        client_of(service, payout_key=None).binding("c-1")
+    assert len(service.requests) == 1
+
+
+IDS = {
+    "slash": ("a/b", "a%2Fb"),
+    "climbing": ("../payouts", "..%2Fpayouts"),
+    "query": ("a?limit=1#x", "a%3Flimit%3D1%23x"),
+    "percent": ("100%", "100%25"),
+    "encoded slash": ("a%2Fb", "a%252Fb"),
+    "encoded dots": ("%2e%2e", "%252e%252e"),
+    "persian": ("سفارش", "%D8%B3%D9%81%D8%A7%D8%B1%D8%B4"),
+    "line end": ("a\r\nx: y", "a%0D%0Ax%3A%20y"),
+    "128 slashes": ("/" * 128, "%2F" * 128),
+    "plus": ("a+b c", "a%2Bb%20c"),
+}
+
+
+@pytest.mark.parametrize(("text", "quoted"), IDS.values(), ids=IDS.keys())
+@pytest.mark.parametrize("name", ["payment", "payout", "session", "binding"])
+def test_id_is_sent_as_one_segment(name: str, text: str, quoted: str) -> None:
+    """Ids are the merchant's own texts: whatever they hold, they stay one segment of the path."""
+    service = answering()
+    getattr(client_of(service), name)(text)
+    path = PREFIX + ROUTES[name].path.replace("{id}", quoted)
+    assert service.requests[0].url.raw_path == path.encode()
+
+
+@pytest.mark.parametrize("name", ["payment", "payout", "session", "binding"])
+@pytest.mark.parametrize("text", ["", ".", ".."])
+def test_id_that_is_no_segment_is_not_sent(name: str, text: str) -> None:
+    """An id that would name another path is bad usage; nothing is sent."""
+    service = answering()
+    with pytest.raises(ConfigError):
+        getattr(client_of(service), name)(text)
+    assert service.requests == []
+
+
+def test_receipt_is_posted_as_json() -> None:
+    """The one POST carries the token and nothing else."""
+    service = answering({"valid": True})
+    client_of(service).verify_receipt('v1.a.b"')
+    assert json.loads(service.requests[0].content) == {"receipt": 'v1.a.b"'}
+    assert service.requests[0].headers["content-type"] == "application/json"
+
+
+@pytest.mark.parametrize("document", [[], None, "x", 5], ids=json.dumps)
+def test_object_of_another_shape_breaks_the_contract(document: Any) -> None:
+    """A record that is no object is a ProtocolError."""
+    with pytest.raises(ProtocolError):
+        client_of(answering(document)).payment(UUID)
+
+
+def test_client_works_inside_a_running_event_loop() -> None:
+    """JupyterLab has a loop running already; the client is usable there."""
+
+    async def cell() -> str:
+        return str(client_of(FakeService()).me()[0]["id"])
+
+    assert asyncio.run(cell()) == MERCHANT_ID
+
+
+def test_closed_client_makes_no_call() -> None:
+    """Leaving the `with` closes the connections."""
+    service = answering()
+    with client_of(service) as client:
+        client.me()
+    with pytest.raises(RuntimeError):
+        client.me()
+    assert len(service.requests) == 1
+
+
+def test_base_address_may_have_a_path() -> None:
+    """A service behind a prefix is called behind that prefix."""
+    service = answering()
+    Client(both_keys(base_url=BASE_URL + "/gate"), transport=service.transport).me()
+    assert service.requests[0].url.path == "/gate/api/pay/v1/me"
+
+
+@pytest.mark.parametrize("changes", [{"base_url": ""}, {"checkout_key": None, "payout_key": None}])
+def test_client_needs_an_address_and_a_key(changes: dict[str, Any]) -> None:
+    """A client that could not make a call is not made."""
+    with pytest.raises(ConfigError):
+        Client(both_keys(**changes))

@@ -1,0 +1,152 @@
+"""No request but the eight can leave, whoever builds it and with whatever skill."""
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_analytics.api.client import Client
+from svc_analytics.api.routes import ROUTES
+from svc_analytics.errors import ConfigError
+from tests.support.fake_service import BASE_URL, FakeService
+from tests.support.unit_material import client_of, examples
+
+API = BASE_URL + "/api/pay/v1"
+METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "get", "post", "POST ", "X"]
+
+
+def inside(client: Client) -> httpx.Client:
+    """An HTTP client that can ask for anything, where our client's requests go out."""
+    return httpx.Client(transport=client._transport)
+
+
+def leaves(method: str, url: str, **more: object) -> bool:
+    """Whether a request put straight to the inner transport reaches the network."""
+    service = FakeService(intercept=lambda request: httpx.Response(200, json={}))
+    try:
+        inside(client_of(service)).request(method, url, **more)  # type: ignore[arg-type]
+    except (ConfigError, httpx.InvalidURL, httpx.HTTPError):
+        return False
+    return bool(service.requests)
+
+
+WRITES = [
+    ("POST", "/payouts"),
+    ("POST", "/payouts/"),
+    ("POST", "/payouts?x=/receipts/verify"),
+    ("POST", "/payouts#/api/pay/v1/receipts/verify"),
+    ("POST", "/payouts/recipients/lookup"),
+    ("POST", "/payments/x/refund"),
+    ("POST", "/payments/x%2Frefund"),
+    ("POST", "/payments/../payouts"),
+    ("POST", "/receipts/verify/../../payouts"),
+    ("POST", "/receipts/../payouts"),
+    ("POST", "/receipts/verify/%2e%2e/%2e%2e/payouts"),
+    ("POST", "/receipts/verify%2f..%2f..%2fpayouts"),
+    ("POST", "/receipts%2Fverify"),
+    ("POST", "/receipts/verify;x"),
+    ("POST", "/receipts/verify/"),
+    ("POST", "//payouts"),
+    ("POST", "/sessions"),
+    ("POST", "/sessions/x/cancel"),
+    ("POST", "/customers/x/binding/review"),
+    ("DELETE", "/customers/x/binding"),
+    ("PUT", "/customers/x/binding"),
+    ("GET", "/payments/x/refund"),
+    ("GET", "/payouts/recipients/lookup"),
+    ("GET", "/receipts/verify"),
+    ("GET", "/customers/x"),
+    ("GET", "/sessions"),
+    ("GET", "/"),
+    ("GET", ""),
+    ("GET", "/payments/"),
+    ("HEAD", "/me"),
+    ("OPTIONS", "/payouts"),
+    ("PATCH", "/payments/x"),
+]
+
+
+@pytest.mark.parametrize(("method", "path"), WRITES, ids=[" ".join(pair) for pair in WRITES])
+def test_no_other_call_of_the_service_leaves(method: str, path: str) -> None:
+    """Trap 3: nothing that moves money, opens a session or changes a binding can be sent."""
+    assert not leaves(method, API + path)
+
+
+ELSEWHERE = [
+    "https://evil.example/api/pay/v1/me",
+    "https://pay.example.evil.example/api/pay/v1/me",
+    "https://evilpay.example/api/pay/v1/me",
+    "http://pay.example/api/pay/v1/me",
+    "https://pay.example:8443/api/pay/v1/me",
+    "https://pay.example@evil.example/api/pay/v1/me",
+    "https://pay.example/api/pay/v2/me",
+    "https://pay.example/me",
+    "https://pay.example/x/api/pay/v1/me",
+    "https://pay.example/openapi.json",
+    "https://127.0.0.1/api/pay/v1/me",
+]
+
+
+@pytest.mark.parametrize("url", ELSEWHERE)
+def test_nothing_leaves_for_another_place(url: str) -> None:
+    """A10: another host, port, scheme or path is not called, and so gets no key."""
+    assert not leaves("GET", url)
+
+
+@pytest.mark.parametrize("name", ROUTES)
+def test_the_eight_calls_do_leave(name: str) -> None:
+    """The guard lets the table's own calls through; else the other tests would prove nothing."""
+    route = ROUTES[name]
+    assert leaves(route.method, API + route.path.replace("{id}", "a%2Fb"))
+
+
+paths = st.lists(
+    st.sampled_from(
+        [
+            "payouts",
+            "payments",
+            "refund",
+            "receipts",
+            "verify",
+            "x",
+            ".",
+            "..",
+            "%2e%2e",
+            "%2F",
+            "",
+            "?",
+            "#",
+            ";",
+        ]
+    ),
+    max_size=7,
+).map("/".join)
+
+
+@examples
+@given(st.sampled_from(METHODS), paths)
+def test_nothing_but_the_receipt_question_is_ever_posted(method: str, path: str) -> None:
+    """Of all paths that can be put together, only /receipts/verify leaves without GET."""
+    service = FakeService(intercept=lambda request: httpx.Response(200, json={}))
+    try:
+        inside(client_of(service)).request(method, f"{API}/{path}")
+    except (ConfigError, httpx.InvalidURL, httpx.HTTPError):
+        return
+    for request in service.requests:
+        posted = (request.method, request.url.raw_path.partition(b"?")[0])
+        assert request.method == "GET" or posted == ("POST", b"/api/pay/v1/receipts/verify")
+
+
+def test_refusal_of_a_call_names_it() -> None:
+    """Who tries is told which call this client does not make."""
+    with pytest.raises(ConfigError, match="POST /api/pay/v1/payouts is not a call"):
+        inside(client_of(FakeService())).post(API + "/payouts", json={"amount": "1"})
+
+
+def test_redirect_is_not_let_out_even_when_followed() -> None:
+    """A10: even asked to follow redirects, the guard underneath lets none go elsewhere."""
+    away = httpx.Response(307, headers={"location": "https://evil.example/api/pay/v1/me"})
+    service = FakeService(intercept=lambda request: away)
+    with pytest.raises(ConfigError):
+        inside(client_of(service)).get(API + "/me", follow_redirects=True)
+    assert [request.url.host for request in service.requests] == ["pay.example"]

@@ -1,0 +1,229 @@
+"""The client tries again what may pass, and only that, for as long as the patience lasts."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from svc_analytics.api import client as client_module
+from svc_analytics.api import transport
+from svc_analytics.api.rate_limiter import FIRST_CONTACT, LONGEST_HOLD, LONGEST_PAUSE
+from svc_analytics.errors import (
+    ApiError,
+    KeyRefused,
+    NotFound,
+    ProtocolError,
+    Unavailable,
+    WrongKeyClass,
+)
+from tests.support.fake_service import FakeService, once, payment, refusal
+from tests.support.unit_material import Hours, client_of
+
+JSON = {"content-type": "application/json"}
+PAGE = json.dumps({"data": [payment(1, "2026-10-01T00:00:00Z")], "next_cursor": None}).encode()
+
+
+class Broken(httpx.SyncByteStream):
+    """A body that breaks off with an error after its bytes."""
+
+    def __init__(self, error: Exception, *chunks: bytes) -> None:
+        self._error, self._chunks = error, chunks
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield from self._chunks
+        raise self._error
+
+
+def ok(body: bytes, **headers: str) -> httpx.Response:
+    names = {name.replace("_", "-"): value for name, value in headers.items()}
+    return httpx.Response(200, headers=JSON | names, stream=httpx.ByteStream(body))
+
+
+def broken(error: Exception, *chunks: bytes) -> httpx.Response:
+    return httpx.Response(200, headers=JSON, stream=Broken(error, *chunks))
+
+
+CUT = "peer closed connection without sending complete message body"
+PASSING: dict[str, Any] = {
+    "connect timeout": lambda: httpx.ConnectTimeout("timed out"),
+    "read timeout": lambda: httpx.ReadTimeout("timed out"),
+    "pool timeout": lambda: httpx.PoolTimeout("timed out"),
+    "no connection": lambda: httpx.ConnectError("[Errno 111] Connection refused"),
+    "no such host": lambda: httpx.ConnectError("[Errno -2] Name or service not known"),
+    "reset": lambda: httpx.ReadError("[Errno 104] Connection reset by peer"),
+    "reset while writing": lambda: httpx.WriteError("[Errno 32] Broken pipe"),
+    "closed without an answer": lambda: httpx.RemoteProtocolError("Server disconnected"),
+    "error without a text": lambda: httpx.ReadError(""),
+    "timeout within the body": lambda: broken(httpx.ReadTimeout("timed out"), PAGE[:20]),
+    "reset within the body": lambda: broken(httpx.ReadError("reset"), PAGE[:20]),
+    "reset after the last byte": lambda: broken(httpx.ReadError("reset"), PAGE),
+    "short body": lambda: broken(httpx.RemoteProtocolError(CUT), PAGE[:-1]),
+    "cut JSON": lambda: ok(PAGE[:-1]),
+    "cut gzip": lambda: ok(gzip.compress(PAGE)[:-12], content_encoding="gzip"),
+    "no gzip": lambda: ok(PAGE, content_encoding="gzip"),
+    "empty body": lambda: ok(b""),
+    "HTML said to be JSON": lambda: ok(b"<html>Bad gateway</html>"),
+    "HTML": lambda: httpx.Response(200, html="<html></html>"),
+    "plain text": lambda: httpx.Response(200, text="ok"),
+    "JSON said to be HTML": lambda: httpx.Response(200, html=PAGE.decode()),
+    "with a BOM": lambda: ok(b"\xef\xbb\xbf" + PAGE),
+    "two documents": lambda: ok(PAGE + PAGE),
+    "trailing bytes": lambda: ok(PAGE + b"x"),
+    "429": lambda: refusal(429, "RATE_LIMITED"),
+    "429 without an envelope": lambda: httpx.Response(429, text="slow down"),
+    "429, seconds": lambda: refusal(429, "RATE_LIMITED", retry_after="7"),
+    "429, a date": lambda: refusal(429, retry_after="Wed, 21 Oct 2099 07:28:00 GMT"),
+    "429, below zero": lambda: refusal(429, retry_after="-1"),
+    "429, garbage": lambda: refusal(429, retry_after="soon"),
+    "RATE_LIMITED with a 403": lambda: refusal(403, "RATE_LIMITED"),
+    "500": lambda: refusal(500, "INTERNAL_SERVER_ERROR"),
+    "502": lambda: httpx.Response(502, html="<html>Bad gateway</html>"),
+    "503": lambda: refusal(503, "SERVICE_UNAVAILABLE"),
+    "504": lambda: httpx.Response(504),
+    "maintenance": lambda: refusal(503, "MAINTENANCE_MODE"),
+    "unknown code, 500": lambda: refusal(500, "BRAND_NEW"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("failure", PASSING.values(), ids=PASSING.keys())
+def test_passing_failure_is_tried_again(failure: Any) -> None:
+    """A1 to A6: after three failures of any passing kind the same page comes, whole and once."""
+    hours, service = Hours(), FakeService()
+    service.payments = [payment(1, "2026-10-01T00:00:00Z")]
+    service.intercept = once(failure(), failure(), failure())
+    page = client_of(service, hours).page("payments", {})
+    assert len(page.raw_records()) == 1
+    assert len(service.requests) == 4
+    assert len({(str(request.url), request.method) for request in service.requests}) == 1
+    assert hours.waits and sum(hours.waits) < 4 * LONGEST_HOLD
+
+
+def pointing(status: int, location: str) -> httpx.Response:
+    return httpx.Response(status, headers={"location": location})
+
+
+FINAL = {
+    "401": (refusal(401, "UNAUTHORIZED"), KeyRefused, 1),
+    "401 without an envelope": (httpx.Response(401), KeyRefused, 1),
+    "403, wrong class": (refusal(403, "PAY_WRONG_KEY_KIND"), WrongKeyClass, 2),
+    "403, disabled": (refusal(403, "MERCHANT_DISABLED"), ApiError, 1),
+    "503, disabled": (refusal(503, "MERCHANT_DISABLED"), ApiError, 1),
+    "403, unknown": (refusal(403, "BRAND_NEW"), ApiError, 1),
+    "404": (refusal(404, "PAY_SESSION_NOT_FOUND"), NotFound, 1),
+    "404 of a proxy": (httpx.Response(404, html="<html></html>"), NotFound, 1),
+    "409": (refusal(409, "CONFLICT"), ApiError, 1),
+    "422": (refusal(422, "VALIDATION_FAILED", "BRAND_NEW"), ApiError, 1),
+    "400": (httpx.Response(400), ApiError, 1),
+    "a page without a cursor": (httpx.Response(200, json={"data": []}), ProtocolError, 1),
+    "an error envelope with a 200": (httpx.Response(200, json={"errors": {}}), ProtocolError, 1),
+    "301": (pointing(301, "https://evil.example/"), ApiError, 1),
+    "302 to itself": (pointing(302, "/api/pay/v1/payments"), ApiError, 1),
+    "307 to plain http": (pointing(307, "http://pay.example/"), ApiError, 1),
+    "308": (pointing(308, "https://evil.example/"), ApiError, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("answer", "kind", "exit_code"), FINAL.values(), ids=FINAL.keys())
+def test_final_refusal_is_not_tried_again(
+    answer: httpx.Response, kind: type[ApiError], exit_code: int
+) -> None:
+    """A7 to A10: a refusal that time will not change is told at once, and no redirect followed."""
+    service = FakeService(intercept=lambda request: answer)
+    with pytest.raises(ApiError) as refused:
+        client_of(service).page("payments", {})
+    assert (type(refused.value), refused.value.exit_code) == (kind, exit_code)
+    assert len(service.requests) == 1
+
+
+@pytest.mark.parametrize("patience", [30.0, 120.0, 900.0])
+def test_patience_ends_in_unavailable(patience: float) -> None:
+    """A5: a service that stays away for the whole patience is Unavailable, exit code 75."""
+    hours, service = (
+        Hours(),
+        FakeService(intercept=lambda request: refusal(503, "MAINTENANCE_MODE")),
+    )
+    start = hours.now
+    with pytest.raises(Unavailable) as gave_up:
+        client_of(service, hours, patience).me()
+    assert (gave_up.value.exit_code, gave_up.value.status) == (75, 503)
+    assert (gave_up.value.codes, gave_up.value.path) == (("MAINTENANCE_MODE",), "/me")
+    assert patience <= hours.now - start <= patience + 1
+
+
+def test_wrong_address_is_told_soon() -> None:
+    """A service that never answered is given up within seconds, whatever the patience."""
+
+    def refuse(request: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("[Errno -2] Name or service not known")
+
+    hours, start = Hours(), Hours().now
+    with pytest.raises(Unavailable, match="Name or service not known"):
+        client_of(FakeService(intercept=refuse), hours, 3600).me()
+    assert hours.now - start <= FIRST_CONTACT + 1
+
+
+def test_hour_of_429_is_survived_inside_the_patience() -> None:
+    """A4: refused for an hour and then served, a patient client goes on."""
+    hours = Hours()
+    until = hours.now + 3600
+    service = FakeService()
+    service.intercept = lambda request: refusal(429) if hours.now < until else None
+    client_of(service, hours, patience=7200).me()
+    assert until <= hours.now <= until + LONGEST_PAUSE + 5
+
+
+def test_client_that_rested_is_as_patient_as_before() -> None:
+    """Time between two calls is not time without luck: one failure after a rest is tried again."""
+    hours, service = Hours(), FakeService()
+    client = client_of(service, hours, patience=120)
+    client.me()
+    hours.now += 600
+    service.intercept = once(refusal(503, "SERVICE_UNAVAILABLE"))
+    client.me()
+    assert len(service.requests) == 3
+
+
+def test_retry_after_of_thirty_years_is_clamped() -> None:
+    """A3: a senseless pause does not stop the run for ever."""
+    hours, service = Hours(), FakeService()
+    service.intercept = once(refusal(429, "RATE_LIMITED", retry_after="1000000000"))
+    client_of(service, hours).me()
+    assert LONGEST_HOLD - 1 < sum(hours.waits) < LONGEST_HOLD + 6
+
+
+def test_body_beyond_the_cap_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer larger than any page could be is refused, not held in memory."""
+    monkeypatch.setattr(transport, "MAX_BODY", 10_000)
+    read: list[int] = []
+
+    def endless() -> Iterator[bytes]:
+        while True:
+            read.append(1000)
+            yield b"x" * 1000
+
+    service = FakeService(
+        intercept=lambda request: httpx.Response(200, headers=JSON, content=endless())
+    )
+    with pytest.raises(ProtocolError, match="refused"):
+        client_of(service).me()
+    assert sum(read) <= 12_000
+
+
+def test_answer_that_drips_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """H6: a byte a second never trips a read timeout; the whole answer has a limit too."""
+    clock = iter(range(0, 10_000_000, 50))
+    monkeypatch.setattr(client_module, "monotonic", lambda: float(next(clock)))
+    drips = [httpx.Response(200, headers=JSON, content=iter([b" "] * 100)) for _ in range(2)]
+    service = FakeService(intercept=once(*drips))
+    client_of(service).me()
+    assert len(service.requests) == 3
+
+
+def test_answer_of_empty_chunks_is_a_damaged_one() -> None:
+    """A6: a 200 that brings nothing is not an empty page."""
+    service = FakeService(intercept=lambda request: ok(b""))
+    with pytest.raises(Unavailable, match="not a page"):
+        client_of(service).page("payments", {})

@@ -1,0 +1,121 @@
+"""No key comes out of the client: not in messages, tracebacks, reprs or logs (H5)."""
+
+import logging
+import traceback
+from typing import Any
+
+import httpx
+import pytest
+
+from svc_analytics.errors import ApiError, SvcError
+from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, refusal
+from tests.support.unit_material import both_keys, client_of, raised_by
+
+NEVER = (CHECKOUT_KEY[9:25], PAYOUT_KEY[11:27])
+HEADER = f"Bearer {PAYOUT_KEY}"
+
+
+def told(error: BaseException, *, has_locals: bool = False) -> str:
+    """Everything a person or a log could see of an error and its causes."""
+    shown = traceback.TracebackException.from_exception(error, capture_locals=has_locals)
+    return "".join([*shown.format(), repr(error), str(error), repr(vars(error))])
+
+
+FAILURES: dict[str, Any] = {
+    "401": refusal(401, "UNAUTHORIZED"),
+    "403": refusal(403, "PAY_WRONG_KEY_KIND"),
+    "422": refusal(422, "VALIDATION_FAILED"),
+    "500": refusal(500, "INTERNAL_SERVER_ERROR"),
+    "302": httpx.Response(302, headers={"location": f"https://evil.example/?key={PAYOUT_KEY}"}),
+    "HTML that repeats it": httpx.Response(502, html=f"<html>{HEADER}</html>"),
+    "a code that repeats it": refusal(401, PAYOUT_KEY),
+    "a code with a header": refusal(500, HEADER),
+    "a content type that repeats it": httpx.Response(200, headers={"content-type": PAYOUT_KEY}),
+    "timeout": httpx.ReadTimeout("timed out"),
+    "illegal header": httpx.LocalProtocolError(f"Illegal header value b'{HEADER}'"),
+    "no connection": httpx.ConnectError("[Errno 111] Connection refused"),
+    "certificate": httpx.ConnectError("[SSL: CERTIFICATE_VERIFY_FAILED] self-signed certificate"),
+    "page without a cursor": httpx.Response(200, json={"data": []}),
+    "damaged page": httpx.Response(200, text="x", headers={"content-type": "application/json"}),
+}
+
+
+def failing(answer: Any) -> FakeService:
+    def intercept(request: httpx.Request) -> httpx.Response:
+        if isinstance(answer, Exception):
+            raise answer
+        assert isinstance(answer, httpx.Response)
+        return answer
+
+    return FakeService(intercept=intercept)
+
+
+@pytest.mark.parametrize("answer", FAILURES.values(), ids=FAILURES.keys())
+def test_no_error_tells_a_key(answer: Any) -> None:
+    """Message, repr, attributes and causes of every failure are free of keys."""
+    error = raised_by(lambda: client_of(failing(answer)).page("payouts", {}))
+    assert isinstance(error, SvcError)
+    assert not [secret for secret in NEVER if secret in told(error)]
+
+
+@pytest.mark.parametrize("name", ["401", "403", "500", "timeout", "no connection", "damaged page"])
+def test_no_local_variable_tells_a_key(name: str) -> None:
+    """A trace with local variables, as notebooks and error trackers show it, is free of keys."""
+    error = raised_by(lambda: client_of(failing(FAILURES[name])).page("payouts", {}))
+    assert not [secret for secret in NEVER if secret in told(error, has_locals=True)]
+
+
+@pytest.mark.parametrize("answer", FAILURES.values(), ids=FAILURES.keys())
+def test_no_log_record_tells_a_key(answer: Any, caplog: pytest.LogCaptureFixture) -> None:
+    """At the chattiest level, no library underneath logs a key."""
+    caplog.set_level(logging.DEBUG)
+    raised_by(lambda: client_of(failing(answer)).page("payouts", {}))
+    text = caplog.text + "".join(repr(vars(record)) for record in caplog.records)
+    assert not [secret for secret in NEVER if secret in text]
+
+
+def test_client_shows_its_address_and_no_key() -> None:
+    """A client in a notebook cell shows where it calls, not with what."""
+    client = client_of(FakeService())
+    shown = f"{client!r} {client} {vars(client)} {vars(client.pace)} {client._settings}"
+    assert "https://pay.example" in repr(client)
+    assert not [secret for secret in NEVER if secret in shown]
+
+
+def test_key_stands_in_no_part_of_the_client() -> None:
+    """The key is added to each request as it leaves; the client itself shows none."""
+    client = client_of(FakeService())
+    client.me()
+    shown = [repr(vars(client)), repr(vars(client._transport))]
+    assert not [secret for secret in NEVER if secret in "".join(shown)]
+
+
+def test_untrusted_certificate_is_told_and_not_tried_again() -> None:
+    """A10: a service whose certificate cannot be trusted gets no key and no second try."""
+    service = failing(FAILURES["certificate"])
+    with pytest.raises(ApiError, match="certificate cannot be trusted"):
+        client_of(service).me()
+    assert len(service.requests) == 1
+
+
+def test_redirect_takes_no_key_along() -> None:
+    """A10: whatever the service points to, the key was sent to its own address alone."""
+    service = FakeService(
+        intercept=lambda request: httpx.Response(
+            307, headers={"location": "https://evil.example/api/pay/v1/me"}
+        )
+    )
+    with pytest.raises(ApiError, match="a key is never sent on"):
+        client_of(service).me()
+    assert [request.url.host for request in service.requests] == ["pay.example"]
+
+
+def test_key_is_not_in_the_address() -> None:
+    """Keys travel in the header only: addresses end up in the logs of proxies."""
+    service = FakeService()
+    client = client_of(service)
+    client.me(), client.page("payouts", {"limit": "1"})
+    assert not [
+        secret for secret in NEVER for request in service.requests if secret in str(request.url)
+    ]
+    assert both_keys().payout_key != both_keys().checkout_key

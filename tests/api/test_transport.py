@@ -1,0 +1,215 @@
+"""The client on a real socket: what only the wire can do to an answer (A1, A2, A10)."""
+
+import gzip
+import json
+import logging
+import socket
+import tracemalloc
+from collections.abc import Iterator
+from contextlib import suppress
+from threading import Thread
+
+import httpcore
+import httpx
+import pytest
+
+from svc_analytics.api import transport as client_module
+from svc_analytics.api.client import Client
+from svc_analytics.api.transport import _TROUBLES
+from svc_analytics.errors import ApiError, ConfigError, ProtocolError, Unavailable
+from tests.support.fake_service import CHECKOUT_KEY, MERCHANT_ID, PAYOUT_KEY
+from tests.support.unit_material import Hours, both_keys
+
+BODY = json.dumps({"id": MERCHANT_ID, "note": "x" * 2000}).encode()
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
+
+
+class Wire:
+    """A loopback server that answers each connection with the next bytes, and then hangs up."""
+
+    def __init__(self) -> None:
+        self.answers: list[bytes] = []
+        self.received: list[bytes] = []
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.url = f"http://127.0.0.1:{self._socket.getsockname()[1]}"
+        self._thread = Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def client(self, hours: Hours | None = None, **changes: object) -> Client:
+        hours = hours or Hours()
+        return Client(both_keys(base_url=self.url, **changes), pace=hours.pace())
+
+    def close(self) -> None:
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+        self._thread.join(5)
+
+    def _serve(self) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = self._socket.accept()
+                with connection, suppress(OSError):
+                    self.received.append(connection.recv(65_536))
+                    connection.sendall(self.answers.pop(0) if self.answers else whole(BODY))
+
+
+def whole(body: bytes, *headers: bytes) -> bytes:
+    lines = b"".join(header + b"\r\n" for header in headers)
+    return HEAD + lines + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    wire = Wire()
+    yield wire
+    wire.close()
+
+
+CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n"
+ZIPPED = gzip.compress(BODY, mtime=0)
+DAMAGED = {
+    "hangs up at once": b"",
+    "hangs up within the headers": HEAD[:40],
+    "hangs up before the body": HEAD + b"Content-Length: 100\r\n\r\n",
+    "shorter than its Content-Length": HEAD + b"Content-Length: 5000\r\n\r\n" + BODY,
+    "one byte short": whole(BODY)[:-1],
+    "cut chunk": CHUNKED + b"100\r\n" + BODY[:50],
+    "no last chunk": CHUNKED + b"%x\r\n" % len(BODY) + BODY + b"\r\n",
+    "no chunk": CHUNKED + b"zz\r\n",
+    "cut gzip": whole(ZIPPED[:-12], b"Content-Encoding: gzip"),
+    "flipped gzip": whole(ZIPPED[:20] + b"\xff\xff" + ZIPPED[22:], b"Content-Encoding: gzip"),
+    "no gzip": whole(BODY, b"Content-Encoding: gzip"),
+    "cut without a length": HEAD + b"\r\n" + BODY[:-1],
+    "longer than its Content-Length": HEAD + b"Content-Length: 100\r\n\r\n" + BODY,
+    "no HTTP": b"SSH-2.0-OpenSSH_9.2\r\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("answer", DAMAGED.values(), ids=DAMAGED.keys())
+def test_damaged_answer_is_tried_again(wire: Wire, answer: bytes) -> None:
+    """A1, A2: an answer damaged on the way is asked for anew; half a body is never read as one."""
+    wire.answers = [answer, answer]
+    hours = Hours()
+    with wire.client(hours) as client:
+        profile, _ = client.me()
+    assert profile == json.loads(BODY)
+    assert (len(wire.received), len(hours.waits)) == (3, 2)
+
+
+def test_whole_gzip_is_read(wire: Wire) -> None:
+    """A compressed answer that arrived whole is an answer; else the test above proves little."""
+    wire.answers = [whole(ZIPPED, b"Content-Encoding: gzip")]
+    with wire.client() as client:
+        assert client.me()[0]["id"] == MERCHANT_ID
+    assert len(wire.received) == 1
+
+
+def test_refused_connection_is_unavailable(wire: Wire) -> None:
+    """A1: nobody listening is Unavailable, exit code 75, once the patience is spent."""
+    client = wire.client()
+    wire.close()
+    with client, pytest.raises(Unavailable) as gave_up:
+        client.me()
+    assert gave_up.value.exit_code == 75
+    wire._socket = socket.create_server(("127.0.0.1", 0))  # for the fixture to close
+
+
+def test_redirect_is_refused_and_the_key_stays(wire: Wire) -> None:
+    """A10: the key goes to the service's address, and nowhere it points to."""
+    elsewhere = Wire()
+    wire.answers = [b"HTTP/1.1 307 Temporary Redirect\r\nContent-Length: 0\r\nConnection: close\r\n"
+                    b"Location: " + elsewhere.url.encode() + b"/api/pay/v1/me\r\n\r\n"]  # fmt: skip
+    with wire.client() as client, pytest.raises(ApiError):
+        client.me()
+    elsewhere.close()
+    assert (len(wire.received), elsewhere.received) == (1, [])
+
+
+PROXIES = ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"]
+
+
+def test_proxies_of_the_environment_are_ignored(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A key passes no proxy that only happened to stand in the environment."""
+    proxy = Wire()
+    for name in PROXIES:
+        monkeypatch.setenv(name, proxy.url)
+    monkeypatch.delenv("NO_PROXY", raising=False)
+    with wire.client() as client:
+        client.me()
+    proxy.close()
+    assert (len(wire.received), proxy.received) == (1, [])
+
+
+def test_proxy_that_was_asked_for_is_used(wire: Wire) -> None:
+    """SVC_PROXY is the way to say so."""
+    proxy = Wire()
+    with wire.client(proxy=proxy.url) as client:
+        client.me()
+    proxy.close()
+    assert (wire.received, len(proxy.received)) == ([], 1)
+
+
+@pytest.mark.parametrize("proxy", ["socks5://127.0.0.1:1080", "ftp://proxy", "nonsense"])
+def test_a_proxy_of_another_kind_is_refused(wire: Wire, proxy: str) -> None:
+    """One line, before anything is sent."""
+    with pytest.raises(ConfigError, match="SVC_PROXY is not the address of a proxy"):
+        wire.client(proxy=proxy)
+    assert wire.received == []
+
+
+def test_every_trouble_of_the_wire_has_its_name_in_httpx() -> None:
+    """So none of httpcore's own comes through to those who ask."""
+    kinds = [kind for kind in vars(httpcore).values() if isinstance(kind, type)]
+    troubles = [kind for kind in kinds if issubclass(kind, Exception)]
+    told = {kind.__name__ for kind in troubles if issubclass(kind, _TROUBLES)}
+    assert told == {kind.__name__ for kind in troubles} - {"ConnectionNotAvailable"}
+    assert all(issubclass(getattr(httpx, name), httpx.TransportError) for name in told)
+
+
+def test_netrc_is_ignored(wire: Wire, monkeypatch: pytest.MonkeyPatch, tmp_path: object) -> None:
+    """Only our own key is sent, whatever a .netrc says of the host."""
+    netrc = f"{tmp_path}/netrc"
+    with open(netrc, "w") as file:  # noqa: PTH123
+        file.write("machine 127.0.0.1 login someone password else\n")
+    monkeypatch.setenv("NETRC", netrc)
+    with wire.client() as client:
+        client.me()
+    assert f"Bearer {CHECKOUT_KEY}".encode() in wire.received[0]
+    assert b"Basic" not in wire.received[0]
+
+
+BOMBS = {
+    "gzip": ([b"Content-Encoding: gzip"], gzip.compress(b"\0" * 10_000_000)),
+    "gzip twice": (
+        [b"Content-Encoding: gzip, gzip"],
+        gzip.compress(gzip.compress(b"\0" * 64_000_000, 1)),
+    ),
+}
+
+
+@pytest.mark.parametrize(("headers", "bomb"), BOMBS.values(), ids=BOMBS.keys())
+def test_gzip_bomb_is_refused(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch, headers: list[bytes], bomb: bytes
+) -> None:
+    """A few kilobytes that unfold without end are refused before they fill the memory."""
+    monkeypatch.setattr(client_module, "MAX_BODY", 1_000_000)
+    wire.answers = [whole(bomb, *headers)] * 200
+    tracemalloc.start()
+    with wire.client() as client, pytest.raises((ProtocolError, Unavailable)):
+        client.me()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 40_000_000
+
+
+def test_no_library_logs_a_key(wire: Wire, caplog: pytest.LogCaptureFixture) -> None:
+    """H5: with everything logged, down to the bytes of the wire, no key is in the log."""
+    caplog.set_level(logging.DEBUG)
+    wire.answers = [b"", whole(BODY)[:-1]]
+    with wire.client() as client:
+        client.me()
+    text = caplog.text + "".join(repr(vars(record)) for record in caplog.records)
+    assert "httpcore" in text
+    assert CHECKOUT_KEY[9:25] not in text and PAYOUT_KEY[11:27] not in text

@@ -1,0 +1,356 @@
+"""The command line as a person or a timer meets it: output, exit codes, one clear line."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics.cli import app
+from svc_analytics.instants import to_micros
+from svc_analytics.sandbox.core.clock import Clock
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.resources.seed import seed
+from svc_analytics.sandbox.resources.service import Service
+from svc_analytics.sandbox.server import Running, serve
+from svc_analytics.sandbox.state.store import Store
+from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def lines(self) -> list[str]:
+        return self.err.strip().splitlines()
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Running]:
+    with Store() as store:
+        seed(store, Scenario(seed=3, months=3, payments=400, until=to_micros(NOW)))
+        with serve(Service(store, Clock(to_micros(NOW)))) as running:
+            yield running
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command line in this process, as `svc-analytics` would."""
+
+    def call(*words: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        captured = capsys.readouterr()
+        return Outcome(int(ended.value.code or 0), captured.out, captured.err)
+
+    return call
+
+
+@pytest.fixture
+def connected(running: Running, monkeypatch: pytest.MonkeyPatch) -> Running:
+    """Settings in the environment that point at the sandbox."""
+    for name, value in running.environment.items():
+        monkeypatch.setenv(name, value)
+    return running
+
+
+@pytest.fixture
+def filled(connected: Running, run: Run) -> Path:
+    """A lake in ./data, brought up to date."""
+    assert run("extract").code == 0
+    return Path("data").absolute()
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in folder.rglob("*.parquet")}
+
+
+def test_extract_reports_what_it_read(connected: Running, run: Run) -> None:
+    """Rows per stream, files written, up to when; nothing on stderr that is no terminal."""
+    done = run("extract")
+    assert done.code == 0 and done.err == ""
+    assert "payments: " in done.out and "read up to 2026-11-20T12:00:00Z" in done.out
+
+
+def test_extract_as_json_is_one_document(connected: Running, run: Run) -> None:
+    """A timer can read the outcome."""
+    document = json.loads(run("extract", "--json").out)
+    assert document["rows"]["payments"] > 400 and document["read_to"] == "2026-11-20T12:00:00Z"
+
+
+def test_a_stream_without_its_key_is_3_unless_it_was_not_asked_for(
+    connected: Running, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Done, but a person should look; asking for payments alone is simply done."""
+    monkeypatch.delenv("SVC_PAYOUT_KEY")
+    assert run("extract", "--stream", "payments").code == 0
+    done = run("extract")
+    assert done.code == 3 and "SVC_PAYOUT_KEY" in done.err
+    made = run("statement", "--month", "2026-10")
+    assert made.code == 3 and "payout_records were never extracted" in made.out
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "said"),
+    [
+        ({"SVC_BASE_URL": ""}, (), "SVC_BASE_URL is not set"),
+        ({"SVC_BASE_URL": "http://pay.example"}, (), "must be https"),
+        ({"SVC_CHECKOUT_KEY": "", "SVC_PAYOUT_KEY": ""}, (), "no key is set"),
+        ({"SVC_CHECKOUT_KEY": "svc_live_12"}, (), "SVC_CHECKOUT_KEY is malformed"),
+        ({"SVC_CHECKOUT_KEY": PAYOUT_KEY}, (), "needs a checkout-class one"),
+        ({"SVC_PAYOUT_KEY": ""}, ("--stream", "payout_records"), "set SVC_PAYOUT_KEY"),
+        ({}, ("--from", "2026-11-01", "--to", "2026-10-01"), "--from is not before --to"),
+        ({}, ("--from", "yesterday"), "'yesterday' is not a date"),
+        ({}, ("--stream", "sessions"), "'sessions' is not one of"),
+        ({}, ("--data-dir", "a[b]"), "pattern"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_bad_settings_are_2_with_one_line_and_nothing_written(
+    connected: Running,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    change: dict[str, str],
+    words: tuple[str, ...],
+    said: str,
+) -> None:
+    """The line names the thing and the next step; the folder is not even begun."""
+    for name, value in change.items():
+        monkeypatch.setenv(name, value)
+    done = run("extract", *words)
+    assert done.code == 2 and said in done.lines[-1]
+    assert not Path("data").exists()
+
+
+def test_a_refused_key_is_1(connected: Running, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """401 says nothing about why, and neither do we pretend to know."""
+    monkeypatch.setenv("SVC_CHECKOUT_KEY", CHECKOUT_KEY)
+    done = run("extract")
+    assert done.code == 1 and len(done.lines) == 1 and "allowlist" in done.err
+    assert not Path("data").exists()
+
+
+def test_no_service_is_75(run: Run, connected: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again later: a timer can tell it from a failure."""
+    monkeypatch.setenv("SVC_BASE_URL", "http://127.0.0.1:9")
+    done = run("extract", "--patience", "1")
+    assert done.code == 75 and "try again later" in done.err and len(done.lines) == 1
+
+
+def test_keys_of_another_merchant_are_2(filled: Path, run: Run) -> None:
+    """A lake is one merchant's; its files stay as they are."""
+    before = content(filled)
+    lake = filled / "lake.json"
+    lake.write_text(lake.read_text().replace('"id": "', '"id": "0'))
+    done = run("extract")
+    assert done.code == 2 and "another --data-dir" in done.err and content(filled) == before
+
+
+def test_a_torn_file_is_1_and_named(filled: Path, run: Run) -> None:
+    """The next step is in the line."""
+    (filled / "payments" / "2026-10.parquet").write_bytes(b"PAR1 broken PAR1")
+    for words in (("extract",), ("status",), ("statement", "--month", "2026-10")):
+        done = run(*words)
+        assert done.code == 1 and "2026-10.parquet is torn" in done.err and len(done.lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--month", "2026-13"), "'2026-13' is not a month"),
+        (("--month", "soon"), "'soon' is not a month"),
+        (("--month", "9000-01"), "has not begun"),
+        (("--month", "2026-10", "--zone", "Mars/Base"), "no time zone 'Mars/Base'"),
+        (("--month", "2026-10", "--format", "docx"), "no format 'docx'"),
+        (("--month", "2026-10", "--last-month"), "say which month"),
+        ((), "say which month"),
+    ],
+)
+def test_a_bad_month_is_2(filled: Path, run: Run, words: tuple[str, ...], said: str) -> None:
+    """What was wrong, and how to write it."""
+    done = run("statement", *words)
+    assert done.code == 2 and said in done.err and len(done.lines) == 1
+
+
+def test_a_statement_is_printed_and_written(filled: Path, run: Run) -> None:
+    """One figure a line, one currency a column; files where the last line says."""
+    done = run("statement", "--month", "2026-10")
+    assert done.code == 0 and "status: final" in done.out
+    assert "net_settlement" in done.out
+    assert (filled / "statements" / "2026-10" / "summary.csv").exists()
+
+
+def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled: Path, run: Run) -> None:
+    """Whoever misspells a property sees so, before the empty column is passed on."""
+    done = run("statement", "--month", "2026-10", "--metadata", "cart, crat")
+    head = (filled / "statements" / "2026-10" / "lines.csv").read_text().splitlines()[0]
+    assert "comment,metadata.cart,metadata.crat,receipt_verdict" in head
+    assert "metadata.crat: no line says it" in done.err and "metadata.cart:" not in done.err
+    refused = run("statement", "--month", "2026-10", "--metadata", "cart,cart")
+    assert refused.code == 2 and "name each property once" in refused.err
+
+
+def test_a_statement_as_json_carries_manifest_and_summary(filled: Path, run: Run) -> None:
+    """Decimals are text, so that no reader turns them into floats."""
+    done = run("statement", "--month", "2026-10", "--zone", "Asia/Tehran", "--json")
+    document = json.loads(done.out)
+    assert document["label"] == "2026-10@Asia-Tehran" and document["status"] == "final"
+    assert isinstance(document["summary"][0]["net_sales"], str)
+
+
+def test_out_must_be_a_folder_of_its_own(filled: Path, run: Run, tmp_path: Path) -> None:
+    """A folder with somebody's files is refused, and kept."""
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("keep")
+    done = run("statement", "--month", "2026-10", "--out", str(tmp_path / "mine"))
+    assert done.code == 1 and "not a statement" in done.err
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["notes.txt"]
+
+
+def test_sql_speaks_table_csv_and_json(filled: Path, run: Run) -> None:
+    """The same exact answer in three forms."""
+    query = "select currency, amount, paid_at from payments where currency = 'eth' limit 1"
+    row = json.loads(run("sql", query, "--json").out)[0]
+    listed = next(csv.DictReader(io.StringIO(run("sql", query, "--csv").out)))
+    assert listed == row and row["paid_at"].endswith("Z")
+    assert len(Decimal(row["amount"]).as_tuple().digits) > 15
+    assert run("sql", query).out.splitlines()[0].split() == ["currency", "amount", "paid_at"]
+
+
+def test_sql_reads_a_query_from_stdin(
+    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For pipes and editors."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO("select 1 as one"))
+    assert json.loads(run("sql", "--json").out) == [{"one": 1}]
+
+
+@pytest.mark.parametrize(
+    "query", ["delete from payments", "select x from payments", "copy (select 1) to 'x'"]
+)
+def test_a_query_that_is_not_answered_is_1(filled: Path, run: Run, query: str) -> None:
+    """One line, and the lake as it was."""
+    before = content(filled)
+    done = run("sql", query)
+    assert done.code == 1 and len(done.lines) == 1 and content(filled) == before
+
+
+def test_status_shows_coverage_gaps_and_freshness(filled: Path, run: Run) -> None:
+    """What is there, how sure, how fresh."""
+    text = run("status").out
+    for word in (
+        "payments",
+        "payout_records",
+        "proven",
+        "gaps        none",
+        "freshness",
+        "quarantine",
+    ):
+        assert word in text
+    streams = json.loads(run("status", "--json").out)["streams"]
+    assert [stream["gaps"] for stream in streams] == [[], []]
+
+
+def test_status_names_a_gap(filled: Path, run: Run) -> None:
+    """A month that is missing is said, not skipped."""
+    (filled / "payments" / "2026-09.parquet").unlink()
+    assert "gap         2026-09-01T00:00:00Z .. 2026-10-01T00:00:00Z" in run("status").out
+
+
+def test_views_lists_grain_and_remakes_the_file(filled: Path, run: Run) -> None:
+    """For other tools, and for people who look for a name."""
+    (filled / "analytics.duckdb").unlink()
+    assert "ledger_entries" in run("views").out
+    assert (filled / "analytics.duckdb").exists()
+
+
+def test_without_a_lake_the_next_step_is_named(run: Run) -> None:
+    """An empty folder is not an empty ledger."""
+    for command in (("status",), ("views",), ("sql", "from payments")):
+        done = run(*command)
+        assert done.code == 1 and "svc-analytics demo" in done.err and len(done.lines) == 1
+
+
+def test_demo_runs_the_whole_path(run: Run) -> None:
+    """Sandbox, extraction over HTTP, statement, and what to try next."""
+    done = run("demo", "--months", "2", "--payments", "300", "--data-dir", "demo")
+    assert done.code == 0 and "status: final" in done.out and "Try next:" in done.out
+    assert list(Path("demo/statements").glob("*/summary.parquet"))
+    again = run("demo", "--months", "2", "--payments", "300", "--data-dir", "demo", "--json")
+    assert again.code == 0 and json.loads(again.out)["status"] == "final"
+
+
+def test_no_key_is_in_anything_that_was_written_or_said(
+    filled: Path, run: Run, connected: Running
+) -> None:
+    """H5: not in files, not in output, not with -vv."""
+    said = [run("extract", "-vv"), run("status", "--json"), run("statement", "--month", "2026-10")]
+    text = "".join(done.out + done.err for done in said).encode()
+    files = b"".join(path.read_bytes() for path in filled.rglob("*") if path.is_file())
+    for name, value in connected.environment.items():
+        for secret in value.split(",") if name != "SVC_BASE_URL" else ():
+            assert secret.split("@")[0].encode() not in text + files, name
+
+
+def test_an_error_with_vv_shows_where(run: Run, connected: Running) -> None:
+    """For whoever mends it."""
+    done = run("extract", "--from", "never", "-vv")
+    assert done.code == 2 and "Traceback" in done.err
+
+
+def test_help_answers_without_heavy_imports() -> None:
+    """Every heavy module loads where it is used."""
+    script = (
+        "import sys; sys.argv = ['svc-analytics', '--help']\n"
+        "heavy = {'pandas', 'pyarrow', 'duckdb', 'httpx', 'numpy'}\n"
+        "from svc_analytics.cli.app import main\n"
+        "try: main()\n"
+        "finally: print(sorted(heavy & set(sys.modules)))"
+    )
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert out.stdout.decode().splitlines()[-1] == "[]"
+
+
+def test_interrupting_says_what_is_kept(
+    run: Run, connected: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C is 130, and no traceback."""
+
+    def interrupt(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("svc_analytics.extraction.update.extract", interrupt)
+    done = run("extract")
+    assert done.code == 130 and "kept" in done.err and len(done.lines) == 1
+
+
+def test_a_statement_is_written_in_every_form_asked_for(filled: Path, run: Run) -> None:
+    """A workbook, a page, a document and a journal beside the tables."""
+    made = run("statement", "--month", "2026-10", "--format", "csv, xlsx,html,json,journal")
+    assert made.code == 0
+    names = {path.name for path in (filled / "statements" / "2026-10").iterdir()}
+    assert {"summary.csv", "statement.xlsx", "statement.html", "statement.json"} <= names
+    assert {"journal.csv", "journal.beancount"} <= names
+
+
+def test_a_form_that_does_not_exist_is_2(filled: Path, run: Run) -> None:
+    """The forms that do are named."""
+    refused = run("statement", "--month", "2026-10", "--format", "docx")
+    assert refused.code == 2 and "csv, parquet, xlsx, html, json, journal, pdf" in refused.err

@@ -1,0 +1,159 @@
+"""Closing from the command line, as a timer meets it: output, exit codes, one clear line."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics.cli import app
+from tests.cli.test_cli import Outcome, Run
+from tests.support.closings import Closer
+from tests.support.desks import Desk
+from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, payment, refusal
+
+OCTOBER = Path("data/statements/2026-10")
+
+
+@pytest.fixture
+def closer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Closer:
+    """What the commands extract comes from the model service."""
+    closer = Closer(desk)
+    closer.serve()
+
+    def extract(lake: Any, settings: Any, request: Any, on_page: Any) -> Any:
+        return closer.read(request)
+
+    monkeypatch.setattr("svc_analytics.extraction.update.extract", extract)
+    for name, value in (("CHECKOUT", CHECKOUT_KEY), ("PAYOUT", PAYOUT_KEY)):
+        monkeypatch.setenv(f"SVC_{name}_KEY", value)
+    monkeypatch.setenv("SVC_BASE_URL", BASE_URL)
+    return closer
+
+
+@pytest.fixture
+def call(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
+    def run(*words: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        said = capsys.readouterr()
+        return Outcome(int(ended.value.code or 0), said.out, said.err)
+
+    return run
+
+
+def test_close_says_what_it_sealed_and_that_it_is_done(call: Run) -> None:
+    """0 both times: a sealed month is done."""
+    first = call("close", "--month", "2026-10")
+    assert first.code == 0 and first.out.startswith("2026-10 sealed as ")
+    again = call("close", "--month", "2026-10")
+    assert again.code == 0 and "sealed already and unchanged" in again.out
+    verified = call("statement-verify", str(OCTOBER))
+    assert verified.code == 0 and " holds: seal " in verified.out
+
+
+def test_a_restatement_is_3_and_shown_once(call: Run, closer: Closer) -> None:
+    """A person should look at it; after that the month is done again."""
+    call("close", "--month", "2026-10")
+    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
+    restated = call("close", "--month", "2026-10")
+    assert restated.code == 3 and "restated as version 2" in restated.out
+    assert "late" in restated.out and "gross_sales" in restated.out
+    assert call("close", "--month", "2026-10").code == 0
+    assert call("statement-verify", str(OCTOBER)).code == 3
+    shown = call("statement-diff", str(OCTOBER), f"{OCTOBER}-v2")
+    assert shown.code == 0 and "payments_count" in shown.out
+
+
+def test_all_of_it_as_json(call: Run, closer: Closer) -> None:
+    """One document each, for whatever reads them."""
+    months = json.loads(call("close", "--all-due", "--json").out)["months"]
+    assert [month["state"] for month in months] == ["sealed"] * 3
+    closer.desk.service.payments[2]["metadata"] = {"cart": "other"}
+    closer.desk.extract(rereads=True)
+    found = json.loads(call("statement-verify", str(OCTOBER), "--json").out)
+    assert found["holds"] is False and found["restatement"][0]["cause"] == "changed"
+    document = json.loads(call("statement-diff", str(OCTOBER), str(OCTOBER), "--json").out)
+    assert document["differences"] == [] and document["old"]["label"] == "2026-10"
+
+
+def test_a_provisional_month_is_3_with_its_reasons(call: Run, closer: Closer) -> None:
+    """It is written, unsealed, and says what is in the way."""
+    closer.desk.service.payments.pop(1)
+    done = call("close", "--month", "2026-10")
+    assert done.code == 3 and "not sealed" in done.out
+    assert "because 1 blocking finding of refund_has_its_payment" in done.out
+    assert (OCTOBER / "summary.csv").exists()
+
+
+def test_an_accepted_finding_is_printed_on_the_statement(call: Run, closer: Closer) -> None:
+    """Who accepted it, and why."""
+    closer.desk.service.payments.pop(1)
+    record_id = closer.desk.service.payouts[0]["id"]
+    closer.accept("refund_has_its_payment", record_id, "made in the console")
+    assert call("close", "--month", "2026-10").code == 0
+    printed = call("statement", "--month", "2026-10", "--out", "other")
+    line = f"accepted refund_has_its_payment of {record_id}: made in the console (Mina)"
+    assert printed.code == 0 and line in printed.out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("check,record_id,reason,at\n", "line 1: the columns are check,record_id,reason,by,at"),
+        ("check,record_id,reason,by,at\nx,1,why,Mina\n", "line 2: 4 values, not 5"),
+        ("check,record_id,reason,by,at\n\nx,1,,Mina,2026-11-05\n", "line 3: reason is empty"),
+        ("check,record_id,reason,by,at\nx,1,why,Mina,soon\n", "line 2: at: 'soon' is not a date"),
+    ],
+    ids=["columns", "short line", "no reason", "no date"],
+)
+def test_a_malformed_list_of_accepted_findings_is_2(
+    call: Run, closer: Closer, text: str, said: str
+) -> None:
+    """The line is named; nothing is written."""
+    closer.desk.extract()
+    Path("data/acknowledgements.csv").write_text(text)
+    done = call("statement", "--month", "2026-10")
+    assert done.code == 2 and said in done.err and len(done.lines) == 1
+    assert not OCTOBER.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--month", "2026-11"), 1, "2026-11 is not over"),
+        (("--month", "2026-10", "--grace-hours", "480"), 1, "ended too recently"),
+        (("--month", "2027-01"), 2, "has not begun"),
+        (("--month", "2026-10", "--all-due"), 2, "say one of"),
+        (("--all-due", "--out", "x"), 2, "takes no --out"),
+        ((), 2, "say one of"),
+        (("--month", "2026-10", "--format", "docx"), 2, "no format 'docx'"),
+    ],
+)
+def test_what_cannot_be_closed_is_one_line(
+    call: Run, words: tuple[str, ...], code: int, said: str
+) -> None:
+    """What, and from when on or how to say it."""
+    done = call("close", *words)
+    assert done.code == code and said in done.err and len(done.lines) == 1
+
+
+def test_a_service_that_is_away_is_75(call: Run, closer: Closer) -> None:
+    """A timer tries again."""
+    closer.desk.service.intercept = lambda request: refusal(503, "MAINTENANCE")
+    done = call("close", "--all-due")
+    assert done.code == 75 and len(done.lines) == 1 and not OCTOBER.exists()
+
+
+def test_a_flipped_byte_is_3_and_named(call: Run) -> None:
+    """The file that changed, and nothing about the lake."""
+    call("close", "--month", "2026-10")
+    path = OCTOBER / "lines.csv"
+    path.write_bytes(path.read_bytes()[:-1] + b"!")
+    done = call("statement-verify", str(OCTOBER))
+    assert done.code == 3 and "lines.csv is not what was sealed" in done.out
+    assert call("statement-verify", "data").code == 1

@@ -1,0 +1,186 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
+"""`receipts verify` and `verify_receipts` on a lake of the sandbox, as a person meets them."""
+
+import csv
+import io
+import json
+import os
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.sandbox.server import Running
+from tests.cli.test_cli import Run, connected, filled, run, running
+from tests.support.receipt_material import FACTS, signed
+
+LAKE_TOKENS = "select receipt from payments order by paid_at, payment_id limit 3"
+
+
+def rows(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def shoebox(*more: str) -> Path:
+    """Write a file of three tokens of the lake and of whatever else."""
+    tokens = svc.open_lake("data").sql(LAKE_TOKENS)["receipt"]
+    path = Path("box.csv")
+    path.write_text("receipt\n" + "\n".join([*tokens, *more]) + "\n")
+    return path
+
+
+def test_the_lake_is_verified_and_remembered(filled: Path, run: Run) -> None:
+    """All of the sandbox's receipts are good; a second run has nothing to do."""
+    first, second = run("receipts", "verify"), run("receipts", "verify")
+    assert (first.code, second.code) == (0, 0)
+    assert rows(first.out) == [] and "0 unchanged" in first.err
+    assert "svc-analytics: 0 receipts checked" in second.err
+    document = json.loads(run("receipts", "verify", "--month", "2026-10", "--every", "--json").out)
+    assert document["unproven"] == 0
+    assert len(document["receipts"]) == sum(document["verdicts"].values()) > 100
+
+
+def test_files_get_a_verdict_a_line(filled: Path, run: Run) -> None:
+    """In order, with the line; anything unproven is 3, and repetitions are pointed out."""
+    stranger = signed(FACTS | {"paid_at": "2026-10-05T09:30:00Z"}, "someone else's secret")
+    path = shoebox("=1+1", stranger)
+    path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
+    done = run("receipts", "verify", str(path))
+    found = rows(done.out)
+    assert done.code == 3 and [int(row["line_no"]) for row in found] == [2, 3, 4, 5, 6, 7]
+    assert [row["verdict"] for row in found] == [
+        *["valid_previous_secret"] * 3,
+        *("malformed", "bad_signature", "valid_previous_secret"),
+    ]
+    assert "the same token stands in box.csv line 2" in found[5]["reason"]
+    assert "6 receipts, 4 of them proven" in done.err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
+def test_out_is_written_in_the_form_of_its_suffix(
+    filled: Path, run: Run, suffix: str
+) -> None:  # fmt: skip
+    """The same columns in each, and nothing on stdout."""
+    done = run("receipts", "verify", str(shoebox()), "--out", f"out.{suffix}")
+    out = Path(f"out.{suffix}")
+    read = {
+        "csv": lambda: rows(out.read_text()),
+        "parquet": lambda: pq.read_table(out).to_pylist(),
+        "json": lambda: json.loads(out.read_text()),
+    }
+    assert done.code == 0 and done.out == ""
+    found = read[suffix]()
+    assert len(found) == 3
+    assert list(found[0]) == [
+        *("source", "line_no", "verdict", "reason", "payment_id", "receipt_no", "differences")
+    ]
+
+
+def test_no_cell_begins_a_formula(filled: Path, run: Run) -> None:
+    """Facts are the forger's own text; a spreadsheet must not run them."""
+    forged = signed(FACTS | {"payment_id": "=cmd()", "receipt_no": "@x\x1b[2J"}, "forged")
+    row = rows(run("receipts", "verify", str(shoebox(forged))).out)[3]
+    assert row["payment_id"] == "'=cmd()" and row["receipt_no"] == "'@x\ufffd[2J"
+
+
+def test_the_service_decides_what_is_unsure(
+    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """It verifies what is in force, and its records prove nothing of a forged signature."""
+    monkeypatch.setenv("SVC_RECEIPT_SECRETS", "not the merchant's")
+    newest = "select receipt from payments where paid_at > '2026-11-01' limit 1"
+    token = svc.open_lake("data").sql(newest)["receipt"][0]
+    path = shoebox(token)
+    offline = [row["verdict"] for row in rows(run("receipts", "verify", str(path)).out)]
+    online = rows(run("receipts", "verify", str(path), "--online").out)
+    assert offline == ["bad_signature"] * 4
+    assert [row["verdict"] for row in online] == [*["bad_signature"] * 3, "valid"]
+    assert "the record holds the same facts (the service does not" in online[0]["reason"]
+    assert "SVC_RECEIPT_SECRETS lacks a secret" in online[3]["reason"]
+
+
+def test_the_service_knows_payments_that_no_lake_covers(
+    connected: Running, filled: Path, run: Run
+) -> None:  # fmt: skip
+    """Without a lake a right signature is not enough; online the record is fetched."""
+    path = shoebox()
+    words = ("receipts", "verify", str(path), "--data-dir", "nowhere")
+    offline, online = run(*words), run(*words, "--online")
+    assert (offline.code, online.code) == (3, 0)
+    assert {row["verdict"] for row in rows(offline.out)} == {"not_checked"}
+    assert {row["verdict"] for row in rows(online.out)} == {"valid_previous_secret"}
+
+
+def test_a_webhook_secret_in_the_wrong_place_is_called_a_settings_error(
+    filled: Path,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The two secrets swapped: nothing is forged, the settings are wrong."""
+    path = shoebox()
+    receipt, webhook = os.environ["SVC_RECEIPT_SECRETS"], os.environ["SVC_WEBHOOK_SECRETS"]
+    monkeypatch.setenv("SVC_RECEIPT_SECRETS", webhook)
+    monkeypatch.setenv("SVC_WEBHOOK_SECRETS", receipt)
+    done = run("receipts", "verify", str(path))
+    assert done.code == 3 and "settings error: 3 are signed with a webhook secret" in done.err
+    assert {row["verdict"] for row in rows(done.out)} == {"bad_signature"}
+
+
+def test_without_a_secret_it_is_2(
+    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """One line that names the setting."""
+    monkeypatch.setenv("SVC_RECEIPT_SECRETS", "")
+    done = run("receipts", "verify")
+    assert done.code == 2 and "SVC_RECEIPT_SECRETS" in done.err and len(done.lines) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("none.csv",), "cannot read 'none.csv'"),
+        (("box.csv", "--out", "x.xlsx"), ".csv, .parquet, .json"),
+        (("box.csv", "--column", "other"), "no column 'other'"),
+        (("box.csv", "--month", "2026-10"), "for the lake"),
+        (("--month", "soon"), "'soon' is not a month"),
+    ],
+)
+def test_bad_usage_is_2(
+    filled: Path, run: Run, words: tuple[str, ...], said: str
+) -> None:  # fmt: skip
+    """What was wrong, in one line."""
+    shoebox()
+    done = run("receipts", "verify", *words)
+    assert done.code == 2 and said in done.err and len(done.lines) == 1
+
+
+def test_no_secret_is_in_anything_said_or_written(
+    connected: Running, filled: Path, run: Run
+) -> None:  # fmt: skip
+    """Not in verdicts, notes, traces or files, of one process or several."""
+    box = str(shoebox("junk", signed(FACTS)))
+    said = [
+        run("receipts", "verify", "-vv", "--workers", "2"),
+        run("receipts", "verify", box, "-vv", "--out", "out.json"),
+        run("receipts", "verify", "none", "-vv"),
+    ]
+    text = "".join(done.out + done.err for done in said).encode()
+    files = b"".join(path.read_bytes() for path in Path().rglob("*") if path.is_file())
+    for name in ("SVC_RECEIPT_SECRETS", "SVC_WEBHOOK_SECRETS", "SVC_CHECKOUT_KEY"):
+        for secret in connected.environment[name].split(","):
+            assert secret.split("@")[0].encode() not in text + files
+
+
+def test_python_takes_series_frames_lists_and_files(
+    connected: Running, filled: Path
+) -> None:  # fmt: skip
+    """For notebooks: one row of verdict a token, whatever holds the tokens."""
+    frame = svc.open_lake("data").sql(LAKE_TOKENS)
+    secrets = connected.environment["SVC_RECEIPT_SECRETS"].split(",")
+    for tokens in (frame, frame["receipt"], list(frame["receipt"]), str(shoebox())):
+        found = svc.verify_receipts(tokens, secrets, lake="data", progress=False)
+        assert list(found["verdict"]) == ["valid_previous_secret"] * 3
+    assert len(svc.verify_receipts([], lake="data")) == 0
+    with pytest.raises(svc.SvcError, match="SVC_RECEIPT_SECRETS"):
+        svc.verify_receipts([], [])

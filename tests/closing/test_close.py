@@ -1,0 +1,361 @@
+"""Closing months: sealed once, restated beside, refused while open."""
+
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from svc_analytics import verify_statement
+from svc_analytics.closing.seals import read_manifest, seal_of
+from svc_analytics.config import Settings
+from svc_analytics.errors import (
+    ConfigError,
+    LakeBusy,
+    LakeError,
+    PeriodNotClosed,
+    Unavailable,
+)
+from svc_analytics.render import folder as folders
+from tests.support.closings import LEDGER, Closer, figure, row_causes, table
+from tests.support.desks import Desk
+from tests.support.fake_service import payment, refusal
+
+MISSING = "refund_has_its_payment"
+
+
+@pytest.fixture
+def closer(desk: Desk) -> Closer:
+    closer = Closer(desk)
+    closer.serve()
+    return closer
+
+
+@pytest.fixture
+def late(closer: Closer) -> dict[str, Any]:
+    """A payment of October that the service shows only after October was sealed."""
+    closer.close()
+    record = payment(99, "2026-10-20T10:00:00Z", "7", "0.5")
+    closer.desk.service.payments.append(record)
+    return record
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_months_are_sealed_and_chained(closer: Closer) -> None:
+    """Each seal is the hash of its manifest, which names the seal of the month before."""
+    closed = closer.close_all_due()
+    manifests = [read_manifest(one.folder) for one in closed]
+    assert [one.label for one in closed] == ["2026-08", "2026-09", "2026-10"]
+    assert [manifest["seal"] for manifest in manifests] == [seal_of(m) for m in manifests]
+    assert [m["previous_seal"] for m in manifests] == [None, closed[0].seal, closed[1].seal]
+    assert all(verify_statement(one.folder).holds for one in closed)
+
+
+def test_a_month_is_read_twice_before_it_is_sealed(closer: Closer) -> None:
+    """After the normal run, the month again and again; the second finds nothing new."""
+    assert closer.close().state == "sealed"
+    assert [(request.rereads, request.end is None) for request in closer.asked] == [
+        (False, True),
+        (True, False),
+        (True, False),
+    ]
+
+
+def test_closing_again_changes_nothing(closer: Closer) -> None:
+    """A sealed month that the lake still yields is done."""
+    first = closer.close()
+    before = content(first.folder)
+    again = closer.close()
+    assert (again.state, again.seal, again.needs_attention) == ("unchanged", first.seal, False)
+    assert content(first.folder) == before
+
+
+def test_the_same_lake_closes_to_the_same_bytes(closer: Closer, tmp_path: Path) -> None:
+    """Two copies of a lake, closed apart: every file and the seal are one."""
+    closer.desk.extract()
+    twin = tmp_path / "twin"
+    shutil.copytree(closer.desk.lake.path, twin)
+    here = closer.close().folder
+    closer.desk.lake = type(closer.desk.lake)(twin)
+    assert content(closer.close().folder) == content(here)
+
+
+def test_what_passes_after_a_seal_does_not_move_it(closer: Closer) -> None:
+    """A later refund of this month's payment is to date, not of the seal's bound."""
+    closer.close("2026-09")
+    closer.desk.service.now = datetime(2026, 11, 25, tzinfo=UTC)
+    ledger = f"{LEDGER} refund   btc       0.25          2026-11-22T08:00  2\n"
+    closer.serve(ledger)
+    assert closer.close("2026-09").state == "unchanged"
+
+
+def test_a_late_record_restates_the_month_beside_its_seal(
+    closer: Closer, late: dict[str, Any]
+) -> None:
+    """Version 2 names what came late and every figure it moved; version 1 stays as it was."""
+    restated = closer.close()
+    rows = table(restated.folder, "restatement")
+    assert (restated.state, restated.folder.name) == ("restated", "2026-10-v2")
+    assert restated.needs_attention and restated.restatement is not None
+    assert len(restated.restatement) == len(rows)
+    assert row_causes(rows) == [(late["id"], "added", "late")]
+    assert figure(rows, "gross_sales") == ("100", "107", "7", "late")
+    manifest = read_manifest(restated.folder)
+    assert manifest["supersedes"] == read_manifest(restated.folder.with_name("2026-10"))["seal"]
+    assert closer.close().state == "unchanged"
+
+
+def test_a_restated_month_is_what_the_next_one_is_chained_to(
+    closer: Closer, late: dict[str, Any]
+) -> None:
+    """The newest version of the month before carries the chain."""
+    newest = closer.close()
+    closer.desk.service.now = datetime(2026, 12, 5, tzinfo=UTC)
+    november = closer.close("2026-11")
+    assert read_manifest(november.folder)["previous_seal"] == newest.seal
+
+
+def test_a_late_record_of_an_earlier_month_moves_positions_only(closer: Closer) -> None:
+    """No row of October differs; its opening position does, for a cause elsewhere."""
+    closer.close()
+    closer.desk.service.payments.append(payment(98, "2026-09-20T10:00:00Z", "7", "0.5"))
+    closer.desk.extract(rereads=True)
+    assert closer.close("2026-09").state == "sealed"
+    rows = table(closer.close().folder, "restatement")
+    assert row_causes(rows) == []
+    assert figure(rows, "opening_position") == ("0", "6.5", "6.5", "elsewhere")
+
+
+def test_a_changed_note_is_a_changed_row_without_a_figure(closer: Closer) -> None:
+    """Metadata is no money: the record is named, no figure moves, nothing blocks."""
+    closer.close()
+    closer.desk.service.payments[2]["metadata"] = {"cart": "other"}
+    restated = closer.close()
+    rows = table(restated.folder, "restatement")
+    assert restated.state == "restated"
+    assert row_causes(rows) == [(closer.desk.service.payments[2]["id"], "changed", "changed")]
+    assert {row["subject"] for row in rows} == {"row"}
+
+
+def test_a_changed_amount_waits_for_a_person(closer: Closer) -> None:
+    """Restated money blocks; once accepted, version 2 is sealed with the finding printed."""
+    closer.close()
+    record = closer.desk.service.payments[2]
+    record |= {"amount": "110", "charged_amount": "110", "net_amount": "109"}
+    waiting = closer.close()
+    assert (waiting.state, waiting.seal, waiting.version) == ("provisional", None, 2)
+    assert read_manifest(waiting.folder)["version"] == 2
+    assert "record_was_not_restated" in waiting.reasons[0].text
+    closer.accept("record_was_not_restated", record["id"])
+    restated = closer.close()
+    rows = table(restated.folder, "restatement")
+    assert restated.state == "restated" and restated.folder == waiting.folder
+    assert (record["id"], "changed", "changed") in row_causes(rows)
+    assert figure(rows, "gross_sales") == ("100", "110", "10", "changed")
+
+
+def test_a_refund_whose_payment_turns_up_is_reclassified(closer: Closer) -> None:
+    """The refund is the same; what it is counted as is not."""
+    september = closer.desk.service.payments.pop(1)
+    refund = closer.desk.service.payouts[0]
+    closer.accept(MISSING, refund["id"], "the payment was made in the console")
+    assert closer.close().state == "sealed"
+    closer.desk.service.payments.append(september)
+    closer.desk.extract(rereads=True)
+    rows = table(closer.close().folder, "restatement")
+    assert row_causes(rows) == [(refund["id"], "changed", "reclassified")]
+    assert figure(rows, "refunds_unresolved") == ("0.5", "0", "-0.5", "reclassified")
+    assert figure(rows, "refunds_prior_period") == ("0", "0.5", "0.5", "reclassified")
+
+
+def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer: Closer) -> None:
+    """Provisional with the reason; then sealed in the same place, with who accepted it."""
+    closer.desk.service.payments.pop(1)
+    waiting = closer.close()
+    assert (waiting.state, waiting.seal) == ("provisional", None) and waiting.needs_attention
+    closer.accept(MISSING, closer.desk.service.payouts[0]["id"], "made in the console")
+    sealed = closer.close()
+    assert (sealed.state, sealed.folder) == ("sealed", waiting.folder)
+    [finding] = table(sealed.folder, "checks")
+    assert finding["acknowledged_reason"] == "made in the console"
+    assert finding["acknowledged_by"] == "Mina"
+
+
+def test_a_service_that_keeps_changing_the_month_is_not_sealed(closer: Closer) -> None:
+    """Two readings in a row must agree; three are tried."""
+    number = iter(range(200, 300))
+
+    def grow(request: httpx.Request) -> None:
+        at = "2026-10-21T10:00:00Z"
+        if request.url.path.endswith("/payments"):
+            closer.desk.service.payments.append(payment(next(number), at))
+
+    closer.desk.service.intercept = grow  # type: ignore[assignment]
+    closed = closer.close()
+    assert closed.state == "provisional" and "readings in a row" in closed.reasons[-1].text
+    assert len(closer.asked) == 4
+
+
+def test_a_stream_that_cannot_be_read_again_is_not_sealed(closer: Closer) -> None:
+    """Complete as it was read, but unread since: a key that went missing is in the way."""
+    closer.desk.extract()
+    settings = closer.desk.settings
+    closer.desk.settings = Settings(settings.base_url, settings.checkout_key)
+    closed = closer.close()
+    assert closed.state == "provisional"
+    assert "payout_records could not be read again" in closed.reasons[-1].text
+
+
+def test_one_late_record_while_reading_costs_a_third_reading(closer: Closer) -> None:
+    """The third agrees with the second: sealed."""
+    closer.desk.extract()
+
+    def read(request: Any) -> Any:
+        if len(closer.asked) == 2:
+            closer.desk.service.payments.append(payment(97, "2026-10-21T10:00:00Z"))
+        return Closer.read(closer, request)
+
+    closer.read = read  # type: ignore[method-assign]
+    assert closer.close().state == "sealed" and len(closer.asked) == 4
+
+
+@pytest.mark.parametrize(
+    ("month", "hours", "error", "said"),
+    [
+        ("2026-11", 24, PeriodNotClosed, "it ends at 2026-12-01T00:00:00Z"),
+        ("2026-10", 24 * 20, PeriodNotClosed, "close it from 2026-11-21T00:00:00Z on"),
+        ("2027-01", 24, ConfigError, "has not begun"),
+    ],
+    ids=["running", "within the grace hours", "future"],
+)
+def test_a_month_that_is_open_is_refused(
+    closer: Closer, month: str, hours: int, error: type[Exception], said: str
+) -> None:
+    """Nothing is written for it."""
+    with pytest.raises(error, match=said):
+        closer.close(month, grace_hours=hours)
+    assert not (closer.desk.lake.path / "statements").exists()
+
+
+def test_grace_is_counted_to_the_instant(closer: Closer) -> None:
+    """A day after its end, by the service's clock, a month may be closed."""
+    closer.desk.service.now = datetime(2026, 11, 2, tzinfo=UTC)
+    assert closer.close().state == "sealed"
+
+
+def test_a_service_that_is_away_leaves_the_month_alone(closer: Closer) -> None:
+    """Trying later may help; nothing was written."""
+    closer.desk.service.intercept = lambda request: refusal(503, "MAINTENANCE")
+    with pytest.raises(Unavailable):
+        closer.close()
+    assert not (closer.desk.lake.path / "statements").exists()
+
+
+def test_all_due_catches_up_and_skips_what_is_sealed(closer: Closer) -> None:
+    """Sealed months that still hold are not even read again."""
+    closer.close("2026-08")
+    closer.asked.clear()
+    found = closer.close_all_due()
+    assert [one.state for one in found] == ["unchanged", "sealed", "sealed"]
+    assert len(closer.asked) == 1 + 2 * 2
+
+
+def test_all_due_stops_where_a_month_cannot_be_sealed(closer: Closer) -> None:
+    """Later months would be chained to nothing."""
+    closer.desk.service.payments[1]["status"] = "disputed"
+    found = closer.close_all_due()
+    assert [one.state for one in found] == ["sealed", "provisional"]
+    assert not (closer.desk.lake.path / "statements" / "2026-10").exists()
+
+
+def test_a_month_closed_behind_its_successor_says_that_the_chain_has_a_gap(closer: Closer) -> None:
+    """October's seal was made before September's, so it cannot name it."""
+    october = closer.close("2026-10")
+    september = closer.close("2026-09")
+    assert october.note is None and read_manifest(october.folder)["previous_seal"] is None
+    assert september.state == "sealed" and not september.needs_attention
+    assert september.note is not None and september.note.startswith("2026-10 was sealed before it")
+
+
+def test_all_due_of_an_empty_history_is_done(closer: Closer) -> None:
+    """No record, no month."""
+    closer.desk.service.payments, closer.desk.service.payouts = [], []
+    assert closer.close_all_due() == []
+
+
+def test_a_zone_has_a_chain_of_its_own(closer: Closer) -> None:
+    """2026-10 in Tehran is not chained to 2026-09 in UTC."""
+    closer.close("2026-09")
+    first = closer.close("2026-09", zone="Asia/Tehran")
+    second = closer.close("2026-10", zone="Asia/Tehran")
+    assert first.folder.name == "2026-09@Asia-Tehran"
+    assert read_manifest(second.folder)["previous_seal"] == first.seal
+
+
+def test_an_altered_seal_is_not_built_upon(closer: Closer) -> None:
+    """Closing again names the file, and touches nothing."""
+    folder = closer.close().folder
+    (folder / "lines.csv").write_text("forged\n")
+    with pytest.raises(LakeError, match=r"altered after it was sealed \(lines\.csv"):
+        closer.close()
+
+
+def test_a_note_laid_into_a_sealed_folder_stops_no_timer(closer: Closer) -> None:
+    """Only what was sealed can be altered; verification names the note."""
+    folder = closer.close().folder
+    (folder / "note.txt").write_text("paid to the accountant")
+    assert closer.close().state == "unchanged"
+    assert verify_statement(folder).broken == ("note.txt is no part of it",)
+
+
+def test_two_do_not_close_at_once(closer: Closer) -> None:
+    """The second says so and may try later."""
+
+    def read(request: Any) -> Any:
+        if request.rereads:
+            closer.close()
+        return closer.desk.extract()
+
+    with pytest.raises(LakeBusy):
+        Closer.close(type("Other", (), {"desk": closer.desk, "read": staticmethod(read)})())
+
+
+def test_a_seal_needs_a_table_to_compare_with(closer: Closer) -> None:
+    """A form for people alone could never be verified."""
+    with pytest.raises(ConfigError, match="csv or parquet"):
+        closer.close(formats=("html",))
+
+
+KILLED = """
+import os, sys
+from pathlib import Path
+from svc_analytics import open_lake, statement
+
+rename, moves = Path.rename, iter(range(1, 9))
+
+def killed(path, target):
+    return os._exit(9) if next(moves) == int(sys.argv[1]) else rename(path, target)
+
+Path.rename = killed
+statement(open_lake("data"), "2026-10").save("data/statements/2026-10")
+"""
+
+
+@pytest.mark.parametrize("move", ["1", "2"], ids=["before the swap", "within the swap"])
+def test_a_kill_leaves_the_old_folder_or_the_new(closer: Closer, move: str) -> None:
+    """Dead between write and swap, or between its two moves: the next run finds the old."""
+    closer.desk.service.payments.pop(1)
+    folder = closer.close().folder
+    before = content(folder)
+    assert subprocess.run([sys.executable, "-c", KILLED, move]).returncode == 9
+    assert folder.exists() == (move == "1")
+    folders.recover(folder)
+    assert content(folder) == before
+    assert closer.close().folder == folder

@@ -1,0 +1,222 @@
+"""Sealed statements held to account: by their own hashes, their chain, and the lake."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from svc_analytics import diff_statements, verify_statement
+from svc_analytics.closing.diff import as_texts, compare, read_tables
+from svc_analytics.closing.seals import read_manifest, seal_of
+from svc_analytics.errors import LakeError
+from svc_analytics.instants import parse_bound
+from svc_analytics.lakehouse import Lakehouse
+from tests.support.closings import Closer, figure, row_causes
+from tests.support.desks import Desk
+from tests.support.fake_service import payment
+
+
+@pytest.fixture
+def closer(desk: Desk) -> Closer:
+    closer = Closer(desk)
+    closer.serve()
+    return closer
+
+
+@pytest.fixture
+def sealed(closer: Closer) -> Path:
+    return closer.close().folder
+
+
+def rewrite(folder: Path, **more: Any) -> None:
+    """Change a manifest as a forger would, with a seal that fits."""
+    manifest = read_manifest(folder) | more
+    manifest["seal"] = seal_of(manifest)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+def test_a_sealed_statement_holds(sealed: Path) -> None:
+    """Its files, its seal, and the lake agree; the lake is found by where the folder lies."""
+    found = verify_statement(sealed)
+    assert found.holds and found.seal == read_manifest(sealed)["seal"]
+
+
+def test_it_still_holds_after_later_extractions(closer: Closer, sealed: Path) -> None:
+    """November's records are none of October's business."""
+    closer.desk.service.payments.append(payment(96, "2026-11-15T10:00:00Z"))
+    closer.desk.extract()
+    assert verify_statement(sealed).holds
+
+
+def test_a_lake_read_anew_yields_the_same_figures(
+    closer: Closer, sealed: Path, tmp_path: Path
+) -> None:
+    """When a record was first read is no part of what it says."""
+    closer.desk.lake = Lakehouse(tmp_path / "anew")
+    closer.desk.extract()
+    assert verify_statement(sealed, closer.desk.lake).holds
+
+
+@pytest.mark.parametrize("name", ["lines.csv", "summary.parquet", "checks.csv"])
+def test_a_flipped_byte_is_found(sealed: Path, name: str) -> None:
+    """Any file, one bit."""
+    data = bytearray((sealed / name).read_bytes())
+    data[-1] ^= 1
+    (sealed / name).write_bytes(bytes(data))
+    found = verify_statement(sealed)
+    assert found.broken == (f"{name} is not what was sealed",) and not found.holds
+
+
+def test_a_manifest_changed_by_hand_is_found(sealed: Path) -> None:
+    """The seal is over every word of it."""
+    path = sealed / "manifest.json"
+    path.write_text(path.read_text().replace('"as_of": "2026', '"as_of": "2027'))
+    assert verify_statement(sealed).broken == ("manifest.json is not what was sealed",)
+
+
+def test_files_that_were_added_or_lost_are_found(sealed: Path) -> None:
+    """The seal names what there is, no more and no less; hidden files are no matter."""
+    (sealed / ".DS_Store").touch()
+    (sealed / "daily.csv").rename(sealed / "days.csv")
+    assert verify_statement(sealed).broken == (
+        "daily.csv is missing",
+        "days.csv is no part of it",
+    )
+
+
+def test_a_seal_re_made_by_a_forger_breaks_the_chain(closer: Closer) -> None:
+    """Whoever changes a month and its seal must change every later month too."""
+    september, october = closer.close("2026-09").folder, closer.close("2026-10").folder
+    rewrite(september, status="Final")
+    [text] = verify_statement(october).broken
+    assert text.startswith("the month before with the seal ")
+
+
+def test_a_restated_month_does_not_break_the_chain(closer: Closer) -> None:
+    """The seal that the next month names stands on version 1 still."""
+    closer.close("2026-09")
+    october = closer.close("2026-10").folder
+    closer.desk.service.payments[1]["metadata"] = {"cart": "other"}
+    assert closer.close("2026-09").version == 2
+    assert verify_statement(october).holds
+
+
+def test_a_late_record_shows_as_the_restatement(closer: Closer, sealed: Path) -> None:
+    """The lake has learned more than the seal knows: what, and what it moves."""
+    late = payment(99, "2026-10-20T10:00:00Z", "7", "0.5")
+    closer.desk.service.payments.append(late)
+    closer.desk.extract(rereads=True)
+    found = verify_statement(sealed)
+    rows = found.table.to_pylist()
+    assert found.broken == () and not found.holds
+    assert row_causes(rows) == [(late["id"], "added", "late")]
+    assert figure(rows, "net_sales") == ("99", "105.5", "6.5", "late")
+    assert figure(rows, "usd_exposure")[3] == "late"
+
+
+def test_a_figure_forged_in_the_csv_is_not_taken_for_the_lakes_fault(sealed: Path) -> None:
+    """Altered files are named and left out of the comparison with the lake."""
+    (sealed / "summary.csv").write_text("forged\n")
+    (sealed / "summary.parquet").unlink()
+    found = verify_statement(sealed)
+    assert len(found.broken) == 2 and found.table.num_rows == 0
+
+
+def test_a_later_blocking_finding_is_told(closer: Closer, sealed: Path) -> None:
+    """No figure moves by a record that cannot be held; the month would not be final today."""
+    closer.desk.service.payments.append(payment(95, "2026-10-20T10:00:00Z", "1e3", net_amount="1"))
+    closer.desk.extract(rereads=True)
+    found = verify_statement(sealed)
+    assert "record_could_be_held" in found.reasons[0].text and found.table.num_rows == 0
+    assert closer.close().needs_attention
+
+
+def test_another_merchants_lake_is_refused(sealed: Path, closer: Closer) -> None:
+    """Its figures would be compared with somebody else's."""
+    lake = closer.desk.lake.path / "lake.json"
+    lake.write_text(lake.read_text().replace('"id": "1', '"id": "9'))
+    with pytest.raises(LakeError, match="another merchant"):
+        verify_statement(sealed)
+
+
+def test_what_is_not_sealed_does_not_hold(closer: Closer) -> None:
+    """A provisional statement promises nothing."""
+    closer.desk.service.payments.pop(1)
+    assert verify_statement(closer.close().folder).broken == ("it is not sealed",)
+
+
+def test_a_folder_that_is_no_statement_is_named(tmp_path: Path) -> None:
+    """One clear line."""
+    with pytest.raises(LakeError, match=r"is no statement: manifest\.json"):
+        verify_statement(tmp_path)
+
+
+def test_a_lake_that_was_read_less_far_cannot_yield_it(
+    closer: Closer, sealed: Path, tmp_path: Path
+) -> None:
+    """It does not know what passed up to the seal's bound."""
+    lake = closer.desk.lake = Lakehouse(tmp_path / "short")
+    closer.desk.extract(end=parse_bound(read_manifest(sealed)["start"]))
+    with pytest.raises(LakeError, match="was read only up to 2026-10-01"):
+        verify_statement(sealed, lake)
+
+
+def test_two_versions_are_compared_from_whatever_files_they_have(
+    closer: Closer, tmp_path: Path
+) -> None:
+    """Parquet against CSV: the late payment, and the sales it adds; nothing but that."""
+    old = closer.close(formats=("parquet",)).folder
+    late = payment(99, "2026-10-20T10:00:00Z", "7", "0.5")
+    closer.desk.service.payments.append(late)
+    new = closer.close(formats=("csv",)).folder
+    found = diff_statements(old, new)
+    rows = found.table.to_pylist()
+    assert row_causes(rows) == [(late["id"], "added", "late")]
+    assert figure(rows, "payments_count") == ("1", "2", "1", "late")
+    assert diff_statements(new, new).table.num_rows == 0
+
+
+def test_what_is_added_to_the_old_figure_gives_the_new(closer: Closer, sealed: Path) -> None:
+    """Delta is exact to the 18th digit."""
+    closer.desk.service.payments.append(
+        payment(99, "2026-10-20T10:00:00Z", "0.000000000000000003", "0")
+    )
+    old, new, delta, _ = figure(
+        diff_statements(sealed, closer.close().folder).table.to_pylist(), "gross_sales"
+    )
+    assert Decimal(old) + Decimal(delta) == Decimal(new)
+    assert delta == "0.000000000000000003"
+
+
+def test_between_two_months_there_are_differences_without_a_cause(closer: Closer) -> None:
+    """September's sale did not come late; it is another month's."""
+    september, october = closer.close("2026-09").folder, closer.close("2026-10").folder
+    rows = diff_statements(september, october).table.to_pylist()
+    assert figure(rows, "closing_position")[:3] == ("4.95", "4.45", "-0.5")
+    assert {row["cause"] for row in rows} == {None}
+
+
+def test_csv_and_parquet_read_back_alike(closer: Closer, tmp_path: Path) -> None:
+    """Quotes, line ends and a lone carriage return included."""
+    closer.desk.service.payments[2]["reference_id"] = 'a "b", c\rd\ne'
+    folder = closer.close().folder
+    names = read_manifest(folder)["files"]
+    csvs = read_tables(folder, [name for name in names if name.endswith(".csv")])
+    assert csvs == read_tables(folder, [name for name in names if name.endswith(".parquet")])
+    assert csvs["lines"]["reference_id"][0].as_py() == 'a "b", c\rd\ne'
+
+
+def test_tables_of_another_kind_are_compared_too() -> None:
+    """A table with a name and a value per row speaks by its names; one without keys by rows."""
+    old = {"figures": figures("rate_min", "0.1"), "notes": pa.table({"text": ["a", "b", "b"]})}
+    new = {"figures": figures("rate_min", "0.2"), "notes": pa.table({"text": ["a", "b"]})}
+    first, second = compare(as_texts(old), as_texts(new)).to_pylist()
+    assert (first["name"], first["currency"], first["delta"]) == ("rate_min", "btc", "0.1")
+    assert (second["table_name"], second["change"]) == ("notes", "removed")
+
+
+def figures(name: str, value: str) -> pa.Table:
+    return pa.table({"name": [name], "currency": ["btc"], "value": [value]})

@@ -1,0 +1,142 @@
+"""What a run costs grows with what is new, not with what the lake already holds."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics.config import Settings
+from svc_analytics.extraction import sweep, workers
+from svc_analytics.lake import id_index, merge, partition
+from svc_analytics.lake.layout import IDS_FOLDER
+from svc_analytics.lake.publisher import StreamPublisher
+from svc_analytics.lake.writer import LakeWriter
+from svc_analytics.lakehouse import Lakehouse
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService, ids, payment, spread
+
+START = datetime(2026, 1, 3, tzinfo=UTC)
+
+
+@pytest.fixture
+def desk(service: FakeService, settings: Settings, tmp_path: Path) -> Desk:
+    """A lake of eleven months, two payments a day, read up to the service's clock."""
+    service.payments = spread(643, START, timedelta(hours=12))
+    desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
+    desk.extract()
+    return desk
+
+
+@pytest.fixture
+def months_read(monkeypatch: pytest.MonkeyPatch) -> set[str]:
+    """The months whose rows or ids are read from now on, whole or in part."""
+    found: set[str] = set()
+    real = partition.read_groups
+
+    def read_groups(path: Path, *args: Any, **options: Any) -> Any:
+        found.add(path.stem.removeprefix(".").removesuffix(".writing"))
+        return real(path, *args, **options)
+
+    for module in (partition, merge, id_index):
+        monkeypatch.setattr(module, "read_groups", read_groups)
+    return found
+
+
+def grow(desk: Desk) -> None:
+    """Let a hundred payments come in within the last half hour before the settled time."""
+    new = datetime(2026, 11, 20, 11, 20, tzinfo=UTC)
+    stamps = [new + n * timedelta(seconds=15) for n in range(100)]
+    more = [payment(1_000 + n, f"{at:%Y-%m-%dT%H:%M:%SZ}") for n, at in enumerate(stamps)]
+    desk.service.payments += more
+
+
+def test_a_hundred_new_payments_cost_few_requests_and_one_file(desk: Desk) -> None:
+    """At most eight requests beside the overlap's two pages, and two files a stream."""
+    grow(desk)
+    run = desk.extract()
+    assert len(desk.service.requests) <= 8 + 2
+    assert run.published.files <= 2 * 2
+    assert desk.ids() == ids(desk.service.payments)
+
+
+def test_months_without_news_are_not_read(desk: Desk, months_read: set[str]) -> None:
+    """Eleven months are held; only the newest is read, for it is written anew."""
+    grow(desk)
+    desk.extract()
+    assert months_read == {"2026-11"}
+
+
+def test_a_month_is_written_once_however_often_is_published(
+    service: FakeService, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that is still being read waits for its other pages."""
+    written: list[str] = []
+    publications: list[bool] = []
+    write, publish = StreamPublisher.write, LakeWriter.publish
+
+    def note_write(self: StreamPublisher, label: str, *rest: Any) -> None:
+        written.append(f"{self.stream.name} {label}")
+        write(self, label, *rest)
+
+    def note_publish(self: LakeWriter, *, holds_back: bool = False) -> None:
+        publications.append(holds_back)
+        publish(self, holds_back=holds_back)
+
+    monkeypatch.setattr(StreamPublisher, "write", note_write)
+    monkeypatch.setattr(LakeWriter, "publish", note_publish)
+    monkeypatch.setattr(sweep, "HANDED_OVER", 1)
+    monkeypatch.setattr(workers, "STAGED_LIMIT", 100_000)  # two pages or three, of 100
+    service.payments = spread(643, START, timedelta(hours=12))
+    desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
+    desk.extract(workers=1)
+    assert publications == [True, True, False]
+    months = [f"payments 2026-{month:02}" for month in range(1, 12)]
+    assert sorted(name for name in written if name.startswith("payments 2026")) == months
+    assert desk.ids() == ids(service.payments)
+
+
+def spoil(desk: Desk, change: Callable[[bytes], bytes]) -> None:
+    for path in (desk.lake.path / IDS_FOLDER / "payments").glob("*.hashes"):
+        path.write_bytes(change(path.read_bytes()))
+
+
+def drop(desk: Desk) -> None:
+    for path in (desk.lake.path / IDS_FOLDER / "payments").iterdir():
+        path.unlink()
+
+
+SPOILT: dict[str, Callable[[Desk], None]] = {
+    "nothing": lambda desk: None,
+    "missing": drop,
+    "empty": lambda desk: spoil(desk, lambda text: b""),
+    "cut short": lambda desk: spoil(desk, lambda text: text[:-8]),
+    "zeros": lambda desk: spoil(desk, lambda text: bytes(len(text))),
+    "a flipped bit": lambda desk: spoil(desk, lambda text: text[:-1] + bytes([text[-1] ^ 1])),
+    "of another engine": lambda desk: spoil(desk, lambda text: text.replace(b"duckdb", b"other")),
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT.values(), ids=SPOILT.keys())
+def test_a_payment_that_moved_months_is_found_whatever_befell_the_hashes(
+    desk: Desk, spoilt: Callable[[Desk], None]
+) -> None:
+    """A row restated from March into today leaves March: one row per id in all the folder."""
+    spoilt(desk)
+    moved = desk.service.payments[130]
+    assert moved["paid_at"].startswith("2026-03")
+    moved["paid_at"] = "2026-11-20T11:30:00Z"
+    desk.extract()
+    assert desk.ids() == ids(desk.service.payments)
+    assert [row["paid_at"].month for row in desk.rows() if row["id"] == moved["id"]] == [11]
+
+
+def test_hashes_that_cannot_be_kept_stop_no_run(desk: Desk) -> None:
+    """A folder in the way of the hashes costs time, and nothing else."""
+    drop(desk)
+    (desk.lake.path / IDS_FOLDER / "payments").rmdir()
+    (desk.lake.path / IDS_FOLDER / "payments").write_text("in the way")
+    grow(desk)
+    desk.extract()
+    assert desk.ids() == ids(desk.service.payments)

@@ -1,0 +1,329 @@
+"""Extraction from the model service: every way it may page, bound, fail and change."""
+
+import errno
+import random
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import httpx
+import pytest
+
+from svc_analytics.errors import ApiError, ConfigError, LakeError, ProtocolError
+from svc_analytics.extraction import sweep
+from svc_analytics.extraction import workers as workers_module
+from svc_analytics.extraction.batches import Delivery, Parcel
+from svc_analytics.instants import BEGINNING, parse_instant
+from svc_analytics.lake.publisher import StreamPublisher
+from svc_analytics.schema import PAYMENTS, STREAMS
+from tests.simulation.disk import Disk, failure
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService, ids, once, payment, payout, refusal
+
+NUMBER = {payment(n, "")["id"]: n for n in range(400)}
+
+
+PAGE_SIZES: dict[str, Callable[[int], int]] = {
+    "one row a page": lambda page: 1,
+    "seven rows": lambda page: 7,
+    "a hundred rows": lambda page: 100,
+    "a thousand rows": lambda page: 1000,
+    "any number of rows": lambda page: random.Random(page).randint(1, 60),
+}
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES.values(), ids=PAGE_SIZES.keys())
+def test_page_size_means_nothing(
+    history: FakeService, desk: Desk, page_size: Callable[[int], int]
+) -> None:
+    """B5: however many rows a page holds, every row is kept once."""
+    history.page_size = page_size
+    desk.extract()
+    assert desk.ids() == ids(history.payments)
+    assert desk.ids("payout_records") == ids(history.payouts)
+
+
+@pytest.mark.parametrize("bounds", ["[]", "()", "[)", "(]", ""])
+@pytest.mark.parametrize("workers", [1, 8])
+def test_bounds_may_be_inclusive_exclusive_or_not_heeded(
+    history: FakeService, desk: Desk, bounds: str, workers: int
+) -> None:
+    """B8, C5: the same lake whatever the service makes of from and to."""
+    history.bounds, history.page_size = bounds, lambda page: 9
+    edges = ["2026-09-30T23:59:59.999999Z", "2026-10-01T00:00:00Z", "2026-10-31T23:59:59.999999Z"]
+    history.payments += [payment(900 + n, at) for n, at in enumerate(edges)]
+    desk.extract(workers=workers)
+    assert desk.ids() == ids(history.payments)
+
+
+def test_an_empty_page_with_a_cursor_goes_on(history: FakeService, desk: Desk) -> None:
+    """B2: only a null cursor ends a list."""
+    history.empty_every, history.page_size = 2, lambda page: 11
+    desk.extract()
+    assert desk.ids() == ids(history.payments)
+
+
+@pytest.mark.parametrize(
+    ("cursor", "said"),
+    [
+        ({}, "no next_cursor"),
+        ({"next_cursor": ""}, "neither a text nor null"),
+        ({"next_cursor": 7}, "neither a text nor null"),
+        ({"next_cursor": "9.9"}, "same cursor twice"),
+    ],
+    ids=["missing", "empty", "a number", "repeated"],
+)
+def test_a_broken_cursor_fails_the_segment_and_nothing_is_claimed(
+    history: FakeService, desk: Desk, cursor: dict[str, Any], said: str
+) -> None:
+    """B1, B3: where a list cannot be followed to its end, its time is not marked as read."""
+    page = httpx.Response(200, json={"data": history.payments[:3]} | cursor)
+    history.intercept = lambda request: page if request.url.path.endswith("/payments") else None
+    with pytest.raises(ProtocolError, match=said):
+        desk.extract()
+    assert desk.lake.coverage(PAYMENTS).read == ()
+    assert desk.ids("payout_records") == ids(history.payouts)
+
+
+def test_a_cycle_of_cursors_is_noticed(history: FakeService, desk: Desk) -> None:
+    """B3: pages that lead back to one another end the sweep, and prove nothing."""
+    history.page_size = lambda page: 50
+
+    def cycle(request: httpx.Request) -> httpx.Response | None:
+        is_far = request.url.params.get("cursor", "").startswith("150.")
+        return httpx.Response(200, json={"data": [], "next_cursor": "50.1"}) if is_far else None
+
+    history.intercept = cycle
+    with pytest.raises(ProtocolError, match="same cursor twice"):
+        desk.extract(workers=1, streams=("payments",))
+    assert desk.lake.coverage(PAYMENTS).read == ()
+
+
+def test_an_expired_cursor_reopens_the_rest_by_time(history: FakeService, desk: Desk) -> None:
+    """B4: a refused cursor costs a request, never a row."""
+    history.page_size = lambda page: 20
+
+    def expire(request: httpx.Request) -> httpx.Response | None:
+        is_old = request.url.params.get("cursor", "").endswith(".3")
+        return refusal(422, "VALIDATION_FAILED") if is_old else None
+
+    history.intercept = expire
+    desk.extract()
+    assert desk.ids() == ids(history.payments)
+
+
+def test_without_order_only_the_end_of_the_list_proves_anything(
+    history: FakeService, desk: Desk
+) -> None:
+    """B7: pages that are not newest first are read to null before their time is claimed."""
+    history.order = lambda rows: sorted(rows, key=lambda row: str(row["id"]))
+    history.page_size = lambda page: 30
+    desk.extract()
+    assert desk.ids() == ids(history.payments)
+    assert desk.lake.coverage(PAYMENTS).complete[0][0] == BEGINNING
+
+
+def test_a_record_without_an_instant_is_counted_where_its_neighbours_are(
+    history: FakeService, desk: Desk
+) -> None:
+    """D5: its month's footer and the finding agree, and so one statement is in doubt, not all."""
+    history.payments[200]["paid_at"] = None
+    history.order = lambda rows: sorted(rows, key=lambda row: -NUMBER.get(row["id"], 0))
+    desk.extract(workers=1)
+    month = desk.lake.sql("select month from exceptions where check_name = 'record_could_be_held'")
+    footers = desk.lake.footers(PAYMENTS)
+    counted = [label for label in footers if footers[label].quarantined]
+    assert counted == month["month"].to_list() == ["2026-10"]
+
+
+def test_a_record_that_reads_right_in_another_month_is_resolved_too(
+    history: FakeService, desk: Desk
+) -> None:
+    """The same id, wherever it turns up, settles what was set aside."""
+    history.payments[-1]["amount"] = "1e3"
+    desk.extract()
+    history.payments[-1] |= {"amount": "10", "paid_at": "2026-09-09T00:00:00Z"}
+    desk.extract(rereads=True)
+    assert len(desk.lake.sql("from stg_quarantine")) == 0
+    assert not [f for f in desk.lake.footers(PAYMENTS).values() if f.quarantined]
+
+
+@pytest.mark.parametrize("place", ["payments/2026-10.parquet", "quarantine/payments/rejected"])
+def test_a_record_is_resolved_only_once_its_good_version_is_published(
+    history: FakeService, desk: Desk, place: str
+) -> None:
+    """E1: whichever of the two writes fails, the record is neither lost nor set aside for ever."""
+    history.payments[200]["amount"] = "1e3"
+    desk.extract()
+    history.payments[200]["amount"] = "10"
+
+    def fate(number: int, kind: str, path: str) -> None:
+        if kind == "replace" and place in path:
+            raise failure(errno.EIO)
+
+    with Disk(desk.lake.path, fate).installed(), pytest.raises(LakeError):
+        desk.extract(rereads=True)
+    desk.extract()  # its overlap does not reach back to the record
+    is_held = history.payments[200]["id"] in desk.ids()
+    assert is_held != bool(desk.lake.footers(PAYMENTS)["2026-10"].quarantined)
+    desk.extract(rereads=not is_held)
+    assert desk.ids() == ids(history.payments)
+    assert len(desk.lake.sql("from stg_quarantine")) == 0
+    assert not [f for f in desk.lake.footers(PAYMENTS).values() if f.quarantined]
+
+
+def test_bounds_that_are_not_heeded_are_not_split_for_ever(
+    history: FakeService, desk: Desk
+) -> None:
+    """B8: once the service shows that it ignores bounds, sharing time out stops."""
+    history.bounds, history.page_size = "", lambda page: 5
+    desk.extract(workers=8, streams=("payments",))
+    assert sum(path == "/payments" for path in history.paths()) < 3 * 80
+
+
+def test_from_in_the_future_is_refused(desk: Desk) -> None:
+    """There is nothing to read there, and saying nothing would look like success."""
+    with pytest.raises(ConfigError, match="behind the service's clock"):
+        desk.extract(start=parse_instant("2030-01-01T00:00:00Z")[0])
+
+
+def test_an_identical_reread_keeps_when_content_was_first_seen(
+    history: FakeService, desk: Desk, file_times: Callable[[], dict[str, int]]
+) -> None:
+    """D7: the same content is the same row; nothing is rewritten for it."""
+    desk.extract()
+    rows, files = desk.rows(), file_times()
+    assert desk.extract(rereads=True).published.changed == 0
+    assert desk.rows() == rows and file_times() == files
+
+
+def test_a_changed_amount_wins_and_the_older_version_is_kept(
+    history: FakeService, desk: Desk
+) -> None:
+    """D7: the newer observation stands, the older one is evidence, and a check blocks."""
+    desk.extract()
+    history.payments[-1]["amount"] = "11"
+    run = desk.extract(rereads=True)
+    assert (run.published.changed, run.published.restated) == (1, 1)
+    found = desk.lake.sql(
+        "select record_id, severity from exceptions where check_name = $name",
+        {"name": "record_was_not_restated"},
+    ).to_dict("records")
+    assert found == [{"record_id": history.payments[-1]["id"], "severity": "blocking"}]
+    assert len(desk.rows()) == len(history.payments)
+
+
+def test_changed_metadata_is_kept_but_blocks_nothing(history: FakeService, desk: Desk) -> None:
+    """D7: a note may change; money and identity did not."""
+    desk.extract()
+    history.payments[-1]["metadata"] = {"cart": "renamed"}
+    run = desk.extract(rereads=True)
+    assert (run.published.changed, run.published.restated) == (1, 0)
+
+
+def test_metadata_in_another_key_order_is_no_change(history: FakeService, desk: Desk) -> None:
+    """JSON objects have no order: writing one differently changes nothing."""
+    history.payments[-1]["metadata"] = {"a": 1, "b": 2}
+    desk.extract()
+    history.payments[-1]["metadata"] = {"b": 2, "a": 1}
+    assert desk.extract(rereads=True).published.changed == 0
+
+
+def test_a_row_that_moves_to_another_month_leaves_the_old_one(
+    history: FakeService, desk: Desk
+) -> None:
+    """One row per id in the whole folder, even if its instant is restated across months."""
+    desk.extract()
+    history.payments[10]["paid_at"] = "2026-11-02T00:00:00Z"
+    run = desk.extract(rereads=True)
+    assert desk.ids() == ids(history.payments)
+    assert run.published.restated == 1
+    assert desk.lake.coverage(PAYMENTS).complete[0][0] == BEGINNING
+
+
+def test_unknown_properties_values_and_kinds_are_kept(history: FakeService, desk: Desk) -> None:
+    """D4: additions to the contract cost nothing: they are kept, and figures stay right."""
+    history.payments[3] |= {"tip": 1.10, "currency": "new_coin", "status": "disputed"}
+    history.payouts.append(payout(77, "2026-10-06T00:00:00Z", kind="chargeback"))
+    desk.extract()
+    row = next(row for row in desk.rows() if row["id"] == history.payments[3]["id"])
+    assert row["extra"] == '{"tip":1.1}'
+    names = desk.lake.sql("select distinct check_name from exceptions")["check_name"].to_list()
+    assert {"status_is_known", "kind_is_known"} <= set(names)
+
+
+def test_an_unknown_refusal_ends_the_run_with_its_code(history: FakeService, desk: Desk) -> None:
+    """A9: codes are append-only; one never heard of is reported, not guessed at."""
+    history.intercept = once(refusal(418, "PAY_TEAPOT"), path="/payments")
+    with pytest.raises(ApiError) as caught:
+        desk.extract(workers=1)
+    assert caught.value.codes == ("PAY_TEAPOT",)
+
+
+def test_ten_thousand_rows_at_one_instant_are_paged_through(desk: Desk) -> None:
+    """C4: time cannot split them, and need not."""
+    desk.service.payments = [payment(n, "2026-10-01T00:00:00Z") for n in range(2_000)]
+    desk.extract()
+    assert desk.ids() == ids(desk.service.payments)
+
+
+def stop_at(patch: pytest.MonkeyPatch, is_time: Callable[[Parcel], bool]) -> None:
+    """Hand over page by page; an interruption comes upon the one that is told."""
+    opened = Parcel.open
+
+    def open_or_stop(parcel: Parcel) -> list[Delivery]:
+        if is_time(parcel):
+            raise KeyboardInterrupt
+        return opened(parcel)
+
+    patch.setattr(sweep, "HANDED_OVER", 1)
+    patch.setattr(Parcel, "open", open_or_stop)
+
+
+def test_an_interruption_loses_only_the_pages_it_came_upon(
+    history: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was made into rows before is kept, with the proof of its time and no more."""
+    history.page_size = lambda page: 30
+    pages = count()
+    stop_at(monkeypatch, lambda _: next(pages) == 3)
+    with pytest.raises(KeyboardInterrupt):
+        desk.extract(workers=1, streams=("payments",))
+    newest = sorted(history.payments, key=lambda row: str(row["paid_at"]))[-90:]
+    assert desk.ids() == ids(newest)
+    oldest = parse_instant(newest[0]["paid_at"])[0]
+    assert desk.lake.coverage(PAYMENTS).read[0][0] == oldest + 1
+
+
+def test_an_interruption_of_a_doubt_publishes_nothing_that_it_doubts(
+    history: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """B7: out_of_order had shown, so what was covered before must be read again."""
+    history.page_size = lambda page: 30
+    history.order = lambda rows: rows[:60] + rows[:59:-1]
+    stop_at(monkeypatch, lambda parcel: parcel.takes_back)
+    with pytest.raises(KeyboardInterrupt):
+        desk.extract(workers=1, streams=("payments",))
+    assert desk.lake.coverage(PAYMENTS).read == ()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+def test_a_publication_cut_short_proves_nothing(
+    history: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
+    """Its rows are gone from memory: their time is unread, and the next run brings them."""
+
+    def stop(*_: object) -> None:
+        patched.undo()  # the next publication would succeed
+        raise error
+
+    history.page_size = lambda page: 9
+    monkeypatch.setattr(workers_module, "STAGED_LIMIT", 1)
+    with monkeypatch.context() as patched:
+        patched.setattr(StreamPublisher, "_publish_month", stop)
+        with pytest.raises(error):
+            desk.extract()
+    assert not any(desk.lake.coverage(stream).read for stream in STREAMS.values())
+    desk.extract()
+    assert desk.ids() == ids(history.payments)
+    assert desk.ids("payout_records") == ids(history.payouts)

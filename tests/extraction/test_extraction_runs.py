@@ -1,0 +1,260 @@
+"""Runs of an extraction: bounded, broken, repeated, of other keys; what each proves and keeps."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import httpx
+import pytest
+
+from svc_analytics.errors import ApiError, ConfigError, KeyRefused, Unavailable
+from svc_analytics.instants import BEGINNING, DAY, HOUR, MINUTE, parse_instant, to_micros
+from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService, ids, once, payment, refusal, spread
+
+
+def test_without_order_a_broken_run_claims_nothing(history: FakeService, desk: Desk) -> None:
+    """B7: what was claimed before the out_of_order showed is taken back."""
+    history.page_size = lambda page: 30
+    history.order = lambda rows: rows[:60] + rows[:59:-1]
+
+    def away(request: httpx.Request) -> httpx.Response | None:
+        is_late = request.url.params.get("cursor", "").startswith("210.")
+        return refusal(503, "SERVICE_UNAVAILABLE") if is_late else None
+
+    history.intercept = away
+    with pytest.raises(Unavailable):
+        desk.extract(workers=1, streams=("payments",))
+    assert desk.lake.coverage(PAYMENTS).read == ()
+
+
+def test_rows_inserted_while_paging_are_not_doubled_and_push_none_out(
+    history: FakeService, desk: Desk
+) -> None:
+    """B6: with cursors that count places, new rows shift the pages; nothing is lost."""
+    history.bounds, history.page_size = "", lambda page: 10
+
+    def insert(request: httpx.Request) -> None:
+        number = 5000 + len(history.requests)
+        at = datetime(2026, 11, 20, 11, 59, 59, number, tzinfo=UTC)
+        history.payments.append(payment(number, at.isoformat().replace("+00:00", "Z")))
+
+    before = ids(history.payments)
+    history.intercept = insert
+    desk.extract(workers=1)
+    assert set(before) <= set(desk.ids())
+    history.intercept = None
+    desk.extract()
+    assert desk.ids() == ids(history.payments)
+
+
+def test_a_second_run_asks_little_and_rewrites_only_what_it_touched(
+    history: FakeService, desk: Desk, file_times: Callable[[], dict[str, int]]
+) -> None:
+    """Right after a run, the next makes at most 8 requests and leaves old months alone."""
+    desk.extract()
+    before = file_times()
+    history.now = datetime(2026, 11, 20, 12, 1, tzinfo=UTC)
+    desk.extract()
+    after = file_times()
+    changed = {name for name in after if after[name] != before[name]}
+    assert len(history.requests) <= 8
+    assert changed == {"payments/2026-11.parquet", "payout_records/2026-11.parquet"}
+
+
+def test_a_late_row_within_the_overlap_is_found(history: FakeService, desk: Desk) -> None:
+    """C1: a row that becomes listable 20 hours after its instant is read by the next run."""
+    desk.extract()
+    late = payment(7000, "2026-11-19T16:00:00Z")
+    history.payments.append(late)
+    desk.extract()
+    assert late["id"] in desk.ids()
+
+
+@pytest.mark.parametrize("workers", [1, 4])
+def test_a_late_record_is_found_though_a_run_between_was_cut_short(
+    history: FakeService, desk: Desk, workers: int
+) -> None:
+    """C1: what a run had no time to look at again is looked at by the next, however new its end.
+
+    The second run publishes newer time and fails before it comes to the late record.
+    """
+    desk.extract(workers=workers)
+    late = payment(901, "2026-11-19T20:00:00Z")
+    newer = spread(40, datetime(2026, 11, 21, tzinfo=UTC), timedelta(hours=1, seconds=1))
+    for number, record in enumerate(newer):
+        history.payments.append(record | {"id": f"newer-{number}"})
+    history.payments.append(late)
+    history.now, history.page_size = datetime(2026, 11, 23, tzinfo=UTC), lambda page: 5
+    stop = iter([None] * 6)
+
+    def cut_short(request: httpx.Request) -> httpx.Response | None:
+        return next(stop, refusal(401, "UNAUTHORIZED"))
+
+    history.intercept = cut_short
+    with pytest.raises(ApiError):
+        desk.extract(workers=workers, streams=("payments",))
+    history.intercept = None
+    assert any(record_id.startswith("newer") for record_id in desk.ids())
+    desk.extract(workers=workers)
+    assert late["id"] in desk.ids()
+
+
+def test_the_beginning_is_proven_and_old_empty_time_makes_no_files(
+    history: FakeService, desk: Desk
+) -> None:
+    """The oldest segment reads to null; the origin's file carries the proof."""
+    desk.extract()
+    coverage = desk.lake.coverage(PAYMENTS)
+    assert coverage.complete == (
+        (BEGINNING, to_micros(datetime(2026, 11, 20, 12, tzinfo=UTC)) - 5 * MINUTE),
+    )
+    assert desk.lake.months(PAYMENTS) == ["2026-08", "2026-09", "2026-10", "2026-11"]
+    assert desk.lake.footers(PAYMENTS)["0000-00"].coverage.complete[0][0] == BEGINNING
+
+
+def test_a_merchant_without_payments_is_read_to_the_beginning(desk: Desk) -> None:
+    """An empty history is complete and empty, which is not the same as unread."""
+    desk.extract()
+    assert desk.rows() == []
+    assert desk.lake.coverage(PAYMENTS).complete[0][0] == BEGINNING
+    assert desk.lake.months(PAYMENTS) == ["2026-11"]
+
+
+def test_from_and_to_bound_a_run(history: FakeService, desk: Desk) -> None:
+    """Only the interval asked for is read and claimed; each of its months gets a file."""
+    start, end = parse_instant("2026-09-10T00:00:00Z")[0], parse_instant("2026-11-01T00:00:00Z")[0]
+    desk.extract(start=start, end=end)
+    wanted = [p for p in history.payments if "2026-09-10" <= p["paid_at"] < "2026-11-01"]
+    assert desk.ids() == ids(wanted)
+    assert desk.lake.coverage(PAYMENTS).complete == ((start, end),)
+    assert desk.lake.months(PAYOUT_RECORDS) == ["2026-09", "2026-10"]
+    desk.extract()
+    assert desk.ids() == ids(history.payments)
+
+
+def test_from_after_to_is_refused(desk: Desk) -> None:
+    """An interval without time is a mistake, not an empty answer."""
+    with pytest.raises(ConfigError, match="--from is not before --to"):
+        desk.extract(start=DAY, end=HOUR)
+
+
+def test_a_broken_run_keeps_what_it_proved_and_the_next_goes_on(
+    history: FakeService, desk: Desk
+) -> None:
+    """A4, I6, I7: coverage claims only what was read, and a later run completes it."""
+    history.page_size = lambda page: 10
+    history.intercept = lambda request: (
+        refusal(503, "MAINTENANCE_MODE") if len(history.requests) > 12 else None
+    )
+    with pytest.raises(Unavailable):
+        desk.extract(workers=1, streams=("payments",))
+    read = desk.lake.coverage(PAYMENTS).read
+    inside = [p for p in history.payments if _is_in(p, read)]
+    assert inside and set(ids(inside)) <= set(desk.ids())
+    history.intercept = None
+    desk.extract(workers=1)
+    pages = sum(path == "/payments" for path in history.paths())
+    assert desk.ids() == ids(history.payments) and pages < 40
+
+
+def _is_in(record: dict[str, Any], spans: tuple[tuple[int, int], ...]) -> bool:
+    instant = parse_instant(record["paid_at"])[0]
+    return any(start <= instant < end for start, end in spans)
+
+
+def test_a_key_revoked_during_the_run_stops_it_and_keeps_what_was_proven(
+    history: FakeService, desk: Desk
+) -> None:
+    """A7: 401 stops every worker at once."""
+    history.page_size = lambda page: 10
+    history.intercept = lambda request: (
+        refusal(401, "UNAUTHORIZED") if len(history.requests) > 15 else None
+    )
+    with pytest.raises(KeyRefused, match="allowlist"):
+        desk.extract()
+    assert desk.rows()
+
+
+def test_failures_in_between_change_nothing(history: FakeService, desk: Desk) -> None:
+    """A1, A2, A5, A6: resets, half bodies, HTML and 5xx are retried to the same rows."""
+    history.page_size = lambda page: 40
+    trouble: list[httpx.Response | Exception] = [
+        httpx.ReadTimeout("late"),
+        httpx.RemoteProtocolError("cut"),
+        httpx.Response(200, content=b'{"data": ['),
+        httpx.Response(200, html="<html>proxy</html>"),
+        httpx.Response(502, html="<html>bad gateway</html>"),
+        refusal(500, "INTERNAL_SERVER_ERROR"),
+        refusal(429, "RATE_LIMITED", retry_after="0"),
+    ]
+    history.intercept = once(*trouble, path="/payments")
+    desk.extract(workers=1)
+    assert desk.ids() == ids(history.payments)
+
+
+def test_without_a_payout_key_payout_records_are_not_extracted(
+    history: FakeService, desk: Desk
+) -> None:
+    """A8, H2: what needs the missing key is unknown; given the key later, it is back-filled."""
+    both, desk.settings = (
+        desk.settings,
+        type(desk.settings)(desk.settings.base_url, desk.settings.checkout_key),
+    )
+    run = desk.extract()
+    assert "SVC_PAYOUT_KEY" in run.not_extracted["payout_records"] and run.needs_attention
+    assert desk.lake.coverage(PAYOUT_RECORDS).read == ()
+    desk.settings = both
+    assert not desk.extract().needs_attention
+    assert desk.ids("payout_records") == ids(history.payouts)
+
+
+def test_keys_of_two_merchants_are_refused_before_anything_is_written(
+    history: FakeService, desk: Desk
+) -> None:
+    """H1: both keys must belong to one merchant."""
+    key = desk.settings.payout_key
+    history.merchant_of_key = {key.reveal() if key else "": "another-merchant"}
+    with pytest.raises(ConfigError, match="two merchants"):
+        desk.extract()
+    assert not desk.lake.path.exists()
+
+
+def test_another_merchants_keys_are_refused_on_an_existing_lake(
+    history: FakeService, desk: Desk, file_times: Callable[[], dict[str, int]]
+) -> None:
+    """H1: a lake holds one merchant's records."""
+    desk.extract()
+    before = file_times()
+    history.merchant = {"id": "another-merchant"}
+    with pytest.raises(ConfigError, match="another --data-dir"):
+        desk.extract()
+    assert file_times() == before
+
+
+def test_a_record_that_cannot_be_held_is_set_aside_with_its_bytes(
+    history: FakeService, desk: Desk
+) -> None:
+    """D1, I4: the rest of the page lives, and a person is told."""
+    history.payments[50]["amount"] = 1.5
+    run = desk.extract()
+    assert run.published.quarantined == 1 and run.needs_attention
+    kept = desk.lake.sql("select record_id, reason from stg_quarantine").to_dict("records")
+    assert kept == [
+        {"record_id": history.payments[50]["id"], "reason": "amount is not a text: 1.5"}
+    ]
+    assert len(desk.rows()) == len(history.payments) - 1
+
+
+def test_a_record_set_aside_is_resolved_once_it_reads_right(
+    history: FakeService, desk: Desk
+) -> None:
+    """A mended record takes its place; the quarantine keeps the old bytes, resolved."""
+    history.payments[-1]["amount"] = "1e3"
+    desk.extract()
+    history.payments[-1]["amount"] = "10"
+    run = desk.extract(rereads=True)
+    assert run.published.quarantined == 0
+    assert desk.ids() == ids(history.payments)
+    assert len(desk.lake.sql("from stg_quarantine")) == 0

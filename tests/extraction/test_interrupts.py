@@ -1,0 +1,122 @@
+"""Cells stopped in the middle, in a real kernel: the lake stays sound, and one line says so."""
+
+import os
+import random
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty
+from typing import Any
+
+import pytest
+from jupyter_client.blocking.client import BlockingKernelClient
+from jupyter_client.manager import KernelManager
+
+from svc_analytics.demo import FILLED, FILLING, finish_filling
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.errors import INTERRUPTED
+from svc_analytics.sandbox.resources.service import Service
+from svc_analytics.sandbox.server import Running
+from svc_analytics.schema import PAYMENTS, STREAMS
+from tests.extraction.test_kill import check_claims, held, running, served, service
+
+__all__ = ["running", "service"]  # fixtures
+
+PATIENCE = 60
+TIMES = 8
+# Publishes after every page, so that most interruptions fall near or into a publication.
+OPENING = """
+import svc_analytics as svc
+from svc_analytics import extraction
+extraction.STAGED_LIMIT = 1
+svc.notebook_errors()
+lake = svc.open_lake({folder!r})
+"""
+
+
+@dataclass
+class Kernel:
+    """A kernel as JupyterLab drives it."""
+
+    manager: KernelManager
+    client: BlockingKernelClient
+
+    def run(self, code: str, stop_after: float | None = None) -> dict[str, Any]:
+        """Run a cell, stopped after so many seconds; return what the kernel answered."""
+        sent = self.client.execute(code, stop_on_error=False)
+        try:
+            return self._reply(sent, stop_after)
+        except Empty:
+            self.manager.interrupt_kernel()
+            return self._reply(sent, PATIENCE)
+
+    def _reply(self, sent: str, timeout: float | None) -> dict[str, Any]:
+        while True:
+            found = self.client.get_shell_msg(timeout=timeout or PATIENCE)
+            if found["parent_header"].get("msg_id") == sent:
+                content: dict[str, Any] = found["content"]
+                return content
+
+
+@pytest.fixture
+def kernel(running: Running, tmp_path: Path) -> Iterator[Kernel]:
+    manager = KernelManager(kernel_name="python3")
+    environment = os.environ | running.environment | {"IPYTHONDIR": str(tmp_path / "ipython")}
+    manager.start_kernel(env=environment, extra_arguments=["--IPKernelApp.log_level=40"])
+    client = manager.blocking_client()
+    client.start_channels()
+    client.wait_for_ready(timeout=PATIENCE)
+    yield Kernel(manager, client)
+    client.stop_channels()
+    manager.shutdown_kernel(now=True)
+
+
+def test_an_interrupted_extraction_leaves_the_lake_sound(
+    kernel: Kernel, service: Service, tmp_path: Path
+) -> None:
+    """It claims only what it holds, tells one line, and the next run completes it."""
+    chance, folder, stopped = random.Random(6), tmp_path / "lake", 0
+    assert kernel.run(OPENING.format(folder=str(folder)))["status"] == "ok"
+    while stopped < TIMES:
+        done = kernel.run("svc.extract(lake)", stop_after=chance.uniform(0.02, 0.4))
+        if done["status"] == "ok":
+            shutil.rmtree(folder)  # it was done before: begin again
+            continue
+        assert done["traceback"] == [INTERRUPTED], "\n".join(done["traceback"])
+        stopped += 1
+        check_claims(Lake(folder), service)
+    assert kernel.run("svc.extract(lake)")["status"] == "ok"
+    for stream in STREAMS.values():
+        assert sorted(held(Lake(folder), stream)) == sorted(served(service, stream))
+
+
+def test_an_interrupted_demo_leaves_nothing_behind(kernel: Kernel, tmp_path: Path) -> None:
+    """Not half a lake that would be taken for a whole one; the folder is as it was."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / ".gitignore").write_text("*\n")
+    kernel.run(OPENING.format(folder=str(folder)))
+    for seconds in (0.6, 1.7):
+        demo = f"svc.demo_lake({str(folder)!r}, months=2, payments=400)"
+        t = kernel.run(demo, stop_after=seconds)["traceback"]
+        assert t == [INTERRUPTED], "\n".join(t)
+        assert {path.name for path in folder.iterdir()} == {".gitignore", ".demo.lock"}
+
+
+def test_a_demo_cut_off_while_it_moved_in_is_completed(
+    running: Running, service: Service, lake: Lakehouse
+) -> None:
+    """Filled beside and half moved when the power failed: whoever comes next goes on."""
+    from svc_analytics.config import read_settings
+    from svc_analytics.extraction.update import extract
+
+    beside = Lakehouse(lake.path / FILLING)
+    extract(beside, read_settings(beside.path, environ=running.environment, folder=Path("/")))
+    beside.path.rename(lake.path / FILLED)
+    (lake.path / FILLED / "payments").rename(lake.path / "payments")
+    assert not lake.exists
+    finish_filling(lake)
+    assert lake.exists and not (lake.path / FILLED).exists()
+    assert sorted(held(lake, PAYMENTS)) == sorted(served(service, PAYMENTS))

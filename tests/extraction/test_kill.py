@@ -1,0 +1,113 @@
+"""Extraction killed at random moments, as a real process over a real socket."""
+
+import os
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from svc_analytics.instants import parse_instant, to_micros
+from svc_analytics.lake.lake import Lake
+from svc_analytics.sandbox.core.behaviour import Quirks
+from svc_analytics.sandbox.core.clock import Clock
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.resources.seed import seed
+from svc_analytics.sandbox.resources.service import Service
+from svc_analytics.sandbox.server import Running, serve
+from svc_analytics.sandbox.state.store import Store
+from svc_analytics.schema import STREAMS, Stream
+
+KILLS = 20
+Facts = tuple[str, int, str, Decimal, Decimal]
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+# Publishes after every page, so that most kills fall near or into a publication.
+EXTRACT = """
+from svc_analytics import extraction
+extraction.STAGED_LIMIT = 1
+from svc_analytics.cli.app import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Service]:
+    with Store() as store:
+        seed(store, Scenario(seed=5, months=3, payments=900, until=to_micros(NOW)))
+        yield Service(store, Clock(to_micros(NOW)), Quirks(page_size=25))
+
+
+@pytest.fixture(scope="module")
+def running(service: Service) -> Iterator[Running]:
+    with serve(service) as running:
+        yield running
+
+
+def start_extract(running: Running, folder: Path) -> "subprocess.Popen[bytes]":
+    command = [sys.executable, "-c", EXTRACT, "extract", "--data-dir", str(folder)]
+    environment = os.environ | running.environment
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def held(lake: Lake, stream: Stream) -> list[Facts]:
+    files = f"{lake.folder(stream)}/*.parquet"
+    facts = f"id, epoch_us({stream.instant}), currency, amount, fee_amount"
+    with duckdb.connect() as connection:
+        return connection.execute(f"select {facts} from read_parquet('{files}')").fetchall()
+
+
+def check_claims(lake: Lake, service: Service) -> None:
+    """What a lake says was read is there, whole and once."""
+    for stream in STREAMS.values() if lake.exists else ():
+        if not lake.month_path(stream, "0000-00").exists():
+            continue
+        ids = [facts[0] for facts in held(lake, stream)]
+        assert len(ids) == len(set(ids))
+        for start, end in lake.coverage(stream).read:
+            there = {facts for facts in held(lake, stream) if start <= facts[1] < end}
+            assert there == {facts for facts in served(service, stream) if start <= facts[1] < end}
+
+
+def served(service: Service, stream: Stream) -> list[Facts]:
+    return [
+        (
+            record["id"],
+            parse_instant(record[stream.instant])[0],
+            record["currency"],
+            Decimal(record["amount"]),
+            Decimal(record["fee_amount"]),
+        )
+        for record in service.records(stream.name)
+    ]
+
+
+def test_killed_at_any_moment_nothing_is_lost_and_nothing_doubled(
+    service: Service, running: Running, tmp_path: Path
+) -> None:
+    """After every kill -9 the lake claims only what it holds, and the next run completes it."""
+    chance, kills, folder = random.Random(20), 0, tmp_path / "data"
+    while kills < KILLS:
+        process = start_extract(running, folder)
+        try:
+            process.communicate(timeout=chance.uniform(0.5, 1.6))
+            assert process.returncode == 0
+            shutil.rmtree(folder)  # it was done before the kill: begin again
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            kills += 1
+        check_claims(Lake(folder), service)
+    process = start_extract(running, folder)
+    assert process.communicate()[1] == b"" and process.returncode == 0
+    lake = Lake(folder)
+    for stream in STREAMS.values():
+        assert sorted(held(lake, stream)) == sorted(served(service, stream))
+    assert not list(folder.rglob(".*.writing")) and not list(folder.glob(".snapshot-*"))

@@ -1,0 +1,214 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
+"""Sessions and bindings: looked up one by one, held one row an id, typed even when empty."""
+
+import json
+from dataclasses import replace
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import httpx
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import RateLimiter
+from svc_analytics.cli.reports import extraction_text
+from svc_analytics.errors import ConfigError, KeyRefused
+from svc_analytics.extraction import lookups
+from svc_analytics.extraction.lookups import LookupResult
+from svc_analytics.extraction.plan import ExtractionResult
+from svc_analytics.instants import parse_instant
+from svc_analytics.sandbox.server import Running
+from tests.cli.test_cli import Run, connected, run, running
+from tests.support.desks import Desk, VirtualTime
+from tests.support.fake_service import FakeService, binding, once, payment, refusal, session
+
+OCTOBER = (parse_instant("2026-10-01T00:00:00Z")[0], parse_instant("2026-11-01T00:00:00Z")[0])
+EVER = (0, parse_instant("2027-01-01T00:00:00Z")[0])
+FIRST, SECOND, THIRD = (payment(n, f"2026-{n + 8:02d}-10T00:00:00Z") for n in (1, 2, 3))
+
+
+def look_up(desk: Desk, **wanted: Any) -> list[LookupResult]:
+    desk.service.requests.clear()
+    time = VirtualTime()
+    pace = RateLimiter(desk.settings.patience, time.clock, time.wait)
+    with Client(desk.settings, pace=pace, transport=desk.service.transport) as client:
+        return lookups.look_up(desk.lake, desk.settings, client=client, workers=2, **wanted)
+
+
+def held(desk: Desk, view: str = "sessions") -> list[dict[str, Any]]:
+    return desk.lake.sql(f"from {view} order by 1").to_dict("records")
+
+
+@pytest.fixture
+def filled(desk: Desk, service: FakeService) -> Desk:
+    """Three payments, one each in September, October and November, and their sessions."""
+    service.payments = [FIRST, SECOND, THIRD]
+    service.sessions = {of["session_id"]: session(of) for of in service.payments}
+    service.bindings = {"C-1": binding("C-1"), "C 2": binding("C 2", match_passed=False)}
+    desk.extract()
+    return desk
+
+
+def test_views_are_typed_and_empty_when_nothing_was_fetched(filled: Desk) -> None:
+    """A query on them works from the first extraction on."""
+    assert held(filled) == [] and held(filled, "bindings") == []
+    types = filled.lake.sql(
+        "select column_name, data_type from duckdb_columns() where table_name = 'sessions'"
+    )
+    kinds = dict(zip(types["column_name"], types["data_type"], strict=True))
+    assert kinds["price_usd"] == "DECIMAL(38,18)"
+    assert kinds["created_at"] == "TIMESTAMP WITH TIME ZONE"
+
+
+def test_sessions_behind_a_periods_payments_are_fetched_once(filled: Desk) -> None:
+    """October's one only; a second run asks for what is not yet held."""
+    [done] = look_up(filled, sessions_of=OCTOBER)
+    assert (done.fetched, filled.service.paths()) == (1, [f"/sessions/{SECOND['session_id']}"])
+    [done] = look_up(filled, sessions_of=EVER)
+    assert done.fetched == 2 and len(filled.service.paths()) == 2
+    [done] = look_up(filled, sessions_of=EVER)
+    assert done.fetched == 0 and filled.service.paths() == []
+    assert {row["session_id"] for row in held(filled)} == {*filled.service.sessions}
+
+
+def test_a_session_is_held_exactly(filled: Desk, service: FakeService) -> None:
+    """Eighteen places of a price, quotes as JSON text, and what nobody has heard of."""
+    exact = {"price_usd": "0.000000000000000001", "mood": "good"}
+    service.sessions[SECOND["session_id"]] = session(SECOND, **exact)
+    look_up(filled, sessions_of=OCTOBER)
+    [row] = held(filled)
+    assert row["price_usd"] == Decimal("0.000000000000000001")
+    assert json.loads(row["amounts"])[0]["amount"] == SECOND["amount"]
+    assert json.loads(row["payment"]) == {"id": SECOND["id"]}
+    assert json.loads(row["extra"]) == {"mood": "good"}
+
+
+def test_a_session_that_is_not_there_is_noted(filled: Desk, service: FakeService) -> None:
+    """The others are fetched, and it is asked for again next time."""
+    gone = SECOND["session_id"]
+    del service.sessions[gone]
+    [done] = look_up(filled, sessions_of=EVER)
+    assert (done.fetched, done.not_found, done.rejected) == (2, [gone], {})
+    service.sessions[gone] = session(SECOND)
+    assert look_up(filled, sessions_of=EVER)[0].fetched == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "reason"),
+    [
+        ({"id": "another"}, "another session"),
+        ({"price_usd": "1e3"}, "price_usd"),
+        ({"price_usd": 10}, "price_usd"),
+        ({"status": None}, "status is missing"),
+        ({"created_at": "yesterday"}, "created_at"),
+    ],
+)
+def test_what_cannot_be_held_is_said_and_not_held(
+    filled: Desk, service: FakeService, wrong: dict[str, Any], reason: str
+) -> None:
+    """The session beside it is."""
+    service.sessions[SECOND["session_id"]] = session(SECOND, **wrong)
+    [done] = look_up(filled, sessions_of=EVER)
+    assert done.fetched == 2 and reason in done.rejected[SECOND["session_id"]]
+    assert SECOND["session_id"] not in [row["session_id"] for row in held(filled)]
+
+
+def test_a_busy_service_is_asked_again(filled: Desk, service: FakeService) -> None:
+    """429 and 503 cost patience, not sessions."""
+    answers = (refusal(429, "RATE_LIMITED"), refusal(503, "MAINTENANCE_MODE"))
+    service.intercept = once(*answers)
+    assert look_up(filled, sessions_of=EVER)[0].fetched == 3
+
+
+def test_what_was_fetched_is_kept_when_a_run_breaks(filled: Desk, service: FakeService) -> None:
+    """A key revoked half-way: the error is told, the first session is there."""
+    first, *_ = sorted(service.sessions)
+
+    def revoke(request: httpx.Request) -> httpx.Response | None:
+        return None if request.url.path.endswith(first) else refusal(401, "UNAUTHORIZED")
+
+    service.intercept = revoke
+    with pytest.raises(KeyRefused):
+        look_up(filled, sessions_of=EVER)
+    assert [row["session_id"] for row in held(filled)] == [first]
+
+
+def test_bindings_are_held_one_row_a_customer(filled: Desk, service: FakeService) -> None:
+    """Also a customer without one; an id that is free text is asked for as it is."""
+    service.bindings["C-3"] = {"customer_id": "C-3", "state": "none", "binding": None}
+    [done] = look_up(filled, customers=["C-1", "C 2", "C-1", "C-3", "C-4", ".."])
+    assert (done.fetched, done.not_found, list(done.rejected)) == (3, ["C-4"], [".."])
+    found = {row["customer_id"]: row for row in held(filled, "bindings")}
+    assert [found[id_]["state"] for id_ in ("C-1", "C 2", "C-3")] == ["active", "active", "none"]
+    assert [found[id_]["match_passed"] for id_ in ("C-1", "C 2")] == [True, False]
+    assert (
+        filled.lake.sql("select count(*) as n from bindings where binding_id is null")["n"][0] == 1
+    )
+
+
+def test_the_newest_observation_of_a_binding_wins(filled: Desk, service: FakeService) -> None:
+    """What changed is replaced; what did not keeps the instant since when it is known."""
+    look_up(filled, customers=["C-1", "C 2"])
+    before = {row["customer_id"]: row for row in held(filled, "bindings")}
+    service.bindings["C-1"] = binding("C-1", status="pending_review")
+    look_up(filled, customers=["C-1", "C 2"])
+    after = {row["customer_id"]: row for row in held(filled, "bindings")}
+    assert len(after) == 2 and after["C-1"]["status"] == "pending_review"
+    assert after["C-1"]["extracted_at"] > before["C-1"]["extracted_at"]
+    assert after["C 2"]["extracted_at"] == before["C 2"]["extracted_at"]
+
+
+def test_an_answer_about_another_customer_is_not_held(filled: Desk, service: FakeService) -> None:
+    """Nobody gets somebody else's name."""
+    service.bindings["C-1"] = binding("C 2")
+    [done] = look_up(filled, customers=["C-1"])
+    assert "another customer" in done.rejected["C-1"] and held(filled, "bindings") == []
+
+
+def test_any_parquet_tool_reads_one_row_an_id(filled: Desk) -> None:
+    """The folder as it lies there, without our views; nothing half-written beside it."""
+    look_up(filled, sessions_of=EVER)
+    look_up(filled, customers=["C-1"])
+    for folder, rows in (("sessions", 3), ("bindings", 1)):
+        files = f"{filled.lake.path}/{folder}/*.parquet"
+        assert duckdb.sql(f"select count(*) from read_parquet('{files}')").fetchall() == [(rows,)]
+        assert not list((filled.lake.path / folder).glob(".*"))
+
+
+def test_sessions_need_the_checkout_key(desk: Desk) -> None:
+    """The contract lets no other class reach them."""
+    with pytest.raises(ConfigError, match="SVC_CHECKOUT_KEY"):
+        lookups.check_key(replace(desk.settings, checkout_key=None))
+
+
+# ---------- the command, on the sandbox
+
+
+def test_extract_fetches_sessions_and_bindings(connected: Running, run: Run) -> None:
+    """Beside the records of the same bounds, all in one document."""
+    Path("customers.txt").write_text("\ufeffnobody\n\n")
+    bounds = ("--from", "2026-11-18", "--to", "2026-11-20")
+    done = run("extract", *bounds, "--sessions", "--bindings", "customers.txt", "--json")
+    assert done.code == 0, done.err
+    sessions, bindings = json.loads(done.out)["looked_up"]
+    lake = svc.open_lake("data")
+    wanted = lake.sql("select count(distinct session_id) as n from payments")["n"][0]
+    assert sessions["fetched"] + len(sessions["not_found"]) == wanted > 0
+    assert len(lake.sql("from sessions")) == sessions["fetched"]
+    assert bindings["fetched"] + len(bindings["not_found"]) == 1
+
+
+def test_ids_that_are_not_found_are_named(filled: Desk) -> None:
+    """The first of them; a file that names nobody is told as that."""
+    for ids, said in (([], "0 fetched, 0 not found"), (["x", "C-1"], "1 not found ('x')")):
+        asked = look_up(filled, customers=ids)
+        assert said in extraction_text(filled.lake, ExtractionResult("m", 0), asked)
+
+
+def test_a_file_of_customers_that_is_not_there_is_2(connected: Running, run: Run) -> None:
+    """Said before anything is read from the service."""
+    done = run("extract", "--bindings", "nowhere.txt")
+    assert done.code == 2 and "nowhere.txt" in done.lines[-1] and not Path("data").exists()

@@ -1,0 +1,233 @@
+"""Settings: where each value comes from, and what is refused before any call is made."""
+
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.config import Settings, check_base_url, read_data_dir, read_settings
+from svc_analytics.errors import ConfigError
+from svc_analytics.signing.secrets import Secret
+from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
+
+KEYS = {"SVC_CHECKOUT_KEY": CHECKOUT_KEY, "SVC_PAYOUT_KEY": PAYOUT_KEY}
+
+
+def key(digit: str) -> str:
+    return "svc_live_" + digit * 64
+
+
+def revealed(tmp_path: Path, environ: dict[str, str]) -> str | None:
+    found = read_settings(environ=environ, folder=tmp_path).checkout_key
+    return found.reveal() if found else None
+
+
+def test_nothing_set_is_no_error_until_the_service_is_needed(tmp_path: Path) -> None:
+    """Work on the lake needs no key; a call to the service says what is missing."""
+    settings = read_settings(environ={}, folder=tmp_path)
+    assert (settings.base_url, settings.key_classes, settings.receipt_secrets) == ("", (), ())
+    assert settings.data_dir == Path("data")
+    with pytest.raises(ConfigError, match="SVC_BASE_URL"):
+        settings.require_service()
+    with pytest.raises(ConfigError, match="SVC_CHECKOUT_KEY"):
+        Settings(base_url=BASE_URL).require_service()
+
+
+def test_every_variable_has_its_place(tmp_path: Path) -> None:
+    """The documented variables, all of them, arrive where they belong."""
+    environ = KEYS | {
+        "SVC_BASE_URL": BASE_URL + "/",
+        "SVC_RECEIPT_SECRETS": "r2@2026-08-15T00:00:00Z,r1",
+        "SVC_WEBHOOK_SECRETS": "w2,w1",
+        "SVC_DATA_DIR": "lake",
+        "SVC_PATIENCE": "7",
+    }
+    found = read_settings(environ=environ, folder=tmp_path)
+    assert (found.base_url, found.data_dir, found.patience) == (BASE_URL, Path("lake"), 7)
+    assert found.key_classes == ("checkout", "payout")
+    assert found.key("payout") == Secret(PAYOUT_KEY)
+    assert [entry.secret.reveal() for entry in found.receipt_secrets] == ["r2", "r1"]
+    assert [entry.secret.reveal() for entry in found.webhook_secrets] == ["w2", "w1"]
+
+
+def test_environment_comes_before_its_file_and_both_before_dotenv(tmp_path: Path) -> None:
+    """Order: the environment, the file a `_FILE` variable names, then `.env`."""
+    (tmp_path / "key").write_text(key("b") + "\n")
+    (tmp_path / "dotenv-key").write_text(key("d"))
+    environ = {"SVC_CHECKOUT_KEY": key("a"), "SVC_CHECKOUT_KEY_FILE": str(tmp_path / "key")}
+    dotenv = f"SVC_CHECKOUT_KEY={key('c')}\nSVC_CHECKOUT_KEY_FILE={tmp_path / 'dotenv-key'}\n"
+    (tmp_path / ".env").write_text(dotenv)
+    assert revealed(tmp_path, environ) == key("a")
+    del environ["SVC_CHECKOUT_KEY"]
+    assert revealed(tmp_path, environ) == key("b")
+    assert revealed(tmp_path, {}) == key("c")
+    (tmp_path / ".env").write_text(dotenv.partition("\n")[2])
+    assert revealed(tmp_path, {}) == key("d")
+
+
+def test_option_comes_before_everything(tmp_path: Path) -> None:
+    """A command's option wins over the environment and `.env`."""
+    (tmp_path / ".env").write_text("SVC_DATA_DIR=from-dotenv\nSVC_PATIENCE=3\n")
+    environ = {"SVC_DATA_DIR": "from-environment", "SVC_PATIENCE": "5"}
+    given = read_settings("option", patience=9, environ=environ, folder=tmp_path)
+    assert (given.data_dir, given.patience) == (Path("option"), 9)
+    assert read_data_dir("option", environ=environ, folder=tmp_path) == Path("option")
+    assert read_data_dir(environ=environ, folder=tmp_path) == Path("from-environment")
+    assert read_data_dir(environ={}, folder=tmp_path) == Path("from-dotenv")
+
+
+def test_working_folder_and_process_environment_are_the_default(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without being told, the settings come from where the process runs."""
+    monkeypatch.chdir(tmp_path)
+    for name in KEYS:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SVC_CHECKOUT_KEY", key("e"))
+    (tmp_path / ".env").write_text(f"SVC_PAYOUT_KEY={PAYOUT_KEY}\n")
+    assert read_settings().key_classes == ("checkout", "payout")
+
+
+def test_dotenv_is_taken_literally(tmp_path: Path) -> None:
+    """A secret with a `$` in `.env` is that secret, not a reference to a variable."""
+    (tmp_path / ".env").write_text("SVC_RECEIPT_SECRETS='a${HOME}b'\n")
+    ring = read_settings(environ={"HOME": "/root"}, folder=tmp_path).receipt_secrets
+    assert [entry.secret.reveal() for entry in ring] == ["a${HOME}b"]
+
+
+def test_secrets_are_read_as_utf_8(tmp_path: Path) -> None:
+    """Secrets are used as their UTF-8 bytes; blanks and line ends around a file are not theirs."""
+    (tmp_path / "secrets").write_bytes(" گُل✓ , b \r\n".encode())
+    environ = {"SVC_RECEIPT_SECRETS_FILE": str(tmp_path / "secrets")}
+    ring = read_settings(environ=environ, folder=tmp_path).receipt_secrets
+    assert [entry.secret.reveal() for entry in ring] == ["گُل✓", "b"]
+
+
+@pytest.mark.parametrize("name", ["SVC_CHECKOUT_KEY_FILE", ".env"])
+def test_byte_order_mark_of_an_editor_is_not_part_of_a_key(tmp_path: Path, name: str) -> None:
+    """A file saved by an editor that writes a byte order mark holds the same key."""
+    file = tmp_path / ("key" if name.startswith("SVC") else ".env")
+    text = key("a") if name.startswith("SVC") else f"SVC_CHECKOUT_KEY={key('a')}\n"
+    file.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert revealed(tmp_path, {name: str(file)}) == key("a")
+
+
+BAD_KEYS = {
+    "a word": "key",
+    "prefix alone": "svc_live_",
+    "63 digits": key("a")[:-1],
+    "65 digits": key("a") + "a",
+    "not hexadecimal": key("g"),
+    "full-width digits": key("\uff11"),
+    "blank within": key("a")[:40] + " " + key("a")[41:],
+    "line end within": key("a")[:40] + "\n" + key("a")[41:],
+    "quoted": f'"{key("a")}"',
+    "with Bearer": "Bearer " + key("a"),
+    "capital prefix": "SVC_LIVE_" + "a" * 64,
+    "two keys": key("a") + "," + key("b"),
+}
+
+
+@pytest.mark.parametrize("text", BAD_KEYS.values(), ids=BAD_KEYS.keys())
+@pytest.mark.parametrize("name", KEYS)
+def test_malformed_key_is_refused_by_name(tmp_path: Path, name: str, text: str) -> None:
+    """Exit code 2 names the variable and the form, never the value."""
+    with pytest.raises(ConfigError, match=f"{name} is malformed") as refusal:
+        read_settings(environ={name: text}, folder=tmp_path)
+    assert refusal.value.exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "other"), [("SVC_CHECKOUT_KEY", PAYOUT_KEY), ("SVC_PAYOUT_KEY", CHECKOUT_KEY)]
+)
+def test_key_of_the_other_class_is_refused(tmp_path: Path, name: str, other: str) -> None:
+    """A key in the wrong variable is told as such, before it is ever sent."""
+    with pytest.raises(ConfigError, match=f"{name} holds a .*-class key"):
+        read_settings(environ={name: other}, folder=tmp_path)
+
+
+def test_hexadecimal_may_be_written_in_capitals(tmp_path: Path) -> None:
+    """64 hex digits are a key in either case, and are sent as they were given."""
+    assert revealed(tmp_path, {"SVC_CHECKOUT_KEY": key("A")}) == key("A")
+
+
+GOOD_URLS = {
+    "https://pay.example": "https://pay.example",
+    "https://pay.example/": "https://pay.example",
+    "https://pay.example:8443/sub/": "https://pay.example:8443/sub",
+    "http://127.0.0.1:8000": "http://127.0.0.1:8000",
+    "http://127.8.9.1": "http://127.8.9.1",
+    "http://[::1]:8000": "http://[::1]:8000",
+    "http://localhost:8000/": "http://localhost:8000",
+    "http://LOCALHOST": "http://LOCALHOST",
+}
+
+
+@pytest.mark.parametrize(("url", "expected"), GOOD_URLS.items())
+def test_address_is_https_or_this_machine(url: str, expected: str) -> None:
+    """Plain http is for loopback alone; a trailing slash does not matter."""
+    assert check_base_url(url) == expected
+
+
+BAD_URLS = {
+    "plain http": "http://pay.example",
+    "a private address": "http://192.168.1.10",
+    "any address": "http://0.0.0.0:8000",
+    "looks like localhost": "http://localhost.pay.example",
+    "looks like loopback": "http://127.0.0.1.pay.example",
+    "localhost as user": "http://localhost@pay.example",
+    "a password": "https://user:pass@pay.example",
+    "a query": "https://pay.example/?key=1",
+    "a fragment": "https://pay.example/#x",
+    "no scheme": "pay.example",
+    "another scheme": "ftp://pay.example",
+    "a file": "file:///etc/passwd",
+    "no host": "https://",
+    "a broken IPv6 address": "https://[::1",
+    "a port in words": "https://pay.example:https",
+    "a port too high": "https://pay.example:99999",
+    "a blank within": "https://pay example",
+    "a line end within": "https://pay.example\nevil",
+    "a NUL": "https://pay.example\0",
+}
+
+
+@pytest.mark.parametrize("url", BAD_URLS.values(), ids=BAD_URLS.keys())
+def test_other_address_is_refused(tmp_path: Path, url: str) -> None:
+    """A10: an address a key must not travel to, or that is none, is bad usage."""
+    with pytest.raises(ConfigError, match="SVC_BASE_URL"):
+        read_settings(environ={"SVC_BASE_URL": url}, folder=tmp_path)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "ten", "1e3", "12".translate({49: 0x6F1}), "²"])
+def test_patience_is_a_number_of_seconds(tmp_path: Path, text: str) -> None:
+    """Patience that is no positive whole number is bad usage."""
+    with pytest.raises(ConfigError, match="SVC_PATIENCE"):
+        read_settings(environ={"SVC_PATIENCE": text}, folder=tmp_path)
+
+
+def test_secrets_in_the_wrong_order_are_refused_by_name(tmp_path: Path) -> None:
+    """A ring oldest first would verify by the wrong dates; the variable is named."""
+    ring = "a@2026-01-01T00:00:00Z,b@2026-08-15T00:00:00Z"
+    with pytest.raises(ConfigError, match=r"SVC_RECEIPT_SECRETS: .* newest first"):
+        read_settings(environ={"SVC_RECEIPT_SECRETS": ring}, folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    "content", [None, b"\xff\xfe\x00", ...], ids=["missing", "not text", "a folder"]
+)
+def test_unreadable_file_is_a_usage_error(tmp_path: Path, content: bytes | None) -> None:
+    """A file that is missing, a folder or no text is told by the variable that named it."""
+    file = tmp_path / "key"
+    if content is ...:
+        file.mkdir()
+    elif content is not None:
+        file.write_bytes(content)
+    with pytest.raises(ConfigError, match="SVC_PAYOUT_KEY_FILE"):
+        read_settings(environ={"SVC_PAYOUT_KEY_FILE": str(file)}, folder=tmp_path)
+
+
+def test_unreadable_dotenv_is_a_usage_error(tmp_path: Path) -> None:
+    """A `.env` that is no text is told as such."""
+    (tmp_path / ".env").write_bytes(b"SVC_DATA_DIR=\xff\xfe\n")
+    with pytest.raises(ConfigError, match=r"\.env"):
+        read_settings(environ={}, folder=tmp_path)

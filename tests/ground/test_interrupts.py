@@ -1,0 +1,59 @@
+"""What DuckDB hears and tells of an interruption, and of everything else."""
+
+import signal
+import threading
+
+import duckdb
+import pytest
+
+from svc_analytics.interrupts import interruptible, run_interruptibly
+
+ENDLESS = (
+    "select count(*) from range(10000000) a, range(10000000) b where a.range * b.range % 7 = 3"
+)
+
+
+def test_an_interrupted_query_is_an_interruption() -> None:
+    """Ctrl-C stops what is running, as it would in plain Python."""
+    with pytest.raises(KeyboardInterrupt), interruptible():
+        raise RuntimeError("Query interrupted")
+
+
+def test_another_error_stays_what_it_is() -> None:
+    """Only this one text means that somebody pressed a key."""
+    with pytest.raises(RuntimeError, match="out of memory"), interruptible():
+        raise RuntimeError("out of memory")
+
+
+def test_a_query_without_end_stops_when_asked() -> None:
+    """Asked in this thread, the engine would go on joining for days."""
+    connection, main = duckdb.connect(), threading.main_thread().ident
+    threading.Timer(0.2, signal.pthread_kill, [main, signal.SIGINT]).start()
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(connection, lambda: connection.sql(ENDLESS).fetchall())
+    assert connection.sql("select 1").fetchall() == [(1,)]
+
+
+@pytest.mark.parametrize("has_begun", [False, True])
+def test_a_query_interrupted_as_it_starts_leaves_its_connection_free(
+    monkeypatch: pytest.MonkeyPatch, has_begun: bool
+) -> None:
+    """To start a thread takes a moment, and an interruption may fall into it."""
+
+    class Interrupted(threading.Thread):
+        def start(self) -> None:
+            if has_begun:
+                super().start()
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("svc_analytics.interrupts.Thread", Interrupted)
+    connection = duckdb.connect()
+    with pytest.raises(KeyboardInterrupt):
+        run_interruptibly(connection, lambda: connection.sql(ENDLESS).fetchall())
+    assert connection.sql("select 1").fetchall() == [(1,)]
+
+
+def test_an_error_of_the_engine_comes_through_as_it_is() -> None:
+    connection = duckdb.connect()
+    with pytest.raises(duckdb.CatalogException, match="nowhere"):
+        run_interruptibly(connection, lambda: connection.sql("select * from nowhere").fetchall())

@@ -1,0 +1,113 @@
+"""The environment JupyterLab starts with, errors in one line, and the month to begin with."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+import svc_analytics as svc
+from svc_analytics.cli.app import cli
+from svc_analytics.cli.lab import lab_environment
+from svc_analytics.cli.reports import what_next
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.instants import parse_bound
+from svc_analytics.lake.months import known_months
+from svc_analytics.notebook.errors import INTERRUPTED
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+
+LEDGER = """
+ kind     currency  amount  fee  at                of  usd_value
+ payment  btc       1       0    2026-08-05T08:00
+"""
+
+
+def test_the_lab_gets_the_settings_of_dotenv(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The environment wins, foreign names stay out, the lake's path is absolute."""
+    monkeypatch.setenv("SVC_BASE_URL", "https://shell.example")
+    Path(".env").write_text("SVC_BASE_URL=https://file.example\nSVC_PATIENCE=9\nPATH=/nowhere\n")
+    found = lab_environment("lake")
+    assert (found["SVC_BASE_URL"], found["SVC_PATIENCE"]) == ("https://shell.example", "9")
+    assert found["SVC_DATA_DIR"] == str(Path.cwd() / "lake") and found["PATH"] != "/nowhere"
+
+
+def test_files_of_keys_are_found_from_the_notebooks_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Their paths are absolute; what the shell gives in a file, `.env` does not give beside it."""
+    Path("key").write_text("svc_live_" + "0" * 64)
+    Path(".env").write_text("SVC_CHECKOUT_KEY_FILE=key\nSVC_RECEIPT_SECRETS=of the file\n")
+    Path("secret").write_text("of the shell")
+    monkeypatch.setenv("SVC_RECEIPT_SECRETS_FILE", "secret")
+    found = lab_environment("lake")
+    assert found["SVC_CHECKOUT_KEY_FILE"] == str(Path.cwd() / "key")
+    assert found["SVC_RECEIPT_SECRETS_FILE"] == str(Path.cwd() / "secret")
+    assert "SVC_RECEIPT_SECRETS" not in found
+
+
+def test_the_lab_opens_on_the_notebooks_with_further_arguments(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is not ours is JupyterLab's."""
+    started: list[list[str]] = []
+    monkeypatch.setattr("os.execvpe", lambda _, words, __: started.append(words))
+    cli.main(["lab", "--no-browser", "--port", "8890"], standalone_mode=False)
+    assert started[0][1:3] == ["-m", "jupyterlab"] and started[0][3].endswith("/notebooks")
+    assert started[0][4:] == ["--no-browser", "--port", "8890"]
+
+
+def test_wrong_settings_are_told_before_the_lab_opens() -> None:
+    """Not in a cell, minutes later."""
+    Path(".env").write_text("SVC_CHECKOUT_KEY=abc\n")
+    with pytest.raises(ConfigError, match="SVC_CHECKOUT_KEY is malformed"):
+        lab_environment(None)
+
+
+def test_errors_in_a_notebook_are_one_line(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ours are; those of others keep their traceback."""
+    shell = InteractiveShell()
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+    svc.notebook_errors()
+    shell.run_cell("import svc_analytics as svc\nsvc.open_lake('none').require()")
+    said = capsys.readouterr().out.strip().splitlines()
+    assert len(said) == 1 and said[0].startswith("LakeError: no lake in ")
+    shell.run_cell("raise KeyboardInterrupt")
+    assert capsys.readouterr().out.strip() == INTERRUPTED
+    shell.run_cell("1 / 0")
+    assert "Traceback" in capsys.readouterr().out
+
+
+def test_without_a_notebook_errors_stay_as_they_are() -> None:
+    """A script that imports the same lines is not changed."""
+    hook = sys.excepthook
+    svc.notebook_errors()
+    assert sys.excepthook is hook
+
+
+def test_the_month_to_begin_with_is_the_last_one_read_whole(desk: Desk) -> None:
+    """Read up to October 20, September is; a lake without any says what to do."""
+    with pytest.raises(LakeError, match="run svc-analytics extract"):
+        svc.last_full_month(desk.lake)
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract(end=parse_bound("2026-10-20"))
+    assert svc.last_full_month(desk.lake) == "2026-09"
+    assert svc.last_full_month(desk.lake, "Asia/Tehran") == "2026-09"
+
+
+def test_months_offered_reach_from_the_first_record_to_the_newest_reading(desk: Desk) -> None:
+    """Newest first, the running month included."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract(end=parse_bound("2026-10-20"))
+    assert known_months(desk.lake)[0] == "2026-10" and known_months(desk.lake)[-1] == "2026-08"
+
+
+def test_the_demo_ends_with_the_command_that_opens_the_lab(desk: Desk) -> None:
+    """With both extras, and a path that a shell takes as one word."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract()
+    said = what_next(svc.statement(desk.lake, "2026-08"), Path("my data"))
+    last = said.splitlines()[-1].strip()
+    assert last == "pip install -e \".[lab,sandbox]\" && svc-analytics lab --data-dir 'my data'"

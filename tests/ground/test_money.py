@@ -1,0 +1,157 @@
+"""Amounts: exact or refused, and never written with an exponent."""
+
+from decimal import Decimal
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_analytics.errors import DataError
+from svc_analytics.money import format_amount, group_digits, parse_amount
+from tests.support.unit_material import PERSIAN, examples
+
+WIDEST = "9" * 20 + "." + "9" * 18
+
+EXACT = {
+    "zero": "0",
+    "cents": "0.10",
+    "leading zeros": "007.50",
+    "smallest unit": "0.000000000000000001",
+    "widest": WIDEST,
+    "widest below zero": "-" + WIDEST,
+    "minus zero": "-0.00",
+}
+
+REFUSED = {
+    "empty": "",
+    "blank before": " 1",
+    "blank behind": "1 ",
+    "line end": "1\n",
+    "plus": "+1",
+    "exponent": "1e-7",
+    "capital exponent": "1E3",
+    "grouped by _": "1_000",
+    "grouped by ,": "1,000",
+    "decimal comma": "1,5",
+    "nothing behind the point": "1.",
+    "nothing before the point": ".5",
+    "two points": "1.2.3",
+    "two signs": "--1",
+    "sign alone": "-",
+    "not a number": "NaN",
+    "infinite": "Infinity",
+    "hexadecimal": "0x10",
+    "persian digits": "12".translate(PERSIAN),
+    "full-width digits": "\uff11\uff12",
+    "minus sign of print": "\u22121",
+    "NUL": "1\0",
+    "19 decimals": "0." + "0" * 18 + "1",
+    "19 decimals, the last a zero": "1." + "0" * 19,
+    "21 digits": "1" + "0" * 20,
+    "a million digits": "9" * 1_000_000,
+}
+
+
+@pytest.mark.parametrize("text", EXACT.values(), ids=EXACT.keys())
+def test_plain_decimal_is_read_exactly(text: str) -> None:
+    """D2: every digit of a contract amount, 20 before the point and 18 behind, is kept."""
+    assert parse_amount(text) == Decimal(text)
+    assert parse_amount(text).as_tuple().exponent == Decimal(text).as_tuple().exponent
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
+def test_anything_else_is_refused(text: str) -> None:
+    """D1, D2: what is not plain digits, or does not fit, is refused and never rounded."""
+    with pytest.raises(DataError, match="not a plain decimal amount"):
+        parse_amount(text)
+
+
+@pytest.mark.parametrize("value", [1, 1.0, Decimal(1), None, True, b"1", ["1"]], ids=repr)
+def test_amount_must_be_a_text(value: object) -> None:
+    """The contract writes amounts as texts; a JSON number is refused."""
+    with pytest.raises(DataError):
+        parse_amount(value)  # type: ignore[arg-type]
+
+
+def test_refusal_shows_little_of_a_long_text() -> None:
+    """An amount of a million digits does not make a message of a million characters."""
+    with pytest.raises(DataError) as refusal:
+        parse_amount("9" * 1_000_000)
+    assert len(str(refusal.value)) < 120
+
+
+WRITTEN = {
+    "1E-18": "0.000000000000000001",
+    "1E+20": "100000000000000000000",
+    "2.500": "2.5",
+    "100": "100",
+    "100.00": "100",
+    "0E-18": "0",
+    "-0.00": "0",
+    "-0": "0",
+    "-1.50": "-1.5",
+    "0.10": "0.1",
+    WIDEST: WIDEST,
+}
+
+
+@pytest.mark.parametrize(("value", "text"), WRITTEN.items())
+def test_amount_is_written_as_plain_digits(value: str, text: str) -> None:
+    """An amount is written without exponent, trailing zeros or a minus zero."""
+    assert format_amount(Decimal(value)) == text
+
+
+amounts = st.integers(-(10**38) + 1, 10**38 - 1).map(lambda units: Decimal(f"{units}E-18"))
+
+
+@examples
+@given(amounts)
+def test_what_is_written_reads_back_equal(value: Decimal) -> None:
+    """Writing and reading an amount changes nothing of its value."""
+    text = format_amount(value)
+    assert parse_amount(text) == value
+    assert "e" not in text.lower()
+    assert text == "0" or not text.startswith("-0.") or value < 0
+
+
+@examples
+@given(st.from_regex(r"-?[0-9]{1,20}(\.[0-9]{1,18})?", fullmatch=True, alphabet="-.0123456789"))
+def test_every_text_of_the_form_is_kept_to_the_last_digit(text: str) -> None:
+    """No text of the contract's form loses a digit, not even a trailing zero."""
+    assert format(parse_amount(text), "f") == format(Decimal(text), "f")
+
+
+@examples
+@given(st.text(max_size=30))
+def test_any_other_text_is_refused_as_a_data_error(text: str) -> None:
+    """No text at all makes the parser fail in another way than DataError."""
+    try:
+        assert parse_amount(text) == Decimal(text)
+    except DataError:
+        assert not text.isascii() or not text.isdigit() or len(text) > 20
+
+
+GROUPED = {
+    "0": "0",
+    "999": "999",
+    "1000": "1,000",
+    "-1234567.8901": "-1,234,567.8901",
+    "12345.000000000000000001": "12,345.000000000000000001",
+    "-0.5": "-0.5",
+    "0.1234567": "0.1234567",
+    WIDEST: "99,999,999,999,999,999,999." + "9" * 18,
+}
+
+
+@pytest.mark.parametrize(("text", "shown"), GROUPED.items())
+def test_thousands_are_separated_before_the_point_only(text: str, shown: str) -> None:
+    """Grouping is for people and touches no digit."""
+    assert group_digits(text) == shown
+
+
+@examples
+@given(amounts)
+def test_grouping_loses_no_digit(value: Decimal) -> None:
+    """Taking the separators out again gives the same text."""
+    text = format_amount(value)
+    assert group_digits(text).replace(",", "") == text

@@ -1,0 +1,226 @@
+"""Months in any zone: half-open, without gap or overlap, whatever the clocks do."""
+
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from zoneinfo import ZoneInfo
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import DAY, HOUR, MINUTE, from_micros, to_micros
+from svc_analytics.periods import load_zone, month, month_of, named_month, utc_months
+from tests.support.unit_material import PERSIAN, examples
+
+ZONES = [
+    "UTC",
+    "Asia/Tehran",
+    "Asia/Kolkata",
+    "Asia/Kathmandu",
+    "Pacific/Chatham",
+    "Pacific/Kiritimati",
+    "Pacific/Apia",
+    "America/New_York",
+    "Europe/Berlin",
+    "Australia/Lord_Howe",
+    "Asia/Beirut",
+    "America/Havana",
+    "Africa/Cairo",
+    "America/Asuncion",
+    "Asia/Gaza",
+]
+
+# When the month begins, by hand from the zone's published rules.
+STARTS = {
+    "UTC": ("2026-10", "UTC", "2026-10-01T00:00:00+00:00"),
+    "half an hour": ("2026-10", "Asia/Tehran", "2026-09-30T20:30:00+00:00"),
+    "three quarters of an hour": ("2026-10", "Asia/Kathmandu", "2026-09-30T18:15:00+00:00"),
+    "fourteen hours ahead": ("2026-01", "Pacific/Kiritimati", "2025-12-31T10:00:00+00:00"),
+    "summer time in force": ("2026-10", "America/New_York", "2026-10-01T04:00:00+00:00"),
+    "summer time over": ("2026-12", "America/New_York", "2026-12-01T05:00:00+00:00"),
+    "Tehran before 2022, summer time": ("2021-09", "Asia/Tehran", "2021-08-31T19:30:00+00:00"),
+    "midnight skipped in Havana": ("2001-04", "America/Havana", "2001-04-01T05:00:00+00:00"),
+    "midnight skipped in Asuncion": ("2023-10", "America/Asuncion", "2023-10-01T04:00:00+00:00"),
+    "midnight skipped in Gaza": ("2007-04", "Asia/Gaza", "2007-03-31T22:00:00+00:00"),
+    "midnight repeated in Havana": ("2026-11", "America/Havana", "2026-11-01T04:00:00+00:00"),
+    "last hour repeated in Cairo": ("2024-11", "Africa/Cairo", "2024-10-31T22:00:00+00:00"),
+}
+
+
+@pytest.mark.parametrize(("label", "zone", "start"), STARTS.values(), ids=STARTS.keys())
+def test_month_begins_with_the_first_instant_of_its_first_day(
+    label: str, zone: str, start: str
+) -> None:
+    """Where midnight is skipped a month begins at the skip, where repeated, at the first."""
+    assert from_micros(month(label, zone).start) == datetime.fromisoformat(start)
+
+
+LENGTHS = {
+    "a long month": ("2026-10", "UTC", 31 * DAY),
+    "a short one": ("2026-02", "UTC", 28 * DAY),
+    "a leap year": ("2028-02", "UTC", 29 * DAY),
+    "clocks put back": ("2026-10", "Europe/Berlin", 31 * DAY + HOUR),
+    "clocks put forward": ("2026-03", "Europe/Berlin", 31 * DAY - HOUR),
+    "clocks put back half an hour": ("2026-04", "Australia/Lord_Howe", 30 * DAY + 30 * MINUTE),
+    "clocks put back at the month's end": ("2024-10", "Africa/Cairo", 31 * DAY + HOUR),
+    "midnight repeated on the first": ("2026-11", "America/Havana", 30 * DAY + HOUR),
+    "midnight skipped on the first": ("2023-10", "America/Asuncion", 31 * DAY - HOUR),
+    "a day that never was": ("2011-12", "Pacific/Apia", 30 * DAY),
+    "an offset half an hour shorter": ("2018-05", "Asia/Pyongyang", 31 * DAY - 30 * MINUTE),
+}
+
+
+@pytest.mark.parametrize(("label", "zone", "length"), LENGTHS.values(), ids=LENGTHS.keys())
+def test_month_is_as_long_as_it_really_was(label: str, zone: str, length: int) -> None:
+    """C3: a month in which clocks change is longer or shorter by that change."""
+    period = month(label, zone)
+    assert period.end - period.start == length
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_every_boundary_splits_to_the_microsecond(zone: str) -> None:
+    """C5: an instant on a boundary is the next month's, one microsecond earlier is not."""
+    for year in (1972, 2001, 2011, 2023, 2024, 2026, 2037):
+        for number in range(1, 13):
+            period = month(f"{year}-{number:02d}", zone)
+            assert month_of(period.start, zone) == period == month_of(period.end - 1, zone)
+            assert month_of(period.start - 1, zone).end == period.start
+            assert month_of(period.start + 1, zone) == period
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_months_follow_each_other_without_gap_or_overlap(zone: str) -> None:
+    """Every instant is in one month: each ends where the next begins."""
+    months = [month("2000-01", zone).shift(n) for n in range(400)]
+    assert all(before.end == after.start for before, after in pairwise(months))
+    assert [period.label for period in months[:13]][-1] == "2001-01"
+
+
+def test_month_of_an_instant_holds_it_even_where_clocks_go_back_over_midnight() -> None:
+    """At 00:01 on 1 November 2009 Newfoundland went back to October; each instant has a month."""
+    zone = "America/St_Johns"
+    first = month("2009-11", zone).start
+    for minutes in range(-90, 91, 10):
+        at = first + minutes * MINUTE
+        assert month_of(at, zone).start <= at < month_of(at, zone).end
+
+
+zoned = st.sampled_from(ZONES)
+instants = st.integers(
+    to_micros(datetime(1970, 2, 1, tzinfo=UTC)), to_micros(datetime(2090, 1, 1, tzinfo=UTC))
+)
+
+
+@examples
+@given(instants, zoned)
+def test_month_of_an_instant_is_the_one_on_the_wall_calendar(at: int, zone: str) -> None:
+    """An instant's month is that of its local date, and holds the instant."""
+    local = from_micros(at).astimezone(ZoneInfo(zone))
+    found = month_of(at, zone)
+    assert found.label == f"{local:%Y-%m}"
+    assert found.start <= at < found.end
+
+
+@examples
+@given(st.integers(0, 600), st.integers(-600, 600), zoned)
+def test_shifting_there_and_back_changes_nothing(place: int, months: int, zone: str) -> None:
+    """A month shifted by any number of months and back is itself."""
+    period = month("2020-01", zone).shift(place)
+    assert period.shift(months).shift(-months) == period
+    assert period.shift(0) == period
+
+
+@pytest.mark.parametrize(
+    ("label", "months", "expected"),
+    [
+        ("2026-12", 1, "2027-01"),
+        ("2026-01", -1, "2025-12"),
+        ("2026-10", -22, "2024-12"),
+        ("2026-10", 15, "2028-01"),
+        ("2026-10", 12, "2027-10"),
+    ],
+)
+def test_shift_crosses_years(label: str, months: int, expected: str) -> None:
+    """Shifting counts months across any number of years and keeps the zone."""
+    assert month(label, "Asia/Tehran").shift(months) == month(expected, "Asia/Tehran")
+
+
+def test_folder_names_the_zone_unless_it_is_utc() -> None:
+    """A statement's folder tells which zone its month is in."""
+    assert month("2026-10").folder == "2026-10"
+    assert month("2026-10", "Asia/Tehran").folder == "2026-10@Asia-Tehran"
+    assert month("2026-10", "America/Argentina/Ushuaia").folder.count("/") == 0
+
+
+NOW = to_micros(datetime(2026, 11, 20, 12, 0, tzinfo=UTC))
+NAMED = {
+    "november": "2026-11",
+    "October": "2026-10",
+    " january ": "2026-01",
+    "DECEMBER": "2025-12",
+    "2025-03": "2025-03",
+}
+
+
+@pytest.mark.parametrize(("text", "label"), NAMED.items())
+def test_named_month_is_the_latest_of_its_name_so_far(text: str, label: str) -> None:
+    """`december` said in November is last year's."""
+    assert named_month(text, NOW).label == label
+
+
+def test_named_month_is_counted_in_its_zone() -> None:
+    """At the edge of a year the zone decides which month is running, and so which year."""
+    edge = to_micros(datetime(2026, 12, 31, 21, 0, tzinfo=UTC))
+    assert named_month("january", edge, "Asia/Tehran") == month("2027-01", "Asia/Tehran")
+    assert named_month("january", edge) == month("2026-01")
+
+
+BAD_MONTHS = [
+    "",
+    "2026",
+    "2026-13",
+    "2026-00",
+    "2026-1",
+    "2026-10-01",
+    "26-10",
+    "octob",
+    "2026-10".translate(PERSIAN),
+    "1969-12",
+    "9999-01",
+    "2026-10\n",
+    "2026/10",
+]
+
+
+@pytest.mark.parametrize("text", BAD_MONTHS)
+def test_bad_month_is_a_usage_error(text: str) -> None:
+    """What is not a month is bad usage, exit code 2."""
+    with pytest.raises(ConfigError, match="not a month"):
+        named_month(text, NOW)
+    with pytest.raises(ConfigError):
+        month(text)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "Tehran", "Asia/Nowhere", "../../etc/passwd", "/etc/localtime", "+03:30", "Asia/", "a\0b"],
+)
+def test_unknown_zone_is_a_usage_error(name: str) -> None:
+    """A zone that does not exist is bad usage, and no path is followed to find one."""
+    with pytest.raises(ConfigError, match="no time zone"):
+        load_zone(name)
+
+
+def test_utc_months_cover_an_interval_and_no_more() -> None:
+    """The months of a half-open interval are those it touches; its end is not in it."""
+    start, end = month("2026-11").start, month("2027-02").start
+    assert [p.label for p in utc_months(start, end)] == ["2026-11", "2026-12", "2027-01"]
+    assert [p.label for p in utc_months(start - 1, start + 1)] == ["2026-10", "2026-11"]
+    assert [p.label for p in utc_months(end - 1, end)] == ["2027-01"]
+    assert list(utc_months(start, start)) == []
+
+
+def test_last_month_there_is_ends_at_a_real_instant() -> None:
+    """The last month that can be named still has an end that can be written."""
+    assert from_micros(month("9998-12").end) - datetime(9998, 12, 31, tzinfo=UTC) == timedelta(1)

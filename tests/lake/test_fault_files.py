@@ -1,0 +1,298 @@
+"""Files of a lake that were damaged, lost, swapped or brought in from elsewhere (G2 to G4)."""
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from svc_analytics.errors import LakeError
+from svc_analytics.instants import BEGINNING
+from svc_analytics.lake.control_totals import ControlTotals, control_totals
+from svc_analytics.lake.footer import read_footer
+from svc_analytics.lake.partition import read_groups, write_partition
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS
+from svc_analytics.statements.statement import statement
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.closings import Closer
+from tests.support.desks import Desk
+from tests.support.fake_service import ids, payment, payout, spread
+
+CATEGORIES = 1_000  # bytes into a file: well within the pages of its first column
+
+
+@pytest.fixture
+def filled(desk: Desk) -> Desk:
+    """Three months, of which October is the one that gets hurt; one record was set aside."""
+    start = datetime(2026, 8, 25, tzinfo=UTC)
+    desk.service.payments = spread(60, start, timedelta(hours=33))
+    desk.service.payouts = [payout(n, f"2026-{8 + n:02}-05T00:00:00Z") for n in range(4)]
+    desk.extract()
+    return desk
+
+
+def october(desk: Desk) -> Path:
+    return desk.lake.month_path(PAYMENTS, "2026-10")
+
+
+def hold_all(lake: Lakehouse) -> None:
+    """What `check` and a statement do before they say anything."""
+    with open_warehouse(lake) as warehouse:
+        warehouse.verify(lake.months(PAYMENTS))
+
+
+def findings(desk: Desk) -> list[str]:
+    found = desk.lake.sql("select distinct check_name from exceptions order by all")
+    return list(found["check_name"])
+
+
+def flip(path: Path, place: int, bit: int = 0) -> None:
+    data = bytearray(path.read_bytes())
+    data[place] ^= 1 << bit
+    path.write_bytes(bytes(data))
+
+
+def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Let another tool write a file anew, keeping our footer but for its checksum."""
+    table, footer = pq.read_table(path), pq.read_metadata(path).metadata[b"svc_analytics"]
+    kept = {"svc_analytics": footer.replace(b"footer_sha256", b"")}
+    pq.write_table(change(table).replace_schema_metadata(kept), path)
+
+
+def cast(name: str, kind: pa.DataType) -> Callable[[pa.Table], pa.Table]:
+    def change(table: pa.Table) -> pa.Table:
+        place = table.schema.get_field_index(name)
+        return table.set_column(place, name, table[name].cast(kind))
+
+    return change
+
+
+def of_another_merchant(desk: Desk) -> Path:
+    other = Desk(desk.service, desk.settings, Lakehouse(desk.lake.path.parent / "other"))
+    other.service.merchant = {"id": "another-merchant"}
+    other.extract()
+    shutil.copy(october(other), october(desk))
+    other.service.merchant = {"id": desk.lake.merchant_id}
+    return october(desk)
+
+
+Hurt = Callable[[Desk], Any]
+DAMAGED: dict[str, Hurt] = {
+    "cut short": lambda desk: october(desk).write_bytes(october(desk).read_bytes()[:-100]),
+    "empty": lambda desk: october(desk).write_bytes(b""),
+    "of other bytes": lambda desk: october(desk).write_bytes(b"not Parquet at all"),
+    "a bit of a page": lambda desk: flip(october(desk), CATEGORIES),
+    "a bit of the footer": lambda desk: flip(october(desk), -30),
+    "a length beyond the file": lambda desk: flip(october(desk), -5, 7),
+    "another month's": lambda desk: shutil.copy(
+        october(desk).with_name("2026-09.parquet"), october(desk)
+    ),
+    "another stream's": lambda desk: shutil.copy(
+        desk.lake.month_path(PAYOUT_RECORDS, "2026-10"), october(desk)
+    ),
+    "another merchant's": of_another_merchant,
+    "amounts as floats": lambda desk: rewrite(october(desk), cast("amount", pa.float64())),
+    "amounts of scale 2": lambda desk: rewrite(
+        october(desk), cast("amount", pa.decimal128(38, 2))
+    ),
+    "a column less": lambda desk: rewrite(
+        october(desk), lambda table: table.drop_columns(["metadata"])
+    ),
+    "foreign Parquet": lambda desk: pq.write_table(pa.table({"x": [1]}), october(desk)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("hurt", DAMAGED.values(), ids=DAMAGED.keys())
+def test_a_damaged_month_is_named_and_read_anew(filled: Desk, hurt: Hurt) -> None:
+    """G2, G4: neither check nor statement nor seal goes on; moved away, the service mends it."""
+    hurt(filled)
+    closer = Closer(filled)
+    for act in (lambda: hold_all(filled.lake), lambda: statement(filled.lake, "2026-10"),
+                lambda: closer.close("2026-10"), lambda: filled.extract(rereads=True)):  # fmt: skip
+        with pytest.raises(LakeError, match=r"payments/2026-10\.parquet is"):
+            act()
+    assert not (filled.lake.path / "statements").exists()
+    october(filled).unlink()
+    filled.extract()
+    assert filled.ids() == ids(filled.service.payments)
+    assert len(filled.lake.footers(PAYMENTS)["2026-10"].coverage.complete) == 1
+
+
+BROUGHT_IN: dict[str, Hurt] = {
+    "somebody's table": lambda desk: pq.write_table(
+        pa.table({"x": [1]}), october(desk).with_name("notes.parquet")
+    ),
+    "a copy under another name": lambda desk: shutil.copy(
+        october(desk), october(desk).with_name("copy.parquet")
+    ),
+    "a copy under another month": lambda desk: shutil.copy(
+        october(desk), october(desk).with_name("2026-07.parquet")
+    ),
+    "a later copy": lambda desk: shutil.copy(
+        october(desk), october(desk).with_name("2026-10 (1).parquet")
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bring", BROUGHT_IN.values(), ids=BROUGHT_IN.keys())
+def test_a_file_brought_in_is_refused_by_its_name(filled: Desk, bring: Hurt) -> None:
+    """G3: no row counts twice; nothing is stated, sealed or written until it is gone."""
+    known = set(october(filled).parent.glob("*.parquet"))
+    bring(filled)
+    (added,) = set(october(filled).parent.glob("*.parquet")) - known
+    for act in (lambda: hold_all(filled.lake), lambda: statement(filled.lake, "2026-09"),
+                lambda: Closer(filled).close("2026-10"), filled.extract):  # fmt: skip
+        with pytest.raises(LakeError, match="move it out of the lake") as refused:
+            act()
+        assert str(added) in str(refused.value)
+    added.unlink()
+    assert findings(filled) == []
+
+
+def test_no_flipped_bit_changes_an_answer_unseen(filled: Desk) -> None:
+    """G2: of every 40th byte of a file a bit is flipped: found, or loud, or without effect."""
+    path, chance = october(filled), random.Random(7)
+    good, found = path.read_bytes(), 0
+    right = answers(path)
+    for place in range(0, len(good), 40):
+        flip(path, place, chance.randrange(8))
+        if is_found(path):
+            found += 1
+        else:
+            assert answers(path) in (right, "an error"), place
+        path.write_bytes(good)
+    assert found > len(good) / 40 / 2 and not is_found(path)
+
+
+def is_found(path: Path) -> bool:
+    try:
+        footer = read_footer(path)
+        return footer.tally != sum(
+            (control_totals(PAYMENTS, rows) for rows in read_groups(path)), ControlTotals()
+        )
+    except LakeError:
+        return True
+
+
+def answers(path: Path) -> Any:
+    """What a user's tool says of a file, pruning by its statistics where it can."""
+    queries = (
+        "from rows order by id",
+        "select id from rows where paid_at >= '2026-10-10' and paid_at < '2026-10-20'",
+        "select count(*) from rows where amount > 5 and currency = 'usdt' and receipt is null",
+        "select min(paid_at), max(paid_at), max(amount), min(id) from rows",
+    )
+    with duckdb.connect() as connection:
+        try:
+            connection.execute(f"SET TimeZone='UTC'; create view rows as from '{path}'")
+            return [connection.sql(query).fetchall() for query in queries]
+        except duckdb.Error:
+            return "an error"
+
+
+def test_a_deleted_month_is_a_gap_and_is_read_anew(filled: Desk) -> None:
+    """G2: check lists what is not read any more, no statement over it is final."""
+    october(filled).unlink()
+    made = statement(filled.lake, "2026-10")
+    gap = "2026-10-01T00:00:00Z .. 2026-11-01T00:00:00Z"
+    assert [reason.text for reason in made.reasons] == [f"payments were not read of {gap}"]
+    assert findings(filled) == ["time_was_read_without_gap"]
+    filled.extract()
+    assert filled.ids() == ids(filled.service.payments) and findings(filled) == []
+
+
+def test_a_lost_proof_of_the_beginning_is_brought_back(filled: Desk) -> None:
+    """G2: without 0000-00 nobody knows what was before; the next run reads and knows."""
+    before = filled.lake.coverage(PAYMENTS)
+    assert before.read[0][0] == BEGINNING
+    filled.lake.month_path(PAYMENTS, "0000-00").unlink()
+    known = "select count(opening_position) as known from statement_summary($s, $e)"
+    bounds = {"s": datetime(2026, 10, 1, tzinfo=UTC), "e": datetime(2026, 11, 1, tzinfo=UTC)}
+    assert filled.lake.sql(known, bounds)["known"].to_list() == [0]
+    filled.extract()
+    assert filled.lake.coverage(PAYMENTS) == before
+    assert filled.lake.sql(known, bounds)["known"].to_list() == [1]
+
+
+def test_a_lost_quarantine_blocks_and_is_read_anew(filled: Desk) -> None:
+    """G2: what was set aside and then lost is not nothing: it is set aside again."""
+    filled.service.payments.append(payment(99, "2026-10-09T00:00:00Z", "10") | {"amount": "1e3"})
+    filled.extract(rereads=True)
+    path = filled.lake.path / "quarantine" / "payments" / "rejected.parquet"
+    empty = pq.read_table(path).slice(0, 0)
+    pq.write_table(empty, path)
+    assert findings(filled) == ["set_aside_records_are_on_file"]
+    path.unlink()
+    filled.extract()
+    assert findings(filled) == ["record_could_be_held"] and len(pq.read_table(path)) == 1
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"layout": 1}'], ids=repr)
+def test_a_torn_lake_json_says_what_to_do(filled: Desk, text: str) -> None:
+    """G2: it holds nothing that the month files and the service do not tell again."""
+    path = filled.lake.path / "lake.json"
+    path.write_text(text)
+    with pytest.raises(LakeError, match=r"lake\.json is torn: move it away and run extract"):
+        filled.extract()
+    path.unlink()
+    filled.extract()
+    assert filled.lake.merchant["display_name"] == "Shop" and len(filled.ids()) == 60
+
+
+@pytest.mark.parametrize("name", ["quarantine/payments/rejected", "changes/payments/0000-00"])
+def test_a_torn_side_file_is_named(filled: Desk, name: str) -> None:
+    """G2: what keeps a statement from being final is held against its checksums too."""
+    path = filled.lake.path / f"{name}.parquet"
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(LakeError, match=f"{name}.parquet"):
+        statement(filled.lake, "2026-10")
+
+
+def test_a_newer_month_file_is_not_guessed_at(filled: Desk) -> None:
+    """G4: a layout that this version does not know is refused, and the file named."""
+    footer = pq.read_metadata(october(filled)).metadata[b"svc_analytics"]
+    newer = footer.replace(b'"layout": 1', b'"layout": 2').replace(b"footer_sha256", b"")
+    table = pq.read_table(october(filled)).replace_schema_metadata({"svc_analytics": newer})
+    pq.write_table(table, october(filled))
+    with pytest.raises(LakeError, match=r"2026-10\.parquet: written by a newer svc-analytics"):
+        filled.extract()
+
+
+def test_a_record_that_tells_of_a_checksum_is_kept_as_it_is(desk: Desk) -> None:
+    """D6: columns' statistics hold texts of others, and stand before our own in the footer."""
+    told = f'{{"footer_sha256": "{"0" * 64}"}}'
+    desk.service.payments = [
+        payment(n, f"2026-10-0{n}T00:00:00Z") | {"metadata": json.loads(told)} for n in (1, 2)
+    ]
+    desk.extract()
+    (metadata,) = (
+        column
+        for column in pq.read_metadata(october(desk)).row_group(0).to_dict()["columns"]
+        if column["path_in_schema"] == "metadata"
+    )
+    assert {metadata["statistics"]["min"], metadata["statistics"]["max"]} == {told}
+    assert len(desk.lake.sql("from payments where metadata = $told", {"told": told})) == 2
+
+
+def test_a_footer_of_other_columns_is_held_against_them(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file of a version with other columns is named, though its checksum holds."""
+    known = tuple(column for column in PAYMENTS.columns if column.name != "receipt")
+    older, footer = replace(PAYMENTS, columns=known), read_footer(october(filled))
+    table = pq.read_table(october(filled)).drop_columns(["receipt"])
+    with monkeypatch.context() as patch:
+        patch.setitem(STREAMS, "payments", older)
+        write_partition(october(filled), older, [table], lambda tally: replace(footer, tally=tally))
+        assert read_footer(october(filled)) == footer
+    with pytest.raises(LakeError, match=r"2026-10.parquet is torn or altered"):
+        filled.lake.footers(PAYMENTS)

@@ -1,0 +1,330 @@
+"""The folder of month files: what any reader finds in it, and what a writer never does."""
+
+import errno
+import os
+import shutil
+import threading
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import pyarrow.parquet as pq
+import pytest
+from filelock import FileLock
+
+from svc_analytics.errors import ConfigError, LakeBusy, LakeError
+from svc_analytics.lake import partition, writer
+from svc_analytics.lake.control_totals import control_totals
+from svc_analytics.lake.footer import read_footer
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.partition import ROW_GROUP
+from svc_analytics.lake.writer import open_writer
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.schema import MONEY, PAYMENTS
+from tests.support.desks import Desk
+from tests.support.fake_service import MERCHANT_ID, FakeService, ids, payment, spread
+
+PROFILE = {"id": MERCHANT_ID}
+
+
+@pytest.fixture
+def filled(desk: Desk) -> Desk:
+    """A lake with three months of payments."""
+    start = datetime(2026, 8, 25, tzinfo=UTC)
+    desk.service.payments = spread(200, start, timedelta(hours=9))
+    desk.extract()
+    return desk
+
+
+def content(lake: Lake) -> dict[str, bytes]:
+    files = [path for path in lake.path.rglob("*.parquet") if path.is_file()]
+    return {str(path.relative_to(lake.path)): path.read_bytes() for path in files}
+
+
+def test_any_tool_reads_one_row_per_payment(filled: Desk) -> None:
+    """DuckDB, pandas and pyarrow read the folder right with no help from us."""
+    folder = filled.lake.folder(PAYMENTS)
+    expected = ids(filled.service.payments)
+    with duckdb.connect() as connection:
+        rows = connection.execute(f"select id from read_parquet('{folder}/*.parquet')").fetchall()
+    assert sorted(row[0] for row in rows) == expected
+    assert sorted(pd.read_parquet(folder)["id"]) == expected
+    assert sorted(pq.read_table(folder)["id"].to_pylist()) == expected
+
+
+def test_a_month_file_is_as_documented(filled: Desk) -> None:
+    """id first, decimals of 38 and 18, instants in UTC, sorted, contract names kept."""
+    table = pq.read_table(filled.lake.month_path(PAYMENTS, "2026-10"))
+    assert table.schema.names[0] == "id" and table.schema.names[-2:] == ["extra", "extracted_at"]
+    assert table.schema.field("amount").type == MONEY
+    keys = list(zip(table["paid_at"].to_pylist(), table["id"].to_pylist(), strict=True))
+    assert keys == sorted(keys)
+
+
+def test_a_footer_vouches_for_its_rows(filled: Desk) -> None:
+    """Rows, digest of ids and totals per currency are those of the file."""
+    path = filled.lake.month_path(PAYMENTS, "2026-10")
+    footer, table = read_footer(path), pq.read_table(path)
+    assert footer.tally == control_totals(PAYMENTS, table)
+    assert footer.tally.totals["usdt"]["amount"] == 10 * len(table)
+
+
+def test_totals_pass_38_digits_without_wrapping(filled: Desk) -> None:
+    """D2: a total that no single column could hold is still exact in a footer."""
+    largest = "99999999999999999999.999999999999999999"
+    filled.service.payments += [
+        payment(n, "2026-10-05T00:00:00Z", largest, "0", net_amount=largest)
+        for n in (901, 902, 903)
+    ]
+    filled.extract(rereads=True)
+    total = filled.lake.footers(PAYMENTS)["2026-10"].tally.totals["usdt"]["charged_amount"]
+    assert str(total)[:21] == "300000000000000000" + str(total)[18:21]
+    assert total > 3 * 10**20 - 1
+
+
+def test_merging_in_small_steps_gives_the_file_of_one_step(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Row groups are filled up again however often a month is rewritten."""
+    monkeypatch.setattr(partition, "ROW_GROUP", 16)
+    small = Desk(filled.service, filled.settings, Lakehouse(tmp_path / "steps"))
+    for day in range(1, 28, 3):
+        end = int(datetime(2026, 10, day, tzinfo=UTC).timestamp()) * 1_000_000
+        small.extract(end=end)
+    small.extract()
+    assert small.ids() == filled.ids()
+    groups = pq.read_metadata(small.lake.month_path(PAYMENTS, "2026-10"))
+    sizes = [groups.row_group(n).num_rows for n in range(groups.num_row_groups)]
+    assert set(sizes[:-1]) == {16} and ROW_GROUP <= 50_000
+
+
+def test_a_torn_file_is_named_and_nothing_is_touched(filled: Desk) -> None:
+    """G2: truncation and foreign bytes are found before a writer writes."""
+    path = filled.lake.month_path(PAYMENTS, "2026-10")
+    path.write_bytes(path.read_bytes()[:-100])
+    before = content(filled.lake)
+    with pytest.raises(LakeError, match=r"2026-10\.parquet is torn"):
+        filled.extract()
+    assert content(filled.lake) == before
+
+
+def test_a_flipped_bit_is_found_when_its_page_is_read(filled: Desk) -> None:
+    """G2: page checksums catch what DuckDB would read as another amount."""
+    path = filled.lake.month_path(PAYMENTS, "2026-10")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 3] ^= 1
+    path.write_bytes(bytes(data))
+    with pytest.raises(LakeError, match="torn or altered"):
+        filled.extract(rereads=True)
+
+
+def test_a_month_moved_away_is_read_anew(filled: Desk) -> None:
+    """G2: without its file a month is a gap, and the next run fills it."""
+    filled.lake.month_path(PAYMENTS, "2026-10").unlink()
+    assert len(filled.lake.coverage(PAYMENTS).read) == 2
+    filled.extract()
+    assert filled.ids() == ids(filled.service.payments)
+
+
+def test_a_foreign_parquet_is_refused(filled: Desk) -> None:
+    """G3: a file without our footer does not belong in the lake."""
+    table = pq.read_table(filled.lake.month_path(PAYMENTS, "2026-10"))
+    pq.write_table(table, filled.lake.folder(PAYMENTS) / "copy.parquet")
+    with pytest.raises(LakeError, match=r"copy\.parquet is not a month file of ours"):
+        filled.lake.coverage(PAYMENTS)
+
+
+def test_a_newer_layout_is_refused(filled: Desk) -> None:
+    """G4: an older tool does not guess at a newer lake."""
+    path = filled.lake.path / "lake.json"
+    path.write_text(path.read_text().replace('"layout": 1', '"layout": 2'))
+    with pytest.raises(LakeError, match="newer"):
+        _ = filled.lake.merchant_id
+
+
+def test_one_writer_at_a_time(filled: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    """E3: a second writer is told who holds the lake, and that later will do."""
+    monkeypatch.setattr("svc_analytics.lake.writer.LOCK_PATIENCE", 0.1)
+    with (
+        open_writer(filled.lake, PROFILE, 0),
+        pytest.raises(LakeBusy, match="being written by process") as caught,
+    ):
+        filled.extract()
+    assert caught.value.exit_code == 75
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EIO, errno.EROFS, errno.EDQUOT])
+@pytest.mark.parametrize("call", ["replace", "fsync"])
+def test_a_disk_that_fails_changes_nothing(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch, code: int, call: str
+) -> None:
+    """E5, E6: an error while publishing is one clear line, and the next run is fine."""
+    before = content(filled.lake)
+    filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
+
+    def fail(*_: Any) -> None:
+        raise OSError(code, os.strerror(code))
+
+    with monkeypatch.context() as broken:
+        broken.setattr(f"svc_analytics.lake.partition.os.{call}", fail)
+        with pytest.raises(LakeError, match="cannot write to"):
+            filled.extract()
+    assert content(filled.lake) == before
+    filled.extract()
+    assert filled.ids() == ids(filled.service.payments)
+
+
+def test_leftovers_of_a_killed_run_are_swept(filled: Desk) -> None:
+    """A half-written file or a dead reader's snapshot does not stay."""
+    left = filled.lake.folder(PAYMENTS) / ".2026-10.writing"
+    left.write_bytes(b"half")
+    (filled.lake.path / ".snapshot-dead").mkdir()
+    filled.extract()
+    assert not left.exists() and not (filled.lake.path / ".snapshot-dead").exists()
+
+
+def test_a_snapshot_stands_still_while_months_are_replaced(filled: Desk) -> None:
+    """E4: readers see one published state from beginning to end."""
+    with filled.lake.snapshot() as folder:
+        before = pq.read_table(folder / "payments" / "2026-11.pq")
+        filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
+        filled.extract()
+        assert pq.read_table(folder / "payments" / "2026-11.pq").equals(before)
+    assert not list(filled.lake.path.glob(".snapshot-*"))
+
+
+def test_a_readers_snapshot_is_not_swept_while_it_lives(filled: Desk) -> None:
+    """The writer's sweep leaves the living alone."""
+    with filled.lake.snapshot() as folder:
+        worker = threading.Thread(target=filled.extract)
+        worker.start()
+        worker.join()
+        assert (folder / "payments" / "2026-10.pq").exists()
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_readers_snapshot_swept_as_it_begins_is_begun_again(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """E4: a folder that is not locked yet looks to a writer like a dead reader's."""
+    moments = iter([moment])
+
+    class SweptOnce(FileLock):
+        def acquire(self, *args: Any, **kwargs: Any) -> Any:
+            swept, folder = next(moments, None), Path(self.lock_file).parent
+            if swept == "before":
+                shutil.rmtree(folder)
+                raise FileNotFoundError(errno.ENOENT, "no such folder", self.lock_file)
+            proxy = super().acquire(*args, **kwargs)
+            if swept == "after":  # this lock was waited for while the sweep held it
+                shutil.rmtree(folder)
+            return proxy
+
+    monkeypatch.setattr("svc_analytics.lake.snapshot.FileLock", SweptOnce)
+    with filled.lake.snapshot() as folder:
+        assert (folder / "lock").exists() and (folder / "payments" / "2026-10.pq").exists()
+    assert not list(filled.lake.path.glob(".snapshot-*"))
+
+
+def test_where_links_are_refused_files_are_copied(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """G5: a file system without hard links costs time, not correctness."""
+
+    def refuse(*_: Any) -> None:
+        raise OSError(errno.EPERM, "no links here")
+
+    monkeypatch.setattr("svc_analytics.lake.snapshot.os.link", refuse)
+    assert len(filled.lake.sql("from payments")) == 200
+
+
+@pytest.mark.parametrize("name", ["a b", "it's", 'quo"te', "دفتر", "{x}", "semi;colon"])
+def test_paths_of_any_name_work(
+    service: FakeService, desk: Desk, tmp_path: Path, name: str
+) -> None:
+    """G5: blanks, quotes and letters of any script are just names."""
+    desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
+    desk.lake = Lakehouse(tmp_path / name)
+    desk.extract()
+    assert len(desk.lake.sql("from payments")) == 1
+
+
+@pytest.mark.parametrize("name", ["a[b]", "what?", "all*", "back\\slash"])
+def test_paths_that_read_as_patterns_are_refused(tmp_path: Path, name: str) -> None:
+    """G5: DuckDB would take them for patterns; better to say so."""
+    with pytest.raises(ConfigError, match="pattern"):
+        Lake(tmp_path / name)
+
+
+def test_a_folder_that_cannot_be_made_is_one_clear_error(tmp_path: Path) -> None:
+    """A file where the lake should be is named, and not touched."""
+    (tmp_path / "data").write_text("a file")
+    with (
+        pytest.raises(LakeError, match="cannot write to"),
+        open_writer(Lake(tmp_path / "data"), PROFILE, 0),
+    ):
+        pass
+    assert (tmp_path / "data").read_text() == "a file"
+
+
+def test_a_lake_can_be_moved(filled: Desk, tmp_path: Path) -> None:
+    """Nothing in the month files depends on where they lie."""
+    moved = Lakehouse(shutil.move(filled.lake.path, tmp_path / "elsewhere"))
+    assert len(moved.sql("from payments")) == 200
+
+
+@pytest.mark.parametrize("step", range(1, 9))
+def test_a_move_between_months_survives_a_failure_at_any_step(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    """E1: a row restated into an earlier, fileless month is never lost on its way there."""
+    moved = filled.service.payments[100]
+    moved["paid_at"] = "2026-05-22T13:10:33.325431Z"
+    real, calls = os.replace, iter(range(1, 100))
+
+    def fail_once(*paths: Any) -> None:
+        if next(calls) == step:
+            raise OSError(errno.EIO, "broken")
+        real(*paths)
+
+    with monkeypatch.context() as broken, suppress(LakeError):
+        broken.setattr("svc_analytics.lake.partition.os.replace", fail_once)
+        filled.extract(rereads=True)
+    filled.extract()
+    assert filled.ids() == ids(filled.service.payments)
+
+
+def test_a_lake_begun_by_another_merchant_meanwhile_is_refused(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The merchant is checked again once the lock is held, before anything is written."""
+    checks = iter([None])
+    real = writer.check_merchant
+    monkeypatch.setattr(writer, "check_merchant", lambda *of: next(checks, None) or real(*of))
+    (filled.lake.path / "lake.json").unlink()
+    before = content(filled.lake)
+    with (
+        pytest.raises(LakeError, match="of another merchant"),
+        open_writer(filled.lake, {"id": "another-merchant"}, 0),
+    ):
+        pass
+    assert content(filled.lake) == before and not filled.lake.exists
+
+
+def test_a_killed_first_run_leaves_no_lake_that_cannot_be_read(tmp_path: Path) -> None:
+    """lake.json is written last: until then there is no lake, and readers say so."""
+    (tmp_path / "payments").mkdir()
+    with pytest.raises(LakeError, match="svc-analytics demo"):
+        Lakehouse(tmp_path).sql("from payments")
+
+
+def test_a_lost_side_file_is_one_clear_error(filled: Desk) -> None:
+    """What DuckDB would say in five lines, in one, with the next step."""
+    (filled.lake.path / "quarantine" / "payments" / "rejected.parquet").unlink()
+    with pytest.raises(LakeError, match="run svc-analytics extract"):
+        filled.lake.sql("from exceptions")
+    filled.extract()
+    assert len(filled.lake.sql("from payments")) == 200

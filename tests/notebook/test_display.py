@@ -1,0 +1,204 @@
+"""What shows itself: the same figures as HTML and as text, exact, escaped, with reasons."""
+
+import json
+import re
+import sys
+from decimal import Decimal
+from html import escape
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from IPython.lib.pretty import pretty
+
+import svc_analytics as svc
+from svc_analytics import charts
+from svc_analytics.coverage import Coverage
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import names_of
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook import search as search_module
+from svc_analytics.receipts.verify_lake import VerificationResult
+from svc_analytics.signing.receipts import verify_receipt
+from tests.support.desks import Desk
+from tests.support.fake_service import payment
+from tests.support.receipt_material import FACTS, RING, signed
+
+TABLE = pa.table(
+    {
+        "currency": ["btc", "<b>usdt</b>"],
+        "amount": pa.array([Decimal("1234567.000000000000000001"), None], pa.decimal128(38, 18)),
+    }
+)
+HTML = svc.show(TABLE, why="never read")._repr_html_()
+
+
+def test_amounts_are_exact_apart_and_have_their_coin_beside_them() -> None:
+    """Every digit, in both forms."""
+    assert "1,234,567.000000000000000001 <small>btc</small>" in HTML
+    assert "1,234,567.000000000000000001 btc" in repr(svc.show(TABLE))
+
+
+def test_numbers_stand_to_the_right() -> None:
+    """Text does not."""
+    assert '<th style="text-align:right' in HTML and '<th style="text-align:left">currency' in HTML
+
+
+def test_what_is_unknown_is_a_dash_with_its_reason() -> None:
+    """Seen in print as well as when pointed at."""
+    assert 'title="never read"' in HTML and "never read</small>" in HTML
+    assert repr(svc.show(TABLE, why="never read")).endswith("never read")
+
+
+def test_text_of_payers_is_escaped() -> None:
+    """A coin's name cannot become markup, and no text turns the line around."""
+    assert "<b>usdt" not in HTML and "&lt;b&gt;usdt&lt;/b&gt;" in HTML
+    turned = svc.show(pa.table({"comment": ["a\u202eb\nc"]}))
+    assert "a[U+202E]b c" in turned._repr_html_() and "a[U+202E]b c" in repr(turned)
+
+
+def test_long_tables_say_how_much_is_not_shown() -> None:
+    """Cut openly, in both forms."""
+    cut = svc.show(pa.table({"n": list(range(60))}))
+    assert "the first 50 of 60 rows" in cut._repr_html_() and "50 of 60 rows" in repr(cut)
+
+
+def test_outside_a_notebook_a_search_is_a_plain_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With itables or without it."""
+    assert svc.search(TABLE)._repr_html_() == svc.show(TABLE)._repr_html_()
+    monkeypatch.setitem(sys.modules, "itables", None)
+    assert svc.search(TABLE)._repr_html_() == svc.show(TABLE)._repr_html_()
+
+
+def test_frames_are_shown_as_tables_are() -> None:
+    """Arrow-backed, as `lake.sql` returns them."""
+    frame = TABLE.to_pandas(types_mapper=pd.ArrowDtype)
+    assert svc.show(frame, why="never read")._repr_html_() == HTML
+    with pytest.raises(ConfigError, match="can be shown, not a int"):
+        svc.show(5)
+
+
+def test_an_empty_lake_says_what_to_do(lake: Lakehouse) -> None:
+    """The one call that fills it with a made-up merchant can be copied as it stands."""
+    call = f"lake = svc.demo_lake({str(lake.path)!r})"
+    assert escape(call) in lake._repr_html_() and call in str(lake)
+
+
+def test_coverage_and_runs_show_themselves() -> None:
+    """An interval in words, counts with their thousands apart."""
+    assert "1970-01-01T00:00:00Z .. 1970-01-01T00:00:01Z" in str(Coverage(((0, 1_000_000),)))
+    assert "nothing was read" in Coverage()._repr_html_()
+    assert ">12,345</td>" in VerificationResult(12_345, 0)._repr_html_()
+    assert pretty(Coverage()) == str(Coverage())  # in IPython, and beside the HTML in Jupyter
+
+
+def test_each_coin_gets_a_picture_of_its_own() -> None:
+    """Named for those who cannot see it, and in the plain twin."""
+    columns = {"currency": ["btc", "eth"], "payment_month": ["2026-09"] * 2}
+    table = pa.table(columns | {"refund_month": ["2026-10"] * 2, "ratio": [Decimal("0.1")] * 2})
+    drawn = svc.draw(charts.refund_cohorts, table)
+    assert repr(drawn) == "refund cohorts, btc, eth"
+    assert drawn._repr_html_().count("<svg") == 2
+    assert 'aria-label="refund cohorts, eth"' in drawn._repr_html_()
+
+
+def test_many_coins_get_a_higher_picture() -> None:
+    """0.9 inches and a quarter for each of 40 coins, of 72 points: names do not overlap."""
+    worth = {"currency": [f"c{n}" for n in range(40)], "usd_exposure": [Decimal(1)] * 40}
+    assert 'height="784.8pt"' in svc.draw(charts.usd_exposure, pa.table(worth))._repr_html_()
+
+
+def test_where_there_is_no_coin_a_picture_says_so() -> None:
+    """An empty cell would look like a mistake."""
+    nothing = svc.draw(charts.position, pa.table({"currency": pa.array([], pa.string())}))
+    assert repr(nothing) == "position: nothing to draw, for the table has no row"
+    assert "nothing to draw" in nothing._repr_html_()
+
+
+@pytest.fixture
+def in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as tables care: there is a shell to ask."""
+    monkeypatch.setattr("IPython.get_ipython", lambda: object())
+    monkeypatch.setattr(search_module, "_scripts", lambda: "")
+
+
+def searched(html: str) -> list[list[Any]]:
+    """The rows that a searchable table holds."""
+    text = re.search(r'"data_json": ("(?:[^"\\]|\\.)*")', html)
+    assert text
+    rows: list[list[Any]] = json.loads(json.loads(text[1]))
+    return rows
+
+
+@pytest.mark.usefixtures("in_a_notebook")
+def test_a_long_table_is_searched_whole() -> None:
+    """Every one of 5,000 rows is in it; past the limit it says how many are not."""
+    table = pa.table({"reference_id": [f"order-{n:06} {'x' * 60}" for n in range(5_000)]})
+    found = svc.search(table)
+    assert len(searched(found._repr_html_())) == 5_000 and "rows" not in found.html[-300:]
+    cut = svc.search(table, most=10)
+    assert len(searched(cut._repr_html_())) == 10 and "first 10 of 5,000 rows" in cut.html
+
+
+@pytest.mark.usefixtures("in_a_notebook")
+def test_a_searched_table_is_sorted_by_value_and_escaped() -> None:
+    """9 stands before 10.000000000000000001, which text would not know; markup stays text."""
+    amounts = [Decimal("10.000000000000000001"), Decimal(9), None]
+    columns = {"currency": ["<img src=x>", "btc", "btc"]}
+    kind = pa.decimal128(38, 18)
+    html = svc.search(pa.table(columns | {"net": pa.array(amounts, kind)}))._repr_html_()
+    assert [row[-1] for row in searched(html)] == [2, 1, 0]
+    assert "<img src=x>" not in html and "&lt;img" in html
+
+
+def test_a_display_tells_an_error_in_one_line(desk: Desk) -> None:
+    """A torn month file shows itself as such, not as fifty lines of traceback."""
+    desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
+    desk.extract()
+    (desk.lake.path / "payments" / "2026-10.parquet").write_bytes(b"PAR1 torn")
+    assert '<p dir="auto">LakeError: ' in desk.lake._repr_html_()
+    assert "2026-10.parquet" in str(desk.lake).splitlines()[1]
+
+
+def test_a_chart_of_another_table_names_the_column_it_lacks() -> None:
+    """One line that says what is there."""
+    with pytest.raises(ConfigError, match="fee_rate draws a column 'payment_fees'; the table has"):
+        svc.draw(charts.fee_rate, TABLE, "btc")
+
+
+def test_a_verdict_says_what_differs_and_what_the_receipt_states() -> None:
+    """The reason first; then the fact, in the receipt and in the record."""
+    changed = {**FACTS, "amount": "99"}
+    verdict = verify_receipt(signed(changed), RING, FACTS)
+    lines = str(verdict).splitlines()
+    assert lines[0] == "Receipt: facts_mismatch" and lines[1].startswith("not proven: ")
+    assert re.search(r"amount +99 +12.50", str(verdict)) and ">99</td>" in verdict._repr_html_()
+
+
+def test_an_extraction_says_what_it_read(desk: Desk) -> None:
+    """Counts of each stream, and up to when."""
+    desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
+    done = desk.extract()
+    assert re.search(r"payments +1\n", str(done)) and "read up to 2026-11-20" in str(done)
+
+
+def test_figures_of_a_statement_stand_a_coin_a_column(desk: Desk) -> None:
+    """In groups unless some are named; each says its meaning when pointed at."""
+    desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
+    desk.extract()
+    made = svc.statement(desk.lake, "2026-10")
+    assert "Settlement\n" in str(made) and "<th colspan=" in made._repr_html_()
+    only = svc.show(made, only=["net_settlement"])
+    assert "Settlement\n" not in str(only) and "<tr title=" in only._repr_html_()
+    with pytest.raises(ConfigError, match="there is no 'profit' to show; there are payments_count"):
+        svc.show(made, only=["profit"])
+    with pytest.raises(ConfigError, match="are drawn; give coverage_calendar a table"):
+        svc.draw(charts.coverage_calendar, made)
+
+
+def test_a_long_name_leaves_the_period_on_the_picture() -> None:
+    """Each of the merchant's names is cut, so that all of the line below a picture is seen."""
+    merchant = {"display_name": "A" * 90, "display_name_fa": "ب" * 90}
+    assert names_of(merchant, 32) == f"{'A' * 31}… · {'ب' * 31}…"
+    assert names_of(merchant) == f"{'A' * 90} · {'ب' * 90}"

@@ -1,0 +1,188 @@
+"""JupyterLab as a person meets it: installed from a wheel, started by one command, in Chromium."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+import time
+import venv
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib.util import find_spec
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+from playwright.sync_api import Locator, Page, sync_playwright
+
+import svc_analytics as svc
+from svc_analytics.lakehouse import Lakehouse
+from tests.support.browsers import chromium
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
+PATIENCE = 120  # seconds, on a slow machine
+QUIET = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("wheel")
+    here = ["--no-build-isolation"] if find_spec("hatchling") else []
+    pip = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", *here, "-w", str(out)]
+    subprocess.run([*pip, str(ROOT)], check=True)
+    return next(out.glob("svc_analytics-*.whl"))
+
+
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel installed, and beside it only what it depends on."""
+    folder = tmp_path_factory.mktemp("installed")
+    venv.create(folder, with_pip=False)
+    pip = [sys.executable, "-m", "pip", f"--python={folder / 'bin' / 'python'}", "install", "-q"]
+    subprocess.run([*pip, "--no-deps", "--no-index", str(wheel)], check=True)
+    (packages,) = (folder / "lib").glob("python*/site-packages")
+    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    return folder / "bin" / "svc-analytics"
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+    return svc.demo_lake(tmp_path_factory.mktemp("desk") / "data", months=2, payments=300)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the person stands: not a clone of the project."""
+    return tmp_path_factory.mktemp("somewhere")
+
+
+@pytest.fixture(scope="module")
+def environment(folder: Path) -> dict[str, str]:
+    """Nobody's own settings; and what belongs to the dependencies is where they are."""
+    prefix = Path(sysconfig.get_path("data"))
+    data = prefix / "share" / "jupyter"
+    names = ("RUNTIME", "CONFIG", "DATA")
+    own = {f"JUPYTER_{name}_DIR": str(folder / f".{name.lower()}") for name in names}
+    (folder / ".config" / "labconfig").mkdir(parents=True)
+    (folder / ".config" / "labconfig" / "page_config.json").write_text(json.dumps(QUIET))
+    theirs = {"JUPYTERLAB_DIR": str(data / "lab"), "JUPYTER_PATH": str(data)}
+    theirs |= {"JUPYTER_CONFIG_PATH": str(prefix / "etc" / "jupyter")}
+    kept = {name: text for name, text in os.environ.items() if name not in ("PYTHONPATH",)}
+    return kept | own | theirs | {"IPYTHONDIR": str(folder / ".ipython")}
+
+
+@pytest.fixture(scope="module")
+def address(
+    installed: Path, lake: Lakehouse, folder: Path, environment: dict[str, str]
+) -> Iterator[str]:
+    """`svc-analytics lab`, and where notebook 02 is open in it."""
+    own = ["--data-dir", str(lake.path), "--no-browser", "--allow-root"]
+    words = [installed, "lab", *own, "--ServerApp.port=0", "--ServerApp.ip=127.0.0.1"]
+    with (folder / "lab.log").open("w") as log:
+        process = subprocess.Popen(words, cwd=folder, env=environment, stdout=log, stderr=log)
+        try:
+            server = _server(folder / ".runtime", process, folder / "lab.log")
+            yield f"{server['url']}lab/tree/02-statement.ipynb?token={server['token']}&reset"
+        finally:
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(20)
+            process.kill()
+            process.wait()
+
+
+def _server(runtime: Path, process: "subprocess.Popen[bytes]", log: Path) -> dict[str, str]:
+    """What the server says of itself once it answers."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and process.poll() is None:
+        for file in runtime.glob("jpserver-*.json"):
+            with suppress(ValueError):
+                found: dict[str, str] = json.loads(file.read_text())
+                return found
+        time.sleep(0.1)
+    pytest.fail(f"JupyterLab did not start: {log.read_text()[-2000:]}")
+
+
+@pytest.fixture
+def said() -> list[str]:
+    """What the page complains of, and every address it asks outside this machine."""
+    return []
+
+
+@pytest.fixture
+def page(said: list[str]) -> Iterator[Page]:
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1400, "height": 1000})
+        page.set_default_timeout(PATIENCE * 1000)
+        page.on("pageerror", lambda error: said.append(f"error: {error}"))
+        page.on("console", lambda m: said.append(f"console: {m.text}") if m.type == "error" else 0)
+        page.on("request", lambda r: None if _is_here(r.url) else said.append(f"asks {r.url}"))
+        yield page
+        browser.close()
+
+
+def _is_here(url: str) -> bool:
+    return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
+
+
+def run_all(page: Page, address: str) -> Locator:
+    """Open the notebook and run every cell, by the menu."""
+    page.goto(address)
+    notebook = page.locator(".jp-NotebookPanel")
+    notebook.locator(".jp-Toolbar-kernelName").get_by_text("Python 3").wait_for()
+    # Not before the kernel answers: what is run earlier may be dropped.
+    notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()
+    notebook.get_by_text("'the figures agree'").wait_for()
+    return notebook
+
+
+def test_the_statement_in_jupyterlab_follows_its_pickers(
+    page: Page, address: str, said: list[str], lake: Lakehouse, tmp_path: Path
+) -> None:
+    """Notebook 02, all cells: table and chart appear, the month picker changes them."""
+    month = svc.last_full_month(lake)
+    notebook = run_all(page, address)
+    notebook.get_by_role("cell", name="Net settlement", exact=True).wait_for()
+    notebook.get_by_role("img", name="net settlement daily, usdt").first.wait_for()
+    picked = notebook.locator(".jupyter-widgets.widget-vbox")
+    months, coins = picked.locator("select").all()
+    coins.select_option("usdt")
+    picked.get_by_text(f"{month} by day, usdt").wait_for()
+    chart = picked.get_by_role("img", name="net settlement daily, usdt").inner_html()
+    page.screenshot(path=tmp_path / "picked.png")
+    other = months.locator("option").all_inner_texts()[-1]
+    months.select_option(other)
+    picked.get_by_text(f"{other} by day, usdt").wait_for()
+    redrawn = picked.get_by_role("img", name="net settlement daily, usdt")
+    assert other != month and redrawn.inner_html() != chart
+    redrawn.scroll_into_view_if_needed()
+    page.screenshot(path=tmp_path / "redrawn.png")
+    assert said == []
+
+
+def test_the_wheel_brings_the_notebooks(wheel: Path) -> None:
+    """All of them, in the folder where the command looks for them."""
+    names = ZipFile(wheel).namelist()
+    found = sorted(name.rsplit("/", 1)[1] for name in names if name.endswith(".ipynb"))
+    assert found == NOTEBOOKS
+
+
+def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address: str, folder: Path) -> None:
+    """In the working folder: what a person changes there outlives an update."""
+    assert sorted(path.name for path in (folder / "notebooks").glob("*.ipynb")) == NOTEBOOKS
+
+
+def test_a_notebook_runs_from_the_installed_wheel(
+    installed: Path, lake: Lakehouse, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    """`svc-analytics notebook 05` in any folder, without a clone of the project."""
+    words = [installed, "notebook", "05", "--data-dir", str(lake.path), "--out", "page.html"]
+    subprocess.run(words, cwd=tmp_path, env=environment, check=True)
+    page = (tmp_path / "page.html").read_text()
+    assert "the figures agree" in page and "Exposure" in page

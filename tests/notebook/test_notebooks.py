@@ -1,0 +1,229 @@
+"""The notebooks: run whole against the sandbox, with no key, and held against the statement."""
+
+import asyncio
+import re
+from dataclasses import replace
+from html import escape
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.cli.app import cli
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.formatting.values import display_text
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook import pickers, runner
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+
+FOLDER = Path(__file__).parents[2] / "notebooks"
+PATHS = sorted(FOLDER.glob("*.ipynb"))
+SECRET = re.compile(r"svc_(live|payout)_[0-9a-f]{8}|[0-9a-f]{64}@|whsec_|SVC_\w+(KEY|SECRETS)=")
+TOO_MANY_CELLS = 20
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+    """A lake of about 600 payments with verified receipts: the one call of notebook 01."""
+    return svc.demo_lake(tmp_path_factory.mktemp("desk") / "data", months=3, payments=600)
+
+
+@pytest.fixture(scope="module", params=PATHS, ids=lambda path: path.stem[:2])
+def executed(request: pytest.FixtureRequest, demo: Lakehouse) -> Any:
+    """A notebook after it ran as a reader runs it: without a month."""
+    return runner.run_notebook(request.param, {"DATA_DIR": str(demo.path)})
+
+
+NO_PAYOUTS = """
+ kind     currency  amount  fee   at
+ payment  btc       1       0.01  2026-10-05T08:00
+ payment  usdt      20      0.2   2026-10-06T08:00
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "ledger"),
+    [*((path, NO_PAYOUTS) for path in PATHS), (PATHS[5], "")],
+    ids=[*(path.stem[:2] for path in PATHS), "06 without a payment"],
+)
+def test_a_notebook_agrees_where_figures_are_unknown(
+    path: Path, ledger: str, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a payout key and without a verdict; one makes receipts of payments there are not."""
+    for name in ("draw", "pick"):  # of what is unknown: shown by the tests of charts
+        monkeypatch.setattr(svc, name, lambda *_, **__: None, raising=False)
+    desk.service.payments = read_ledger(ledger)[0] if ledger else []
+    Desk(desk.service, replace(desk.settings, payout_key=None), desk.lake).extract()
+    notebook = read(path)
+    runner.inject(notebook, {"DATA_DIR": str(desk.lake.path)})
+    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    assert code[-1].endswith('"the figures agree"')  # behind its assertions
+    exec("\n".join(code), {})
+
+
+def read(path: Path) -> Any:
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+
+
+def test_there_is_a_notebook_for_every_question() -> None:
+    """By their numbers."""
+    assert [path.stem[:2] for path in PATHS] == ["01", "02", "03", "04", "05", "06", "07"]
+
+
+def test_a_notebook_runs_and_its_figures_agree(executed: Any) -> None:
+    """It ends with its own checks, which say so when they hold."""
+    assert "the figures agree" in str(executed.cells[-1].outputs)
+
+
+def test_each_answer_is_a_table_or_a_picture(executed: Any) -> None:
+    """No cell after the opening ends in silence."""
+    code = [cell for cell in executed.cells if cell.cell_type == "code"]
+    assert all(cell.outputs for cell in code[3:])
+
+
+def test_no_output_holds_a_key(executed: Any) -> None:
+    """Neither keys nor secrets nor their variables' values."""
+    assert not SECRET.search("".join(runner.outputs_of(executed)))
+
+
+@pytest.mark.parametrize("executed", PATHS[1:2], indirect=True, ids=["02"])
+def test_a_figure_shown_is_the_statements(executed: Any, demo: Lakehouse) -> None:
+    """What a reader sees in 02 is what `svc-analytics statement` writes, digit for digit."""
+    made = svc.statement(demo, svc.last_full_month(demo))
+    page = "".join(runner.outputs_of(executed))
+    for coin, value in zip(made.summary["currency"], made.summary["net_settlement"], strict=True):
+        assert f"{display_text(value)} <small>{escape(coin)}</small>" in page
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])
+def test_notebooks_are_short_told_and_stripped(path: Path) -> None:
+    """Prose before every step, no `def`, and nothing of a run in them."""
+    notebook = read(path)
+    cells = notebook.cells
+    nbformat.validate(notebook)  # type: ignore[no-untyped-call]
+    assert len(cells) < TOO_MANY_CELLS and cells[0].source.startswith("# ")
+    for before, cell in pairwise(cells):
+        if cell.cell_type == "code":
+            assert before.cell_type == "markdown"
+            assert not cell.outputs and cell.execution_count is None
+            assert not re.search(r"^\s*(def|class) |lambda |^[!%]", cell.source, re.MULTILINE)
+
+
+@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])
+def test_parameters_are_set_behind_the_cell_that_declares_them(path: Path) -> None:
+    """So that they win, and a reader of the page sees them."""
+    notebook = read(path)
+    assert {"DATA_DIR", "ZONE"} <= runner.parameters_of(notebook)
+    runner.inject(notebook, {"DATA_DIR": "x", "MONTH": "2026-10"})
+    tags = [cell.metadata.get("tags", []) for cell in notebook.cells]
+    place = tags.index(["parameters"])
+    assert tags[place + 1] == ["injected-parameters"]
+    assert notebook.cells[place + 1].source == "DATA_DIR = 'x'\nMONTH = '2026-10'"
+
+
+def test_a_notebook_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
+    """As it does when a notebook starts another one; the error of a cell is one line."""
+    path = tmp_path / "empty.ipynb"
+    path.write_text((FOLDER / "02-statement.ipynb").read_text())
+
+    async def run() -> None:
+        runner.run_notebook(path, {"DATA_DIR": str(tmp_path / "none")})
+
+    with pytest.raises(runner.NotebookFailed, match="failed: LakeError: no lake in"):
+        asyncio.run(run())
+
+
+def test_the_command_writes_a_page(demo: Lakehouse, tmp_path: Path) -> None:
+    """`svc-analytics notebook 05 --month M --out FILE`."""
+    month, out = svc.last_full_month(demo), tmp_path / "page.html"
+    words = ["notebook", "05", "--month", month, "--data-dir", str(demo.path), "--out", str(out)]
+    cli.main(words, standalone_mode=False)
+    page = out.read_text()
+    assert "the figures agree" in page and month in page and "<svg" in page
+    assert "@media print" in page.split("<body")[0]  # where nothing can be moved into sight
+    assert not re.search(r"<(script|link|img)[^>]*(src|href)=.?https?:|import .*https?:", page)
+
+
+def test_a_notebook_of_no_month_takes_none(demo: Lakehouse) -> None:
+    """01 is of the whole lake: a month would be ignored, so it is refused."""
+    words = ["notebook", "01", "--month", "2026-10", "--data-dir", str(demo.path)]
+    with pytest.raises(ConfigError, match="01-first-look speaks of no month"):
+        cli.main(words, standalone_mode=False)
+
+
+def test_a_page_into_no_folder_is_refused_before_the_run(
+    demo: Lakehouse, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run takes a while; what would be in vain is told at once."""
+    monkeypatch.setattr(runner, "run_notebook", lambda *_, **__: pytest.fail("it ran"))
+    words = ["notebook", "05", "--data-dir", str(demo.path), "--out", str(tmp_path / "no" / "p")]
+    with pytest.raises(ConfigError, match="there is no folder"):
+        cli.main(words, standalone_mode=False)
+
+
+def test_a_wrong_name_lists_the_right_ones() -> None:
+    """One line that names the next step."""
+    with pytest.raises(ConfigError, match="no notebook '9': choose 01-first-look, "):
+        runner.find_notebook("9")
+    assert runner.find_notebook("03-fees-and-refunds") == runner.find_notebook("03")
+
+
+def test_the_demo_never_touches_what_is_there(demo: Lakehouse) -> None:
+    """`demo_lake` fills an empty folder only."""
+    before = sorted(path.stat().st_mtime_ns for path in demo.path.rglob("*.parquet"))
+    assert svc.demo_lake(demo.path).path == demo.path
+    assert before == sorted(path.stat().st_mtime_ns for path in demo.path.rglob("*.parquet"))
+
+
+@pytest.fixture(scope="module")
+def made(demo: Lakehouse) -> svc.Statement:
+    return svc.statement(demo, svc.last_full_month(demo))
+
+
+def shown_by(box: Any) -> list[str]:
+    return [part["data"]["text/html"] for part in box.children[1].outputs]
+
+
+@pytest.mark.parametrize("parts", pickers.PARTS)
+def test_pickers_redraw_for_another_coin(demo: Lakehouse, made: svc.Statement, parts: str) -> None:
+    """The chosen coin's figures stand below, in charts and in tables."""
+    box = svc.pick(demo, made, parts)
+    _, coins = box.children[0].children
+    before, coins.value = shown_by(box), "usdt"
+    assert shown_by(box) != before and any("usdt" in part for part in shown_by(box))
+
+
+def test_pickers_redraw_for_another_month_and_keep_the_coin(
+    demo: Lakehouse, made: svc.Statement
+) -> None:
+    """Each of them names its month."""
+    box = svc.pick(demo, made)
+    months, coins = box.children[0].children
+    coins.value, months.value = "usdt", months.options[-1]
+    assert coins.value == "usdt"
+    assert any(f"{months.value} by day, usdt" in part for part in shown_by(box))
+
+
+def test_no_figure_of_another_month_stands_below_an_error(
+    demo: Lakehouse, made: svc.Statement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One line stands there instead."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise LakeError("it is torn")
+
+    box = svc.pick(demo, made)
+    monkeypatch.setattr(pickers, "statement", fail)
+    months = box.children[0].children[0]
+    months.value = months.options[-1]
+    assert shown_by(box) == ['<div><p dir="auto">LakeError: it is torn</p></div>']
+
+
+def test_wrong_parts_list_the_right_ones(demo: Lakehouse, made: svc.Statement) -> None:
+    """One line that names the next step."""
+    with pytest.raises(ConfigError, match="choose settlement, fees, position"):
+        svc.pick(demo, made, "profit")

@@ -1,0 +1,241 @@
+"""Receipts in bulk: the verdicts of single checks, at any number, whatever the input."""
+
+import hashlib
+import json
+import string
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import duckdb
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_analytics.instants import format_instant, parse_instant
+from svc_analytics.receipts.bulk import BulkVerifier
+from svc_analytics.signing.receipts import FACTS as FACT_NAMES
+from svc_analytics.signing.receipts import verify_receipt
+from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
+from tests.support.receipt_material import (
+    FACTS,
+    RING,
+    SECRET,
+    Facts,
+    check,
+    held,
+    signed,
+    table,
+    verdicts,
+)
+from tests.support.unit_material import examples
+
+VECTORS = Path(__file__).parent.parent / "signing" / "vectors"
+ROTATED = parse_instant("2026-08-15T00:00:00Z")[0]
+DAY = 86_400_000_000
+
+
+def vectors() -> list[tuple[str, Facts, str]]:
+    """The secrets, payloads and tokens that `vectors/make.sh` made with openssl alone."""
+    tokens = (VECTORS / "tokens.tsv").read_text().splitlines()
+    payloads = (VECTORS / "payloads.tsv").read_text().splitlines()
+    pairs = zip(tokens, payloads, strict=True)
+    return [(*a.split("\t")[:1], json.loads(b.split("\t")[1]), a.split("\t")[1]) for a, b in pairs]
+
+
+@pytest.mark.parametrize(("secret", "facts", "token"), vectors())
+def test_tokens_of_openssl_are_valid(secret: str, facts: Facts, token: str) -> None:
+    """What openssl signs verifies with its own secret and with no other."""
+    ring = (SigningSecret(Secret(secret)),)
+    assert check([token], [facts], ring)[0].verdict == "valid"
+    assert check([token], [facts], RING)[0].verdict == "bad_signature"
+
+
+def test_no_flipped_bit_is_ever_valid() -> None:
+    """Of all tokens that differ from a valid one in one bit, none is proven."""
+    token = signed(FACTS).encode()
+    flipped = [
+        bytes([*token[:place], token[place] ^ 1 << bit, *token[place + 1 :]]).decode("latin-1")
+        for place in range(len(token))
+        for bit in range(8)
+    ]
+    assert verdicts([token.decode(), *flipped])[0] == "valid"
+    assert set(verdicts([token.decode(), *flipped])[1:]) == {"malformed", "bad_signature"}
+
+
+def test_of_all_last_characters_one_is_valid() -> None:
+    """Only the canonical one of the four characters that decode alike, alone or padded."""
+    token = signed(FACTS)
+    others = [token[:-1] + last for last in string.printable if last != token[-1]]
+    assert set(verdicts(others)) == {"malformed", "bad_signature"}
+    assert verdicts([f"{token}=", f"{token}==", f"{token}\n", f" {token}"]) == [
+        *("valid", "malformed", "malformed", "malformed")
+    ]
+
+
+def altered(fact: str) -> Facts:
+    """Return the facts with one of them different, in the form the contract asks for."""
+    values = {"paid_at": "2026-10-05T09:30:01Z"}
+    is_amount = fact.endswith("amount")
+    return FACTS | {fact: values.get(fact, "12.500000000000000001" if is_amount else "other")}
+
+
+@pytest.mark.parametrize("fact", FACT_NAMES)
+def test_an_altered_fact_under_a_right_signature_is_a_mismatch(fact: str) -> None:
+    """It is named with both values; another merchant's token is one of these."""
+    found = check([signed(altered(fact))], [FACTS])[0]
+    assert found.verdict == "facts_mismatch" and fact in found.reason
+    assert [d.fact for d in found.differences] == [fact]
+    assert found.differences[0].in_receipt == altered(fact)[fact]
+
+
+def rotated(secret: str, at: int, ring: str) -> str:
+    facts = FACTS | {"paid_at": format_instant(at)}
+    return check([signed(facts, secret)], [facts], parse_secrets(ring))[0].verdict
+
+
+DATED = "new@2026-08-15T00:00:00Z,old@2026-01-01T00:00:00Z"
+
+
+def test_an_older_secret_counts_until_a_day_after_its_successor() -> None:
+    """To the microsecond, on the quick way as on the careful one."""
+    assert rotated("old", ROTATED + DAY, DATED) == "valid_previous_secret"
+    assert rotated("old", ROTATED + DAY + 1, DATED) == "bad_signature"
+    assert rotated("new", ROTATED - DAY, DATED) == "valid"
+    assert rotated("old", ROTATED + 9 * DAY, "new,old") == "valid_previous_secret"
+    assert rotated("older", ROTATED - 300 * DAY, DATED) == "proven_by_record"
+    assert rotated("older", ROTATED - 300 * DAY, "new,old") == "bad_signature"
+
+
+def test_a_payment_that_is_not_held_is_unknown_only_where_time_is_covered() -> None:
+    """Where the lake does not reach, nothing is claimed; a forgery is one anywhere."""
+    tokens, none = [signed(FACTS), signed(FACTS, "forged")], [None, None]
+    covered = [found.verdict for found in check(tokens, none)]
+    beyond = [found.verdict for found in check(tokens, none, is_covered=False)]
+    assert covered == ["unknown_payment", "bad_signature"]
+    assert beyond == ["not_checked", "bad_signature"]
+
+
+ODD: dict[str, str | None] = {
+    "none": None,
+    "empty": "",
+    "a megabyte": signed(FACTS) + "A" * 1_000_000,
+    "NUL": signed(FACTS) + "\0",
+    "half a surrogate pair": "v1.\ud800." + "A" * 43,
+    "Persian": "رسید",
+    "deep": "[" * 100_000,
+    "only points": "." * 100,
+    "a formula": "=1+1",
+}
+
+
+def test_odd_inputs_are_malformed_and_harm_no_neighbour() -> None:
+    """Hostile rows are rows; the good token beside them is still valid."""
+    found = verdicts([*ODD.values(), signed(FACTS)])
+    assert found == ["malformed"] * len(ODD) + ["valid"]
+
+
+@examples
+@given(st.lists(st.none() | st.text(max_size=80) | st.from_regex(r"v1\..{1,40}\.[\w-]{43}")))
+def test_arbitrary_text_never_raises(tokens: list[str | None]) -> None:
+    """Every row gets a verdict, none of them proven."""
+    assert set(verdicts(tokens)) <= {"malformed", "bad_signature"}
+
+
+def mixed_bag() -> list[tuple[str, Facts | None]]:
+    """Tokens old and new, right and wrong, written this way and that, with their records."""
+    bag: list[tuple[str, Facts | None]] = []
+    for number in range(400):
+        at = format_instant(ROTATED + (number - 200) * DAY + number)
+        amount = f"{number}.{number:06d}" if number % 3 else f"{number}"
+        facts = FACTS | {
+            "payment_id": str(UUID(int=number)),
+            "reference_id": ["order", 'a "b" \\', "سفارش", ""][number % 4],
+            "currency": ["usdt", "btc", "eth"][number % 3],
+            "paid_at": at,
+            "amount": amount,
+            "charged_amount": amount,
+            "net_amount": amount,
+        }
+        token = signed(facts, ["new", "old", "older", "new"][number % 4])
+        record = [facts, facts, facts, None, facts | {"net_amount": "7"}][number % 5]
+        bag.append((token[:-1] if number % 31 == 0 else token, record))
+    return bag
+
+
+@pytest.mark.parametrize("webhook", ["", "older", "new"])
+@pytest.mark.parametrize("ring", [DATED, "new,old", "old", "old,new,old", "new@2026-08-15,old"])
+def test_bulk_and_single_verification_agree(ring: str, webhook: str) -> None:
+    """The quick way may only save time: verdict, reason and differences are the same."""
+    tokens, records = zip(*mixed_bag(), strict=True)
+    rings = parse_secrets(ring), parse_secrets(webhook)
+    checker = BulkVerifier(*rings, is_covered=lambda at: True)
+    rows = [record and held(record) for record in records]
+    for found, token, record in zip(checker.check(tokens, table(rows)), tokens, rows, strict=True):
+        single = verify_receipt(token, rings[0], record, rings[1])
+        assert (found.verdict, found.reason, found.differences) == (
+            *(single.verdict, single.reason, single.differences),
+        )
+
+
+AMOUNTS = {
+    "trimmed": ["1.5", "2", "0.000001"],
+    "six places": ["1.500000", "2.000000", "0.000001"],
+    "no places": ["1", "2", "30"],
+    "eighteen places": ["1.000000000000000000", "0.000000000000000001", "7.000000000000000000"],
+    "mixed": ["1.50", "2.000", "3"],
+}
+
+
+@pytest.mark.parametrize("amounts", AMOUNTS.values(), ids=AMOUNTS.keys())
+def test_amounts_may_be_written_with_any_zeros(amounts: list[str]) -> None:
+    """`1.50` is `1.5`, whichever way the service writes the amounts of a coin."""
+    every = [FACTS | dict.fromkeys(["amount", "charged_amount", "net_amount"], a) for a in amounts]
+    found = check([signed(facts) for facts in every], every)
+    assert [one.verdict for one in found] == ["valid"] * len(amounts)
+
+
+def test_amounts_written_otherwise_than_the_record_are_noted() -> None:
+    """Where the record is the service's own text, the reason says how both write it."""
+    found = verify_receipt(signed(FACTS), RING, FACTS | {"amount": "12.5"})
+    assert found.verdict == "valid" and "12.50 is written 12.5 in the record" in found.reason
+
+
+def test_a_token_that_only_the_webhook_secret_verifies_is_a_settings_error() -> None:
+    """Contract contradiction: one text names the webhook secret as the receipt key."""
+    token = signed(FACTS, "the webhook secret")
+    checker = BulkVerifier(RING, parse_secrets("the webhook secret"))
+    found = checker.check([token], table([held(FACTS)]))[0]
+    assert found.verdict == "bad_signature"
+    assert "settings error" in found.reason and "SVC_RECEIPT_SECRETS" in found.reason
+
+
+SQL_HMAC = """
+select
+    token,
+    split_part(token, '.', 3) = replace(replace(rtrim(to_base64(unhex(
+        sha256($opad || unhex(sha256($ipad || encode(left(token, -44)))))
+    )), '='), '+', '-'), '/', '_') as is_signed
+from tokens
+"""
+
+
+def test_an_independent_hmac_in_sql_agrees_on_ten_thousand_tokens() -> None:
+    """DuckDB's own SHA-256 and two padded keys say the same of right and wrong signatures."""
+    every = [FACTS | {"payment_id": str(UUID(int=n))} for n in range(10_000)]
+    tokens = [signed(f, SECRET if n % 3 else f"forged {n}") for n, f in enumerate(every)]
+    key = SECRET.encode().ljust(64, b"\0")
+    pads = {"ipad": bytes(b ^ 0x36 for b in key), "opad": bytes(b ^ 0x5C for b in key)}
+    with duckdb.connect() as connection:
+        connection.register("tokens", pa.table({"token": tokens}))
+        by_sql = dict(connection.execute(SQL_HMAC, pads).fetchall())
+    ours = [found.verdict == "valid" for found in check(tokens, every)]
+    assert ours == [by_sql[token] for token in tokens] and sum(ours) == 6_666
+
+
+def test_the_checker_shows_no_secret() -> None:
+    """Not in a repr, nor in what it keeps of itself."""
+    checker: Any = BulkVerifier(RING, RING)
+    shown = repr(vars(checker)) + repr([vars(signer) for signer in checker._signers])
+    assert SECRET not in shown and hashlib.sha256(SECRET.encode()).hexdigest() not in shown

@@ -1,0 +1,166 @@
+"""The verdicts the lake keeps: complete, renewed only where something changed, secret-free."""
+
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from filelock import FileLock
+
+from svc_analytics.config import Settings
+from svc_analytics.errors import ConfigError, LakeBusy, LakeError
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.periods import month
+from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, verify_month
+from svc_analytics.signing.receipts import FACTS
+from svc_analytics.signing.secrets import parse_secrets
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.desks import Desk
+from tests.support.fake_service import MERCHANT_ID, payment
+from tests.support.receipt_material import SECRET, signed
+
+KEPT = Settings(receipt_secrets=parse_secrets(SECRET))
+Record = dict[str, Any]
+
+
+def receipted(number: int, paid_at: str, secret: str = SECRET, **changes: str) -> Record:
+    """Make a payment with its receipt; `changes` are facts that only the receipt states."""
+    made = payment(number, paid_at)
+    stated = made | {"payment_id": made["id"], "merchant_id": MERCHANT_ID} | changes
+    return made | {"receipt": signed({name: stated[name] for name in FACTS}, secret)}
+
+
+PAYMENTS = {
+    "valid": receipted(1, "2026-09-30T23:59:59Z"),
+    "facts_mismatch": receipted(2, "2026-10-02T08:00:00Z", amount="11"),
+    "bad_signature": receipted(3, "2026-10-03T08:00:00Z", "forged"),
+    "malformed": payment(4, "2026-10-04T08:00:00Z", receipt="v1.junk"),
+    "missing": payment(5, "2026-10-05T08:00:00Z"),
+}
+
+
+@pytest.fixture
+def lake(desk: Desk) -> Lakehouse:
+    desk.service.payments = list(PAYMENTS.values())
+    desk.extract()
+    return desk.lake
+
+
+def statuses(lake: Lakehouse) -> dict[str, str]:
+    found = lake.sql("select payment_id, verdict from receipt_status")
+    return dict(zip(found["payment_id"], found["verdict"], strict=True))
+
+
+def test_every_payment_has_a_status(lake: Lakehouse) -> None:
+    """Before: missing or not checked. After: what its receipt proves."""
+    assert sorted(statuses(lake).values()) == ["missing", *["not_checked"] * 4]
+    assert verify_lake(lake, KEPT).checked == 4
+    assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
+
+
+def test_a_status_shows_both_values_of_a_differing_fact(lake: Lakehouse) -> None:
+    """What a person needs to act: the fact, what the receipt says, what the record says."""
+    verify_lake(lake, KEPT)
+    row = lake.sql("from receipt_status where verdict = 'facts_mismatch'").iloc[0]
+    assert row["differences"] == '{"amount": {"receipt": "11", "record": "10"}}'
+    assert row["month"] == "2026-10" and row["checked_at"].year >= 2026
+
+
+def test_wrong_receipts_block_and_others_do_not(lake: Lakehouse) -> None:
+    """The check names the three wrong ones, and nothing before they were checked."""
+    query = "select record_id from exceptions where check_name = 'receipt_proves_its_payment'"
+    assert lake.sql(query).empty
+    verify_lake(lake, KEPT)
+    wrong = ("facts_mismatch", "bad_signature", "malformed")
+    assert set(lake.sql(query)["record_id"]) == {PAYMENTS[verdict]["id"] for verdict in wrong}
+
+
+def test_a_second_run_checks_nothing(lake: Lakehouse) -> None:
+    """And leaves the files as they are."""
+    verify_lake(lake, KEPT)
+    folder = lake.path / "receipt_verdicts"
+    before = {path.name: path.stat().st_ino for path in folder.iterdir()}
+    assert (verify_lake(lake, KEPT).checked, verify_lake(lake, KEPT).unchanged) == (0, 4)
+    assert {path.name: path.stat().st_ino for path in folder.iterdir()} == before
+
+
+def test_only_new_and_changed_rows_are_checked_again(lake: Lakehouse, desk: Desk) -> None:
+    """A new payment, and one whose receipt was mended: two checks, no more."""
+    verify_lake(lake, KEPT)
+    desk.service.payments[2] = receipted(3, "2026-10-03T08:00:00Z")
+    desk.service.payments.append(receipted(6, "2026-10-06T08:00:00Z"))
+    desk.extract(rereads=True)
+    assert statuses(lake)[PAYMENTS["bad_signature"]["id"]] == "not_checked"
+    done = verify_lake(lake, KEPT)
+    assert (done.checked, done.unchanged) == (2, 3)
+    assert statuses(lake)[PAYMENTS["bad_signature"]["id"]] == "valid"
+
+
+@pytest.mark.parametrize("secrets", [f"new,{SECRET}", f"{SECRET}@2026-01-01"])
+def test_other_secrets_or_dates_check_everything_again(lake: Lakehouse, secrets: str) -> None:
+    """A verdict is only as good as the ring it rests on."""
+    verify_lake(lake, KEPT)
+    assert verify_lake(lake, Settings(receipt_secrets=parse_secrets(secrets))).checked == 4
+
+
+def test_a_torn_file_of_verdicts_is_made_anew(lake: Lakehouse) -> None:
+    """Verdicts can always be had again; nothing is lost with them."""
+    verify_lake(lake, KEPT)
+    (lake.path / "receipt_verdicts" / "2026-10.parquet").write_bytes(b"PAR1 torn PAR1")
+    assert verify_lake(lake, KEPT).checked == 3
+
+
+def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(lake: Lakehouse) -> None:
+    """The footer still says what the verdicts rest on; the pages no longer say the verdicts."""
+    verify_lake(lake, KEPT)
+    path = lake.path / "receipt_verdicts" / "2026-10.parquet"
+    good = path.read_bytes()
+    path.write_bytes(good[:60] + bytes([good[60] ^ 1]) + good[61:])
+    assert pq.read_metadata(path).num_rows == 3
+    with open_warehouse(lake) as warehouse, pytest.raises(LakeError, match="run receipts verify"):
+        warehouse.verify(["2026-09", "2026-10"])
+    assert (verify_lake(lake, KEPT).checked, verify_lake(lake, KEPT).checked) == (3, 0)
+    assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
+
+
+def test_what_a_killed_run_left_is_swept(lake: Lakehouse) -> None:
+    """A half-written file is never read and does not stay."""
+    left = lake.path / "receipt_verdicts" / ".2026-10.checking"
+    left.write_bytes(b"half")
+    verify_lake(lake, KEPT)
+    assert not left.exists()
+
+
+def test_one_month_is_verified_alone(lake: Lakehouse) -> None:
+    """What closing a month needs: its UTC months, whatever its zone."""
+    september, october = month("2026-09"), month("2026-10", "Asia/Tehran")
+    assert verify_month(lake, KEPT, september.start, september.end).checked == 1
+    done = verify_month(lake, KEPT, october.start, october.end)
+    assert (done.checked, done.unchanged) == (3, 1)  # Tehran's October begins in September
+
+
+def test_processes_find_what_one_finds(lake: Lakehouse) -> None:
+    """Months are shared out; the verdicts are the same."""
+    assert verify_lake(lake, KEPT, workers=2).checked == 4
+    assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
+
+
+def test_no_secret_is_kept(lake: Lakehouse) -> None:
+    """Not in any file; the fingerprint changes with a secret and does not tell it."""
+    verify_lake(lake, KEPT)
+    files = b"".join(path.read_bytes() for path in lake.path.rglob("*") if path.is_file())
+    assert SECRET.encode() not in files
+    assert ring_fingerprint(parse_secrets("a")) != ring_fingerprint(parse_secrets("b"))
+    rows = pq.read_table(lake.path / "receipt_verdicts" / "2026-10.parquet")
+    assert set(rows["ring"].to_pylist()) == {ring_fingerprint(KEPT.receipt_secrets)}
+
+
+def test_without_a_secret_or_beside_another_run_nothing_is_verified(
+    lake: Lakehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One clear error each, and no verdict."""
+    monkeypatch.setattr("svc_analytics.receipts.verify_lake.LOCK_PATIENCE", 0)
+    with pytest.raises(ConfigError, match="SVC_RECEIPT_SECRETS"):
+        verify_lake(lake, Settings())
+    with FileLock(lake.path / ".receipts.lock"), pytest.raises(LakeBusy):
+        verify_lake(lake, KEPT)
+    assert sorted(statuses(lake).values()) == ["missing", *["not_checked"] * 4]

@@ -1,0 +1,242 @@
+"""Pages: one whole JSON document with a cursor, or no page at all."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_analytics.errors import DataError, ProtocolError
+from svc_analytics.records.bulk_parser import read_records
+from svc_analytics.records.page import parse_page
+from svc_analytics.records.raw_json import InvalidJson, members, split
+from svc_analytics.schema import PAYMENTS
+from tests.support.unit_material import body_of, examples, page_of
+
+GOOD = b'{"data":[{"id":"1"},{"id":"2"}],"next_cursor":"abc"}'
+
+NOT_JSON = {
+    "empty": b"",
+    "blank": b"  \n",
+    "HTML": b"<!doctype html><html><body>Bad gateway</body></html>",
+    "text": b"upstream connect error",
+    "with a BOM": b"\xef\xbb\xbf" + GOOD,
+    "UTF-16": GOOD.decode().encode("utf-16"),
+    "two documents": GOOD + GOOD,
+    "two documents, a line each": GOOD + b"\n" + GOOD,
+    "trailing bytes": GOOD + b"0",
+    "trailing NUL": GOOD + b"\0",
+    "trailing bracket": GOOD + b"}",
+    "leading bytes": b")]}',\n" + GOOD,
+    "leading comma": b"," + GOOD,
+    "comma behind": GOOD + b",",
+    "brackets that do not match": b'{"data":[{"id":"1"}}],"next_cursor":null}',
+    "closing alone": b"}",
+    "a comma too many": b'{"data":[{"id":"1"},],"next_cursor":null}',
+    "two commas": b'{"data":[{"id":"1"},,{"id":"2"}],"next_cursor":null}',
+    "cursor without quotes": b'{"data":[{"id":"1"}],"next_cursor":abc}',
+    "keys without quotes": b'{data:[{"id":"1"}],next_cursor:null}',
+    "single quotes": GOOD.replace(b'"', b"'"),
+    "invalid UTF-8 in the cursor": b'{"data":[],"next_cursor":"\xff"}',
+}
+
+
+@pytest.mark.parametrize("body", NOT_JSON.values(), ids=NOT_JSON.keys())
+def test_body_that_is_not_one_json_document_is_no_page(body: bytes) -> None:
+    """A6: such a body is an error to retry, never an empty page."""
+    with pytest.raises(InvalidJson):
+        parse_page(body)
+
+
+@pytest.mark.parametrize("cut", range(len(GOOD)))
+def test_cut_body_is_no_page(cut: int) -> None:
+    """A2: a page cut off after any byte is refused whole."""
+    with pytest.raises(InvalidJson):
+        parse_page(GOOD[:cut])
+
+
+def test_cut_body_is_no_page_even_if_a_record_is_odd() -> None:
+    """A2: the careful road through a page with an odd record accepts no cut body either."""
+    whole = body_of(b'{"id":"1","metadata":NaN}', b'{"id":"2"}', cursor=b'"abc"')
+    assert len(parse_page(whole).raw_records()) == 2
+    for cut in range(len(whole)):
+        with pytest.raises(InvalidJson):
+            parse_page(whole[:cut])
+
+
+OTHER_SHAPES = {
+    "a list": b"[]",
+    "a number": b"5",
+    "a text": b'"data"',
+    "null": b"null",
+    "empty object": b"{}",
+    "an error envelope": b'{"statusCode":500,"errors":{"error":["INTERNAL_SERVER_ERROR"]}}',
+    "data is null": b'{"data":null,"next_cursor":null}',
+    "data is an object": b'{"data":{},"next_cursor":null}',
+    "data in another case": b'{"Data":[],"next_cursor":null}',
+}
+
+
+@pytest.mark.parametrize("body", OTHER_SHAPES.values(), ids=OTHER_SHAPES.keys())
+def test_json_of_another_shape_breaks_the_contract(body: bytes) -> None:
+    """JSON that holds no list of data is a ProtocolError, not an empty page."""
+    with pytest.raises(ProtocolError):
+        parse_page(body)
+
+
+BAD_CURSORS = {
+    "missing": b'{"data":[]}',
+    "empty": body_of(cursor=b'""'),
+    "number": body_of(cursor=b"7"),
+    "zero": body_of(cursor=b"0"),
+    "false": body_of(cursor=b"false"),
+    "list": body_of(cursor=b"[]"),
+    "object": body_of(cursor=b'{"next":"abc"}'),
+    "another case": b'{"data":[],"nextCursor":null}',
+}
+
+
+@pytest.mark.parametrize("record", [b'{"id":"1"}', b'{"id":NaN}'], ids=["regular", "odd"])
+@pytest.mark.parametrize("body", BAD_CURSORS.values(), ids=BAD_CURSORS.keys())
+def test_only_null_ends_a_list(body: bytes, record: bytes) -> None:
+    """B1: a missing, empty or numeric cursor is an error on either road, never the end."""
+    with pytest.raises((ProtocolError, InvalidJson)):
+        parse_page(body.replace(b"[]", b"[" + record + b"]", 1))
+    with pytest.raises(ProtocolError):
+        parse_page(body)
+
+
+@pytest.mark.parametrize("record", [b'{"id":"1"}', b'{"id":NaN}'], ids=["regular", "odd"])
+@pytest.mark.parametrize(
+    ("text", "cursor"),
+    [
+        (b"null", None),
+        (b'"abc"', "abc"),
+        (b'"a\\u0062\\n"', "ab\n"),
+        ('"گل"'.encode(), "گل"),
+        (b'"0"', "0"),
+    ],
+    ids=["null", "text", "escapes", "persian", "zero"],
+)
+def test_cursor_is_passed_on_unchanged(record: bytes, text: bytes, cursor: str | None) -> None:
+    """A cursor is opaque: what the page says, decoded once, on either road."""
+    assert parse_page(body_of(record, cursor=text)).next_cursor == cursor
+
+
+@pytest.mark.parametrize("body", [
+    b'{"data":[{"id":"1"}],"data":[],"next_cursor":null}',
+    b'{"data":[{"id":"1"}],"next_cursor":"abc","next_cursor":null}',
+    b'{"data":[{"id":"1"}],"next_cursor":"abc","next_c\\u0075rsor":null}',
+    b'{"data":[{"id":NaN}],"next_cursor":"abc","next_cursor":null}',
+], ids=["data", "cursor", "cursor, escaped", "cursor, beside an odd record"])  # fmt: skip
+def test_envelope_with_a_key_twice_is_no_page(body: bytes) -> None:
+    """D3, B1: two lists or two cursors on one page: which of them counts is not known."""
+    with pytest.raises((ProtocolError, DataError)):
+        read_records(PAYMENTS, parse_page(body), 0)
+
+
+def test_unknown_properties_beside_the_data_are_ignored() -> None:
+    """Unknown response properties may appear at any time, on the page itself too."""
+    page = parse_page(b'{"total":2,"data":[{"id":"1"}],"links":{"data":[]},"next_cursor":null}')
+    assert page.raw_records() == [b'{"id":"1"}']
+
+
+def test_empty_page_with_a_cursor_is_a_page() -> None:
+    """B2: an empty page is not the end while it has a cursor."""
+    page = parse_page(b' { "data" : [ ] , "next_cursor" : "more" } ')
+    assert (page.raw_records(), page.next_cursor) == ([], "more")
+
+
+def test_odd_record_leaves_the_others_readable() -> None:
+    """One record that does not decode never takes the rest of its page with it."""
+    odd = [b'{"id":NaN}', b'{"id":"\\ud800"}', b'{"id":%s}' % (b"[" * 5000 + b"]" * 5000), b"oops"]
+    page = page_of(b'{"id":"1"}', *odd, b'{"id":"2"}')
+    assert page.document is None
+    assert page.raw_records() == [b'{"id":"1"}', *odd, b'{"id":"2"}']
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+styles = st.sampled_from(
+    [{"separators": (",", ":")}, {}, {"indent": 1}, {"separators": (" ,\t", " :\n")}]
+)
+
+
+@examples
+@given(
+    st.lists(st.dictionaries(st.text(max_size=5), json_values, max_size=4), max_size=4),
+    styles,
+    st.booleans(),
+)
+def test_raw_records_are_the_texts_received(records: list[Any], style: Any, is_ascii: bool) -> None:
+    """Every record of a page can be had as the bytes in which it came."""
+    texts = [json.dumps(record, ensure_ascii=is_ascii, **style).encode() for record in records]
+    page = page_of(*texts)
+    assert page.raw_records() == texts
+    assert [json.loads(text) for text in page.raw_records()] == records
+    assert split(b"[" + b" , ".join(texts) + b"]") == texts
+
+
+@examples
+@given(st.dictionaries(st.text(max_size=6), json_values, max_size=6), styles, st.booleans())
+def test_members_are_the_values_received(
+    record: dict[str, Any], style: Any, is_ascii: bool
+) -> None:
+    """A record comes apart into its members without a change to any value."""
+    found = members(json.dumps(record, ensure_ascii=is_ascii, **style).encode())
+    assert {name: json.loads(value) for name, value in found.items()} == record
+
+
+TWICE = {
+    "compact": b'{"a":1,"a":1}',
+    "spaced": b'{"a" : 1, "a" : 2}',
+    "escaped": b'{"a":1,"\\u0061":2}',
+    "not neighbours": b'{"a":1,"b":{"c":[]},"a":null}',
+}
+
+
+@pytest.mark.parametrize("text", TWICE.values(), ids=TWICE.keys())
+def test_key_that_stands_twice_is_refused(text: bytes) -> None:
+    """D3: of two values under one key neither can be trusted."""
+    with pytest.raises(DataError, match="'a' stands twice"):
+        members(text)
+    assert not page_of(text).has_single_keys
+
+
+@examples
+@given(
+    st.lists(st.sampled_from(["a", "b", '"', '":', "\\", "{", "گ"]), min_size=1, max_size=4), styles
+)
+def test_single_keys_are_claimed_only_when_they_are(keys: list[str], style: Any) -> None:
+    """The quick proof of single keys never holds for a record with a key twice."""
+    colon = style.get("separators", (",", ":"))[1]
+    texts = [f"{json.dumps(key)}{colon}{json.dumps(key)}" for key in keys]
+    page = page_of(b'{"data":{' + ",".join(texts).encode() + b"}}")
+    assert not page.has_single_keys or len(set(keys)) == len(keys)
+
+
+@examples
+@given(
+    st.binary(max_size=60) | st.text('{}[]",: \\ntrueal01data_cursor', max_size=60).map(str.encode)
+)
+def test_any_body_is_a_page_or_one_of_two_errors(body: bytes) -> None:
+    """No bytes at all make the reader fail in another way."""
+    with pytest.raises((InvalidJson, ProtocolError)):
+        parse_page(body)
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":'])
+@pytest.mark.parametrize("depth", [100, 400, 600, 900, 990, 1100, 20_000])
+def test_depth_of_a_record_breaks_no_page(depth: int, opening: str) -> None:
+    """D6: however deep a record is nested, its page is read, or cut, without a crash."""
+    deep = (opening * depth + "1" + ("]" if opening == "[" else "}") * depth).encode()
+    page = page_of(b'{"id":"1","metadata":' + deep + b"}", b'{"id":"2"}')
+    assert page.has_single_keys in (True, False)
+    assert page.raw_members(page.raw_records()[1]) == {"id": b'"2"'}
+    assert page.raw_members(page.raw_records()[0])["metadata"] == deep

@@ -1,0 +1,242 @@
+"""What cannot be held exactly is set aside with its bytes, and takes no other record along."""
+
+import json
+
+import pytest
+
+from svc_analytics.instants import parse_instant
+from svc_analytics.records.record_parser import RejectedRecord
+from svc_analytics.schema import PAYMENTS, STREAMS, Column, Stream
+from tests.support.fake_service import payment, payout
+from tests.support.unit_material import body_of, raw, read
+
+AT = "2026-10-01T09:00:00Z"
+BASE = {"payments": payment(1, AT), "payout_records": payout(1, AT)}
+GOOD = {
+    name: [raw(record | {"id": number}) for number in ("before", "behind")]
+    for name, record in BASE.items()
+}
+REQUIRED = [
+    pytest.param(stream, column, id=f"{stream.name}.{column.name}")
+    for stream in STREAMS.values()
+    for column in stream.columns
+    if column.is_required
+]
+AMOUNTS = [
+    pytest.param(stream, column, id=f"{stream.name}.{column.name}")
+    for stream in STREAMS.values()
+    for column in stream.columns
+    if column.kind == "money"
+]
+
+
+def rejected(body: bytes, stream: Stream = PAYMENTS) -> RejectedRecord:
+    """Return the one record of a page that was set aside, the two beside it having survived."""
+    before, behind = GOOD[stream.name]
+    found = read(before, body, behind, stream=stream)
+    assert found.rows["id"].to_pylist() == ["before", "behind"]
+    (alone,) = found.rejected
+    assert alone.body == body
+    return alone
+
+
+@pytest.mark.parametrize("text", [None, b"null", b'""'], ids=["missing", "null", "empty"])
+@pytest.mark.parametrize(("stream", "column"), REQUIRED)
+def test_record_without_a_required_property_is_set_aside(
+    stream: Stream, column: Column, text: bytes | None
+) -> None:
+    """D3: every required property of both streams must be there, and the reason names it."""
+    body = raw(BASE[stream.name], **{column.name: text})
+    assert rejected(body, stream).reason == f"{column.name} is missing"
+
+
+WRONG_TYPES = [b"0", b"1.5", b"false", b"[]", b'{"x":1}']
+
+
+@pytest.mark.parametrize("text", WRONG_TYPES, ids=bytes.decode)
+@pytest.mark.parametrize(
+    ("stream", "column"),
+    [
+        pytest.param(stream, column, id=f"{stream.name}.{column.name}")
+        for stream in STREAMS.values()
+        for column in stream.columns
+        if column.kind != "json"
+    ],
+)
+def test_property_of_the_wrong_type_is_set_aside(
+    stream: Stream, column: Column, text: bytes
+) -> None:
+    """D1, D3: a text is promised; a number, boolean, list or object in its place is not cast."""
+    found = rejected(raw(BASE[stream.name], **{column.name: text}), stream)
+    assert found.reason == f"{column.name} is not a text: {text.decode()}"
+
+
+BAD_AMOUNTS = {
+    "exponent": "1e-7",
+    "plus": "+1",
+    "blank": " 1",
+    "grouped": "1_000",
+    "nothing behind the point": "1.",
+    "NaN": "NaN",
+    "infinity": "Infinity",
+    "19 decimals": "0.0000000000000000001",
+    "19 decimals, the last a zero": "1.1000000000000000000",
+    "21 digits": "100000000000000000000",
+    "line end": "1\n",
+    "persian digits": "\u06f1",
+    "full-width digits": "\uff11",
+    "decimal comma": "1,5",
+    "NUL": "1\0",
+}
+
+
+@pytest.mark.parametrize("text", BAD_AMOUNTS.values(), ids=BAD_AMOUNTS.keys())
+@pytest.mark.parametrize(("stream", "column"), AMOUNTS)
+def test_bad_amount_is_set_aside(stream: Stream, column: Column, text: str) -> None:
+    """D1, D2: an amount that is no plain decimal, or too wide, is never rounded or guessed."""
+    found = rejected(raw(BASE[stream.name], **{column.name: json.dumps(text).encode()}), stream)
+    assert found.reason.startswith(f"{column.name}: not a plain decimal amount")
+    assert (found.record_id, found.instant) == (BASE[stream.name]["id"], parse_instant(AT)[0])
+
+
+BAD_INSTANTS = {
+    "no offset": "2026-10-01T09:00:00",
+    "30 February": "2026-02-30T00:00:00Z",
+    "hour 24": "2026-10-01T24:00:00Z",
+    "second 61": "2026-10-01T09:00:61Z",
+    "a date": "2026-10-01",
+    "offset of 99 minutes": "2026-10-01T09:00:00+05:99",
+    "offset of a day": "2026-10-01T09:00:00+24:00",
+    "line end": "2026-10-01T09:00:00Z\n",
+    "unix seconds": "1790845200",
+    "never set": "0001-01-01T00:00:00Z",
+    "before 1970": "1969-12-31T23:59:59Z",
+    "the last year": "9999-12-31T23:59:59Z",
+    "over the last year's edge": "9999-12-31T23:59:59-01:00",
+}
+
+
+@pytest.mark.parametrize("text", BAD_INSTANTS.values(), ids=BAD_INSTANTS.keys())
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("payments", "paid_at"), ("payout_records", "created_at"), ("payout_records", "settled_at")],
+)
+def test_bad_instant_is_set_aside(name: str, column: str, text: str) -> None:
+    """D5: an instant without offset, that never was, or out of any calendar, is not guessed."""
+    found = rejected(raw(BASE[name], **{column: json.dumps(text).encode()}), STREAMS[name])
+    assert found.reason.startswith(column)
+    assert found.instant == (parse_instant(AT)[0] if column == "settled_at" else None)
+
+
+REGULAR = raw(BASE["payments"])
+TWICE = {
+    "another value": (b'"amount":"11"', "amount"),
+    "the same value": (b'"status":"completed"', "status"),
+    "escaped": (b'"\\u0061mount":"11"', "amount"),
+    "unknown": (b'"tier":1,"tier":1', "tier"),
+}
+
+
+@pytest.mark.parametrize(("more", "name"), TWICE.values(), ids=TWICE.keys())
+def test_record_with_a_key_twice_is_set_aside(more: bytes, name: str) -> None:
+    """D3: of two values under one key neither can be trusted."""
+    assert rejected(REGULAR[:-1] + b"," + more + b"}").reason == f"the key {name!r} stands twice"
+
+
+ODD = {
+    "NaN in metadata": ("metadata", b'{"a":NaN}', "is not JSON"),
+    "NaN as amount": ("amount", b"NaN", "is not JSON"),
+    "minus infinity": ("metadata", b"[-Infinity]", "is not JSON"),
+    "half a surrogate pair": ("reference_id", b'"\\ud800"', "holds half of a surrogate pair"),
+    "the other half": ("currency", b'"a\\udc00"', "holds half of a surrogate pair"),
+    "not UTF-8": ("receipt_no", b'"\xff"', "is not JSON"),
+    "not UTF-8 in metadata": ("metadata", b'{"a":"\xff"}', "is not JSON"),
+    "a control character": ("reference_id", b'"a\nb"', "is not JSON"),
+    "a byte order mark": ("currency", b'\xef\xbb\xbf"usdt"', "is not JSON"),
+    "UTF-16 within": ("currency", b'"\0u\0s\0d\0t\0"\0', "is not JSON"),
+    "a bad escape": ("reference_id", b'"\\x41"', "is not JSON"),
+    "a leading zero": ("metadata", b"01", "is not JSON"),
+    "a word": ("metadata", b"undefined", "is not JSON"),
+    "a number of 5000 digits": ("id", b"1" * 5000, "is not"),
+    "depth of 10,000": ("metadata", b"[" * 10_000 + b"]" * 10_000, "is nested too deep"),
+    "objects 10,000 deep": ("metadata", b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "is nested too"),
+    "depth in an amount": ("amount", b"[" * 10_000 + b"]" * 10_000, "is nested too deep"),
+}
+
+
+@pytest.mark.parametrize(("name", "text", "reason"), ODD.values(), ids=ODD.keys())
+def test_odd_json_is_set_aside_with_its_bytes(name: str, text: bytes, reason: str) -> None:
+    """D3, D6: a record beyond the contract is kept as bytes, with a reason naming the property."""
+    assert rejected(raw(BASE["payments"], **{name: text})).reason.startswith(f"{name} {reason}")
+
+
+@pytest.mark.parametrize("depth", [600, 700, 900, 990])
+def test_depth_near_the_limit_is_held_or_set_aside(depth: int) -> None:
+    """D6: a record a few hundred levels deep crashes nothing, and is one row or one reject."""
+    body = raw(BASE["payments"], metadata=b'{"a":' * depth + b"1" + b"}" * depth)
+    found = read(*GOOD["payments"], body)
+    assert found.received == 3
+    assert [item.body for item in found.rejected] in ([], [body])
+
+
+NO_RECORDS = [b"null", b"1", b'"x"', b"[]", b"true", b"{}", b'["id"]']
+
+
+@pytest.mark.parametrize("body", NO_RECORDS, ids=bytes.decode)
+def test_what_is_no_record_is_set_aside(body: bytes) -> None:
+    """D3: an element of a page that is no object is neither a row nor silently skipped."""
+    found = rejected(body)
+    assert (found.record_id, found.instant) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"oops", b'{"id":}', b"{id:1}", b'{"id" "1"}', b'{"id":"1"}{"id":"2"}', b'{"id":"1",}'],
+    ids=bytes.decode,
+)
+def test_record_that_is_no_json_is_set_aside(body: bytes) -> None:
+    """D3: broken JSON between the commas of a page costs that record alone."""
+    assert rejected(body).reason
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [b'{"id":"other","paid_at":"1999-01-01T00:00:00Z"}', b'"\\"id\\":\\"x\\""'],
+    ids=["nested", "text"],
+)
+@pytest.mark.parametrize("text", [b"1", b'"1e3"', b"NaN"], ids=bytes.decode)
+def test_rejected_record_is_noted_under_its_own_id_and_instant(
+    metadata: bytes, text: bytes
+) -> None:
+    """I4: what metadata says of another id or time does not move a rejected record elsewhere."""
+    body = b'{"metadata":' + metadata + b"," + raw(BASE["payments"], metadata=None, amount=text)[1:]
+    found = rejected(body)
+    assert (found.record_id, found.instant) == (BASE["payments"]["id"], parse_instant(AT)[0])
+
+
+@pytest.mark.parametrize("name", ["id", "paid_at"])
+def test_rejected_record_without_id_or_instant_takes_none_from_its_metadata(name: str) -> None:
+    """I4: a record that lacks its own id or instant has none; its metadata's is not borrowed."""
+    body = raw(
+        BASE["payments"],
+        metadata=b'{"id":"other","paid_at":"1999-01-01T00:00:00Z"}',
+        **{name: None},
+    )
+    found = rejected(body)
+    assert (found.record_id if name == "id" else found.instant) is None
+
+
+def test_rejected_record_with_a_key_twice_still_tells_its_id_and_instant() -> None:
+    """What can still be read of a record that was set aside is noted beside its bytes."""
+    found = rejected(REGULAR[:-1] + b',"amount":"11"}')
+    assert (found.record_id, found.instant) == (BASE["payments"]["id"], parse_instant(AT)[0])
+
+
+def test_page_of_rejects_has_no_rows() -> None:
+    """D1: a page on which nothing can be held still accounts for every record."""
+    bodies = [raw(BASE["payments"], amount=b"%d" % n) for n in range(20)]
+    found = read(*bodies)
+    assert (found.rows.num_rows, found.received) == (0, 20)
+    assert [item.body for item in found.rejected] == bodies
+    assert found.rows.schema == PAYMENTS.schema
+    assert body_of(*bodies).count(b"SVC-") == 20

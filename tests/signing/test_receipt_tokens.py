@@ -1,0 +1,228 @@
+"""Receipt tokens: their form and their MAC, against vectors made without our own code."""
+
+import base64
+import hashlib
+import hmac
+import json
+import string
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_analytics.signing.receipts import (
+    FACTS,
+    MalformedToken,
+    parse_receipt,
+    sign_receipt,
+    verify_receipt,
+)
+from svc_analytics.signing.secrets import Secret, parse_secrets
+from tests.support.receipt_material import FACTS as RECORD
+from tests.support.receipt_material import RING, SECRET, encoded, token_of
+from tests.support.unit_material import examples
+
+# Made with `openssl dgst -sha256 -hmac "receipt secret of the vector"` and `openssl base64`.
+OPENSSL_TOKEN = (
+    "v1.eyJwYXltZW50X2lkIjoiMGY0YjdkNWUtNmExYy00ZDBlLTliN2EtMmMzZDRlNWY2MDcxIiwicmVjZWlwdF9ubyI6"
+    "IlNWQy0wMDAwNDIiLCJtZXJjaGFudF9pZCI6IjExMTExMTExLTExMTEtNDExMS04MTExLTExMTExMTExMTExMSIsInJl"
+    "ZmVyZW5jZV9pZCI6Im9yZGVyLTQyIiwiY3VycmVuY3kiOiJ1c2R0IiwiYW1vdW50IjoiMTIuNTAiLCJjaGFyZ2VkX2Ft"
+    "b3VudCI6IjEyLjUwIiwiZmVlX2JlYXJlciI6Im1lcmNoYW50IiwibmV0X2Ftb3VudCI6IjEyLjM3NSIsInBhaWRfYXQi"
+    "OiIyMDI2LTEwLTA1VDA5OjMwOjAwWiJ9.mHO_afKibytGe-v7ZSSF2sOwIgU8EKzBcTMcy4YC7hI"
+)
+
+
+def verdict(token: str, record: dict[str, Any] | None = RECORD) -> str:
+    return verify_receipt(token, RING, record).verdict
+
+
+def test_token_of_openssl_is_valid() -> None:
+    """A token made with nothing but the openssl command line verifies."""
+    ring = parse_secrets("receipt secret of the vector")
+    assert verify_receipt(OPENSSL_TOKEN, ring, RECORD).verdict == "valid"
+    assert sign_receipt(RECORD, ring[0].secret) == OPENSSL_TOKEN
+
+
+def test_signing_is_the_contracts_formula() -> None:
+    """Our own signing equals plain hmac, base64 and json, in the canonical order of the facts."""
+    compact = json.dumps(RECORD, separators=(",", ":")).encode()
+    assert tuple(RECORD) == FACTS
+    assert sign_receipt(dict(reversed(RECORD.items())), Secret(SECRET)) == token_of(compact)
+
+
+PAYLOADS = {
+    "spaced": json.dumps(RECORD, indent=2).encode(),
+    "reversed order": json.dumps(dict(reversed(RECORD.items()))).encode(),
+    "more facts": json.dumps(RECORD | {"tier": 3, "deep": {"a": [1, 2]}}).encode(),
+    "escaped": json.dumps(RECORD).replace("order-42", "\\u006frder-42").encode(),
+}
+
+
+@pytest.mark.parametrize("payload", PAYLOADS.values(), ids=PAYLOADS.keys())
+def test_mac_is_over_the_bytes_received(payload: bytes) -> None:
+    """However the service writes its JSON, the text as received is what is verified."""
+    assert verdict(token_of(payload)) == "valid"
+
+
+def test_more_facts_are_named_not_compared() -> None:
+    """Unknown facts are tolerated (contract, Versioning 2), and can be told."""
+    receipt = parse_receipt(token_of(RECORD | {"tier": 3, "area": "x"}))
+    assert receipt.more_facts == ("area", "tier")
+    assert receipt.facts == RECORD
+
+
+def test_no_flipped_bit_is_ever_valid() -> None:
+    """H4: flipping any single bit of a token makes it anything but valid."""
+    token = token_of(RECORD).encode()
+    for place in range(len(token)):
+        for bit in range(8):
+            flipped = bytearray(token)
+            flipped[place] ^= 1 << bit
+            assert verdict(flipped.decode("latin-1")) in ("malformed", "bad_signature")
+
+
+def test_no_other_last_character_is_valid() -> None:
+    """H4: of the four last characters that decode to the same signature one is accepted."""
+    token = token_of(RECORD)
+    alphabet = string.ascii_letters + string.digits + "-_+/=.! \n\0"
+    accepted = [last for last in alphabet if verdict(token[:-1] + last) == "valid"]
+    assert accepted == [token[-1]]
+
+
+def test_other_last_character_of_the_payload_is_not_valid() -> None:
+    """A payload segment that decodes alike but reads differently was not signed."""
+    head, payload, mac = token_of(json.dumps(RECORD).encode() + b" ").split(".")
+    variants = [f"{head}.{payload[:-1]}{last}.{mac}" for last in string.ascii_letters]
+    assert [
+        text for text in variants if verdict(text) == "valid" and text.split(".")[1] != payload
+    ] == []
+
+
+PADDED = {
+    "signature": lambda head, payload, mac: f"{head}.{payload}.{mac}=",
+    "payload": lambda head, payload, mac: f"{head}.{payload}{'=' * (-len(payload) % 4)}.{mac}",
+    "both": lambda head, payload, mac: f"{head}.{payload}{'=' * (-len(payload) % 4)}.{mac}=",
+}
+
+
+@pytest.mark.parametrize("pad", PADDED.values(), ids=PADDED.keys())
+@pytest.mark.parametrize("blanks", [0, 1, 2])
+def test_padding_is_optional(pad: Any, blanks: int) -> None:
+    """A token whose base64 was padded on the way is as valid as before."""
+    token = token_of(json.dumps(RECORD).encode() + b" " * blanks)
+    assert verdict(pad(*token.split("."))) == "valid"
+
+
+def test_padding_may_have_been_signed() -> None:
+    """A service that signs the padded text verifies too: the MAC is over what was received."""
+    signed = "v1." + base64.urlsafe_b64encode(json.dumps(RECORD).encode() + b" ").decode()
+    mac = hmac.new(SECRET.encode(), signed.encode(), hashlib.sha256).digest()
+    assert verdict(f"{signed}.{encoded(mac)}") == "valid"
+
+
+TOKEN = token_of(RECORD)
+
+
+def token_with(member: bytes) -> str:
+    """Make a rightly signed token with one member more than the ten facts."""
+    return token_of(json.dumps(RECORD).encode()[:-1] + b"," + member + b"}")
+
+
+MALFORMED = {
+    "empty": "",
+    "a word": "receipt",
+    "two parts": TOKEN.rpartition(".")[0],
+    "four parts": TOKEN + ".x",
+    "no payload": "v1.." + TOKEN.rpartition(".")[2],
+    "version 2": token_of(RECORD, version="v2"),
+    "version 1.0": token_of(RECORD, version="v1.0"),
+    "no version": token_of(RECORD, version=""),
+    "capital version": token_of(RECORD, version="V1"),
+    "line end": TOKEN + "\n",
+    "blank before": " " + TOKEN,
+    "junk in the signature": TOKEN[:-20] + "!" + TOKEN[-19:],
+    "blank in the signature": TOKEN[:-20] + " " + TOKEN[-20:],
+    "short signature": TOKEN[:-1],
+    "long signature": TOKEN + "A",
+    "too much padding": TOKEN + "==",
+    "alphabet of plain base64": TOKEN[:-2] + "+/",
+    "a million characters": TOKEN + "A" * 1_000_000,
+    "not JSON": token_of(b"{"),
+    "not UTF-8": token_of(b"\xff\xfe"),
+    "a list": token_of([RECORD]),
+    "a text": token_of("RECORD"),
+    "null": token_of(None),
+    "two documents": token_of(json.dumps(RECORD).encode() * 2),
+    "with a BOM": token_of(b"\xef\xbb\xbf" + json.dumps(RECORD).encode()),
+    "a key twice": token_with(b'"amount":"12.50"'),
+    "a key twice, escaped": token_with(b'"\\u0061mount":"1"'),
+    "a key twice, deep": token_with(b'"x":{"a":1,"a":1}'),
+    "nested too deep": token_with(b'"x":' + b"[" * 6000 + b"]" * 6000),
+    "a number of 5000 digits": token_with(b'"x":' + b"1" * 5000),
+    "half a surrogate pair": token_of(json.dumps(RECORD).replace("order-42", "\\ud800").encode()),
+}
+
+
+@pytest.mark.parametrize("token", MALFORMED.values(), ids=MALFORMED.keys())
+def test_other_forms_are_malformed(token: str) -> None:
+    """H4: what is not a token of the contract's form is malformed, never worse and never valid."""
+    assert verdict(token) == "malformed"
+    with pytest.raises(MalformedToken):
+        parse_receipt(token)
+
+
+@pytest.mark.parametrize("fact", FACTS)
+@pytest.mark.parametrize(
+    "value", [..., None, 12.5, ["x"]], ids=["missing", "null", "number", "list"]
+)
+def test_every_fact_must_be_a_text(fact: str, value: object) -> None:
+    """A rightly signed token that lacks one of the ten facts is malformed, and says which."""
+    payload = {name: text for name, text in RECORD.items() if name != fact}
+    token = token_of(payload if value is ... else payload | {fact: value})
+    found = verify_receipt(token, RING, RECORD)
+    assert found.verdict == "malformed"
+    assert fact in found.reason
+
+
+@pytest.mark.parametrize("fact", ["amount", "charged_amount", "net_amount", "paid_at"])
+@pytest.mark.parametrize("text", ["", "1e3", " 1", "2026-10-05T09:30:00", "NaN"])
+def test_amounts_and_instant_must_be_of_the_contracts_form(fact: str, text: str) -> None:
+    """A fact that is no plain amount or no instant makes the token malformed."""
+    assert verdict(token_of(RECORD | {fact: text})) == "malformed"
+
+
+@pytest.mark.parametrize("value", [None, 1, b"v1.a.b", ["v1"]], ids=repr)
+def test_token_must_be_a_text(value: object) -> None:
+    """Whatever a column of tokens holds, the answer is a verdict."""
+    assert verify_receipt(value, RING, RECORD).verdict == "malformed"  # type: ignore[arg-type]
+
+
+@examples
+@given(
+    st.text(max_size=200)
+    | st.from_regex(r"v1\.[A-Za-z0-9_-]{1,80}\.[A-Za-z0-9_-]{43}=?", fullmatch=True)
+)
+def test_any_text_gives_a_verdict(text: str) -> None:
+    """Arbitrary text is never an exception and never valid."""
+    assert verdict(text) in ("malformed", "bad_signature")
+
+
+@examples
+@given(
+    st.binary(max_size=200)
+    | st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists).map(
+        lambda v: json.dumps(v).encode()
+    )
+)
+def test_any_signed_payload_gives_a_verdict(payload: bytes) -> None:
+    """Arbitrary bytes under a right signature are malformed, never an exception."""
+    assert verdict(token_of(payload)) == "malformed"
+
+
+def test_depth_of_a_payload_does_not_depend_on_the_callers_stack() -> None:
+    """However little stack is left, a deep payload is a verdict, not a RecursionError."""
+    depths = (900, 990, sys.getrecursionlimit())
+    tokens = [token_with(b'"x":' + b"[" * n + b"]" * n) for n in depths]
+    assert {verdict(token) for token in tokens} <= {"valid", "malformed"}

@@ -1,0 +1,217 @@
+"""Receipt verdicts: what a ring of secrets with dates and a record together prove."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import DAY, format_instant, parse_instant
+from svc_analytics.signing.receipts import FACTS, MONEY_FACTS, verify_receipt
+from svc_analytics.signing.secrets import parse_secrets
+from tests.support.receipt_material import FACTS as RECORD
+from tests.support.receipt_material import token_of
+from tests.support.unit_material import examples
+
+ROTATED = "2026-08-15T00:00:00Z"  # when `new` came into force
+ROTATED_AT = parse_instant(ROTATED)[0]
+DATED_RING = parse_secrets(f"new@{ROTATED},old@2026-01-01T00:00:00Z")
+Facts = dict[str, Any]
+
+
+def paid(at: str) -> Facts:
+    return RECORD | {"paid_at": at}
+
+
+def judge(secret: str, at: str, ring: str, **record: Any) -> str:
+    """Return the verdict on a token dated `at`, whose record agrees unless told otherwise."""
+    return verify_receipt(
+        token_of(paid(at), secret), parse_secrets(ring), paid(at) | record
+    ).verdict
+
+
+RING = f"new@{ROTATED},old@2026-01-01T00:00:00Z"
+BY_DATE = {
+    "newest secret": ("new", "2026-09-01T00:00:00Z", "valid"),
+    "newest secret, dated before it": ("new", "2026-03-01T00:00:00Z", "valid"),
+    "old secret in its time": ("old", "2026-03-01T00:00:00Z", "valid_previous_secret"),
+    "old secret at the rotation": ("old", ROTATED, "valid_previous_secret"),
+    "old secret within 24 h": ("old", "2026-08-15T23:59:59.999999Z", "valid_previous_secret"),
+    "old secret at 24 h": ("old", "2026-08-16T00:00:00Z", "valid_previous_secret"),
+    "old secret after 24 h": ("old", "2026-08-16T00:00:00.000001Z", "bad_signature"),
+    "older than the ring": ("older", "2025-12-31T23:59:59.999999Z", "proven_by_record"),
+    "unknown secret within the ring": ("older", "2026-01-01T00:00:00Z", "bad_signature"),
+    "unknown secret today": ("forged", "2026-11-01T00:00:00Z", "bad_signature"),
+}
+
+
+@pytest.mark.parametrize(("secret", "at", "expected"), BY_DATE.values(), ids=BY_DATE.keys())
+def test_secret_verifies_what_its_dates_allow(secret: str, at: str, expected: str) -> None:
+    """H4: a previous secret counts until 24 h after its successor; before the ring, the record."""
+    assert judge(secret, at, RING) == expected
+
+
+UNDATED = {
+    "newest": ("new", "new,old", "valid"),
+    "older": ("old", "new,old", "valid_previous_secret"),
+    "oldest of three": ("oldest", "new,old,oldest", "valid_previous_secret"),
+    "unknown": ("other", "new,old", "bad_signature"),
+    "older, the newest dated": ("old", f"new@{ROTATED},old", "valid_previous_secret"),
+    "the same secret twice": ("new", "new,new", "valid"),
+}
+
+
+@pytest.mark.parametrize(("secret", "ring", "expected"), UNDATED.values(), ids=UNDATED.keys())
+def test_ring_without_dates_verifies_by_signature_alone(
+    secret: str, ring: str, expected: str
+) -> None:
+    """A ring need not be dated; then no token is older than it."""
+    assert judge(secret, "2026-03-01T00:00:00Z", ring) == expected
+
+
+def test_overlap_ends_even_if_the_successor_has_no_date() -> None:
+    """A secret two rotations old ended, at the latest, 24 h after the next dated one began."""
+    ring = f"new@{ROTATED},middle,old"
+    assert judge("old", "2026-11-01T00:00:00Z", ring) == "bad_signature"
+    assert judge("old", ROTATED, ring) == "valid_previous_secret"
+
+
+def test_token_older_than_the_oldest_dated_secret_is_proven_by_its_record() -> None:
+    """What was issued before the oldest known rotation is never called forged on age alone."""
+    ring = f"new@{ROTATED},old"
+    assert judge("older", "2025-03-01T00:00:00Z", ring) == "proven_by_record"
+    assert judge("older", ROTATED, ring) == "bad_signature"
+
+
+def test_no_ring_checks_nothing() -> None:
+    """Without a receipt secret nothing is valid and nothing is forged."""
+    assert verify_receipt(token_of(RECORD, "new"), (), RECORD).verdict == "not_checked"
+
+
+@pytest.mark.parametrize("secret", ["new", "old"])
+def test_right_signature_without_a_payment_is_unknown(secret: str) -> None:
+    """A token of ours for a payment that does not exist is its own finding."""
+    found = verify_receipt(token_of(paid(ROTATED), secret), DATED_RING, None)
+    assert (found.verdict, found.is_proven) == ("unknown_payment", False)
+
+
+def test_wrong_signature_without_a_payment_is_bad() -> None:
+    """A forged token is forged, whether there is such a payment or not."""
+    assert verify_receipt(token_of(paid(ROTATED), "x"), DATED_RING, None).verdict == "bad_signature"
+
+
+def test_bad_signature_tells_whether_the_facts_agree() -> None:
+    """Beside a wrong secret the reason says whether the record holds the same facts."""
+    token = token_of(paid(ROTATED), "forged")
+    same = verify_receipt(token, DATED_RING, paid(ROTATED))
+    other = verify_receipt(token, DATED_RING, paid(ROTATED) | {"net_amount": "1"})
+    assert "the record holds the same facts" in same.reason and not same.differences
+    assert "nor do its facts match" in other.reason
+    assert [difference.fact for difference in other.differences] == ["net_amount"]
+
+
+@pytest.mark.parametrize("record", [None, {"amount": "13"}], ids=["no record", "other facts"])
+def test_age_alone_proves_nothing(record: Facts | None) -> None:
+    """A token older than the ring needs a record with the same facts."""
+    token = token_of(paid("2025-01-01T00:00:00Z"), "older")
+    held = None if record is None else paid("2025-01-01T00:00:00Z") | record
+    assert not verify_receipt(token, DATED_RING, held).is_proven
+
+
+OTHER = dict.fromkeys(FACTS, "other") | dict.fromkeys(MONEY_FACTS, "12.500000000000000001")
+OTHER["paid_at"] = "2026-10-05T09:30:00.000001Z"
+
+
+@pytest.mark.parametrize("fact", FACTS)
+@pytest.mark.parametrize("missing", [False, True], ids=["another value", "no value"])
+def test_every_fact_is_compared(fact: str, missing: bool) -> None:
+    """H4: a right signature with one altered fact is a mismatch that names it and shows both."""
+    value = None if missing else OTHER[fact]
+    found = verify_receipt(token_of(RECORD, "new"), DATED_RING, RECORD | {fact: value})
+    assert found.verdict == "facts_mismatch"
+    assert [(d.fact, d.in_receipt, d.in_record) for d in found.differences] == [
+        (fact, RECORD[fact], value)
+    ]
+    assert fact in found.reason
+
+
+EQUAL = {
+    "trailing zero": {"amount": "12.5"},
+    "leading zero": {"amount": "012.50"},
+    "decimal": {"amount": Decimal("12.500"), "net_amount": Decimal("12.375")},
+    "microseconds": {"paid_at": parse_instant(RECORD["paid_at"])[0]},
+    "another offset": {"paid_at": "2026-10-05T13:00:00+03:30"},
+    "written with a fraction": {"paid_at": "2026-10-05T09:30:00.000Z"},
+    "more properties": {"status": "completed", "fee_amount": "0.125"},
+}
+
+
+@pytest.mark.parametrize("record", EQUAL.values(), ids=EQUAL.keys())
+def test_facts_compare_by_value(record: Facts) -> None:
+    """`1.50` equals `1.5`, and an instant equals itself in any offset."""
+    assert verify_receipt(token_of(RECORD, "new"), DATED_RING, RECORD | record).verdict == "valid"
+
+
+UNEQUAL = {
+    "amount is no number": {"amount": "abc"},
+    "amount is a signalling NaN": {"amount": "sNaN"},
+    "amount is a JSON number": {"amount": 12.5},
+    "amount is a boolean": {"amount": True},
+    "amount is a list": {"amount": [1, 2]},
+    "amount with a blank": {"amount": " 12.50 "},
+    "instant is no instant": {"paid_at": "yesterday"},
+    "instant is a list": {"paid_at": []},
+    "currency is a number": {"currency": 1},
+    "currency in capitals": {"currency": "USDT"},
+}
+
+
+@pytest.mark.parametrize("record", UNEQUAL.values(), ids=UNEQUAL.keys())
+def test_odd_record_is_a_mismatch(record: Facts) -> None:
+    """A record that breaks the contract differs from the receipt; it is no exception."""
+    found = verify_receipt(token_of(RECORD, "new"), DATED_RING, RECORD | record)
+    assert found.verdict == "facts_mismatch"
+
+
+def test_signature_of_another_merchant_is_not_enough() -> None:
+    """H4: facts under a right signature, but of another merchant, do not prove ours."""
+    token = token_of(RECORD | {"merchant_id": "99999999-9999-4999-8999-999999999999"}, "new")
+    assert verify_receipt(token, DATED_RING, RECORD).verdict == "facts_mismatch"
+
+
+@examples
+@given(st.sampled_from(["new", "old", "forged"]), st.integers(-400 * DAY, 90 * DAY), st.booleans())
+def test_proof_needs_equal_facts(secret: str, after: int, is_same: bool) -> None:
+    """Whatever the secret and the date, nothing is proven while a fact differs."""
+    at = format_instant(ROTATED_AT + after)
+    record = paid(at) if is_same else paid(at) | {"charged_amount": "99"}
+    found = verify_receipt(token_of(paid(at), secret), DATED_RING, record)
+    assert is_same or not found.is_proven
+    assert secret != "forged" or found.verdict not in ("valid", "valid_previous_secret")
+
+
+RINGS = {
+    "none": ("", []),
+    "one": ("a", [("a", None)]),
+    "blanks and empty parts": (" a , ,b, ", [("a", None), ("b", None)]),
+    "dates": (f"b@{ROTATED},a@1970-01-01T00:00:01Z", [("b", ROTATED_AT), ("a", 1_000_000)]),
+    "an @ in a secret": ("p@ss", [("p@ss", None)]),
+    "an @ in a dated secret": ("p@ss@1970-01-01T00:00:00Z", [("p@ss", 0)]),
+    "only the newest dated": ("b@1970-01-01T00:00:00Z,a", [("b", 0), ("a", None)]),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), RINGS.values(), ids=RINGS.keys())
+def test_ring_is_read_newest_first(text: str, expected: list[tuple[str, int | None]]) -> None:
+    """Settings: secrets newest first, comma-separated, each may carry its instant."""
+    ring = parse_secrets(text)
+    assert [(entry.secret.reveal(), entry.valid_from) for entry in ring] == expected
+
+
+@pytest.mark.parametrize("text", ["a@2026-01-01T00:00:00Z,b@2026-08-15T00:00:00Z", f"@{ROTATED}"])
+def test_ring_in_the_wrong_order_or_with_an_empty_secret_is_refused(text: str) -> None:
+    """Oldest first would verify by the wrong dates; an empty secret would verify anyone's MAC."""
+    with pytest.raises(ConfigError):
+        parse_secrets(text)

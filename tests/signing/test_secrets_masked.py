@@ -1,0 +1,69 @@
+"""Keys and secrets: only `reveal` tells them."""
+
+import copy
+import dataclasses
+import json
+import logging
+import pickle
+from collections.abc import Callable
+
+import pytest
+
+from svc_analytics.signing.secrets import Secret
+
+TEXT = "svc_live_" + "ab" * 32
+MASKED = Secret(TEXT)
+
+SHOWN: dict[str, Callable[[], str]] = {
+    "repr": lambda: repr(MASKED),
+    "str": lambda: str(MASKED),
+    "format": lambda: format(MASKED),
+    "f-string": lambda: f"{MASKED} {MASKED!r} {MASKED!s} {MASKED!a}",
+    "percent": lambda: "%s %r" % (MASKED, MASKED),  # noqa: UP031
+    "in a container": lambda: repr([MASKED, {"key": MASKED}, (MASKED,)]),
+    "in a log record": lambda: logging.makeLogRecord({"msg": "%s", "args": (MASKED,)}).getMessage(),
+    "in an exception": lambda: repr(ValueError(MASKED)),
+}
+
+
+@pytest.mark.parametrize("show", SHOWN.values(), ids=SHOWN.keys())
+def test_no_way_of_printing_shows_it(show: Callable[[], str]) -> None:
+    """H5: however a key is printed, stars come out."""
+    assert "***" in show()
+    assert TEXT[:12] not in show()
+
+
+@dataclasses.dataclass
+class _Holder:
+    key: Secret
+
+
+LEAKS: dict[str, Callable[[], object]] = {
+    "pickle": lambda: pickle.dumps(MASKED),
+    "pickle inside": lambda: pickle.dumps({"key": MASKED}),
+    "copy": lambda: copy.copy(MASKED),
+    "deepcopy": lambda: copy.deepcopy([MASKED]),
+    "asdict": lambda: dataclasses.asdict(_Holder(MASKED)),
+    "json": lambda: json.dumps({"key": MASKED}),
+    "a width": lambda: f"{MASKED:>80}",
+    "joined": lambda: "".join([MASKED]),  # type: ignore[list-item]
+}
+
+
+@pytest.mark.parametrize("leak", LEAKS.values(), ids=LEAKS.keys())
+def test_it_is_not_written_anywhere(leak: Callable[[], object]) -> None:
+    """A key is neither pickled nor turned into text by chance; the refusal is silent about it."""
+    with pytest.raises(TypeError) as refusal:
+        leak()
+    assert TEXT[:12] not in str(refusal.value)
+
+
+def test_reveal_tells_the_text() -> None:
+    """The one place that sends a key can have it."""
+    assert MASKED.reveal() == TEXT
+
+
+def test_it_does_not_change() -> None:
+    """A key cannot be exchanged under someone's hands."""
+    with pytest.raises(AttributeError):
+        MASKED._text = "other"  # type: ignore[misc]

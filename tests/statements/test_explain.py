@@ -1,0 +1,87 @@
+"""Every figure can be taken back to its records, by SQL that anyone can run again."""
+
+from typing import Any
+
+import pytest
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.explain import _FIGURES, _SIDE_FIGURES, explain_period
+from svc_analytics.statements.statement import statement
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.statements.test_statement import LEDGER
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+
+# Unknown where nothing was verified, whatever the records at hand add up to.
+UNCHECKED = ("receipts_", "attested_")
+# The one with everything; of the others, that flow out only or were never priced, the worth.
+COINS = ("btc",)
+
+
+@pytest.fixture
+def lake(service: Any, settings: Any, tmp_path: Any) -> Lakehouse:
+    desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract()
+    return desk.lake
+
+
+def test_the_sql_of_every_figure_yields_the_figure(lake: Lakehouse) -> None:
+    """What the statement says, what the explanation says, and what its SQL gives are one."""
+    (lake.path / "assertions.csv").write_text("at,currency,balance\n2026-10-20,btc,2\n")
+    seen = read_assertions(lake.path)
+    made = statement(lake, "2026-10")
+    stated = [
+        (row["currency"], name, row[name])
+        for row in made.tables["summary"].to_pylist()
+        for name in _FIGURES
+    ]
+    stated += [(x["currency"], x["name"], x["value"]) for x in made.tables["figures"].to_pylist()]
+    with open_warehouse(lake) as warehouse:
+        for currency, figure, value in stated:
+            if currency not in COINS and not figure.startswith("usd_"):
+                continue
+            found = explain_period(warehouse, made.period, currency, figure, seen)
+            assert found.value == value, figure
+            if not figure.startswith(UNCHECKED):
+                assert warehouse.query_readonly(found.sql).to_pylist() == [{figure: value}], figure
+
+
+def test_the_rows_are_the_records_behind_the_figure(lake: Lakehouse) -> None:
+    """October's net settlement of btc: one payment and two refunds."""
+    rows = lake.explain("2026-10", "btc", "net_settlement").rows
+    assert sorted(rows["kind"]) == ["payment", "refund", "refund"]
+    assert sum(rows["net"]) == lake.explain("2026-10", "btc", "net_settlement").value
+
+
+def test_the_rows_stand_oldest_first(lake: Lakehouse) -> None:
+    """October's movements of btc: by time, whatever their kinds and ids."""
+    instants = lake.explain("2026-10", "btc", "rail_movement").rows["occurred_at"].to_list()
+    assert len(instants) == 3 and instants == sorted(instants)
+
+
+def test_every_figure_of_a_statement_can_be_explained(lake: Lakehouse) -> None:
+    """Those of the summary, and those of the table `figures`."""
+    tables = statement(lake, "2026-10").tables
+    assert set(tables["summary"].column_names) - {"period", "currency"} == set(_FIGURES)
+    assert set(tables["figures"]["name"].to_pylist()) == set(_SIDE_FIGURES)
+
+
+@pytest.mark.parametrize(
+    ("currency", "figure", "message"),
+    [("btc", "profit", "no figure 'profit'"), ("doge", "net_sales", "no movement")],
+)
+def test_what_is_not_there_cannot_be_explained(
+    lake: Lakehouse, currency: str, figure: str, message: str
+) -> None:
+    """One line that names the figure or the coin."""
+    with pytest.raises(ConfigError, match=message):
+        lake.explain("2026-10", currency, figure)
+
+
+def test_a_hostile_coin_name_stays_a_text(lake: Lakehouse) -> None:
+    """A quote in a name ends no literal."""
+    with pytest.raises(ConfigError, match="no movement"):
+        lake.explain("2026-10", "btc' or '1' = '1", "net_sales")

@@ -1,0 +1,120 @@
+"""Properties of the payments' metadata that a statement's lines show, when they are named."""
+
+import json
+from typing import Any
+
+import pytest
+
+from svc_analytics import verify_statement
+from svc_analytics.closing.seals import read_manifest
+from svc_analytics.errors import ConfigError
+from svc_analytics.statements.metadata import empty_columns, read_properties
+from svc_analytics.statements.statement import statement
+from tests.support.closings import Closer, table
+from tests.support.desks import Desk
+from tests.support.fake_service import payment
+
+LEDGER = """
+ kind     currency  amount  fee   at                of
+ payment  usdt      100     1     2026-10-05T08:00
+ payment  usdt      5       0     2026-10-06T08:00
+ refund   usdt      10            2026-10-07T08:00  1
+ payout   usdt      50      0.5   2026-10-09T08:00
+"""
+
+
+@pytest.fixture
+def closer(desk: Desk) -> Closer:
+    """October's second payment has metadata, and so has its first, which was refunded."""
+    closer = Closer(desk)
+    closer.serve(LEDGER)
+    first, second = desk.service.payments
+    first["metadata"] = {"cart": 7, "branch": "تهران"}
+    second["metadata"] = {"cart": 12345678901234567890123, "branch": None}
+    return closer
+
+
+def shown(rows: list[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "found"),
+    [
+        ('{"a": "text \\u00e9 \\n"}', "text é \n"),
+        ('{"a": 1.10}', "1.10"),
+        ('{"a": 123456789012345678901234567890}', "123456789012345678901234567890"),
+        ('{"a": 1e400}', "1e400"),
+        ('{"a": {"b": [1, 2.0]}}', '{"b": [1, 2.0]}'),
+        ('{"a": true, "b": 2}', "true"),
+        ('{"a": ""}', ""),
+        ('{"b": 1, "a": ' + "[" * 2000 + "]" * 2000 + "}", "[" * 2000 + "]" * 2000),
+    ],
+)
+def test_a_property_is_given_as_it_was_written(metadata: str, found: str) -> None:
+    """Texts as they are, all else as its JSON: no digit goes through a float."""
+    assert read_properties(metadata, ["a"]) == {"a": found}
+
+
+@pytest.mark.parametrize("metadata", [None, "{}", '{"b": 1}', '{"a": null}', "[1]", '"a"', "7"])
+def test_what_is_not_said_is_null(metadata: str | None) -> None:
+    assert read_properties(metadata, ["a"]).get("a") is None
+
+
+def test_named_properties_stand_on_the_lines(closer: Closer) -> None:
+    """A payment's own; a refund's are those of its payment; a payout has none."""
+    closer.desk.extract()
+    made = statement(closer.desk.lake, "2026-10", metadata=["cart", "branch"])
+    assert shown(made.tables["lines"].to_pylist(), "kind", "metadata.cart", "metadata.branch") == [
+        ("payment", "7", "تهران"),
+        ("payment", "12345678901234567890123", None),
+        ("refund", "7", "تهران"),
+        ("payout", None, None),
+    ]
+    assert made.options == {"metadata": ["cart", "branch"]}
+
+
+def test_no_metadata_stands_on_a_statement_unasked(closer: Closer) -> None:
+    closer.desk.extract()
+    made = statement(closer.desk.lake, "2026-10")
+    assert "metadata" not in json.dumps(made.tables["lines"].column_names)
+    assert made.options == {}
+
+
+@pytest.mark.parametrize("names", [["cart", "cart"], [""]])
+def test_names_that_name_nothing_are_refused(closer: Closer, names: list[str]) -> None:
+    with pytest.raises(ConfigError, match="name each property once"):
+        statement(closer.desk.lake, "2026-10", metadata=names)
+
+
+def test_one_name_alone_is_not_taken_for_its_letters(closer: Closer) -> None:
+    with pytest.raises(ConfigError, match=r"give a list of names: metadata=\['cart'\]"):
+        statement(closer.desk.lake, "2026-10", metadata="cart")
+
+
+def test_a_property_that_no_line_says_is_told(closer: Closer) -> None:
+    """It may be misspelt; a month without a movement says nothing of it."""
+    closer.desk.extract()
+    lines = statement(closer.desk.lake, "2026-10", metadata=["cart", "crat"]).tables["lines"]
+    assert empty_columns(lines) == ["metadata.crat"]
+    assert empty_columns(lines.slice(0, 0)) == []
+
+
+def test_a_seal_holds_its_properties_and_a_restatement_keeps_them(closer: Closer) -> None:
+    """The manifest names them, so the lake yields them again, and the next version too."""
+    first = closer.close(metadata=["cart"])
+    assert read_manifest(first.folder)["options"] == {"metadata": ["cart"]}
+    assert verify_statement(first.folder).holds
+    assert closer.close().state == "unchanged"
+    late = payment(99, "2026-10-20T10:00:00Z", "7", "0.5") | {"metadata": {"cart": 8}}
+    closer.desk.service.payments.append(late)
+    second = closer.close()
+    assert second.state == "restated"
+    carts = shown(table(second.folder, "lines"), "kind", "metadata.cart")
+    assert carts[-1] == ("payment", "8") and verify_statement(second.folder).holds
+
+
+def test_all_due_months_show_them_too(closer: Closer) -> None:
+    closed = closer.close_all_due(metadata=["branch"])
+    rows = table(closed[-1].folder, "lines")
+    assert shown(rows, "metadata.branch")[:2] == [("تهران",), ("",)]

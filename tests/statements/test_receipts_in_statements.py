@@ -1,0 +1,65 @@
+"""What a statement says of receipts: shares, verdicts line by line, and what stands in its way."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from svc_analytics.receipts.verify_lake import verify_lake
+from svc_analytics.statements.statement import Statement, statement
+from tests.receipts.test_verify_lake import KEPT, PAYMENTS, receipted
+from tests.support.desks import Desk
+
+# October: six payments of 10 usdt, of which the receipts of two hold.
+OCTOBER = [
+    *[record for name, record in PAYMENTS.items() if name != "valid"],
+    receipted(6, "2026-10-06T08:00:00Z"),
+    receipted(7, "2026-10-07T08:00:00Z"),
+]
+
+
+@pytest.fixture
+def made(desk: Desk) -> Statement:
+    desk.service.payments = OCTOBER
+    desk.extract()
+    verify_lake(desk.lake, KEPT)
+    return statement(desk.lake, "2026-10")
+
+
+def row(table: Any, **where: str) -> dict[str, Any]:
+    return next(r for r in table.to_pylist() if where.items() <= r.items())
+
+
+def test_the_share_that_receipts_attest_by_count_and_by_value(made: Statement) -> None:
+    """Six payments of 10: all six have a verdict, two are proven."""
+    summary = row(made.tables["summary"], currency="usdt")
+    assert (summary["receipts_checked"], summary["receipts_valid"]) == (6, 2)
+    assert summary["attested_ratio"] == Decimal("0.33333333")
+    names = ("attested_count", "attested_count_ratio", "attested_amount")
+    values = [row(made.tables["figures"], name=name)["value"] for name in names]
+    assert values == [2, Decimal("0.33333333"), 20]
+
+
+def test_every_line_says_how_far_it_is_proven(made: Statement) -> None:
+    """Beside the record, and in a table of its own with the reason."""
+    verdicts = {r["record_id"]: r["receipt_verdict"] for r in made.tables["lines"].to_pylist()}
+    wrong = {record["id"]: name for name, record in PAYMENTS.items() if name != "valid"}
+    assert verdicts == wrong | {record["id"]: "valid" for record in OCTOBER[-2:]}
+    assert {r["payment_id"]: r["verdict"] for r in made.tables["receipts"].to_pylist()} == verdicts
+
+
+def test_a_wrong_receipt_blocks_until_a_person_accepts_it(made: Statement, desk: Desk) -> None:
+    """Mismatch, forgery and junk block; a missing one does not. The reason is printed."""
+    wrong = [PAYMENTS[name]["id"] for name in ("facts_mismatch", "bad_signature", "malformed")]
+    assert made.status == "provisional"
+    lines = "".join(
+        f"receipt_proves_its_payment,{id_},the shop was moved,Mina,2026-11-05\n" for id_ in wrong
+    )
+    path = desk.lake.path / "acknowledgements.csv"
+    path.write_text("check,record_id,reason,by,at\n" + lines)
+    accepted = statement(desk.lake, "2026-10")
+    assert accepted.status == "final"
+    found = accepted.tables["checks"].to_pylist()
+    assert {r["record_id"]: r["acknowledged_reason"] for r in found} == dict.fromkeys(
+        wrong, "the shop was moved"
+    )

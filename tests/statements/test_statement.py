@@ -1,0 +1,411 @@
+"""Statements of small ledgers whose figures can be checked by hand."""
+
+import csv
+import json
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from svc_analytics.config import Settings
+from svc_analytics.errors import ConfigError, LakeError, QueryError
+from svc_analytics.instants import parse_instant
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.tables import TABLES
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+
+LEDGER = """
+ kind     currency  amount                fee     at                of  usd_value
+ payment  btc       1.5                   0.03    2026-09-30T23:59      90000
+ payment  btc       2                     0.02    2026-10-01T00:00      130000
+ payment  usdt      100.000001            1       2026-10-05T08:00      100
+ payment  eth       0.000000000000000003  0       2026-10-06T08:00
+ refund   btc       0.5                           2026-10-07T08:00  1   32000
+ refund   btc       0.25                          2026-10-08T08:00  2   16000
+ refund   btc       0.25                          2026-11-02T08:00  2   17000
+ payout   usdt      50                    0.5     2026-10-09T08:00      50
+ payout   sol       7                     0.07    2026-10-10T08:00      1400
+"""
+
+Make = Callable[..., Statement]
+
+
+@pytest.fixture
+def make(desk: Desk) -> Make:
+    """Extract a ledger and make a statement of it."""
+
+    def build(ledger: str = LEDGER, month: str = "2026-10", **options: Any) -> Statement:
+        desk.service.payments, desk.service.payouts = read_ledger(ledger)
+        desk.extract()
+        return statement(desk.lake, month, **options)
+
+    return build
+
+
+def row(made: Statement, currency: str) -> dict[str, Any]:
+    return next(r for r in made.tables["summary"].to_pylist() if r["currency"] == currency)
+
+
+def test_refunds_belong_to_the_month_they_settled_in(make: Make) -> None:
+    """A refund counts in its own month, whatever its payment's month; cohorts look ahead."""
+    btc = row(make(), "btc")
+    assert btc["refunds_count"] == 2
+    assert btc["refunds_paid"] == Decimal("0.75")
+    assert btc["refunds_same_period"] == Decimal("0.25")
+    assert btc["refunds_prior_period"] == Decimal("0.5")
+    assert btc["refund_ratio_period"] == Decimal("0.375")
+    assert btc["refund_ratio_cohort"] == Decimal("0.25")
+    assert btc["open_refundable"] == Decimal("1.5")
+
+
+def test_the_position_rolls_forward(make: Make) -> None:
+    """Opening, what sales left, what refunds and payouts took, closing."""
+    btc = row(make(), "btc")
+    assert btc["opening_position"] == Decimal("1.47")
+    assert btc["net_settlement"] == Decimal("1.98") - Decimal("0.75")
+    assert btc["closing_position"] == Decimal("2.7")
+
+
+def test_fees_are_kept_on_refunds(make: Make) -> None:
+    """Leakage: 0.03 on 0.5 of 1.5, and 0.02 on 0.25 of 2."""
+    assert row(make(), "btc")["fee_leakage"] == Decimal("0.01") + Decimal("0.0025")
+
+
+def test_a_coin_that_only_flows_out_has_its_row(make: Make) -> None:
+    """No sale is zero, no denominator is no ratio, and the position goes below zero."""
+    sol = row(make(), "sol")
+    assert (sol["payments_count"], sol["net_sales"]) == (0, 0)
+    assert sol["effective_fee_rate"] is None
+    assert sol["rail_movement"] == Decimal("-7.07")
+    assert sol["usd_exposure"] == Decimal("-1414")
+
+
+def test_the_smallest_unit_of_18_decimals_is_not_lost(make: Make) -> None:
+    """3 wei stay 3 wei; without a recorded value their worth is unknown, not zero."""
+    eth = row(make(), "eth")
+    assert eth["gross_sales"] == Decimal("0.000000000000000003")
+    assert eth["usd_gross"] is None and eth["implied_rate"] is None
+
+
+def test_exposure_comes_from_the_unrounded_rate(make: Make) -> None:
+    """2.7 btc at 16000 / 0.25 USD; the rate's own rounding never enters the product."""
+    btc = row(make(), "btc")
+    assert btc["implied_rate"] == Decimal(64000)
+    assert btc["usd_exposure"] == Decimal("172800")
+
+
+def test_large_and_small_amounts_of_one_coin_add_up_exactly(make: Make) -> None:
+    """16 digits before the point and 18 behind it in one sum."""
+    made = make(
+        """
+ kind     currency  amount                fee  at
+ payment  usdt      7999999999999998      0    2026-10-01T09:00
+ payment  usdt      0.999999999999999999  0    2026-10-02T09:00
+"""
+    )
+    assert row(made, "usdt")["gross_sales"] == Decimal("7999999999999998.999999999999999999")
+
+
+def test_a_sum_that_cannot_be_held_is_an_error_and_never_wraps(make: Make) -> None:
+    """D2: two records of 20 digits are held; their sum is refused with one clear line."""
+    largest = "99999999999999999999.999999999999999999"
+    ledger = f"""
+ kind     currency  {"amount":43}at
+ payment  usdt      {largest:43}2026-10-01T09:00
+ payment  usdt      {largest:43}2026-10-02T09:00
+"""
+    with pytest.raises(QueryError, match="Out of Range"):
+        make(ledger)
+
+
+def test_a_quotient_out_of_range_is_unknown_and_stops_nothing(make: Make) -> None:
+    """One extreme amount leaves its own rates empty; every sum and every other coin stands."""
+    made = make(
+        """
+ kind     currency  amount                fee  at
+ payment  huge      99999999999999999999  1    2026-10-01T09:00
+ payment  btc       2                     1    2026-10-02T09:00
+"""
+    )
+    assert row(made, "huge")["gross_sales"] == Decimal("99999999999999999999")
+    assert row(made, "huge")["effective_fee_rate"] is None
+    assert row(made, "btc")["effective_fee_rate"] == Decimal("0.5")
+    assert made.checks["check_name"].to_list() == ["amounts_can_be_divided"]
+
+
+def test_a_bearer_never_seen_is_not_borne_by_the_merchant(make: Make) -> None:
+    """An unknown bearer's fee is listed among fees and not among fees borne."""
+    made = make(
+        """
+ kind     currency  amount  fee  at                fee_bearer  charged_amount  net_amount
+ payment  btc       10      1    2026-10-01T09:00  customer    11              10
+ payment  btc       10      1    2026-10-01T10:00  merchant    10              9
+"""
+    )
+    assert row(made, "btc")["payment_fees"] == 2
+    assert row(made, "btc")["total_fees_borne"] == 1
+    assert made.checks["check_name"].to_list() == ["fee_bearer_is_known"]
+    assert made.status == "final"
+
+
+def test_an_unknown_status_is_in_no_figure_and_blocks(make: Make) -> None:
+    """Only completed is money; a person must look at the rest."""
+    made = make(
+        """
+ kind     currency  amount  fee  at                status
+ payment  btc       10      1    2026-10-01T09:00  disputed
+ payment  btc       10      1    2026-10-01T10:00  completed
+"""
+    )
+    assert row(made, "btc")["payments_count"] == 1
+    assert made.needs_attention and "status_is_known" in made.reasons[0].text
+
+
+def test_an_empty_month_is_a_statement_too(make: Make) -> None:
+    """Nothing happened, all was read: no rows but for positions, and it is final."""
+    made = make(month="2026-08")
+    assert made.tables["summary"].num_rows == 0
+    assert made.status == "final"
+
+
+def test_a_zone_moves_its_boundaries(make: Make) -> None:
+    """23:59 UTC on 30 September is already October in Tehran."""
+    assert row(make(zone="Asia/Tehran"), "btc")["payments_count"] == 2
+    assert row(make(), "btc")["payments_count"] == 1
+
+
+def test_without_payout_records_what_needs_them_is_unknown(make: Make, desk: Desk) -> None:
+    """Not extracted is NULL with a reason, never zero."""
+    desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
+    made = make()
+    btc = row(made, "btc")
+    unknown = {name for name, value in btc.items() if value is None}
+    assert unknown == {
+        *("refunds_count", "refunds_paid", "refunds_debited", "refunds_same_period"),
+        *("refunds_prior_period", "refunds_unresolved", "fee_leakage", "payouts_count"),
+        *("payouts_sent", "payout_fees", "payouts_debited", "total_fees_borne"),
+        *("net_settlement", "rail_movement", "opening_position", "closing_position"),
+        *("refund_ratio_period", "refund_ratio_cohort", "refunded_payments_ratio"),
+        *("open_refundable", "usd_refunds", "usd_payouts", "usd_exposure"),
+        *("receipts_checked", "receipts_valid", "attested_ratio"),
+    }
+    assert "payout_records were never extracted" in made.reasons[0].text
+
+
+def test_a_gap_inside_the_period_makes_its_figures_unknown(desk: Desk) -> None:
+    """Half a month read is not a month's figures."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract(start=parse_instant("2026-10-04T00:00:00Z")[0])
+    made = statement(desk.lake, "2026-10")
+    assert row(made, "usdt")["gross_sales"] is None
+    assert [r.text.split(" were")[0] for r in made.reasons] == ["payments", "payout_records"]
+    assert made.needs_attention
+
+
+def test_time_behind_the_newest_sweep_is_unknown_too(desk: Desk) -> None:
+    """A month that is over and was read only to its 5th has no figures, and says why."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.service.now = datetime(2026, 10, 5, tzinfo=UTC)
+    desk.extract()
+    over = statement(desk.lake, "2026-10", now=_micros(2026, 11, 20))
+    assert row(over, "btc")["gross_sales"] is None and over.needs_attention
+    running = statement(desk.lake, "2026-10", now=_micros(2026, 10, 6))
+    assert row(running, "btc")["gross_sales"] == 2 and not running.needs_attention
+
+
+def test_a_running_month_that_no_sweep_has_reached_is_unknown(desk: Desk) -> None:
+    """Nothing read of it is not nothing sold."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.service.now = datetime(2026, 10, 20, tzinfo=UTC)
+    desk.extract()
+    made = statement(desk.lake, "2026-11", now=_micros(2026, 11, 3))
+    assert row(made, "btc")["payments_count"] is None and made.needs_attention
+
+
+def test_positions_need_the_proven_start_of_history(desk: Desk) -> None:
+    """A whole month read gives its figures; positions also need all time before."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract(start=parse_instant("2026-10-01T00:00:00Z")[0])
+    btc = row(statement(desk.lake, "2026-10"), "btc")
+    assert btc["gross_sales"] == 2
+    assert (btc["opening_position"], btc["closing_position"]) == (None, None)
+    assert btc["refunds_unresolved"] == Decimal("0.5") and btc["fee_leakage"] is None
+
+
+def test_a_running_month_is_provisional_only_for_that(make: Make) -> None:
+    """Time alone will mend it: nobody has to look."""
+    made = make(month="2026-11", now=_micros(2026, 11, 20))
+    assert made.status == "provisional" and not made.needs_attention
+
+
+def test_a_month_that_has_not_begun_is_refused(make: Make) -> None:
+    """There is nothing to state of the future."""
+    with pytest.raises(ConfigError, match="has not begun"):
+        make(month="2027-01", now=_micros(2026, 11, 20))
+
+
+def _micros(*day: int) -> int:
+    return int(datetime(*day, tzinfo=UTC).timestamp()) * 1_000_000  # type: ignore[arg-type, misc]
+
+
+def test_lines_carry_the_parent_and_what_each_refund_left(make: Make) -> None:
+    """A refund's line names its order and how much could still be returned."""
+    lines = make().tables["lines"].to_pylist()
+    refund = next(line for line in lines if line["parent_reference_id"] == "order-2")
+    assert refund["refunded_before"] == 0
+    assert refund["refundable_left"] == Decimal("1.75")
+    assert refund["days_to_refund"] == 7
+    assert [line["line_no"] for line in lines] == list(range(1, len(lines) + 1))
+
+
+def test_lines_tell_their_version_and_what_checks_found(make: Make, desk: Desk) -> None:
+    """A payment that was stated twice is version 2, and its line names the finding."""
+    first = make().tables["lines"].to_pylist()
+    assert {(line["record_version"], line["flags"]) for line in first} == {(1, None)}
+    desk.service.payments[1]["metadata"] = {"note": "paid at the counter"}
+    desk.service.payments[1]["fee_bearer"] = "nobody"
+    desk.extract(rereads=True)
+    lines = statement(desk.lake, "2026-10").tables["lines"].to_pylist()
+    found = {line["record_id"]: (line["record_version"], line["flags"]) for line in lines}
+    version, flags = found.pop(desk.service.payments[1]["id"])
+    assert version == 2 and "fee_bearer_is_known" in flags.split()
+    assert set(found.values()) == {(1, None)}
+
+
+def test_saved_files_hold_what_the_manifest_says(make: Make, tmp_path: Path) -> None:
+    """CSV and Parquet of every table, and a manifest over them."""
+    folder = make().save(tmp_path / "out")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    names = [f"{table}.{suffix}" for table in TABLES for suffix in ("csv", "parquet")]
+    assert sorted(manifest["files"]) == sorted(names)
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*names, "manifest.json"])
+    assert manifest["status"] == "final" and manifest["label"] == "2026-10"
+
+
+def test_control_totals_are_those_of_the_files(make: Make, tmp_path: Path) -> None:
+    """Rows, the hash that any tool takes of the CSV, and the sums an accountant adds up."""
+    folder = make().save(tmp_path / "out")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    for name, found in manifest["control"].items():
+        file = manifest["files"][f"{name}.csv"]
+        assert (found["rows"], found["sha256"]) == (file["rows"], file["sha256"])
+    btc = manifest["control"]["lines"]["totals"]["btc"]  # one payment of 2, two refunds
+    assert (btc["gross"], btc["fee"], btc["net"]) == ("1.25", "-0.02", "1.23")
+
+
+def test_what_was_read_is_told_by_stream(desk: Desk) -> None:
+    """Counted, in no figure, set aside: the records of a period add up to those read."""
+    payments, records = read_ledger(LEDGER)
+    payments[1]["status"], payments[2]["amount"] = "on_hold", "1e3"
+    desk.service.payments, desk.service.payouts = payments, records
+    desk.extract()
+    sold, moved = statement(desk.lake, "2026-10").tables["reading"].to_pylist()
+    names = ("state", "read_count", "counted_count", "unclassified_count", "quarantined_count")
+    assert [sold[name] for name in names] == ["complete", 3, 1, 1, 1]
+    assert [moved[name] for name in names] == ["complete", 4, 4, 0, 0]
+
+
+def test_a_stream_that_was_not_read_says_so(desk: Desk) -> None:
+    """Nothing is known of how many there are; of half a month, what was read is told."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
+    desk.extract(start=parse_instant("2026-10-04T00:00:00Z")[0])
+    sold, moved = statement(desk.lake, "2026-10").tables["reading"].to_pylist()
+    assert (moved["state"], moved["read_count"]) == ("not extracted", None)
+    assert (sold["state"], sold["read_count"]) == ("partial", 2)
+
+
+def test_csv_writes_plain_decimals_and_leaves_unknown_empty(make: Make, tmp_path: Path) -> None:
+    """No exponent, no trailing zeros, ratios with 8 places, empty for NULL."""
+    folder = make().save(tmp_path / "out")
+    header, *rows = (folder / "summary.csv").read_text().splitlines()
+    eth = dict(zip(header.split(","), rows[1].split(","), strict=True))
+    assert eth["currency"] == "eth" and eth["gross_sales"] == "0.000000000000000003"
+    assert eth["effective_fee_rate"] == "0.00000000" and eth["usd_gross"] == ""
+
+
+def test_csv_keeps_text_of_any_kind_in_its_cell(make: Make, desk: Desk, tmp_path: Path) -> None:
+    """Quotes, commas, line ends and a lone carriage return come back as they were."""
+    odd = 'a "b", c\rd\ne'
+    payments, records = read_ledger(LEDGER)
+    payments[1]["reference_id"] = odd
+    desk.service.payments, desk.service.payouts = payments, records
+    desk.extract()
+    folder = statement(desk.lake, "2026-10").save(tmp_path / "out")
+    with (folder / "lines.csv").open(newline="") as file:
+        assert next(csv.DictReader(file))["reference_id"] == odd
+
+
+def test_parquet_and_csv_say_the_same(make: Make, tmp_path: Path) -> None:
+    """Two forms of one value."""
+    made = make()
+    folder = made.save(tmp_path / "out")
+    assert pq.read_table(folder / "summary.parquet").equals(made.tables["summary"])
+
+
+def test_the_same_lake_gives_the_same_bytes(make: Make, tmp_path: Path) -> None:
+    """Nothing in a statement depends on when it was made."""
+    first, second = make().save(tmp_path / "a"), make().save(tmp_path / "b")
+    for path in first.iterdir():
+        assert path.read_bytes() == (second / path.name).read_bytes(), path.name
+
+
+def test_an_earlier_statement_is_replaced_whole(make: Make, tmp_path: Path) -> None:
+    """What an earlier run wrote does not linger beside the new files."""
+    made = make()
+    made.save(tmp_path / "out")
+    made.save(tmp_path / "out", formats=("csv",))
+    assert not list((tmp_path / "out").glob("*.parquet"))
+
+
+def test_a_folder_that_is_not_ours_is_never_overwritten(make: Make, tmp_path: Path) -> None:
+    """Somebody's files stay where they are."""
+    (tmp_path / "taxes.xlsx").write_text("mine")
+    with pytest.raises(LakeError, match="not a statement"):
+        make().save(tmp_path)
+
+
+def test_a_sealed_statement_is_never_overwritten(make: Make, tmp_path: Path) -> None:
+    """A seal is for good."""
+    made = make()
+    folder = made.save(tmp_path / "out")
+    manifest = json.loads((folder / "manifest.json").read_text()) | {"seal": "0" * 64}
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(LakeError, match="sealed"):
+        made.save(folder)
+
+
+def test_a_statement_that_was_killed_leaves_nothing_in_the_way(make: Make, desk: Desk) -> None:
+    """What it had begun to write hinders neither the next statement nor an extraction."""
+    made = make()
+    begun = desk.lake.path / "statements" / ".2026-10.1.writing"
+    begun.mkdir(parents=True)
+    os.utime(begun, (0, 0))
+    desk.extract()
+    made.save(desk.lake.path / "statements" / "2026-10")
+    assert [path.name for path in begun.parent.iterdir()] == ["2026-10"]
+
+
+def test_a_flipped_bit_in_the_month_stops_the_statement(make: Make, desk: Desk) -> None:
+    """G2: what no total would notice, the page checksums do; the real file is named."""
+    make()
+    path = desk.lake.month_path(PAYMENTS, "2026-10")
+    data = bytearray(path.read_bytes())
+    data[20] ^= 1  # in the first page, of ids
+    path.write_bytes(bytes(data))
+    with pytest.raises(LakeError, match=r"payments/2026-10\.parquet is torn"):
+        statement(desk.lake, "2026-10")
+
+
+def test_frames_are_exact(make: Make) -> None:
+    """pandas carries decimals as Arrow does; nothing becomes a float."""
+    summary = make().summary
+    assert not [name for name, kind in summary.dtypes.items() if "float" in str(kind)]
+    assert summary["gross_sales"][1] == Decimal("0.000000000000000003")

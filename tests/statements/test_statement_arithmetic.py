@@ -1,0 +1,186 @@
+"""Statements of a live sandbox, held against independent arithmetic over its own records."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pytest
+
+from svc_analytics.config import read_settings
+from svc_analytics.extraction import update
+from svc_analytics.instants import format_instant, from_micros, to_micros
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.periods import Period, month
+from svc_analytics.sandbox.core.behaviour import Quirks
+from svc_analytics.sandbox.core.clock import Clock
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.resources.seed import seed
+from svc_analytics.sandbox.resources.service import Service
+from svc_analytics.sandbox.server import serve
+from svc_analytics.sandbox.state.store import Store
+from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.arithmetic import Books
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+MONTHS = [f"2026-{number:02d}" for number in range(7, 11)]
+QUIRKS = {
+    "one to a hundred rows a page": Quirks(page_size=(1, 100)),
+    "empty pages": Quirks(page_size=40, empty_pages=2),
+    "extra properties": Quirks(extra_properties=True),
+    "exclusive bounds": Quirks(bounds="open"),
+    "lower bound exclusive": Quirks(bounds="open_closed"),
+    "upper bound exclusive": Quirks(bounds="half_open"),
+    "bounds not heeded": Quirks(bounds="ignored"),
+    "no date header": Quirks(no_date_header=True),
+    "cursors that expire": Quirks(page_size=30, cursor_lifetime=5),
+    "failures": Quirks(fail_every=7),
+}
+
+
+@pytest.fixture(scope="module")
+def store() -> Iterator[Store]:
+    with Store() as store:
+        seed(store, Scenario(seed=11, months=4, payments=1_500, until=to_micros(NOW)))
+        yield store
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock(to_micros(NOW))
+
+
+@pytest.fixture(scope="module")
+def books(store: Store) -> Books:
+    """The independent arithmetic over the sandbox's own records."""
+    service = Service(store, Clock(to_micros(NOW)))
+    return Books(list(service.records("payments")), list(service.records("payout_records")))
+
+
+@pytest.fixture(scope="module")
+def regular(store: Store, tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+    """A lake read from a service without quirks; tests only look at it."""
+    service = Service(store, Clock(to_micros(NOW)))
+    return extracted(service, tmp_path_factory.mktemp("regular") / "data")
+
+
+@pytest.fixture(scope="module")
+def months(regular: Lakehouse) -> list[Statement]:
+    return [statement(regular, label, now=to_micros(NOW)) for label in MONTHS]
+
+
+def extracted(service: Service, folder: Path, **options: Any) -> Lakehouse:
+    lake = Lakehouse(folder)
+    with serve(service) as running:
+        settings = read_settings(folder, environ=running.environment, folder=folder.parent)
+        update.extract(lake, settings, **options)
+    return lake
+
+
+def expected(books: Books, period: Period) -> dict[str, dict[str, Any]]:
+    return books.summary(from_micros(period.start), from_micros(period.end), NOW)
+
+
+def found(summary: pa.Table) -> dict[str, dict[str, Any]]:
+    rows = summary.to_pylist()
+    return {row.pop("currency"): row for row in rows if row.pop("period")}
+
+
+def test_every_month_equals_independent_arithmetic(months: list[Statement], books: Books) -> None:
+    """Each statement of each seeded month is final and exact to the last digit."""
+    for made in months:
+        assert found(made.tables["summary"]) == expected(books, made.period), made
+        assert made.status == "final"
+
+
+@pytest.mark.parametrize("quirks", QUIRKS.values(), ids=QUIRKS.keys())
+def test_however_the_service_pages_and_bounds_each_month_is_exact(
+    store: Store, clock: Clock, books: Books, quirks: Quirks, tmp_path: Path
+) -> None:
+    """Page sizes, bounds, cursors and failures of a service change no digit."""
+    lake = extracted(Service(store, clock, quirks), tmp_path / "data")
+    with open_warehouse(lake) as warehouse:
+        for period in map(month, MONTHS):
+            call = f"statement_summary('{period.label}-01', $end, label := '{period.label}')"
+            end = format_instant(period.end)
+            summary = warehouse.query(f"from {call}", {"end": end})
+            assert found(summary) == expected(books, period), period.label
+
+
+@pytest.mark.parametrize("zone", ["Asia/Tehran", "America/New_York", "Australia/Lord_Howe"])
+def test_a_month_in_any_zone_equals_independent_arithmetic(
+    regular: Lakehouse, books: Books, zone: str
+) -> None:
+    """The boundaries of a month are those of its zone, half hours and clock changes included."""
+    made = statement(regular, "2026-10", zone=zone, now=to_micros(NOW))
+    start = datetime(2026, 10, 1, tzinfo=ZoneInfo(zone)).astimezone(UTC)
+    assert from_micros(made.period.start) == start
+    assert found(made.tables["summary"]) == expected(books, made.period)
+    assert made.status == "final"
+
+
+def test_rows_that_arrive_during_the_sweep_are_read_by_the_next(
+    store: Store, clock: Clock, tmp_path: Path
+) -> None:
+    """A run reads up to its own beginning; what came meanwhile is missed by no later run."""
+    service = Service(store, clock, Quirks(page_size=20))
+    lake = extracted(service, tmp_path / "data", on_page=lambda *_: clock.advance(60_000_000))
+    extracted(service, tmp_path / "data")
+    rows = lake.sql("select payment_id from payments")["payment_id"].to_list()
+    assert sorted(rows) == sorted(record["id"] for record in service.records("payments"))
+
+
+def test_the_running_month_is_provisional_and_exact_so_far(
+    regular: Lakehouse, books: Books
+) -> None:
+    """A month that is not over shows what was read, and says that it is not over."""
+    made = statement(regular, "2026-11", now=to_micros(NOW))
+    assert [reason.is_unfinished for reason in made.reasons] == [True]
+    assert found(made.tables["summary"]) == expected(books, made.period)
+
+
+def test_the_lines_and_the_days_add_up_to_the_summary(regular: Lakehouse) -> None:
+    """Lines foot to the summary, days foot to it, and the last line reaches the closing."""
+    made = statement(regular, "2026-09", zone="Asia/Tehran", now=to_micros(NOW))
+    lines, days = made.tables["lines"].to_pylist(), made.tables["daily"].to_pylist()
+    for currency, row in found(made.tables["summary"]).items():
+        own = [line for line in lines if line["currency"] == currency]
+        assert sum(line["net"] for line in own) == row["rail_movement"]
+        assert own[-1]["running_position"] == row["closing_position"]
+        ours = [day for day in days if day["currency"] == currency]
+        assert sum(day["net_settlement"] for day in ours) == row["net_settlement"]
+        assert sum(day["payouts_debited"] for day in ours) == row["payouts_debited"]
+
+
+def test_a_closing_position_is_the_next_opening(months: list[Statement]) -> None:
+    """Month follows month without a step."""
+    for before, after in pairwise(found(made.tables["summary"]) for made in months):
+        for currency in before.keys() & after.keys():
+            assert before[currency]["closing_position"] == after[currency]["opening_position"]
+
+
+def test_the_first_and_last_microsecond_belong_to_their_month(regular: Lakehouse) -> None:
+    """Months are half-open: a record on a boundary is in one month, and in the right one."""
+    edges = regular.sql(
+        "select strftime(paid_at, '%Y-%m') as month, month as booked from payments "
+        "where epoch_us(paid_at) in (select unnest($edges))",
+        {
+            "edges": [
+                edge for label in MONTHS for edge in (month(label).start, month(label).end - 1)
+            ]
+        },
+    )
+    assert len(edges) >= 4
+    assert edges["month"].to_list() == edges["booked"].to_list()
+
+
+def test_clock_is_the_services(store: Store, tmp_path: Path) -> None:
+    """The Date header bounds a run: a local clock that is wrong by days changes nothing."""
+    clock = Clock(to_micros(NOW - timedelta(days=40)))
+    lake = extracted(Service(store, clock), tmp_path / "data")
+    newest = lake.sql("select max(ends_at) as at from coverage")["at"][0]
+    assert newest == NOW - timedelta(days=40)

@@ -1,0 +1,65 @@
+"""Closing months at a desk, on small ledgers."""
+
+import csv
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from svc_analytics.closing.close import CloseResult, close, close_all_due
+from svc_analytics.extraction.plan import ExtractionResult, Request
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+
+LEDGER = """
+ kind     currency  amount  fee   at                of
+ payment  btc       3       0.03  2026-08-10T09:00
+ payment  btc       2       0.02  2026-09-10T09:00
+ payment  usdt      100     1     2026-10-05T08:00
+ refund   btc       0.5           2026-10-07T08:00  2
+ payout   usdt      50      0.5   2026-10-09T08:00
+"""
+
+
+@dataclass
+class Closer:
+    """Closes months of what the model service holds, and notes what it was asked to read."""
+
+    desk: Desk
+    asked: list[Request] = field(default_factory=list)
+
+    def read(self, request: Request) -> ExtractionResult:
+        self.asked.append(request)
+        return self.desk.extract(**asdict(request))
+
+    def serve(self, ledger: str = LEDGER) -> None:
+        self.desk.service.payments, self.desk.service.payouts = read_ledger(ledger)
+
+    def close(self, month: str = "2026-10", **options: Any) -> CloseResult:
+        return close(self.desk.lake, month, read=self.read, **options)
+
+    def close_all_due(self, **options: Any) -> list[CloseResult]:
+        return close_all_due(self.desk.lake, read=self.read, **options)
+
+    def accept(self, check: str, record_id: str, reason: str = "known") -> None:
+        """Write the one accepted finding of the lake."""
+        rows = ["check,record_id,reason,by,at", f"{check},{record_id},{reason},Mina,2026-11-05"]
+        self.desk.lake.path.mkdir(exist_ok=True)
+        path = self.desk.lake.path / "acknowledgements.csv"
+        path.write_text("\n".join(rows) + "\n")
+
+
+def table(folder: Path, name: str) -> list[dict[str, str]]:
+    """Read a table of a statement as a person's own tools would."""
+    with (folder / f"{name}.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def row_causes(rows: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
+    """What a restatement says of records: which, what became of them, and why."""
+    return [(row["name"], row["change"], row["cause"]) for row in rows if row["subject"] == "row"]
+
+
+def figure(rows: list[dict[str, Any]], name: str) -> tuple[str, str, str, str]:
+    """What a restatement says of a figure of the summary: old, new, delta, cause."""
+    found = next(row for row in rows if (row["table_name"], row["name"]) == ("summary", name))
+    return found["old_value"], found["new_value"], found["delta"], found["cause"]

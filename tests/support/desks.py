@@ -1,0 +1,63 @@
+"""A desk to extract at: the model service, settings for it and a lake, without real waiting."""
+
+from dataclasses import dataclass
+from typing import Any
+from unittest.mock import patch
+
+import duckdb
+
+from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import RateLimiter
+from svc_analytics.config import Settings
+from svc_analytics.extraction import run, scheduler
+from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.lakehouse import Lakehouse
+from tests.support.fake_service import FakeService
+
+
+@dataclass
+class VirtualTime:
+    """A clock that only waiting moves, so that patience is spent in no time."""
+
+    now: float = 0.0
+
+    def clock(self) -> float:
+        return self.now
+
+    def wait(self, seconds: float) -> bool:
+        self.now += seconds
+        return False
+
+
+@dataclass
+class Desk:
+    """Extracts from the model service into the lake, as often as a test likes."""
+
+    service: FakeService
+    settings: Settings
+    lake: Lakehouse
+
+    def extract(self, *, workers: int = 4, **request: Any) -> ExtractionResult:
+        self.service.requests.clear()
+        time = VirtualTime()
+        pace = RateLimiter(self.settings.patience, time.clock, time.wait)
+        with (
+            # A model in memory answers at once: share all the same.
+            patch.object(scheduler, "WORTH_WAITING", 0.0),
+            Client(self.settings, pace=pace, transport=self.service.transport) as client,
+        ):
+            return run.extract(
+                self.lake, self.settings, Request(**request), workers=workers, client=client
+            )
+
+    def rows(self, stream: str = "payments") -> list[dict[str, Any]]:
+        """Read a stream's folder as any outside tool would."""
+        with duckdb.connect() as connection:
+            connection.execute("SET TimeZone='UTC'")
+            found = connection.sql(
+                f"from read_parquet('{self.lake.path}/{stream}/*.parquet') order by id"
+            )
+            return found.to_arrow_table().to_pylist()
+
+    def ids(self, stream: str = "payments") -> list[str]:
+        return [row["id"] for row in self.rows(stream)]

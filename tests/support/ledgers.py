@@ -1,0 +1,56 @@
+"""Ledgers as short text tables, so that an accountant can check a test's figures by hand.
+
+    kind     currency  amount  fee   at                of
+    payment  btc       1.5     0.03  2026-10-01T09:00
+    refund   btc       0.5           2026-11-02T10:00  1
+
+`of` is the number of the row a refund returns; a time without a zone is UTC; a record
+without `usd_value` has none.
+"""
+
+from typing import Any
+
+from tests.support.fake_service import payment, payout, refund
+
+Record = dict[str, Any]
+
+
+def read_ledger(text: str) -> tuple[list[Record], list[Record]]:
+    """Return the payments and the payout records of a text table."""
+    header, *lines = [line for line in text.splitlines() if line.strip()]
+    columns = [(name, header.index(f" {name}") + 1) for name in header.split()]
+    rows = [_cells(line, columns) for line in lines]
+    made: list[Record] = []
+    for number, row in enumerate(rows, 1):
+        made.append(_record(number, row, made))
+    kinds = [row["kind"] for row in rows]
+    payments = [record for record, kind in zip(made, kinds, strict=True) if kind == "payment"]
+    others = [record for record, kind in zip(made, kinds, strict=True) if kind != "payment"]
+    return payments, others
+
+
+def _cells(line: str, columns: list[tuple[str, int]]) -> dict[str, str]:
+    starts = [start for _, start in columns]
+    ends = [*starts[1:], len(line) + 1]
+    return {
+        name: line[start:end].strip()
+        for (name, start), end in zip(columns, ends, strict=True)
+        if line[start:end].strip()
+    }
+
+
+def _record(number: int, row: dict[str, str], made: list[Record]) -> Record:
+    instant = _instant(row["at"])
+    more: dict[str, Any] = {"currency": row["currency"], "usd_value": row.get("usd_value")}
+    more |= {name: row[name] for name in ("status", "fee_bearer") if name in row}
+    if row["kind"] == "payment":
+        more |= {name: row[name] for name in ("net_amount", "charged_amount") if name in row}
+        return payment(number, instant, row["amount"], row.get("fee", "0"), **more)
+    if row["kind"] == "refund":
+        return refund(number, made[int(row["of"]) - 1], instant, row["amount"], **more)
+    more |= {"kind": row["kind"]}
+    return payout(number, instant, row["amount"], row.get("fee", "0"), **more)
+
+
+def _instant(text: str) -> str:
+    return text if text.endswith("Z") else f"{text}:00Z" if len(text) == 16 else f"{text}Z"

@@ -1,0 +1,123 @@
+"""One publication that touches all a lake has, the same to the byte each time.
+
+Months are added, rewritten and left by a record; one record is changed, one set aside
+and one read rightly at last; leftovers of an earlier run are swept. Time stands still.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from copy import deepcopy
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import RateLimiter
+from svc_analytics.config import Settings
+from svc_analytics.extraction import run
+from svc_analytics.extraction.plan import Request
+from svc_analytics.instants import to_micros
+from svc_analytics.lake.lake import Lake
+from svc_analytics.signing.secrets import Secret
+from tests.simulation.disk import Disk
+from tests.simulation.stand_ins import installed
+from tests.simulation.virtual import World
+from tests.support.fake_service import (
+    BASE_URL,
+    CHECKOUT_KEY,
+    NOW,
+    PAYOUT_KEY,
+    FakeService,
+    payment,
+    payout,
+    refund,
+    spread,
+)
+
+SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
+
+
+def before() -> FakeService:
+    """The service as it was when the lake was begun."""
+    payments = spread(24, datetime(2026, 10, 20, tzinfo=UTC), timedelta(hours=25))
+    payments[3]["amount"] = "1e3"  # is set aside
+    return FakeService(payments, [refund(n, payments[n], "2026-11-02T00:00:00Z") for n in (5, 6)])
+
+
+def after() -> FakeService:
+    """The service as it is when the publication is made."""
+    service = deepcopy(before())
+    service.payments[3]["amount"] = "10"  # is resolved
+    service.payments[4]["amount"] = "11"  # is restated
+    service.payments[20]["paid_at"] = "2026-09-30T12:00:00Z"  # leaves its month for a new one
+    service.payments += [
+        payment(101, "2026-10-25T00:00:00Z"),
+        payment(102, "2026-11-19T00:00:00Z"),
+        payment(103, "2026-11-19T01:00:00Z", amount="ten", net_amount="9"),  # is set aside
+    ]
+    service.payouts.append(payout(104, "2026-11-19T02:00:00Z"))
+    return service
+
+
+@contextmanager
+def frozen() -> Iterator[World]:
+    """Let the package live in a time that stands still, its threads one after the other."""
+    world = World("publishing", to_micros(NOW))
+    with installed(world):
+        yield world
+
+
+def read_all(lake: Path, service: FakeService) -> None:
+    """Read everything again and publish it."""
+    with frozen() as world:
+        pace = RateLimiter(SETTINGS.patience, lambda: world.now)
+        try:
+            with Client(SETTINGS, pace=pace, transport=service.transport) as client:
+                request = Request(rereads=True)
+                run.extract(Lake(lake), SETTINGS, request, workers=1, client=client)
+        finally:
+            world.end_run()
+
+
+def begin(folder: Path) -> Path:
+    """Make a lake of what the service was, and leave beside it what a killed run leaves."""
+    folder.mkdir(exist_ok=True)
+    lake = folder / "data"
+    read_all(lake, before())
+    (lake / "payments" / ".2026-10.writing").write_bytes(b"half")
+    (lake / ".snapshot-dead" / "payments").mkdir(parents=True)
+    (lake / ".snapshot-dead" / "payments" / "2026-10.pq").write_bytes(b"of a reader")
+    return lake
+
+
+def contents(lake: Path) -> dict[str, bytes]:
+    """Every file of a lake, but for its lock and the mark of its writer."""
+    files = (path for path in lake.rglob("*") if path.is_file())
+    found = {path.relative_to(lake).as_posix(): path.read_bytes() for path in files}
+    return {name: body for name, body in found.items() if name not in (".lock", ".writer")}
+
+
+def kill_each(folder: Path, calls: Iterable[int]) -> None:
+    """Publish in each folder named by a number, in a process killed at that call of the disk."""
+    for call in calls:
+        child = os.fork()
+        if not child:
+            _publish_and_die(folder / str(call), call)
+        if os.WTERMSIG(os.waitpid(child, 0)[1]) != signal.SIGKILL:
+            raise SystemExit(f"the process was to die at call {call}, and did not")
+
+
+def _publish_and_die(folder: Path, call: int) -> None:
+    def fate(number: int, kind: str, path: str) -> None:
+        if number == call:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    with Disk(folder, fate).installed():
+        read_all(folder / "data", after())
+    os._exit(0)
+
+
+if __name__ == "__main__":
+    kill_each(Path(sys.argv[1]), map(int, sys.argv[2:]))

@@ -1,0 +1,87 @@
+"""What several unit tests are made of: pages, a clock that never really waits, examples."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from hypothesis import HealthCheck, settings
+
+from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import RateLimiter
+from svc_analytics.config import Settings
+from svc_analytics.records.bulk_parser import read_records
+from svc_analytics.records.page import Page, parse_page
+from svc_analytics.records.record_parser import Records
+from svc_analytics.schema import PAYMENTS, Stream
+from svc_analytics.signing.secrets import Secret
+from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
+
+PERSIAN = {ord("0") + n: 0x6F0 + n for n in range(10)}  # digits, for str.translate
+AT = 1_790_000_000_000_000  # when the pages of these tests were read
+
+examples = settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
+)
+
+
+def body_of(*records: bytes, cursor: bytes = b"null") -> bytes:
+    """Make the body of a page from the exact bytes of its records."""
+    return b'{"data":[' + b",".join(records) + b'],"next_cursor":' + cursor + b"}"
+
+
+def page_of(*records: bytes) -> Page:
+    return parse_page(body_of(*records))
+
+
+def read(*records: bytes, stream: Stream = PAYMENTS) -> Records:
+    return read_records(stream, page_of(*records), AT)
+
+
+def raw(record: dict[str, Any], **members: bytes | None) -> bytes:
+    """Write a record compactly, some of its members as the exact bytes given, or not at all."""
+    texts = {name: json.dumps(value).encode() for name, value in record.items()} | members
+    parts = [b'"%s":%s' % (name.encode(), text) for name, text in texts.items() if text is not None]
+    return b"{" + b",".join(parts) + b"}"
+
+
+class Hours:
+    """A clock that only moves when someone waits, and what was waited."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.waits: list[float] = []
+        self.is_stopped = False
+
+    def clock(self) -> float:
+        return self.now
+
+    def wait(self, seconds: float) -> bool:
+        self.waits.append(seconds)
+        self.now += seconds
+        return self.is_stopped
+
+    def pace(self, patience: float = 120) -> RateLimiter:
+        return RateLimiter(patience, clock=self.clock, wait=self.wait)
+
+
+def both_keys(**changes: Any) -> Settings:
+    given = {"checkout_key": Secret(CHECKOUT_KEY), "payout_key": Secret(PAYOUT_KEY)}
+    return Settings(**({"base_url": BASE_URL} | given | changes))
+
+
+def client_of(
+    service: FakeService, hours: Hours | None = None, patience: float = 120, **changes: Any
+) -> Client:
+    """Make a client of the model service that never really waits."""
+    hours = hours or Hours()
+    settings = both_keys(**changes)
+    return Client(settings, transport=service.transport, pace=hours.pace(patience))
+
+
+def raised_by(act: Callable[[], object]) -> BaseException:
+    """Return what an act raises, with its traceback."""
+    try:
+        act()
+    except BaseException as error:
+        return error
+    raise AssertionError("nothing was raised")

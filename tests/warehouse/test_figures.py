@@ -1,0 +1,156 @@
+"""The side tables of a statement: figures that an accountant can check by hand."""
+
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.tables import read_tables
+from svc_analytics.warehouse.models import read_footings
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.statements.test_statement import LEDGER, Make, make
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+
+__all__ = ["make"]  # a fixture
+
+
+def figure(made: Statement, name: str, currency: str) -> Any:
+    rows = made.tables["figures"].to_pylist()
+    return next(r["value"] for r in rows if (r["name"], r["currency"]) == (name, currency))
+
+
+@pytest.mark.parametrize(
+    ("name", "currency", "value"),
+    [
+        ("fees_borne_by_merchant", "btc", "0.02"),
+        ("fees_without_bearer", "btc", "0"),
+        ("fee_rate_max", "btc", "0.01"),
+        ("ticket_avg", "usdt", "100.000001"),
+        ("ticket_max", "btc", "2"),
+        ("ticket_max", "eth", "0.000000000000000003"),  # not cut where ratios have 8 places
+        ("partly_refunded_count", "btc", "1"),  # 0.5 of 2, by November
+        ("fully_refunded_count", "btc", "0"),
+        ("usd_gross_priced_count", "eth", "0"),
+        ("usd_refunds_priced_count", "btc", "2"),
+        ("usd_rate_drift", "btc", "1750"),  # 32000 - 30000, and 16000 - 16250
+        ("asserted_balance", "btc", None),
+    ],
+)
+def test_figures_by_hand(make: Make, name: str, currency: str, value: str | None) -> None:
+    """Figures that have no column in the summary."""
+    assert figure(make(), name, currency) == (None if value is None else Decimal(value))
+
+
+def test_a_balance_read_off_the_console_shows_what_the_rail_cannot_explain(
+    make: Make, desk: Desk
+) -> None:
+    """3 btc were seen at the month's end, 2.7 are the rail's: 0.3 came from elsewhere."""
+    make()
+    rows = "at,currency,balance,note\n2026-11-01,btc,3,seen by Sara\n2026-12-01,btc,9,too late\n"
+    (desk.lake.path / "assertions.csv").write_text(rows)
+    made = statement(desk.lake, "2026-10")
+    assert figure(made, "asserted_balance", "btc") == 3
+    assert figure(made, "outside_movement", "btc") == Decimal("0.3")
+    assert figure(made, "outside_movement", "usdt") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("at,currency\n2026-11-01,btc\n", "no column balance"),
+        ("at,currency,balance\n2026-11-01,btc,1e3\n", "line 2"),
+        ("at,currency,balance\nyesterday,btc,1\n", "line 2.*not a date"),
+        ("at,currency,balance\n2026-11-01,,1\n", "line 2: no currency"),
+    ],
+)
+def test_an_assertion_that_cannot_be_read_is_named(tmp_path: Path, text: str, message: str) -> None:
+    """The file and the line, not a guess."""
+    (tmp_path / "assertions.csv").write_text(text)
+    with pytest.raises(ConfigError, match=message):
+        read_assertions(tmp_path)
+
+
+def test_cohorts_tell_when_each_months_payments_came_back(make: Make) -> None:
+    """0.5 of September's 1.5 came back in October, 0.25 of October's 2 as well."""
+    rows = make().tables["cohorts"].select(["payment_month", "refund_month", "ratio"]).to_pylist()
+    assert [tuple(row.values()) for row in rows] == [
+        ("2026-09", "2026-10", Decimal("0.33333333")),
+        ("2026-10", "2026-10", Decimal("0.125")),
+    ]
+
+
+def test_exposure_shares_add_up(make: Make) -> None:
+    """Without the coin that nobody priced, whose worth is unknown, each has its share."""
+    ledger = "\n".join(line for line in LEDGER.splitlines() if "eth" not in line)
+    rows = make(ledger).tables["exposure"].to_pylist()
+    assert [row["currency"] for row in rows] == ["btc", "sol", "usdt"]
+    assert sum(row["share"] for row in rows) == pytest.approx(1, abs=Decimal("0.00000002"))
+    assert rows[-1]["concentration"] == 1
+
+
+def test_an_unpriced_coin_leaves_every_share_unknown(make: Make) -> None:
+    """A share of an unknown total is unknown."""
+    rows = make().tables["exposure"].to_pylist()
+    assert {row["currency"]: row["share"] for row in rows if row["currency"] == "btc"} == {
+        "btc": None
+    }
+
+
+def test_position_opens_and_closes_with_the_summary(make: Make) -> None:
+    """31 days of October, from 1.47 btc to 2.7."""
+    days = [r for r in make().tables["position"].to_pylist() if r["currency"] == "btc"]
+    assert len(days) == 31
+    assert (days[0]["opening"], days[-1]["closing"]) == (Decimal("1.47"), Decimal("2.7"))
+
+
+def test_jalali_months_have_the_bounds_of_their_zone(make: Make) -> None:
+    """Mehr 1405 in Tehran is 2026-09-22T20:30Z to 2026-10-22T20:30Z."""
+    made = make(month="1405-07", calendar="jalali", zone="Asia/Tehran")
+    assert made.manifest({})["start"] == "2026-09-22T20:30:00Z"
+    assert made.manifest({})["end"] == "2026-10-22T20:30:00Z"
+    assert made.period.folder == "1405-07@Asia-Tehran"
+    btc = next(r for r in made.tables["summary"].to_pylist() if r["currency"] == "btc")
+    assert (btc["payments_count"], btc["gross_sales"]) == (2, Decimal("3.5"))
+    assert {row["payment_month"] for row in made.tables["cohorts"].to_pylist()} == {"1405-07"}
+
+
+FALSIFIED = {
+    "lines_foot_to_summary": ("lines", "net"),
+    "daily_foots_to_summary": ("daily", "net_settlement"),
+    "opening_and_movement_make_closing": ("position", "movement"),
+    "closing_is_the_next_opening": ("summary", "closing_position"),
+}
+
+
+@pytest.mark.parametrize("rule", read_footings(), ids=lambda rule: rule.name)
+def test_a_table_that_does_not_foot_is_found(make: Make, desk: Desk, rule: Any) -> None:
+    """One altered table, and the rule over it finds it; unaltered, none does."""
+    made = make()
+    name, column = FALSIFIED[rule.name]
+    table = made.tables[name]
+    place = table.schema.get_field_index(column)
+    turned = pc.negate(table[column])
+    tables = made.tables | {name: table.set_column(place, table.schema.field(place), turned)}
+    with open_warehouse(desk.lake) as warehouse:
+        assert len(warehouse.query(rule.sql, tables=made.tables)) == 0
+        assert len(warehouse.query(rule.sql, tables=tables)) > 0
+
+
+def test_a_lake_without_records_has_empty_typed_tables(desk: Desk) -> None:
+    """An empty month is a statement of no rows, with the same columns."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract()
+    full = statement(desk.lake, "2026-10")
+    empty = statement(desk.lake, "2026-08")
+    with open_warehouse(desk.lake) as warehouse:
+        again = read_tables(warehouse, empty.period, empty.as_of, empty.period.end)
+    assert all(isinstance(table, pa.Table) for table in again.values())
+    assert [t.schema for t in empty.tables.values()] == [t.schema for t in full.tables.values()]
+    assert empty.tables["summary"].num_rows == 0

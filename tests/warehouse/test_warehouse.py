@@ -1,0 +1,512 @@
+"""The views: exact, documented, locked down, and in agreement with one another."""
+
+import itertools
+import random
+import subprocess
+import sys
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from svc_analytics.config import Settings
+from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.signing.secrets import Secret
+from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.models import (
+    models_used_by,
+    read_macros,
+    read_models,
+    read_statement_macros,
+)
+from svc_analytics.warehouse.views import list_views
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.arithmetic import quotient
+from tests.support.desks import Desk
+from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
+from tests.support.ledgers import read_ledger
+
+LEDGER = """
+ kind     currency  amount                 fee      at                of  usd_value
+ payment  btc       1.50000001             0.03     2026-09-30T23:59      90000.5
+ payment  btc       2                      0.02     2026-10-01T00:00      130000
+ payment  usdt      100.000001             1        2026-10-05T08:00      100
+ payment  eth       0.000000000000000003   0        2026-10-06T08:00
+ refund   btc       0.5                             2026-10-07T08:00  1   32000
+ refund   btc       0.25                            2026-11-02T08:00  2   17000
+ payout   usdt      50                     0.5      2026-10-09T08:00      50
+ payout   sol       7                      0.07     2026-10-10T08:00      1400
+"""
+
+
+@pytest.fixture(scope="module")
+def regular(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+    """A lake of the ledger above; tests only look at it."""
+    return extracted(LEDGER, tmp_path_factory.mktemp("regular")).lake
+
+
+def extracted(ledger: str, folder: Path) -> Desk:
+    """Read a ledger into a lake below a folder."""
+    settings = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
+    desk = Desk(FakeService(), settings, Lakehouse(folder / "data"))
+    desk.service.payments, desk.service.payouts = read_ledger(ledger)
+    desk.extract()
+    return desk
+
+
+def one(lake: Lakehouse, query: str) -> Any:
+    return lake.sql(query).iloc[0, 0]
+
+
+def test_macros_equal_decimal_arithmetic_on_random_cases() -> None:
+    """ratio, muldiv and muldiv18 round once, half up, like exact arithmetic does."""
+    chance = random.Random(18)
+    cases = [[_amount(chance) for _ in range(3)] for _ in range(3_000)]
+    cases = [(a, b, c) for a, b, c in cases if abs(a * b) < abs(c) * 10**19 or not c]
+    with duckdb.connect() as connection:
+        connection.execute(read_macros())
+        connection.execute(
+            "create table cases (a decimal(38,18), b decimal(38,18), c decimal(38,18))"
+        )
+        connection.executemany("insert into cases values (?, ?, ?)", cases)
+        found = connection.execute(
+            "select a, b, c, ratio(a, c), muldiv(a, b, c), muldiv18(a, b, c) from cases"
+        ).fetchall()
+    for a, b, c, *got in found:
+        exact = [quotient([a], c, 8), quotient([a, b], c, 8), quotient([a, b], c, 18)]
+        assert got == exact
+
+
+@pytest.mark.parametrize(
+    ("amounts", "places_18", "places_8"),
+    [
+        (["2", "7", "3"], "3", "3"),
+        (["632.123456789012345677", "633.123456789012345671"], "632.623456789012345674", None),
+        (["0.000000000000000001", "0.000000000000000002"], "0.000000000000000002", "0"),
+        (["0.00999943", "0.00999944"], "0.009999435", "0.00999944"),
+        (["99999999999999999999", "99999999999999999998"], "99999999999999999998.5", None),
+        ([], None, None),
+    ],
+)
+def test_a_median_is_halved_exactly(
+    amounts: list[str], places_18: str | None, places_8: str | None
+) -> None:
+    """Half up between the two in the middle; the engine's own median is a unit or more off."""
+    values = [Decimal(text) for text in amounts]
+    query = "select middle18(x), middle8(x) from (select unnest($1::decimal(38,18)[]) as x)"
+    with duckdb.connect() as connection:
+        connection.execute(read_macros())
+        [(exact, rounded)] = connection.execute(query, [values]).fetchall()
+    assert exact == (places_18 and Decimal(places_18))
+    assert places_8 is None or rounded == Decimal(places_8)
+
+
+def _amount(chance: random.Random) -> Decimal:
+    places = chance.choice([0, 2, 6, 8, 18])
+    units = chance.choice([0, 1, 5, chance.randrange(10**6), chance.randrange(10**9)])
+    return Decimal(chance.choice([1, 1, -1]) * units).scaleb(-places)
+
+
+MONTHLY = "net_settlement_monthly"
+IDENTITIES = [
+    ("sum(net) from ledger_entries", f"sum(rail_movement) from {MONTHLY}"),
+    ("sum(rail_movement) from net_settlement_daily", f"sum(rail_movement) from {MONTHLY}"),
+    (f"sum(net_settlement - payouts_debited) from {MONTHLY}", f"sum(rail_movement) from {MONTHLY}"),
+    (f"sum(net_sales - refunds_debited) from {MONTHLY}", f"sum(net_settlement) from {MONTHLY}"),
+    ("sum(total_fees_borne) from fees_monthly", "sum(fee) from fees"),
+    ("-sum(fee) from ledger_entries", "sum(fee) from fees"),
+    ("sum(position) from usd_exposure", "sum(net) from ledger_entries"),
+    ("sum(refunds_paid) from refund_ratios_monthly", "sum(amount) from refunds"),
+    (
+        "count(*) from payout_records",
+        "sum(n) from (select count(*) n from payouts union all select count(*) n from refunds)",
+    ),
+    ("count(distinct entry_id) from ledger_entries", "count(*) from ledger_entries"),
+]
+
+
+@pytest.mark.parametrize(("left", "right"), IDENTITIES, ids=[left for left, _ in IDENTITIES])
+def test_accounting_identities(regular: Lakehouse, left: str, right: str) -> None:
+    """What two views say of the same money is the same."""
+    assert one(regular, f"select {left}") == one(regular, f"select {right}")
+
+
+def test_the_monthly_views_agree_with_the_statement_macro(regular: Lakehouse) -> None:
+    """Three views and the summary give one figure for one thing."""
+    summary = regular.sql(
+        "select currency, net_settlement, effective_fee_rate, refund_ratio_cohort, fee_leakage "
+        "from statement_summary('2026-10-01', '2026-11-01') where payments_count > 0"
+    )
+    views = regular.sql(
+        "select currency, net_settlement, effective_fee_rate, refund_ratio_cohort, fee_leakage "
+        "from net_settlement_monthly join fees_monthly using (month, currency) "
+        "join refund_ratios_monthly using (month, currency) where month = '2026-10' "
+        "order by currency"
+    )
+    assert views.to_dict("records") == summary.to_dict("records")
+
+
+def test_several_refunds_never_fan_out_their_payment(tmp_path: Path) -> None:
+    """A payment refunded twice is still one payment of its month."""
+    desk = extracted(LEDGER, tmp_path)
+    again = " refund   btc       0.1                             2026-11-03T08:00  2"
+    desk.service.payouts += read_ledger(f"{LEDGER}{again}\n")[1][-1:]
+    desk.extract(rereads=True)
+    row = desk.lake.sql("from refund_ratios_monthly where month = '2026-10' and currency = 'btc'")
+    assert row["charged_total"][0] == 2
+    assert row["refund_ratio_cohort"][0] == Decimal("0.175")
+
+
+def test_what_was_not_read_is_unknown_in_the_views(desk: Desk) -> None:
+    """Without payout records, the monthly views say NULL where they are needed."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.settings = type(desk.settings)(desk.settings.base_url, desk.settings.checkout_key)
+    desk.extract()
+    known = "select count(net_sales), count(net_settlement), count(payouts_count) from "
+    assert desk.lake.sql(f"{known} net_settlement_monthly").values.tolist() == [[4, 0, 0]]
+    assert one(desk.lake, "select count(position) from usd_exposure") == 0
+    assert one(desk.lake, "select state from coverage where stream = 'payout_records'") == (
+        "not_extracted"
+    )
+
+
+def test_coverage_counts_the_rows_of_each_interval(regular: Lakehouse) -> None:
+    """One interval from the beginning, and the freshest minutes apart."""
+    rows = regular.sql("select state, rows from coverage where stream = 'payments' order by state")
+    assert rows.values.tolist() == [["complete", 4], ["provisional", 0]]
+
+
+def test_every_view_has_a_grain_and_every_column_a_meaning(regular: Lakehouse) -> None:
+    """The documentation stands in the SQL, and names exactly the columns there are."""
+    with open_warehouse(regular) as warehouse:
+        for model in read_models():
+            columns = warehouse.query(f"from {model.name} limit 0").column_names
+            assert list(model.columns) == columns, model.name
+        for model in read_statement_macros():
+            call = f"from {model.name}('2026-10-01', '2026-11-01') limit 0"
+            assert list(model.columns) == warehouse.query(call).column_names, model.name
+
+
+def test_a_query_makes_only_the_views_it_needs(regular: Lakehouse) -> None:
+    """Each model stands on the sources it names; the catalogue shows all of them."""
+    calls = [model.name for model in read_models()]
+    calls += [f"{model.name}('2026-10-01', '2026-11-01')" for model in read_statement_macros()]
+    for call in calls:
+        with open_warehouse(regular, models_used_by(f"from {call}")) as warehouse:
+            warehouse.query(f"from {call} limit 0")
+    everything = one(regular, "select count(*) from duckdb_views() where not internal")
+    assert everything == len(read_models()) + 1
+
+
+def test_every_promised_view_is_there(regular: Lakehouse) -> None:
+    """The names that users' SQL relies on."""
+    promised = {
+        *("payments", "payouts", "refunds", "payout_records", "ledger_entries", "fees_monthly"),
+        *("net_settlement_monthly", "refund_ratios_monthly", "usd_exposure", "coverage"),
+        *("fees", "net_settlement_daily", "refund_cohorts", "usd_rates", "position_daily"),
+        *("payers", "fee_tiers", "exceptions"),
+    }
+    assert promised <= {view["view"] for view in list_views()}
+
+
+def test_no_view_holds_a_float(regular: Lakehouse) -> None:
+    """Money is DECIMAL everywhere, ratios included."""
+    with open_warehouse(regular) as warehouse:
+        for model in read_models():
+            kinds = warehouse.query(f"from {model.name} limit 0").schema.types
+            assert not [kind for kind in kinds if str(kind) in ("float", "double")], model.name
+
+
+def test_a_regular_ledger_breaks_no_rule(regular: Lakehouse) -> None:
+    """No rule cries wolf."""
+    assert regular.sql("from exceptions").to_dict("records") == []
+
+
+BROKEN = {
+    "payment_net_equals_charged_less_fee": ("payments", {"net_amount": "1"}),
+    "payment_amount_is_charged_to_payer": ("payments", {"charged_amount": "9"}),
+    "fee_bearer_is_known": ("payments", {"fee_bearer": None}),
+    "status_is_known": ("payments", {"status": "on_hold"}),
+    "amounts_are_not_negative": ("payments", {"usd_value": "-1"}),
+    "kind_is_known": ("payouts", {"kind": "chargeback"}),
+    "payout_debited_equals_amount_plus_fee": ("payouts", {"debited_amount": "99"}),
+    "settled_in_the_month_created": ("payouts", {"created_at": "2026-11-01T00:00:00Z"}),
+    "refund_is_debited_without_fee": ("refunds", {"fee_amount": "0.1"}),
+    "refunds_stay_within_charged_amount": ("refunds", {"amount": "9", "debited_amount": "9"}),
+    "refund_currency_is_its_payments": ("refunds", {"currency": "usdt"}),
+    "refund_has_its_payment": ("refunds", {"payment_id": "no-such-payment"}),
+    "record_could_be_held": ("payments", {"amount": "1e3"}),
+    "amounts_are_not_zero": ("payouts", {"amount": "0", "fee_amount": "0", "debited_amount": "0"}),
+    "payout_fee_is_at_payments_tier": ("payouts", {"fee_amount": "0.7", "debited_amount": "50.7"}),
+}
+
+
+@pytest.mark.parametrize(
+    ("check", "where", "change"),
+    [(name, *case) for name, case in BROKEN.items()],
+    ids=BROKEN.keys(),
+)
+def test_each_rule_finds_the_record_that_breaks_it(
+    desk: Desk, check: str, where: str, change: dict[str, Any]
+) -> None:
+    """One altered record, one finding that names it."""
+    payments, records = read_ledger(LEDGER)
+    refunds = [record for record in records if record["kind"] == "refund"]
+    payouts = [record for record in records if record["kind"] == "payout"]
+    broken = {"payments": payments, "payouts": payouts, "refunds": refunds}[where][0]
+    broken |= change
+    desk.service.payments, desk.service.payouts = payments, [*refunds, *payouts]
+    desk.extract()
+    found = desk.lake.sql("select record_id from exceptions where check_name = $c", {"c": check})
+    assert found["record_id"].to_list() == [broken["id"]]
+
+
+PRICED = """
+ kind     currency  amount  fee   at                of  usd_value
+ payment  btc       1       0.01  2026-10-01T08:00      60000
+ payment  btc       1       0.01  2026-10-01T09:00      60100
+ payment  btc       1       0.01  2026-10-01T10:00      60200
+ payment  btc       1       0.05  2026-10-01T11:00      70000
+ payment  btc       9       0.09  2026-11-01T08:00
+ refund   btc       0.5           2026-11-02T08:00  1   31000
+ payout   btc       1       0.01  2026-11-03T08:00
+"""
+
+
+@pytest.fixture(scope="module")
+def priced(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+    return extracted(PRICED, tmp_path_factory.mktemp("priced")).lake
+
+
+def details(lake: Lakehouse, check: str, length: int) -> list[str]:
+    query = "select detail from exceptions where check_name = $check"
+    return [text[:length] for text in lake.sql(query, {"check": check})["detail"]]
+
+
+def test_a_rate_far_from_its_days_median_is_found(priced: Lakehouse) -> None:
+    """70,000 lies more than a tenth above the median of 60,150."""
+    query = (
+        "select detail from exceptions where check_name = 'implied_rate_is_near_its_days_median'"
+    )
+    assert [text[:10] for text in priced.sql(query)["detail"]] == ["rate 70000"]
+
+
+def test_a_fee_off_its_days_tier_is_found(priced: Lakehouse) -> None:
+    """Three payments show a tier of 1 %, the fourth paid 5 %."""
+    assert details(priced, "payment_fee_is_at_its_tier", 8) == ["fee 0.05"]
+    tiers = priced.sql("select month, rate, payments_count, off_tier_count from fee_tiers")
+    assert tiers.to_dict("list") == {
+        "month": ["2026-10", "2026-11"],
+        "rate": [Decimal("0.01"), Decimal("0.01")],
+        "payments_count": [4, 1],
+        "off_tier_count": [1, 0],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "where", "field"),
+    [
+        ("receipt_number_is_unique", "payments", "receipt_no"),
+        ("reference_is_unique", "payouts", "reference_id"),
+        ("payment_reference_is_unique", "payments", "reference_id"),
+    ],
+)
+def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, field: str) -> None:
+    """Both records are named."""
+    desk.service.payments, desk.service.payouts = read_ledger(PRICED)
+    records = getattr(desk.service, where)
+    records[1][field] = records[0][field]
+    desk.extract()
+    found = desk.lake.sql(
+        "select record_id from exceptions where check_name = $name", {"name": name}
+    )
+    assert sorted(found["record_id"]) == sorted(record["id"] for record in records[:2])
+
+
+def test_the_rate_book_says_how_sure_it_is(priced: Lakehouse) -> None:
+    """Newest, lowest, median and highest rate of a day, and how many movements were priced."""
+    book = priced.sql("select * exclude record_id from usd_rates where day = '2026-10-01'")
+    assert book.iloc[0][["rate", "low", "median", "high"]].to_list() == [
+        Decimal(70000),
+        Decimal(60000),
+        Decimal(60150),
+        Decimal(70000),
+    ]
+    unpriced = priced.sql(
+        "select coalesce(rate, 0) as rate, priced_count, total_count from usd_rates order by day"
+    )
+    assert unpriced.to_dict("list") == {
+        "rate": [Decimal(70000), 0, Decimal(62000), 0],
+        "priced_count": [4, 0, 1, 0],
+        "total_count": [4, 1, 1, 1],
+    }
+
+
+SHARES = """
+ kind     currency  amount  fee   at                of  usd_value
+ payment  btc       1       0     2026-10-01T08:00      60000
+ payment  usdt      10000   0     2026-10-01T08:00      10000
+ payout   sol       100     0     2026-10-02T08:00      10000
+"""
+
+
+def test_shares_of_the_exposure_are_those_of_a_statement(tmp_path: Path) -> None:
+    """60,000, 10,000 and 10,000 less than nothing: 6/8, 1/8 and 1/8 of what is at stake."""
+    lake = extracted(SHARES, tmp_path).lake
+    macro = "statement_exposure('2026-10-01', '2026-11-01')"
+    shares = {"btc": Decimal("0.75"), "sol": Decimal("0.125"), "usdt": Decimal("0.125")}
+    for source in ("usd_exposure", macro):
+        found = lake.sql(f"select currency, share from {source} order by currency")
+        assert dict(zip(found["currency"], found["share"], strict=True)) == shares
+
+
+def test_a_coin_without_a_price_leaves_every_share_unknown(regular: Lakehouse) -> None:
+    """Nobody priced eth: what all coins together are worth is unknown, in view and statement."""
+    assert one(regular, "select count(usd_exposure) from usd_exposure") == 3
+    assert one(regular, "select count(share) from usd_exposure") == 0
+
+
+def test_refunds_stand_under_the_month_of_their_payment(priced: Lakehouse) -> None:
+    """Half a coin of October's four came back in November."""
+    found = priced.sql("select * from refund_cohorts").to_dict("records")
+    assert found == [
+        {
+            "payment_month": "2026-10", "refund_month": "2026-11", "currency": "btc",
+            "refunds_count": 1, "refunds_paid": Decimal("0.5"), "charged_total": Decimal(4),
+            "ratio": Decimal("0.125"),
+        }
+    ]  # fmt: skip
+
+
+def test_the_position_goes_on_through_quiet_days(priced: Lakehouse) -> None:
+    """Each day opens where the day before closed, also where nothing moved."""
+    days = priced.sql("select * from position_daily order by day").to_dict("records")
+    assert [day["movement"] for day in days[:2]] == [Decimal("3.92"), 0]
+    assert all(a["closing"] == b["opening"] for a, b in itertools.pairwise(days))
+    assert days[-1]["closing"] == Decimal("3.92") + Decimal("8.91") - Decimal("1.51")
+
+
+def test_an_altered_month_file_is_found(tmp_path: Path) -> None:
+    """G2: rows that are not those the footer vouches for block every statement."""
+    lake = extracted(LEDGER, tmp_path).lake
+    path = lake.month_path(PAYMENTS, "2026-10")
+    table = pq.read_table(path)
+    footer = pq.read_metadata(path).metadata[b"svc_analytics"]
+    footer = footer.replace(b"footer_sha256", b"")  # as a tool would that knows no checksum
+    doubled = pa.array(
+        [value * 2 for value in table["amount"].to_pylist()], PAYMENTS.schema.field("amount").type
+    )
+    table = table.set_column(table.schema.get_field_index("amount"), "amount", doubled)
+    pq.write_table(table.slice(1).replace_schema_metadata({"svc_analytics": footer}), path)
+    names = lake.sql("select distinct check_name from exceptions")["check_name"].to_list()
+    assert {"month_file_matches_its_footer", "month_file_matches_its_totals"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "copy payments to 'out.csv'",
+        "explain analyze copy payments to 'out.csv'",
+        "select 1; select 2",
+        "attach 'other.duckdb'",
+        "create table t as select 1",
+        "set enable_external_access = true",
+        "pragma database_list",
+        "install httpfs",
+        "delete from payments",
+        "",
+    ],
+)
+def test_only_a_single_select_is_answered(regular: Lakehouse, query: str) -> None:
+    """The lake is read-only, whatever is asked."""
+    with pytest.raises(QueryError):
+        regular.sql(query)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "from read_text('/etc/passwd')",
+        "from read_csv('/etc/passwd')",
+        "from read_parquet('{lake}/payments/*.parquet')",
+        "from glob('/etc/*')",
+        "from read_text('/proc/self/environ')",
+        "from 'https://example.org/x.parquet'",
+        "select getenv('HOME')",
+    ],
+)
+def test_nothing_outside_the_snapshot_can_be_read(regular: Lakehouse, query: str) -> None:
+    """No file, no address, no environment."""
+    with pytest.raises(QueryError):
+        regular.sql(query.replace("{lake}", str(regular.path)))
+
+
+def test_an_error_in_a_query_is_one_line(regular: Lakehouse) -> None:
+    """What DuckDB says of a wrong name, without its fifty lines."""
+    with pytest.raises(QueryError) as caught:
+        regular.sql("select nothing from payments")
+    assert "nothing" in str(caught.value) and "\n" not in str(caught.value)
+    with pytest.raises(QueryError, match='paymets does not exist! Did you mean "payments'):
+        regular.sql("from paymets")
+
+
+def test_answers_are_exact_to_the_last_digit(regular: Lakehouse) -> None:
+    """18 decimals come back as they went in."""
+    assert one(regular, "select amount from payments where currency = 'eth'") == Decimal("3E-18")
+
+
+OUTSIDE = """
+import duckdb, sys
+with duckdb.connect(sys.argv[1], read_only=True) as connection:
+    print(connection.execute(sys.argv[2]).fetchone()[0])
+"""
+
+
+def ask_outside(lake: Lakehouse, query: str) -> str:
+    """Ask analytics.duckdb in another process, from another folder."""
+    command = [sys.executable, "-c", OUTSIDE, str(write_views(lake)), query]
+    return subprocess.run(command, cwd="/", capture_output=True, check=True).stdout.decode().strip()
+
+
+def test_other_tools_open_the_views(regular: Lakehouse) -> None:
+    """analytics.duckdb answers read-only, wherever it is opened."""
+    query = "select sum(net) from ledger_entries where currency = 'sol'"
+    assert ask_outside(regular, query) == "-7.070000000000000000"
+
+
+def test_views_and_columns_are_commented_for_other_tools(regular: Lakehouse) -> None:
+    """The meaning travels with the database file."""
+    query = "select count(*) from duckdb_columns() where not internal and comment is null"
+    assert ask_outside(regular, query) == "0"
+
+
+def test_lakes_of_one_process_are_kept_apart(desk: Desk, tmp_path: Path) -> None:
+    """Views are bound once a process, and read the lake that was asked all the same."""
+    found = []
+    for number in (1, 2):
+        desk.lake = Lakehouse(tmp_path / str(number))
+        desk.service.payments = read_ledger(LEDGER)[0][:number]
+        desk.extract()
+        with open_warehouse(desk.lake) as warehouse:
+            found += warehouse.query("select count(*) as n from ledger_entries")["n"].to_pylist()
+        assert ask_outside(desk.lake, "select count(*) from ledger_entries") == str(number)
+    assert found == [1, 2]
+
+
+def test_a_lake_that_is_none_says_what_to_do(tmp_path: Path) -> None:
+    """An empty folder is not an empty ledger."""
+    with pytest.raises(LakeError, match="svc-analytics demo"):
+        Lakehouse(tmp_path).sql("from payments")
+
+
+def test_no_key_is_in_reach_of_sql(regular: Lakehouse, monkeypatch: pytest.MonkeyPatch) -> None:
+    """H5: settings and environment of the process are not visible to a query."""
+    monkeypatch.setenv("SVC_CHECKOUT_KEY", CHECKOUT_KEY)
+    settings = regular.sql("select name, value from duckdb_settings()").to_string()
+    assert CHECKOUT_KEY not in settings

@@ -1,0 +1,386 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
+"""A saved log of deliveries: what is authentic, what repeats, and what the lake lacks."""
+
+import base64
+import csv
+import io
+import json
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import pyarrow.parquet as pq
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.cli.reports import statement_text
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import SECOND, format_instant, parse_instant, to_micros
+from svc_analytics.periods import month
+from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
+from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
+from svc_analytics.signing.secrets import Secret, parse_secrets
+from svc_analytics.signing.webhooks import sign_webhook
+from svc_analytics.webhooks import delivery_log
+from svc_analytics.webhooks.findings import reconcile_log
+from svc_analytics.webhooks.reconcile import OUTPUT
+from tests.cli.test_cli import NOW, Run, run
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService, payment, payout
+
+SECRET = "whsec_one"
+AT = "2026-11-10T00:00:00Z"
+PAID = payment(1, "2026-11-09T23:59:58Z")
+SENT = payout(1, "2026-11-09T23:59:58Z")
+LOST = payment(2, "2026-11-09T23:59:58Z")
+
+Line = dict[str, Any]
+
+
+def event(type_: str, event_id: str = "e-1", **more: Any) -> dict[str, Any]:
+    return {"event_id": event_id, "type": type_, **more}
+
+
+def paid(record: dict[str, Any] = PAID, event_id: str = "e-1") -> dict[str, Any]:
+    return event("payment.completed", event_id, payment_id=record["id"], status="completed")
+
+
+def line(
+    body: Any, at: str = AT, secret: str = SECRET, signed_at: str | None = None, **more: Any
+) -> Line:
+    """A line as a receiver would save it."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    seconds = parse_instant(signed_at or at)[0] // SECOND
+    return {
+        "received_at": at,
+        "signature": sign_webhook(raw, [Secret(secret)], seconds),
+        "body_base64": base64.b64encode(raw).decode(),
+    } | more
+
+
+def verdicts(*lines: Any, secrets: str = SECRET) -> list[str]:
+    return list(svc.verify_webhooks(lines, secrets=[secrets])["verdict"])
+
+
+def write(*lines: Any, name: str = "log.ndjson") -> str:
+    texts = [item if isinstance(item, str) else json.dumps(item) for item in lines]
+    Path(name).write_text("\n".join(texts) + "\n")
+    return name
+
+
+@pytest.fixture
+def filled(desk: Desk, service: FakeService, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    """A lake with one payment and one payout record; the secret is in the environment."""
+    service.payments, service.payouts = [PAID], [SENT]
+    desk.extract()
+    monkeypatch.setenv("SVC_WEBHOOK_SECRETS", SECRET)
+    return desk
+
+
+# ---------- what is authentic
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ([line(paid())], ["valid"]),
+        ([line(event("test.ping", source="console"))], ["valid"]),
+        ([line(paid()), line(paid(), at="2026-11-10T00:10:00Z")], ["valid", "repeated"]),
+        ([line(paid()), line(paid(LOST))], ["valid", "conflicting"]),
+        ([line(paid(), at="2026-11-10T00:10:00Z"), line(paid())], ["valid", "repeated"]),
+        (
+            [
+                line(event("session.expired", "e-2", session_id="s"), at="2026-11-12T00:00:00Z"),
+                line(paid(), at="2026-11-11T00:00:00Z"),
+                line(paid(LOST, "e-3")),
+            ],
+            ["valid"] * 3,
+        ),
+        ([line(paid(), secret="another"), line(paid())], ["bad_signature", "valid"]),
+        ([line(paid(), signature=None)], ["bad_signature"]),
+        ([line(paid(), body_base64="e30=")], ["bad_signature"]),
+        ([line(event("wallet.frozen", amount=[1]))], ["ignored"]),
+        ([line(event("payment.completed"))], ["malformed"]),
+        ([line(event("payment.completed", payment_id=7))], ["malformed"]),
+        ([line({"type": "payment.completed"})], ["malformed"]),
+        ([line(b"not json")], ["malformed"]),
+        ([line(b"[" * 100_000)], ["malformed"]),
+        ([line(b'{"event_id":"\\ud800","type":"test.ping"}')], ["malformed"]),
+        ([line(paid(event_id="x" * 129))], ["malformed"]),
+        ([line(paid(), received_at="yesterday")], ["malformed"]),
+        ([line(paid(), received_at=1)], ["malformed"]),
+        ([line(paid(), body_base64="%%%")], ["malformed"]),
+        ([line(paid(), signature="v1=a," * 5000)], ["malformed"]),
+        ([{}, "null", "[1]", b"\xff\xfe", "[" * 9000, line(paid())], ["malformed"] * 5 + ["valid"]),
+    ],
+)
+def test_every_line_gets_one_verdict(lines: list[Any], expected: list[str]) -> None:
+    """Whatever a line holds, the lines behind it are judged."""
+    assert verdicts(*lines) == expected
+
+
+@pytest.mark.parametrize(
+    ("signed_at", "expected"),
+    [
+        ("2026-11-09T23:55:00Z", "valid"),
+        ("2026-11-09T23:54:59Z", "bad_signature"),
+        ("2026-11-10T00:05:00Z", "valid"),
+        ("2026-11-10T00:05:01Z", "bad_signature"),
+    ],
+)
+def test_the_clock_may_be_five_minutes_off_in_both_directions(
+    signed_at: str, expected: str
+) -> None:  # fmt: skip
+    """Against `received_at`, not against today."""
+    assert verdicts(line(paid(), signed_at=signed_at)) == [expected]
+
+
+@pytest.mark.parametrize(
+    ("at", "secret", "expected"),
+    [
+        ("2026-11-09T12:00:00Z", "old", "valid"),
+        ("2026-11-09T12:00:00Z", "new", "bad_signature"),
+        ("2026-11-10T00:00:00Z", "new", "valid"),
+        ("2026-11-11T00:00:00Z", "old", "valid"),
+        ("2026-11-11T00:06:00Z", "old", "bad_signature"),
+    ],
+)
+def test_the_ring_is_the_one_of_the_day(at: str, secret: str, expected: str) -> None:
+    """A new secret from its first day on, the one before it for 24 hours more."""
+    ring = "new@2026-11-10T00:00:00Z,old"
+    found = svc.verify_webhooks([line(paid(), at=at, secret=secret)], secrets=[ring])
+    assert list(found["verdict"]) == [expected]
+    assert (expected == "valid") or list(found["reason"]) == [delivery_log.UNTIMELY]
+
+
+def test_two_signatures_of_a_rotation_are_one_delivery() -> None:
+    """Contract, Signature 3: any `v1` that matches will do."""
+    raw, at = json.dumps(paid()).encode(), parse_instant(AT)[0] // SECOND
+    both = sign_webhook(raw, [Secret("new"), Secret("old")], at)
+    for secret in ("new", "old"):
+        assert verdicts(line(paid(), signature=both), secrets=secret) == ["valid"]
+
+
+def test_a_line_beyond_reason_is_passed_over_in_little_memory() -> None:
+    """Of 64 MB without a line break only one bounded piece is held at a time."""
+    with Path("log.ndjson").open("wb") as file:
+        for _ in range(64):
+            file.write(b"x" * 1_000_000)
+        file.write(b"\n" + json.dumps(line(paid())).encode())
+    tracemalloc.start()
+    found = delivery_log.read_deliveries("log.ndjson", parse_secrets(SECRET))
+    assert [(item.line_no, item.verdict) for item in found] == [(1, "malformed"), (2, "valid")]
+    assert tracemalloc.get_traced_memory()[1] < 40_000_000
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize(("size", "expected"), [(10_000_000, "ignored"), (10_000_001, "malformed")])
+def test_a_body_may_have_ten_megabytes(size: int, expected: str) -> None:
+    """Not one byte more."""
+    raw = json.dumps(event("big.one", filler="")).encode()
+    body = raw[:-2] + b"x" * (size - len(raw)) + raw[-2:]
+    assert verdicts(line(body)) == [expected]
+
+
+# ---------- the lake
+
+
+def test_records_the_lake_lacks_are_named(filled: Desk) -> None:
+    """A payment and a payout record that are there, one that is not, and what names no money."""
+    lines = [
+        line(paid()),
+        line(event("payout.completed", "e-2", payout_id=SENT["id"], kind="payout")),
+        line(paid(LOST, "e-3")),
+        line(event("session.expired", "e-4", session_id="s-1")),
+        line(paid(LOST, "e-5"), secret="forged"),
+    ]
+    before = {path: path.read_bytes() for path in filled.lake.path.rglob("*.parquet")}
+    found = svc.verify_webhooks(lines, filled.lake)
+    assert before == {path: path.read_bytes() for path in filled.lake.path.rglob("*.parquet")}
+    assert list(found.columns) == OUTPUT.names
+    assert found["in_lake"].to_list()[:3] == [True, True, False]
+    assert found["in_lake"].isna().to_list() == [False, False, False, True, True]
+    assert found["subject"].to_list()[:4] == ["payment", "payout", "payment", "session"]
+    assert found["record_id"][2] == LOST["id"] and "missing" in found["reason"][2]
+
+
+def test_time_that_was_not_read_accuses_nobody(filled: Desk) -> None:
+    """Delivered behind the newest sweep: not in the lake yet, and so no finding."""
+    late = line(paid(LOST), at="2026-11-20T11:59:59Z")
+    found = svc.verify_webhooks([late], filled.lake)
+    assert list(found["in_lake"]) == [False] and "was not read that far" in found["reason"][0]
+    assert svc.statement(filled.lake, "2026-11", webhooks=write(late)).status == "provisional"
+    made = svc.statement(filled.lake, "2026-11", webhooks=write(late))
+    assert "webhook_names_a_record_the_lake_lacks" not in list(made.checks["check_name"])
+
+
+def test_a_statement_is_blocked_by_what_its_log_names(filled: Desk) -> None:
+    """In the month of the delivery; none of it in a month that is none of its business."""
+    log = write(
+        line(paid(LOST)), line(paid(LOST), at="2026-11-11T00:00:00Z"), line(paid(PAID, "x"))
+    )
+    with_log = svc.statement(filled.lake, "2026-11", webhooks=log)
+    [finding] = with_log.checks.to_dict("records")
+    assert finding["check_name"] == "webhook_names_a_record_the_lake_lacks"
+    assert (finding["severity"], finding["record_id"]) == ("blocking", LOST["id"])
+    reason = "1 blocking finding of webhook_names_a_record_the_lake_lacks"
+    assert reason in [reason.text for reason in with_log.reasons]
+    assert len(svc.statement(filled.lake, "2026-11").checks) == 0
+    assert len(svc.statement(filled.lake, "2026-10", webhooks=log).checks) == 0
+
+
+def test_a_statement_says_what_its_log_held(filled: Desk) -> None:
+    """In the manifest, on the terminal and on the page; forged lines are counted, and advisory."""
+    lines = [line(paid()), line(paid()), line(paid(LOST, "x"), secret="forged"), "no line"]
+    log = write(*lines, line(event("payout.completed", "p", payout_id=SENT["id"])))
+    made = svc.statement(filled.lake, "2026-11", webhooks=log)
+    counts = {"deliveries": 5, "not_valid": 2, "events": 2, "in_lake": 2, "missing": 0}
+    assert counts.items() <= made.options["webhooks"].items()
+    [finding] = made.checks.to_dict("records")
+    assert finding["severity"] == "advisory" and "2 of 5 deliveries" in finding["detail"]
+    said = "log.ndjson: 5 deliveries, 2 not valid; 2 events name payments and payouts of this time"
+    assert said in statement_text(made, made.save("made", formats=("html",)))
+    assert said in Path("made/statement.html").read_text()
+
+
+def test_a_statement_takes_no_log_from_stdin(filled: Desk) -> None:
+    """Its manifest names the log by its hash."""
+    with pytest.raises(ConfigError, match="not stdin"):
+        reconcile_log("-", filled.lake, month("2026-11"))
+
+
+def test_a_delivery_soon_after_midnight_stands_in_both_months(filled: Desk) -> None:
+    """An event is repeated for a day: the record may be of either."""
+    log = write(line(paid(LOST), at="2026-11-01T12:00:00Z"))
+    for label in ("2026-10", "2026-11"):
+        assert len(svc.statement(filled.lake, label, webhooks=log).checks) == 1
+
+
+# ---------- the command
+
+
+@pytest.mark.parametrize(
+    ("lines", "code"),
+    [
+        ([line(paid()), line(paid()), line(event("new.type", "e-9"))], 0),
+        ([], 0),
+        ([line(paid(LOST))], 3),
+        ([line(paid(), secret="forged")], 3),
+        (["not json"], 3),
+    ],
+)
+def test_exit_code_says_whether_a_person_should_look(
+    filled: Desk, run: Run, lines: list[Any], code: int
+) -> None:
+    """DuplicateFinder and unknown types are normal; forgeries and missing records are not."""
+    done = run("webhooks", "verify", write(*lines))
+    assert done.code == code, done.err
+    assert done.out.startswith(
+        "line_no,event_id,event_type,verdict,reason,subject,record_id,in_lake\n"
+    )
+    assert "deliveries, " in done.err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
+def test_out_is_written_in_the_form_of_its_suffix(filled: Desk, run: Run, suffix: str) -> None:
+    """The same row in each, and nothing on stdout."""
+    done = run("webhooks", "verify", write(line(paid(LOST))), "--out", f"out.{suffix}")
+    out = Path(f"out.{suffix}")
+    read = {
+        "csv": lambda: list(csv.DictReader(io.StringIO(out.read_text()))),
+        "parquet": lambda: pq.read_table(out).to_pylist(),
+        "json": lambda: json.loads(out.read_text()),
+    }
+    [row] = read[suffix]()
+    assert done.out == "" and done.code == 3
+    assert list(row) == OUTPUT.names and row["record_id"] == LOST["id"]
+
+
+def test_json_is_one_document(filled: Desk, run: Run) -> None:
+    """With what is missing by itself."""
+    done = run("webhooks", "verify", write(line(paid(LOST)), line(paid())), "--json")
+    document = json.loads(done.out)
+    assert document["missing"] == [{"subject": "payment", "record_id": LOST["id"]}]
+    assert document["verdicts"] == {"conflicting": 1, "valid": 1}
+    assert [row["line_no"] for row in document["deliveries"]] == [1, 2]
+
+
+def test_without_a_secret_nothing_is_verified(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A settings error, on the command line and in Python, for a statement too."""
+    monkeypatch.delenv("SVC_WEBHOOK_SECRETS", raising=False)
+    done = run("webhooks", "verify", write(line(paid())))
+    assert done.code == 2 and "SVC_WEBHOOK_SECRETS is not set" in done.err
+    with pytest.raises(ConfigError, match="SVC_WEBHOOK_SECRETS"):
+        svc.verify_webhooks([line(paid())])
+
+
+def test_a_log_that_is_not_there_is_2(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One clear line that names it."""
+    monkeypatch.setenv("SVC_WEBHOOK_SECRETS", SECRET)
+    done = run("webhooks", "verify", "nowhere.ndjson")
+    assert done.code == 2 and "nowhere.ndjson" in done.lines[-1]
+
+
+def test_no_cell_begins_a_formula(filled: Desk, run: Run) -> None:
+    """Ids of whoever holds the secret are still texts."""
+    done = run("webhooks", "verify", write(line(event("new.type", "=1+1"))))
+    assert next(csv.DictReader(io.StringIO(done.out)))["event_id"] == "'=1+1"
+
+
+# ---------- the sandbox
+
+
+@pytest.fixture
+def sandbox(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Path]]:
+    """A merchant whose receiver saves what is delivered, and the settings to read it."""
+    log = Path("deliveries.ndjson").absolute()
+    with Store() as store:
+        seed(store, Scenario(seed=3, months=2, payments=40, until=to_micros(NOW)))
+        service = Service(store, Clock(to_micros(NOW)))
+        with serve(service) as running:
+            for name, value in running.environment.items():
+                monkeypatch.setenv(name, value)
+            yield service, log
+
+
+def deliver(service: Service, log: Path) -> None:
+    """Send what is due; the receiver fails once, so that the first event comes twice."""
+    failures = ["answered 500"]
+
+    def save(_: str, body: bytes, headers: dict[str, str]) -> str:
+        entry = {
+            "received_at": format_instant(service.clock.now()),
+            "signature": headers["x-pay-signature"],
+            "body_base64": base64.b64encode(body).decode(),
+        }
+        with log.open("a") as file:
+            file.write(json.dumps(entry) + "\n")
+        return failures.pop() if failures else ""
+
+    service.platform.settings["deliver_to"] = "http://127.0.0.1:9/hook"
+    sender = WebhookSender(service.platform, save)
+    sender.deliver_due()
+    service.clock.advance(60 * SECOND)
+    sender.deliver_due()
+
+
+def test_the_sandbox_is_witnessed(sandbox: tuple[Service, Path], run: Run) -> None:
+    """Its own signer's log: all authentic, one repeated, every payment in the lake but one."""
+    service, log = sandbox
+    assert run("extract").code == 0
+    ids = list(svc.open_lake("data").sql("select payment_id from payments limit 5")["payment_id"])
+    service.clock.set(to_micros(NOW) - 5 * 86_400 * SECOND)
+    stranger = str(uuid4())
+    with service.platform.store.transaction():
+        for id_ in [*ids, stranger]:
+            told = {"session_id": "s", "reference_id": "r", "payment_id": id_}
+            service.platform.outbox.emit(
+                "payment.completed", service.clock.now(), **told, status="completed"
+            )
+    deliver(service, log)
+    done = run("webhooks", "verify", str(log), "--json")
+    document = json.loads(done.out)
+    assert done.code == 3 and document["verdicts"] == {"repeated": 1, "valid": 6}
+    assert document["missing"] == [{"subject": "payment", "record_id": stranger}]
