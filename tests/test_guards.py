@@ -1,4 +1,4 @@
-"""What must stay true of the code itself: names, documentation, sizes. `lint-imports` holds walls."""
+"""What must stay true of the code itself: names, documentation, sizes (walls: lint-imports)."""
 
 import ast
 import re

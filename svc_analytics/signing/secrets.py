@@ -12,7 +12,7 @@ from svc_analytics.instants import HOUR, parse_bound
 class Secret:  # no dataclass: `asdict` would take it apart
     """A key or secret. `reveal()` is the only way to its text; every repr hides it.
 
-    >>> Masked("svc_live_0123")
+    >>> Secret("svc_live_0123")
     Masked(***)
     """
 

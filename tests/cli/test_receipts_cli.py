@@ -81,7 +81,7 @@ def test_no_cell_begins_a_formula(filled: Path, run: Run) -> None:
     """Facts are the forger's own text; a spreadsheet must not run them."""
     forged = signed(FACTS | {"payment_id": "=cmd()", "receipt_no": "@x\x1b[2J"}, "forged")
     row = rows(run("receipts", "verify", str(shoebox(forged))).out)[3]
-    assert row["payment_id"] == "'=cmd()" and row["receipt_no"] == "'@x\ufffd[2J"
+    assert row["payment_id"] == "'=cmd()" and row["receipt_no"] == "'@x[U+001B][2J"
 
 
 def test_the_service_decides_what_is_unsure(
