@@ -119,12 +119,14 @@ def is_valid(body: Body, required: Mapping[str, Rule], optional: Mapping[str, Ru
     )
 
 
-def require(
-    body: Body, required: Mapping[str, Rule], optional: Mapping[str, Rule] | None = None
-) -> None:
-    """Refuse a body that breaks its schema."""
-    if not is_valid(body, required, optional or {}):
+def read_body(
+    body: object, required: Mapping[str, Rule], optional: Mapping[str, Rule] | None = None
+) -> dict[str, Any]:
+    """Return a body that obeys its schema, without null members, or refuse it."""
+    request = as_object(body)
+    if not is_valid(request, required, optional or {}):
         raise invalid()
+    return request
 
 
 def _is_shallow(value: Any, levels: int) -> bool:

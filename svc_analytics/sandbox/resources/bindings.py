@@ -65,8 +65,7 @@ class Bindings:
     def revoke(self, key: Key, customer_id: str, body: object) -> Record:
         """Revoke an active binding for a reason that is kept."""
         self._platform.authorizer.authorize(key, "checkout")
-        request = validation.as_object(body)
-        validation.require(request, {"reason": _REASON})
+        request = validation.read_body(body, {"reason": _REASON})
         with self._platform.store.transaction():
             binding = self._live_in("active", customer_id)
             self._revoke(binding, request["reason"])
@@ -80,7 +79,7 @@ class Bindings:
         if action not in ("approve", "reject"):
             raise invalid()
         needed, allowed = {"reason": _REASON}, {"reason": validation.text(512, minimum=0)}
-        validation.require(request, needed if action == "reject" else {}, allowed)
+        validation.read_body(request, needed if action == "reject" else {}, allowed)
         with self._platform.store.transaction():
             binding = self._live_in("pending_review", customer_id)
             if action == "approve":

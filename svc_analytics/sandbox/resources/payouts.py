@@ -20,11 +20,8 @@ from svc_analytics.sandbox.state.api_keys import Key
 from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.rates import ENABLED
 
-_REQUIRED = {
-    "reference_id": validation.text(128),
-    "currency": validation.text(32),
-    "amount": is_plain,
-}
+_MONEY = {"currency": validation.text(32), "amount": is_plain}
+_REQUIRED = {"reference_id": validation.text(128), **_MONEY}
 _OPTIONAL = {
     "payer_id": validation.uuid_text,
     "recipient_token": validation.text(2048, minimum=0),
@@ -45,22 +42,12 @@ class Payouts:
     def create(self, key: Key, body: object) -> str:
         """Pay out and return the record id; a repeated request pays nothing more."""
         self._platform.authorizer.authorize(key, "payout")
-        request = validation.as_object(body)
-        validation.require(request, _REQUIRED, _OPTIONAL)
-        self._platform.open_wallets()
-        reference_id: str = request["reference_id"]
-        with self._platform.store.transaction():
-            if not self._transfers.is_replay(reference_id, request):
-                self._pay(request)
-                self._transfers.keep(reference_id, request)
-            return self._transfers.id_of(reference_id)
+        request = validation.read_body(body, _REQUIRED, _OPTIONAL)
+        return self._transfers.once(request["reference_id"], request, lambda: self._pay(request))
 
     def create_in_console(self, body: object) -> str:
         """Pay out without a reference and return the record id."""
-        request = validation.as_object(body)
-        validation.require(
-            request, {"currency": validation.text(32), "amount": is_plain}, _OPTIONAL
-        )
+        request = validation.read_body(body, _MONEY, _OPTIONAL)
         self._platform.open_wallets()
         with self._platform.store.transaction():
             return self._pay(request)

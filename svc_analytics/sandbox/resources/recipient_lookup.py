@@ -32,8 +32,7 @@ class RecipientLookup:
         """Return a recipient token and the masked name for an email address."""
         platform, now = self._platform, self._platform.now()
         platform.authorizer.authorize(key, "payout")
-        request = validation.as_object(body)
-        validation.require(request, {"email": validation.text(320)})
+        request = validation.read_body(body, {"email": validation.text(320)})
         platform.authorizer.require_payouts()
         platform.authorizer.require_any_scope()
         platform.open_wallets()

@@ -28,19 +28,15 @@ class Refunds:
 
     def create(self, payment: StoredRecord, body: object) -> str:
         """Refund a payment and return the record id; a repeated request moves nothing."""
-        request = validation.as_object(body)
-        validation.require(request, _REQUIRED, _OPTIONAL)
-        self._platform.open_wallets()
+        request = validation.read_body(body, _REQUIRED, _OPTIONAL)
         reference_id: str = request["reference_id"]
+
+        def refund() -> None:
+            transfer = self._transfer(payment, request["amount"])
+            self._transfers.settle(transfer, reference_id, request.get("comment", ""))
+
         # The payment is part of the request: with another payment it is another request.
-        payload = {**request, "payment_id": payment["id"]}
-        with self._platform.store.transaction():
-            if not self._transfers.is_replay(reference_id, payload):
-                comment = request.get("comment", "")
-                transfer = self._transfer(payment, request["amount"])
-                self._transfers.settle(transfer, reference_id, comment)
-                self._transfers.keep(reference_id, payload)
-            return self._transfers.id_of(reference_id)
+        return self._transfers.once(reference_id, {**request, "payment_id": payment["id"]}, refund)
 
     def _transfer(self, payment: StoredRecord, amount: str) -> Transfer:
         self._platform.authorizer.require_sales()

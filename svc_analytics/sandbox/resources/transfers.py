@@ -1,6 +1,7 @@
 """Transfers: money leaves the business wallet, with record, entries and event."""
 
 import uuid
+from collections.abc import Callable
 
 from svc_analytics.sandbox.core.coins import CENT, Coin
 from svc_analytics.sandbox.core.errors import Refusal
@@ -21,14 +22,18 @@ class Transfers:
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
-    def is_replay(self, reference_id: str, payload: object) -> bool:
-        """Tell whether the same request was made before; refuse a used reference."""
-        if self._platform.idempotency_keys.is_replay(KIND, reference_id, payload):
-            return True
-        used = "select 1 from payout_records where reference_id = ?"
-        if self._platform.store.fetch(used, (reference_id,)):
-            raise duplicate_reference()  # the reference belongs to the seeded past
-        return False
+    def once(self, reference_id: str, payload: object, make: Callable[[], object]) -> str:
+        """Make a payout or refund unless the same request did; return the record id."""
+        platform = self._platform
+        platform.open_wallets()
+        with platform.store.transaction():
+            if not platform.idempotency_keys.is_replay(KIND, reference_id, payload):
+                if self._ids(reference_id):
+                    raise duplicate_reference()  # the reference belongs to the seeded past
+                make()
+                platform.idempotency_keys.keep(KIND, reference_id, payload)
+            [record_id] = self._ids(reference_id)
+            return record_id
 
     def settle(self, transfer: Transfer, reference_id: str | None, comment: str) -> str:
         """Move the money, add the record, emit the event; return the record id."""
@@ -45,15 +50,9 @@ class Transfers:
         self._emit(transfer.kind, record_id, reference_id)
         return record_id
 
-    def id_of(self, reference_id: str) -> str:
-        """Return the id of the record with a reference."""
+    def _ids(self, reference_id: str) -> list[str]:
         sql = "select id from payout_records where reference_id = ?"
-        [(record_id,)] = self._platform.store.fetch(sql, (reference_id,))
-        return str(record_id)
-
-    def keep(self, reference_id: str, payload: object) -> None:
-        """Remember the request of a record."""
-        self._platform.idempotency_keys.keep(KIND, reference_id, payload)
+        return [str(row[0]) for row in self._platform.store.fetch(sql, (reference_id,))]
 
     def _facts(self, transfer: Transfer, now: int) -> StoredRecord:
         return {
