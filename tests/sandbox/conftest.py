@@ -53,13 +53,19 @@ def served(live, scenario):
     return service
 
 
-@pytest.fixture
-def client(live, served):
-    """A client with the payout-class key, which reaches all but the receipts."""
+@pytest.fixture(scope="session")
+def live_client(live):
+    """One client for all tests: making one reads the certificates of the machine."""
     _, running = live
     headers = {"authorization": f"Bearer {running.environment['SVC_PAYOUT_KEY']}"}
     with httpx.Client(base_url=f"{running.base_url}/api/pay/v1", headers=headers) as client:
         yield client
+
+
+@pytest.fixture
+def client(live_client, served):
+    """A client with the payout-class key, which reaches all but the receipts."""
+    return live_client
 
 
 @pytest.fixture
