@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 
 _OFFER = (
-    "Nothing is here yet. One call fills it with a made-up merchant, without account or key: "
-    "lake = svc.demo_lake({path!r}). With your keys in the settings, svc.extract(lake) does."
+    "The lake is empty. lake = svc.demo_lake({path!r}) fills it with a made-up merchant, "
+    "without account or key. With your keys in the settings, svc.extract(lake) fills it."
 )
 _HELD = """
     select stream, rows, first_at, last_at, quarantined
@@ -66,14 +66,16 @@ class Lakehouse(Displayable, Lake):
             for name in STREAMS
             for span, state in found[name].intervals()
         ]
-        coverage = DisplayTable("what was read", ["stream", "state", "interval"], rows, len(rows))
+        coverage = DisplayTable(
+            "time that was read", ["stream", "state", "interval"], rows, len(rows)
+        )
         lines = [f"of {names_of(merchant)}"]
         lines += [f"{name}: {_completeness(found[name])}" for name in STREAMS]
-        tables = [display_table(held, "what is held", why="no record"), coverage]
+        tables = [display_table(held, "records in the lake", why="no record"), coverage]
         return Display(f"Lake {self.path}", lines, tables)
 
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """Answer one read-only query on the views, exactly, as an Arrow-backed frame.
+        """Run one read-only query on the views; return an exact, Arrow-backed frame.
 
         Raises `QueryError` for anything but a single SELECT, and for errors in it.
         """
@@ -89,7 +91,7 @@ class Lakehouse(Displayable, Lake):
         zone: str = "UTC",
         calendar: str = "gregorian",
     ) -> Explanation:
-        """Say where a figure of a month's statement comes from: its SQL and its records."""
+        """Explain a figure of a month's statement: its value, its SQL and its records."""
         return explain(self, month, currency, figure, zone=zone, calendar=calendar)
 
     def views(self) -> pd.DataFrame:
@@ -102,12 +104,12 @@ class Lakehouse(Displayable, Lake):
 def _completeness(coverage: Coverage) -> str:
     """Say in a line how complete and how fresh a stream is."""
     if not coverage.read:
-        return "never extracted, so what needs it is unknown"
+        return "never extracted, so figures that need it are unknown"
     start = "the beginning" if coverage.read[0][0] == BEGINNING else "later than the beginning"
     gaps = len(coverage.read) - 1
     end = coverage.read[-1][1]
     count = "without a gap" if not gaps else f"with {gaps} gap{'s' * (gaps > 1)}"
-    return f"read from {start} up to {format_instant(end)} {count}, {ago(end)}"
+    return f"read from {start} up to {format_instant(end)} ({ago(end)}), {count}"
 
 
 def open_lake(data_dir: str | os.PathLike[str] = "data") -> Lakehouse:

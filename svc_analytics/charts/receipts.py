@@ -33,5 +33,5 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
     amounts(axes.xaxis)
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("receipts")
-    axes.set_title("Verdicts on receipts")
+    axes.set_title("Receipts by verdict")
     say_if_empty(axes, ordered, "no receipt")

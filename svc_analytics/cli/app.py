@@ -18,20 +18,20 @@ from svc_analytics.errors import SvcError
 INTERRUPTED = 130
 # Where each command is, and the first line of its help (held equal by a test).
 COMMANDS = {
-    "check": ("cli.check:check", "Hold the whole lake against every rule; list what breaks one."),
+    "check": ("cli.check:check", "Check the lake against every rule."),
     "close": (
         "cli.close:close",
-        "Close a month: extract, read it again until it agrees, state it and seal it.",
+        "Read a month twice, write its statement and seal it.",
     ),
     "demo": (
         "cli.demo:demo",
-        "Run the whole path on the local sandbox: no account, no key, about half a minute.",
+        "Try everything on the local sandbox, without any key.",
     ),
     "extract": ("cli.extract:extract", "Bring the lake up to date with the service."),
-    "lab": ("cli.lab:lab", "Open JupyterLab on the notebooks, with the settings of .env in place."),
+    "lab": ("cli.lab:lab", "Open the notebooks in JupyterLab."),
     "notebook": (
         "cli.lab:notebook",
-        "Run the notebook NAME (such as 02) for a month and write it as HTML.",
+        "Run a notebook for a month and write an HTML page.",
     ),
     "receipts": ("cli.receipts:receipts", "Verify the signed receipts of payments."),
     "sandbox": (
@@ -40,22 +40,22 @@ COMMANDS = {
     ),
     "sql": (
         "cli.lake:sql",
-        "Answer one read-only QUERY on the views; without one, read it from stdin.",
+        "Run one read-only query on the views.",
     ),
     "statement": ("cli.statement:statement", "Write a month's statement and print its summary."),
     "statement-diff": (
         "cli.close:statement_diff",
-        "Compare two statements, figure by figure and row by row, with the cause.",
+        "Compare two statements, figure by figure, row by row.",
     ),
     "statement-verify": (
         "cli.close:statement_verify",
-        "Say whether a sealed statement holds, and whether the lake still yields it.",
+        "Check a sealed statement against its seal and the lake.",
     ),
     "status": (
         "cli.lake:status",
-        "Show what is in the lake: rows, coverage, gaps, freshness, quarantine.",
+        "Show what the lake holds and how complete it is.",
     ),
-    "views": ("cli.lake:views", "Re-make analytics.duckdb for other tools, and list the views."),
+    "views": ("cli.lake:views", "Write analytics.duckdb and list its views."),
     "webhooks": ("cli.webhooks:webhooks", "Verify saved webhook deliveries."),
 }
 
@@ -84,8 +84,9 @@ def cli() -> None:
     """The finance desk of a merchant on the Merchant Payments API.
 
     Reads payments, payouts and refunds into Parquet, and makes exact monthly
-    statements of them. Settings come from options, the environment (SVC_BASE_URL,
-    SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, ...), files, or .env. Start with: demo
+    statements from them. Settings come from options, the environment (SVC_BASE_URL,
+    SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, ...), files, or .env. Start with:
+    svc-analytics demo
     """
 
 
@@ -102,7 +103,7 @@ def main() -> None:
     except click.ClickException as error:
         code = echo_error(error.format_message(), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
-        code = echo_error("interrupted; what was published is kept", INTERRUPTED)
+        code = echo_error("interrupted; all records written so far are kept", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader of our output has gone: nothing is left to say
         code = 0
@@ -112,7 +113,7 @@ def main() -> None:
 
 
 def echo_error(text: str, code: int) -> int:
-    """Say in one line what went wrong; with -vv, where."""
+    """Print an error in one line, with -vv also its traceback; return the exit code."""
     echo_note(f"error: {text}")
     if sys.argv.count("-vv") or sys.argv.count("-v") > 1:
         traceback.print_exc()

@@ -21,9 +21,10 @@ _FINDINGS = """
 @click.command()
 @shared_options
 def check(data_dir: str | None, as_json: bool) -> None:
-    """Hold the whole lake against every rule; list what breaks one.
+    """Check the lake against every rule.
 
-    Blocking findings keep a statement from being final; advisory ones inform.
+    Lists each row that breaks a rule. A blocking finding keeps a statement from being
+    final; an advisory one informs.
     """
     lake = open_lake(data_dir)
     folders = [lake.folder(stream) for stream in STREAMS.values()]

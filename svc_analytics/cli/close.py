@@ -36,35 +36,43 @@ SHOWN_ROWS = 40
 
 
 @click.command()
-@click.option("--month", metavar="MONTH", help="2026-10, or a name: october is the latest one.")
+@click.option("--month", metavar="MONTH", help="The month: 2026-10, or october for the latest one.")
 @click.option("--last-month", "choice", flag_value="last", help="The last month that is over.")
-@click.option("--all-due", is_flag=True, help="Every month that is over, oldest first.")
+@click.option("--all-due", is_flag=True, help="Close every month that is over, oldest first.")
 @click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
 @calendar_option
 @click.option(
-    "--format", "formats", default="csv,parquet", show_default=True, help="csv or parquet at least."
+    "--format",
+    "formats",
+    default="csv,parquet",
+    show_default=True,
+    help="The forms to write, with commas between; csv or parquet must be one of them.",
 )
-@click.option("--out", metavar="DIR", help="Its folder.  [default: statements/ in the lake]")
+@click.option(
+    "--out", metavar="DIR", help="The statement's folder.  [default: in statements/ of the lake]"
+)
 @click.option(
     "--grace-hours",
     default=24,
     show_default=True,
     type=click.IntRange(0),
-    help="How long after its end a month is left open for late records.",
+    help="Wait this long after the end of a month, for late records.",
 )
 @metadata_option
 @patience_option
 @shared_options
 def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) -> None:
-    """Close a month: extract, read it again until it agrees, state it and seal it.
+    """Read a month twice, write its statement and seal it.
 
-    Run it from a timer, as often as you like: a sealed month is done, unless the
-    service now tells other figures; then a restatement is written beside it.
+    Reads the month until two readings agree, at most three times. Run it from a timer, as
+    often as you like: a sealed month stays as it is. If the service later gives other
+    figures, a restatement is written next to it.
     """
     is_one = options["month"] is not None or options["choice"] is not None
     if all_due == is_one or (all_due and options["out"]):
         raise ConfigError(
-            "say one of --month 2026-10, --last-month and --all-due (which takes no --out)"
+            "give exactly one of --month 2026-10, --last-month and --all-due; "
+            "--all-due takes no --out"
         )
     settings = read_settings(options.pop("data_dir"), patience=patience)
     settings.require_service()
@@ -85,10 +93,10 @@ def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) ->
 @click.argument("folder", metavar="DIR")
 @shared_options
 def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
-    """Say whether a sealed statement holds, and whether the lake still yields it.
+    """Check a sealed statement against its seal and the lake.
 
-    Checks every file against the seal, the chain of seals, and every figure against
-    the lake; prints what differs.
+    Checks every file against the seal, the seals of the months and versions before, and
+    every figure against the lake; prints each difference.
     """
     found = verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
     click.echo(_verified_json(found) if as_json else _verified_text(found))
@@ -101,7 +109,10 @@ def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
 @click.argument("new", metavar="DIR")
 @shared_options
 def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> None:
-    """Compare two statements, figure by figure and row by row, with the cause."""
+    """Compare two statements, figure by figure, row by row.
+
+    Names the cause of each difference.
+    """
     found = diff_statements(old, new)
     click.echo(_diff_json(found) if as_json else _diff_text(found))
 
@@ -127,10 +138,10 @@ def _close(
 
 
 def _tell(closed: CloseResult) -> None:
-    """Tell what became of a month."""
+    """Print whether a month was sealed, restated or left provisional, and why."""
     said = {
         "sealed": f"sealed as {closed.seal}",
-        "unchanged": f"is sealed already and unchanged, as {closed.seal}",
+        "unchanged": f"was sealed before and is unchanged, as {closed.seal}",
         "restated": f"restated as version {closed.version}, sealed as {closed.seal}",
         "provisional": "is provisional and not sealed",
     }[closed.state]
@@ -143,7 +154,7 @@ def _tell(closed: CloseResult) -> None:
 
 
 def _ignore(closed: CloseResult) -> None:
-    """Tell nothing: a JSON document follows."""
+    """Print nothing: a JSON document follows."""
 
 
 def _closed_json(found: list[CloseResult]) -> str:
@@ -165,13 +176,17 @@ def _closed_json(found: list[CloseResult]) -> str:
 
 def _verified_text(found: SealVerification) -> str:
     if found.holds:
-        return f"{found.folder} holds: seal {found.seal}"
+        return f"{found.folder} holds: the files and the lake agree with seal {found.seal}"
     lines = [f"{found.folder} does not hold", *(f"  {text}" for text in found.broken)]
     lines += [
         f"  today it would not be final: {single_line(reason.text)}" for reason in found.reasons
     ]
     if found.table.num_rows:
-        lines += ["  the lake yields otherwise:", "", _restatement_text(found.table)]
+        lines += [
+            "  the lake now gives other figures or records:",
+            "",
+            _restatement_text(found.table),
+        ]
     return "\n".join(lines)
 
 

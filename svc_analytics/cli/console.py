@@ -8,5 +8,5 @@ EXIT_ATTENTION = 3  # done, but a person should look
 
 
 def echo_note(text: str) -> None:
-    """Print a line that is not data."""
+    """Print a note on stderr."""
     click.echo(f"svc-analytics: {single_line(text)}", err=True)

@@ -15,15 +15,30 @@ from svc_analytics.lakehouse import Lakehouse
 
 
 @click.command()
-@click.option("--months", default=12, show_default=True, type=click.IntRange(1, 120))
-@click.option("--payments", default=20_000, show_default=True, type=click.IntRange(1))
-@click.option("--seed", default=7, show_default=True, help="Which made-up merchant to play.")
+@click.option(
+    "--months",
+    default=12,
+    show_default=True,
+    type=click.IntRange(1, 120),
+    help="Months of history.",
+)
+@click.option(
+    "--payments",
+    default=20_000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Payments in all months together.",
+)
+@click.option(
+    "--seed", default=7, show_default=True, help="The same seed makes up the same merchant."
+)
 @shared_options
 def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: bool) -> None:
-    """Run the whole path on the local sandbox: no account, no key, about half a minute.
+    """Try everything on the local sandbox, without any key.
 
-    Seeds a merchant's history, extracts it over HTTP, verifies its receipts, closes the
-    last full month, and says what to try next.
+    Takes about half a minute, and needs no account. Makes up a merchant, extracts its
+    records over HTTP, verifies its receipts, closes the last full month, and suggests
+    what to try next.
     """
     lake = Lakehouse(read_data_dir(data_dir))
     with progress.page_bar() as bar:

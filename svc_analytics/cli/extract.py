@@ -17,26 +17,38 @@ from svc_analytics.schema import STREAMS
 
 
 @click.command()
-@click.option("--from", "start", metavar="T", help="A date (UTC midnight) or RFC 3339 instant.")
-@click.option("--to", "end", metavar="T", help="The end, not included.")
+@click.option(
+    "--from", "start", metavar="T", help="Read from a date (midnight UTC) or an RFC 3339 instant."
+)
+@click.option("--to", "end", metavar="T", help="Read up to here, not including it.")
 @click.option(
     "--stream",
     "streams",
     multiple=True,
     type=click.Choice(["payments", "payout_records"]),
-    help="Only this stream.  [default: both]",
+    help="Read only this stream.  [default: both]",
 )
-@click.option("--workers", default=8, show_default=True, type=click.IntRange(1, 64))
+@click.option(
+    "--workers",
+    default=8,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Read this many pages at a time.",
+)
 @click.option(
     "--overlap-hours",
     default=24,
     show_default=True,
     type=click.IntRange(0),
-    help="How much of what is complete to read again, for records that appear late.",
+    help="Also read this many of the newest hours again, for late records.",
 )
-@click.option("--reread", is_flag=True, help="Read all of the interval again, complete or not.")
-@click.option("--sessions", is_flag=True, help="Fetch the sessions behind the payments as well.")
-@click.option("--bindings", metavar="FILE", help="Fetch the bindings of its customer ids as well.")
+@click.option("--reread", is_flag=True, help="Read the whole interval again, even complete time.")
+@click.option("--sessions", is_flag=True, help="Look up the checkout sessions of the payments too.")
+@click.option(
+    "--bindings",
+    metavar="FILE",
+    help="Look up the bindings of the customers in FILE too, one customer id a line.",
+)
 @patience_option
 @shared_options
 def extract(
@@ -54,8 +66,8 @@ def extract(
 ) -> None:
     """Bring the lake up to date with the service.
 
-    Reads what is missing, and the newest day again. Interrupt it at any time: what
-    was proven is kept, and the next run goes on from there.
+    Reads the time that is missing, and the newest day again. You can interrupt it at
+    any time: the lake keeps what was read, and the next run continues from there.
     """
     request = Request(
         streams=tuple(dict.fromkeys(streams)) or tuple(STREAMS),

@@ -25,16 +25,16 @@ from svc_analytics.periods import month as parse_month
 
 @click.command()
 @click.argument("name")
-@click.option("--month", metavar="M", help="2026-10.  [default: the last full month of the lake]")
-@click.option("--zone", default="UTC", show_default=True, help="IANA zone of the month.")
-@click.option("--out", metavar="FILE", help="Where to write.  [default: NAME-MONTH.html]")
+@click.option("--month", metavar="M", help="2026-10.  [default: the lake's last full month]")
+@click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
+@click.option("--out", metavar="FILE", help="The page to write.  [default: NAME-MONTH.html]")
 @shared_options
 def notebook(
     name: str, month: str | None, zone: str, out: str | None, data_dir: str | None, as_json: bool
 ) -> None:
-    """Run the notebook NAME (such as 02) for a month and write it as HTML.
+    """Run a notebook for a month and write an HTML page.
 
-    The notebook itself is not changed.
+    NAME is its number, such as 02, or its name. The notebook itself stays as it is.
     """
     lake = open_lake(data_dir)
     path = runner.find_notebook(name)
@@ -58,23 +58,26 @@ def _month(path: Path, lake: Lake, month: str | None, zone: str) -> str | None:
     if "MONTH" in runner.parameters_of(runner.read_notebook(path)):
         return parse_month(month, zone).label if month else months.last_full_month(lake, zone)
     if month:
-        raise ConfigError(f"{path.stem} speaks of no month: run it without --month")
+        raise ConfigError(f"{path.stem} has no parameter MONTH: run it without --month")
     return None
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("--data-dir", metavar="DIR", help="The lake.  [default: SVC_DATA_DIR or data]")
+@click.option(
+    "--data-dir", metavar="DIR", help="The lake's folder.  [default: SVC_DATA_DIR or data]"
+)
 def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
-    """Open JupyterLab on the notebooks, with the settings of .env in place.
+    """Open the notebooks in JupyterLab.
 
-    Further ARGUMENTS are JupyterLab's own, such as --no-browser or --port 8890.
+    They get the settings of .env. Further ARGUMENTS go to JupyterLab, such as
+    --no-browser or --port 8890.
     """
     if find_spec("jupyterlab") is None:
         raise ConfigError('jupyterlab is not installed: pip install -e ".[lab]"')
     environment = lab_environment(data_dir)
     folder = working_folder()
-    echo_note(f"JupyterLab opens on {folder}")
+    echo_note(f"JupyterLab opens the folder {folder}")
     words = [sys.executable, "-m", "jupyterlab", f"--notebook-dir={folder}", *arguments]
     os.execvpe(sys.executable, words, environment)  # noqa: S606
 

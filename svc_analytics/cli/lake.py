@@ -22,18 +22,25 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 @click.command()
 @shared_options
 def status(data_dir: str | None, as_json: bool) -> None:
-    """Show what is in the lake: rows, coverage, gaps, freshness, quarantine."""
+    """Show what the lake holds and how complete it is.
+
+    Shows rows, coverage, gaps, freshness and quarantine of each stream.
+    """
     found = status_module.lake_status(open_lake(data_dir))
     click.echo(reports.status_json(found) if as_json else reports.status_text(found))
 
 
 @click.command()
 @click.argument("query", required=False)
-@click.option("--csv", "form", flag_value="csv", help="As CSV.")
-@click.option("--table", "form", flag_value="table", default="table", help="For people (default).")
+@click.option("--csv", "form", flag_value="csv", help="Print CSV.")
+@click.option(
+    "--table", "form", flag_value="table", default="table", help="Print a table (default)."
+)
 @shared_options
 def sql(query: str | None, form: str, data_dir: str | None, as_json: bool) -> None:
-    """Answer one read-only QUERY on the views; without one, read it from stdin.
+    """Run one read-only query on the views.
+
+    Without QUERY, the query is read from stdin.
 
     \b
     svc-analytics sql "select month, currency, net_settlement from net_settlement_monthly"
@@ -54,11 +61,14 @@ def sql(query: str | None, form: str, data_dir: str | None, as_json: bool) -> No
 @click.command()
 @shared_options
 def views(data_dir: str | None, as_json: bool) -> None:
-    """Re-make analytics.duckdb for other tools, and list the views."""
+    """Write analytics.duckdb and list its views.
+
+    Other tools query the lake through this file.
+    """
     path = write_views(open_lake(data_dir))
     if as_json:
         click.echo(tables.to_json({"path": str(path), "views": list_views()}))
         return
     listed = pa.Table.from_pylist(list_views()).select(["view", "grain"])
     click.echo(tables.to_text(listed))
-    echo_note(f"the same views are in {path}")
+    echo_note(f"other tools find these views in {path}")

@@ -21,6 +21,7 @@ from svc_analytics.formatting.row_files import check_form, write_rows
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import month as read_month
+from svc_analytics.receipts.duplicates import REPEATED
 from svc_analytics.receipts.online import OnlineVerifier
 from svc_analytics.receipts.token_files import read_sources
 from svc_analytics.receipts.verify_files import OUTPUT, open_records, require_ring, verify_batches
@@ -62,16 +63,20 @@ def receipts() -> None:
 
 @receipts.command("verify")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--month", metavar="MONTH", help="Of the lake, only this UTC month: 2026-10.")
-@click.option("--column", metavar="NAME", help="The column of tokens.  [default: found]")
-@click.option("--online", is_flag=True, help="Ask the service about what is unsure offline.")
-@click.option("--out", metavar="FILE", help="Write a .csv, .parquet or .json instead of stdout.")
-@click.option("--every", is_flag=True, help="Of the lake, list the proven payments as well.")
+@click.option("--month", metavar="MONTH", help="Verify only this UTC month of the lake: 2026-10.")
+@click.option(
+    "--column", metavar="NAME", help="The column that holds the tokens.  [default: found]"
+)
+@click.option(
+    "--online", is_flag=True, help="Ask the service about receipts that are unsure offline."
+)
+@click.option("--out", metavar="FILE", help="Write this .csv, .parquet or .json file.")
+@click.option("--every", is_flag=True, help="List the lake's proven payments too.")
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
     metavar="N",
-    help="Processes for the lake's months.  [default: one a core, for a small lake 1]",
+    help="Processes that verify the lake.  [default: one per core; 1 for a small lake]",
 )
 @patience_option
 @shared_options
@@ -87,17 +92,18 @@ def verify(
     data_dir: str | None,
     as_json: bool,
 ) -> None:
-    """Verify tokens in FILEs (CSV, Parquet, NDJSON, text; - is stdin), or the lake's own.
+    """Verify the receipts of the lake, or the tokens in FILEs.
 
-    Prints source, line_no, verdict, reason, payment_id, receipt_no and differences as
-    CSV: a row for each token of the files; of the lake, the payments that are not
-    proven. The lake's verdicts are kept, and a later run checks only what changed.
-    Works offline unless told otherwise. Exits 3 when anything is not proven.
+    FILEs are CSV, Parquet, NDJSON or text; - is stdin. Prints source, line_no, verdict,
+    reason, payment_id, receipt_no and differences as CSV: of files, a row for each
+    token; of the lake, the payments that are not proven. The lake keeps the verdicts,
+    and a later run checks only new and changed payments. Works offline without
+    --online. Exits 3 when a receipt is not proven.
     """
     if out:
         check_form(out)
     if files and (month or every):
-        raise ConfigError("--month and --every are for the lake: leave them out, or the files")
+        raise ConfigError("--month and --every are for the lake: give no files with them")
     settings = read_settings(data_dir, patience=patience)
     require_ring(settings.receipt_secrets)
     with _opinion(settings, online) as confirm:
@@ -157,7 +163,9 @@ def _verify_lake(
             confirm=confirm,
             on_rows=bar.update,
         )
-    echo_note(f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since they were")
+    echo_note(
+        f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since an earlier check"
+    )
     with open_warehouse(lake, models_used_by(_ON_FILE, _COUNTS)) as warehouse:
         listed = warehouse.query(_ON_FILE, {"month": label, "every": every})
         found = warehouse.query(_COUNTS, {"month": label}).to_pylist()
@@ -192,7 +200,7 @@ def _remarks_on(table: pa.Table) -> Counter[str]:
     """Count what a person should be told at the end, beyond the verdicts."""
     reasons = table["reason"].to_pylist()
     return Counter(
-        repeated=sum(" stands in " in reason for reason in reasons),
+        repeated=sum(REPEATED in reason for reason in reasons),
         webhook_signed=sum(reason.startswith(WEBHOOK_SIGNED) for reason in reasons),
     )
 
@@ -217,10 +225,11 @@ def _conclude(counts: Counter[str], remarks: Counter[str]) -> int:
     echo_note(f"{total:,} receipts, {total - unproven:,} of them proven ({listed or 'none'})")
     if repeated := remarks["repeated"]:
         echo_note(
-            f"{repeated:,} stand twice or share their payment with another: see their reasons"
+            f"{repeated:,} rows repeat the token or the payment of another row: see their reasons"
         )
     if misread := remarks["webhook_signed"]:
         echo_note(
-            f"settings error: {misread:,} are signed with a webhook secret; see SVC_RECEIPT_SECRETS"
+            f"settings error: {misread:,} receipts are signed with a webhook secret; "
+            "put the receipt secret into SVC_RECEIPT_SECRETS"
         )
     return EXIT_ATTENTION if unproven else 0

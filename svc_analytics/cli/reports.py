@@ -30,7 +30,7 @@ from svc_analytics.webhooks.findings import describe
 
 
 def extraction_text(lake: Lake, done: ExtractionResult, asked: Sequence[LookupResult] = ()) -> str:
-    """Tell what an extraction did."""
+    """Describe what an extraction did."""
     found = done.published
     lines = [f"{name}: {rows:,} rows read" for name, rows in done.rows.items()]
     lines.append(f"{done.pages:,} pages read, {found.files} month files written to {lake.path}")
@@ -56,7 +56,7 @@ def _not_found(ids: Sequence[str]) -> str:
 
 
 def extraction_json(lake: Lake, done: ExtractionResult, asked: Sequence[LookupResult] = ()) -> str:
-    """Tell the same as one JSON document."""
+    """Describe the same as one JSON document."""
     document = asdict(done) | {
         "read_to": format_instant(done.read_to),
         "data_dir": str(lake.path),
@@ -66,7 +66,7 @@ def extraction_json(lake: Lake, done: ExtractionResult, asked: Sequence[LookupRe
 
 
 def status_text(found: LakeStatus) -> str:
-    """Tell the state of a lake to a person."""
+    """Describe the state of a lake to a person."""
     merchant = found.merchant
     names = " / ".join(str(merchant[key]) for key in _NAMES if merchant.get(key)) or "(no name)"
     status = str(merchant.get("status", "status unknown"))
@@ -84,9 +84,9 @@ _NAMES = ("display_name", "display_name_fa")
 
 def _stream_lines(stream: StreamStatus) -> list[str]:
     if not stream.coverage.read:
-        return [stream.name, "  never extracted: what needs it is unknown"]
+        return [stream.name, "  never extracted: figures that need it are unknown"]
     read_to = stream.coverage.read[-1][1]
-    start = "proven" if stream.is_proven else "not proven: earlier time was not read to its end"
+    start = "proven" if stream.is_proven else "not proven: older records may exist"
     first = format_instant(stream.first_at) if stream.first_at is not None else "none"
     last = format_instant(stream.last_at) if stream.last_at is not None else "none"
     lines = [
@@ -152,7 +152,7 @@ def _accepted(made: Statement) -> list[str]:
 
 
 def _witnessed(made: Statement) -> list[str]:
-    """Tell what a log of webhooks had to say, where one was given."""
+    """Describe the log of webhooks, if one was given."""
     log = made.options.get("webhooks")
     return [f"webhooks: {single_line(describe(log))}"] if log else []
 
@@ -167,7 +167,7 @@ def statement_json(made: Statement, folder: Path) -> str:
 
 
 def explanation_text(found: Explanation, *, as_json: bool) -> str:
-    """Tell what a figure is made of: its value, its SQL, and its records."""
+    """Show what a figure is made of: its value, its SQL, and its records."""
     if as_json:
         document = {
             "figure": found.figure,

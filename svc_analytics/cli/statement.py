@@ -23,7 +23,7 @@ from svc_analytics.statements.statement import statement as make_statement
 
 
 @click.command()
-@click.option("--month", metavar="MONTH", help="2026-10, or a name: october is the latest one.")
+@click.option("--month", metavar="MONTH", help="The month: 2026-10, or october for the latest one.")
 @click.option("--last-month", "choice", flag_value="last", help="The last month that is over.")
 @click.option("--this-month", "choice", flag_value="this", help="The month that is running.")
 @click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
@@ -33,15 +33,19 @@ from svc_analytics.statements.statement import statement as make_statement
     "formats",
     default="csv,parquet",
     show_default=True,
-    help="Any of csv, parquet, xlsx, html, json, journal, pdf, with commas between.",
+    help="Forms to write: csv, parquet, xlsx, html, json, journal, pdf; with commas between.",
 )
-@click.option("--out", metavar="DIR", help="Its folder.  [default: statements/ in the lake]")
 @click.option(
-    "--explain", "figure", metavar="FIGURE", help="Write nothing: say what it is made of."
+    "--out", metavar="DIR", help="The statement's folder.  [default: in statements/ of the lake]"
 )
-@click.option("--currency", metavar="C", help="The coin of the figure to explain.")
 @click.option(
-    "--webhooks", metavar="FILE", help="A log of deliveries: what it names must be in the lake."
+    "--explain", "figure", metavar="FIGURE", help="Show what FIGURE is made of; write nothing."
+)
+@click.option("--currency", metavar="C", help="Explain FIGURE for this coin.")
+@click.option(
+    "--webhooks",
+    metavar="FILE",
+    help="A log of webhook deliveries; the lake must hold the records it names.",
 )
 @metadata_option
 @shared_options
@@ -66,7 +70,7 @@ def statement(
     chosen = choose_month(month, choice, zone, calendar)
     if figure or currency:
         if not (figure and currency):
-            raise ConfigError("to explain a figure, give --explain FIGURE and --currency C")
+            raise ConfigError("give --explain FIGURE and --currency C together")
         found = lake.explain(chosen, currency, figure, zone=zone, calendar=calendar)
         click.echo(reports.explanation_text(found, as_json=as_json))
         return
@@ -80,11 +84,13 @@ def statement(
     )
     folder = lake.path / "statements" / made.period.folder
     if out is None and versions(folder):
-        echo_note(f"{folder} is sealed already: nothing is written; --out DIR writes it elsewhere")
+        echo_note(
+            f"{folder} is sealed already: nothing is written; use --out DIR for another folder"
+        )
     else:
         folder = made.save(out or folder, wanted)
     echo_statement(made, folder, as_json=as_json)
     for name in empty_columns(made.tables["lines"]):
-        echo_note(f"{name}: no line says it")
+        echo_note(f"{name} is empty in every line: no payment of the month has this metadata")
     if made.needs_attention:
         raise SystemExit(EXIT_ATTENTION)

@@ -25,15 +25,15 @@ def webhooks() -> None:
 
 @webhooks.command("verify")
 @click.argument("file", metavar="FILE")
-@click.option("--out", metavar="FILE", help="Write a .csv, .parquet or .json instead of stdout.")
+@click.option("--out", metavar="FILE", help="Write this .csv, .parquet or .json file.")
 @shared_options
 def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> None:
-    """Verify a log of deliveries, and name the payments and payouts the lake lacks.
+    """Verify a log of deliveries; list the payments and payouts the lake lacks.
 
-    FILE is NDJSON, - is stdin; each line holds received_at, signature (the header
+    FILE is NDJSON, or - for stdin; each line holds received_at, signature (the header
     x-pay-signature) and body_base64 (the exact raw body). Prints line_no, event_id,
     event_type, verdict, reason, subject, record_id and in_lake as CSV. Exits 3 when a
-    delivery is not valid, or a record is missing from time that was read.
+    delivery is not valid, or the lake lacks a record of time that was read.
     """
     if out:
         check_form(out)
@@ -43,7 +43,7 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
     batches = reconcile(file, lake, settings.webhook_secrets)
     _write(tally.count(batches), tally, out, as_json)
     if not lake.exists:
-        echo_note(f"no lake in {lake.path}: whether records are there is unknown")
+        echo_note(f"no lake in {lake.path}: in_lake is unknown for every delivery")
     raise SystemExit(tally.conclude())
 
 
@@ -56,7 +56,7 @@ class _Tally:
         self.absent: dict[tuple[str, str], None] = {}
 
     def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
-        yield to_table([])  # the header stands even where nothing follows
+        yield to_table([])  # a header, even if no row follows
         for batch in batches:
             for item in batch:
                 self._add(item)
@@ -78,7 +78,9 @@ class _Tally:
         total = sum(self.verdicts.values())
         echo_note(f"{total:,} deliveries, {self.invalid:,} of them not valid ({listed or 'none'})")
         if self.missing:
-            echo_note(f"{len(self.missing):,} records are missing from time that was read")
+            echo_note(
+                f"{len(self.missing):,} records are missing: the lake was read for their time"
+            )
         if self.absent:
             echo_note(f"{len(self.absent):,} records are not in the lake yet: run extract")
         return EXIT_ATTENTION if self.invalid or self.missing else 0

@@ -85,7 +85,11 @@ class CloseResult(Displayable):
         lines += [f"seal {self.seal}"] * bool(self.seal)
         lines += [reason.text for reason in self.reasons]
         lines += [f"note: {self.note}"] if self.note else []
-        tables = [] if self.table is None else [display_table(self.table, "what differs")]
+        tables = (
+            []
+            if self.table is None
+            else [display_table(self.table, "differences from the version before")]
+        )
         return Display(f"Month {self.label}", lines, tables)
 
 
@@ -120,15 +124,17 @@ def close(
     settings: Settings | None = None,
     read: Read | None = None,
 ) -> CloseResult:
-    """Close a month: bring the lake up to date, read the month twice, state and seal it.
+    """Close a month: read it twice, write its statement and seal it.
 
-    Receipts are verified when a receipt secret is set. Of the payments' `metadata`, the
-    properties named become columns of `lines`; a restatement keeps those of the version
-    before, unless it is given others. `read` extracts what it is asked
-    for; by default `extract` does, with `settings` or those of the environment.
-    Raises `PeriodNotClosed` for a month that is running or ended within the grace
-    hours, and the errors of `extract`. A month that cannot be final is written
-    unsealed, with the reasons.
+    Reads the month until two readings agree, at most three times. Returns what became of
+    the month. A month that cannot be final is written unsealed, with the reasons.
+    Receipts are verified when a receipt secret is set. `metadata` names properties of the
+    payments' metadata to add to `lines` as columns; a restatement keeps those of the
+    version before, unless it is given others. `read` extracts a request; by default
+    `extract` does, with `settings` or those of the environment.
+
+    Raises `PeriodNotClosed` for a month that is running or ended within the grace hours,
+    and the errors of `extract`.
     """
     _check_formats(formats)
     chosen = check_names(metadata)
@@ -155,11 +161,11 @@ def close_all_due(
     read: Read | None = None,
     on_closed: Callable[[CloseResult], None] = lambda closed: None,
 ) -> list[CloseResult]:
-    """Close every month that is over, since the first with a record, oldest first.
+    """Close every month that is over, oldest first, since the first with a record.
 
-    A sealed month that the lake still yields is not read again. Ends at the first
-    month that cannot be sealed: the later ones are chained to it. `on_closed` is
-    told of each month when it is done.
+    A sealed month is not read again while the lake gives the same figures. Stops at the
+    first month that cannot be sealed, because each seal names the one before. `on_closed`
+    is called with each month when it is done.
     """
     _check_formats(formats)
     chosen = check_names(metadata)
@@ -287,7 +293,7 @@ def _note_order(folder: Path, after: Period) -> str | None:
     if not seals_beside(folder, after):
         return None
     return (
-        f"{after.folder} was sealed before it, and its seal names none of this month: "
+        f"{after.folder} was sealed first, so its seal does not name this month's: "
         "close months oldest first, as --all-due does, to chain them"
     )
 
@@ -299,7 +305,9 @@ def _newest(seals: dict[int, str]) -> str | None:
 def _check_formats(formats: tuple[str, ...]) -> None:
     check_formats(tuple(formats))
     if not {"csv", "parquet"} & set(formats):
-        raise ConfigError("a seal needs csv or parquet among its formats: a restatement reads them")
+        raise ConfigError(
+            "csv or parquet must be among the formats: a restatement is made from them"
+        )
 
 
 def _require_over(period: Period, job: _Job) -> None:

@@ -22,7 +22,7 @@ OnPage = Callable[[Stream, int], None]
 
 @dataclass(frozen=True)
 class Request:
-    """What a run is to read: [start, end) of some streams, all that is missing unless said."""
+    """Choose what a run reads: streams and [start, end); by default all missing time."""
 
     streams: tuple[str, ...] = tuple(STREAMS)
     start: int = BEGINNING
@@ -32,7 +32,7 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.end is not None and self.start >= self.end:
-            raise ConfigError("--from is not before --to: the interval holds no time")
+            raise ConfigError("--from must be before --to")
 
 
 @dataclass

@@ -41,7 +41,7 @@ def extract(
         read_to = now if clock is None else clock
         settled_at = (now - UNKNOWN_CLOCK if clock is None else clock) - SETTLE_LAG
         if request.start >= read_to:
-            message = f"--from lies behind the service's clock, {format_instant(read_to)}"
+            message = f"--from is later than the service's clock, {format_instant(read_to)}"
             raise ConfigError(message)
         run = ExtractionResult(profile["id"], read_to)
         with open_writer(lake, profile, now) as writer:

@@ -150,7 +150,7 @@ class Sweep:
         if mark is not None:
             self._seen.add(mark)
         if self._barren > BARREN_PAGES:
-            message = f"{self._barren:,} pages in a row held nothing new, and none was the last"
+            message = f"{self._barren:,} pages in a row held no new record, and none was the last"
             raise ProtocolError(message)
 
     def _take_back(self) -> None:

@@ -1,4 +1,4 @@
-"""What a person does at the desk, in one call each: the steps of several modules."""
+"""Open a lake, and bring it up to date, in one call each."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def extract(
     """Bring a lake up to date, then make its views for other tools.
 
     Settings come from the environment unless given. Returns what was read; raises
-    as documented in `svc_analytics.errors`. A bar shows how far it is, unless `on_page`
-    is told. Interrupt it at any time: what was covered is kept.
+    as documented in `svc_analytics.errors`. A progress bar is shown, unless `on_page`
+    is given. You can interrupt it at any time: the lake keeps what was read.
     """
     if on_page is None:
         with page_bar() as bar:

@@ -18,11 +18,12 @@ def show(
     only: Sequence[str] | None = None,
     coins: Sequence[str] | None = None,
 ) -> Display:
-    """Return a frame or an Arrow table as it is shown in a notebook: exact, with units.
+    """Return a frame, an Arrow table or a statement as an exact table with units.
 
-    `why` is the reason given for what is NULL; `most` rows are shown, and how many there
-    are. `only` names some columns. Of a statement, figures are shown, a coin a column;
-    `only` names some figures, `coins` some coins.
+    A notebook shows it as HTML. `why` is the reason shown for NULL values; at most `most`
+    rows are shown, with a note of how many there are; `only` names the columns to show. A
+    statement shows its figures, one column per coin: `only` names figures, `coins` names
+    coins.
     """
     if hasattr(table, "tables"):
         return Display("", [], [figures_grid(table, title, only, coins)])

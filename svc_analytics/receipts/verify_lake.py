@@ -61,7 +61,7 @@ class VerificationResult(Displayable):
     def _display(self) -> Display:
         counts = [
             ("checked now", self.checked),
-            ("unchanged since they were checked", self.unchanged),
+            ("unchanged since an earlier check", self.unchanged),
         ]
         return Display("Verification of receipts", [], [count_table("receipts", counts)])
 

@@ -46,7 +46,7 @@ def members(text: bytes) -> dict[str, bytes]:
     for part in split(text, b"{"):
         key, value = split_member(part)
         if key in found:
-            message = f"the key {key!r} stands twice"
+            message = f"the key {key!r} appears twice"
             raise DataError(message)
         found[key] = value
     return found
@@ -83,7 +83,7 @@ def _without_blanks(parts: list[bytes]) -> list[bytes]:
     if parts == [b""]:
         return []
     if not all(parts):
-        raise InvalidJson("a comma with nothing beside it")
+        raise InvalidJson("a comma without a value next to it")
     return parts
 
 

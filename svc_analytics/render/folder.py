@@ -48,7 +48,7 @@ FORMATS = (*TABLE_FORMATS, *DOCUMENTS)
 def check_formats(formats: tuple[str, ...]) -> None:
     """Refuse a format that is not written, or none at all."""
     if not formats:
-        raise ConfigError(f"no format given: choose of {', '.join(FORMATS)}")
+        raise ConfigError(f"no format given: choose from {', '.join(FORMATS)}")
     for name in formats:
         if name not in FORMATS:
             raise ConfigError(f"no format {name!r}: choose of {', '.join(FORMATS)}")

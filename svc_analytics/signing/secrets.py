@@ -67,7 +67,7 @@ def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
     ring = tuple(_parse_secret(part.strip()) for part in text.split(",") if part.strip())
     dates = [entry.valid_from for entry in ring if entry.valid_from is not None]
     if dates != sorted(dates, reverse=True):
-        raise ConfigError("the secrets are not newest first: order them by the instant behind @")
+        raise ConfigError("the secrets are not newest first: order them by the instant after @")
     return ring
 
 

@@ -53,7 +53,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Statement(Displayable):
-    """Every figure of one period, and how far it can be trusted. A value: it never changes."""
+    """Hold every figure of one period, and its status; a value that never changes."""
 
     period: Period
     merchant: dict[str, Any]
@@ -75,7 +75,7 @@ class Statement(Displayable):
 
     @property
     def summary(self) -> pd.DataFrame:
-        """One row per currency; columns and definitions as documented in the README."""
+        """One row per currency; `lake.explain` shows where each figure comes from."""
         return to_frame(self.tables["summary"])
 
     @property
@@ -177,12 +177,14 @@ def statement(
 ) -> Statement:
     """Make the statement of a month, `2026-10` or a name such as `october`.
 
-    In the `jalali` calendar a month is `1405-08`. Figures that depend on what was not
-    read are NULL. `as_of` makes an earlier statement again: what is stated to date
-    ends there, by default at the newest sweep. Records that a log of `webhooks` names
-    and the lake lacks become findings. Of the payments' `metadata`, the properties named
-    become columns of `lines`. Raises `ConfigError` for a month that is not one, or has
-    not begun.
+    In the `jalali` calendar a month is `1405-08`. A figure that needs unread time is
+    NULL. `as_of` (UTC microseconds) makes the statement of an earlier instant again; by
+    default it is the end of the newest read. `now` (UTC microseconds) replaces this
+    machine's clock. `webhooks` is a log of deliveries: a record that it names and the
+    lake lacks becomes a finding. `metadata` names properties of the payments' metadata to
+    add to `lines` as columns.
+
+    Raises `ConfigError` for a month that does not exist or has not begun.
     """
     chosen = check_names(metadata)
     local = time.time_ns() // 1000 if now is None else now
@@ -249,10 +251,10 @@ def _unread(
             reasons.append(Reason(text))
             continue
         for span in gaps(found, period.start, until):
-            reasons.append(Reason(f"{name} were not read of {describe_span(span)}"))
+            reasons.append(Reason(f"{name} were not read for {describe_span(span)}"))
         fresh = difference(intersection(found.provisional, BEGINNING, until), found.complete)
         if is_over and fresh:
-            text = f"{name} of {describe_span(fresh[0])} were read too early to be settled"
+            text = f"{name} of {describe_span(fresh[0])} are still provisional: run extract again"
             reasons.append(Reason(text))
     return reasons
 

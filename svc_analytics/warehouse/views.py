@@ -34,7 +34,7 @@ _FINDING = {
 _CHECKS = Model(
     "statement_checks",
     "(starts_at, ends_at)",
-    "what breaks a rule in a period, and in the lake itself.",
+    "rows that break a rule in a period, and in the lake itself.",
     "one row per finding",
     (),
     "",
@@ -42,7 +42,7 @@ _CHECKS = Model(
 _EXCEPTIONS = Model(
     "exceptions",
     "",
-    "what breaks a rule, over all time.",
+    "rows that break a rule, over all time.",
     "one row per finding",
     ("statement_checks",),
     "from statement_checks('0001-01-02', '9999-12-30')",

@@ -116,7 +116,7 @@ def test_a_stream_without_its_key_is_3_unless_it_was_not_asked_for(
         ({"SVC_CHECKOUT_KEY": "svc_live_12"}, (), "SVC_CHECKOUT_KEY is malformed"),
         ({"SVC_CHECKOUT_KEY": PAYOUT_KEY}, (), "needs a checkout-class one"),
         ({"SVC_PAYOUT_KEY": ""}, ("--stream", "payout_records"), "set SVC_PAYOUT_KEY"),
-        ({}, ("--from", "2026-11-01", "--to", "2026-10-01"), "--from is not before --to"),
+        ({}, ("--from", "2026-11-01", "--to", "2026-10-01"), "--from must be before --to"),
         ({}, ("--from", "yesterday"), "'yesterday' is not a date"),
         ({}, ("--stream", "sessions"), "'sessions' is not one of"),
         ({}, ("--data-dir", "a[b]"), "pattern"),
@@ -179,8 +179,8 @@ def test_a_torn_file_is_1_and_named(filled: Path, run: Run) -> None:
         (("--month", "9000-01"), "has not begun"),
         (("--month", "2026-10", "--zone", "Mars/Base"), "no time zone 'Mars/Base'"),
         (("--month", "2026-10", "--format", "docx"), "no format 'docx'"),
-        (("--month", "2026-10", "--last-month"), "say which month"),
-        ((), "say which month"),
+        (("--month", "2026-10", "--last-month"), "give exactly one of --month"),
+        ((), "give exactly one of --month"),
     ],
 )
 def test_a_bad_month_is_2(filled: Path, run: Run, words: tuple[str, ...], said: str) -> None:
@@ -202,9 +202,9 @@ def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled: Path, run
     done = run("statement", "--month", "2026-10", "--metadata", "cart, crat")
     head = (filled / "statements" / "2026-10" / "lines.csv").read_text().splitlines()[0]
     assert "comment,metadata.cart,metadata.crat,receipt_verdict" in head
-    assert "metadata.crat: no line says it" in done.err and "metadata.cart:" not in done.err
+    assert "metadata.crat is empty in every line" in done.err and "metadata.cart " not in done.err
     refused = run("statement", "--month", "2026-10", "--metadata", "cart,cart")
-    assert refused.code == 2 and "name each property once" in refused.err
+    assert refused.code == 2 and "name each property of the metadata once" in refused.err
 
 
 def test_a_statement_as_json_carries_manifest_and_summary(filled: Path, run: Run) -> None:

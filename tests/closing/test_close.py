@@ -281,7 +281,7 @@ def test_a_month_closed_behind_its_successor_says_that_the_chain_has_a_gap(close
     september = closer.close("2026-09")
     assert october.note is None and read_manifest(october.folder)["previous_seal"] is None
     assert september.state == "sealed" and not september.needs_attention
-    assert september.note is not None and september.note.startswith("2026-10 was sealed before it")
+    assert september.note is not None and september.note.startswith("2026-10 was sealed first")
 
 
 def test_all_due_of_an_empty_history_is_done(closer: Closer) -> None:
@@ -312,7 +312,7 @@ def test_a_note_laid_into_a_sealed_folder_stops_no_timer(closer: Closer) -> None
     folder = closer.close().folder
     (folder / "note.txt").write_text("paid to the accountant")
     assert closer.close().state == "unchanged"
-    assert verify_statement(folder).broken == ("note.txt is no part of it",)
+    assert verify_statement(folder).broken == ("note.txt does not belong to the statement",)
 
 
 def test_two_do_not_close_at_once(closer: Closer) -> None:

@@ -67,14 +67,14 @@ def test_a_flipped_byte_is_found(sealed: Path, name: str) -> None:
     data[-1] ^= 1
     (sealed / name).write_bytes(bytes(data))
     found = verify_statement(sealed)
-    assert found.broken == (f"{name} is not what was sealed",) and not found.holds
+    assert found.broken == (f"{name} differs from the seal",) and not found.holds
 
 
 def test_a_manifest_changed_by_hand_is_found(sealed: Path) -> None:
     """The seal is over every word of it."""
     path = sealed / "manifest.json"
     path.write_text(path.read_text().replace('"as_of": "2026', '"as_of": "2027'))
-    assert verify_statement(sealed).broken == ("manifest.json is not what was sealed",)
+    assert verify_statement(sealed).broken == ("manifest.json differs from the seal",)
 
 
 def test_files_that_were_added_or_lost_are_found(sealed: Path) -> None:
@@ -83,7 +83,7 @@ def test_files_that_were_added_or_lost_are_found(sealed: Path) -> None:
     (sealed / "daily.csv").rename(sealed / "days.csv")
     assert verify_statement(sealed).broken == (
         "daily.csv is missing",
-        "days.csv is no part of it",
+        "days.csv does not belong to the statement",
     )
 
 
@@ -92,7 +92,7 @@ def test_a_seal_re_made_by_a_forger_breaks_the_chain(closer: Closer) -> None:
     september, october = closer.close("2026-09").folder, closer.close("2026-10").folder
     rewrite(september, status="Final")
     [text] = verify_statement(october).broken
-    assert text.startswith("the month before with the seal ")
+    assert text.startswith("the statement of the month before, with the seal ")
 
 
 def test_a_restated_month_does_not_break_the_chain(closer: Closer) -> None:
@@ -150,7 +150,7 @@ def test_what_is_not_sealed_does_not_hold(closer: Closer) -> None:
 
 def test_a_folder_that_is_no_statement_is_named(tmp_path: Path) -> None:
     """One clear line."""
-    with pytest.raises(LakeError, match=r"is no statement: manifest\.json"):
+    with pytest.raises(LakeError, match=r"is not a statement: manifest\.json"):
         verify_statement(tmp_path)
 
 

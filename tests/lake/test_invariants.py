@@ -142,7 +142,7 @@ def test_time_that_was_not_asked_for_is_not_claimed(
         return Progress(progress.wanted, ((progress.wanted[0], progress.wanted[1] + 1),))
 
     monkeypatch.setattr(segments, "advance", claim_more)
-    with pytest.raises(LakeError, match=r"payments: proof of .* came of pages that were to be of"):
+    with pytest.raises(LakeError, match=r"payments: proof of .* came from pages asked for"):
         begun.extract(workers=1, streams=("payments",))
     assert begun.lake.coverage(PAYMENTS) == coverage
 

@@ -103,7 +103,7 @@ def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_p
     reason = "unknown: payout_records were never extracted"
     assert re.search(rf'<td class="n unknown figure" title="{reason}[^"]*">{DASH}</td>', text)
     assert '<div class="badge provisional">provisional</div>' in text
-    assert "nothing of the period was read" in text
+    assert "no part of the period was read" in text
 
 
 def test_a_ratio_over_nothing_says_so(save: Save) -> None:
@@ -156,7 +156,7 @@ def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     finish = partial(with_seal, version=2, previous_seal="a" * 64, supersedes="b" * 64)
     text = html(write_folder(made, tmp_path / "out", ("html",), finish))
     assert '<div class="badge sealed">sealed</div>' in text
-    assert "<dd>2, in place of the one with the seal" in text and "b" * 64 in text
+    assert "<dd>2, replaces the version with the seal" in text and "b" * 64 in text
     unsealed = html(made.save(tmp_path / "other", ("html",)))
     assert '<div class="badge final">final</div>' in unsealed
 

@@ -83,7 +83,7 @@ def test_no_metadata_stands_on_a_statement_unasked(closer: Closer) -> None:
 
 @pytest.mark.parametrize("names", [["cart", "cart"], [""]])
 def test_names_that_name_nothing_are_refused(closer: Closer, names: list[str]) -> None:
-    with pytest.raises(ConfigError, match="name each property once"):
+    with pytest.raises(ConfigError, match="name each property of the metadata once"):
         statement(closer.desk.lake, "2026-10", metadata=names)
 
 
