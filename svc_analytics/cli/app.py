@@ -35,8 +35,8 @@ COMMANDS = {
     ),
     "receipts": ("cli.receipts:receipts", "Verify the signed receipts of payments."),
     "sandbox": (
-        "sandbox.commands:sandbox",
-        "Run the Merchant Payments API on this machine, seeded and without a real key.",
+        "sandbox.cli:sandbox",
+        "Run the Merchant Payments API on this machine, with made-up records and keys.",
     ),
     "sql": (
         "cli.lake:sql",

@@ -16,12 +16,12 @@ import pytest
 
 from svc_analytics.cli import app
 from svc_analytics.instants import to_micros
-from svc_analytics.sandbox.clock import Clock
-from svc_analytics.sandbox.scenario import Scenario
-from svc_analytics.sandbox.seeding import seed
+from svc_analytics.sandbox.core.clock import Clock
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.resources.seed import seed
+from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running, serve
-from svc_analytics.sandbox.service import Service
-from svc_analytics.sandbox.store import Store
+from svc_analytics.sandbox.state.store import Store
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

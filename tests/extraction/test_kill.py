@@ -15,13 +15,13 @@ import pytest
 
 from svc_analytics.instants import parse_instant, to_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.sandbox.clock import Clock
-from svc_analytics.sandbox.quirks import Quirks
-from svc_analytics.sandbox.scenario import Scenario
-from svc_analytics.sandbox.seeding import seed
+from svc_analytics.sandbox.core.behaviour import Quirks
+from svc_analytics.sandbox.core.clock import Clock
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.resources.seed import seed
+from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running, serve
-from svc_analytics.sandbox.service import Service
-from svc_analytics.sandbox.store import Store
+from svc_analytics.sandbox.state.store import Store
 from svc_analytics.schema import STREAMS, Stream
 
 KILLS = 20
