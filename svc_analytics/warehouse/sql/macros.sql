@@ -122,6 +122,10 @@ create macro is_at_rate(fee, base, rate, unit) as
 create macro utc_day(moment) as
     date_trunc('day', moment::timestamptz at time zone 'UTC') at time zone 'UTC';
 
+-- is_within(moment, starts_at, ends_at): whether an instant lies in a period, its end left out.
+create macro is_within(moment, starts_at, ends_at) as
+    moment >= starts_at::timestamptz and moment < ends_at::timestamptz;
+
 -- known(is_known, x): a figure where all it needs was read, and NULL, unknown, where not.
 create macro known(is_known, x) as case when is_known then x end;
 

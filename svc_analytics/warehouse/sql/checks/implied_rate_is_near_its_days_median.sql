@@ -1,4 +1,5 @@
--- implied_rate_is_near_its_days_median: a record's USD value lies within a tenth of its day's median rate.
+-- implied_rate_is_near_its_days_median: a record's USD value lies within a tenth of its day's
+-- median rate.
 -- severity: advisory. Days with fewer than three priced records are not judged.
 
 with priced as (

@@ -1,4 +1,5 @@
--- month_file_matches_its_totals: the amounts of every month file add up to what its footer vouches for.
+-- month_file_matches_its_totals: the amounts of every month file add up to what its footer vouches
+-- for.
 -- severity: blocking. A file that was altered is moved away and its month read anew.
 
 with vouched as (

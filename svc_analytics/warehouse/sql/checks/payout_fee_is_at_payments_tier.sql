@@ -1,5 +1,7 @@
--- payout_fee_is_at_payments_tier: a payout's fee is charged at the tier rate of the merchant's payments (contract, Fee rules 1).
--- severity: advisory. Compared with the rate inferred from the newest payments of the coin up to that day.
+-- payout_fee_is_at_payments_tier: a payout's fee is charged at the tier rate of the merchant's
+-- payments (contract, Fee rules 1).
+-- severity: advisory. Compared with the rate inferred from the newest payments of the coin up to
+-- that day.
 
 with sent as (
     select payout_id, settled_at, settled_on as day, currency, amount, fee_amount

@@ -1,4 +1,5 @@
--- refunds_stay_within_charged_amount: all refunds of a payment together return at most its charged_amount (contract, Limits).
+-- refunds_stay_within_charged_amount: all refunds of a payment together return at most its
+-- charged_amount (contract, Limits).
 -- severity: blocking. Reported on each refund that stands above the cap.
 
 select

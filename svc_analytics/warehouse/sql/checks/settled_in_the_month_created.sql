@@ -1,4 +1,5 @@
--- settled_in_the_month_created: a payout record settles when it is made, in the same UTC month and not before.
+-- settled_in_the_month_created: a payout record settles when it is made, in the same UTC month and
+-- not before.
 -- severity: advisory. Figures book by settled_at.
 
 select

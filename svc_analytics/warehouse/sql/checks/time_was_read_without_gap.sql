@@ -1,4 +1,5 @@
--- time_was_read_without_gap: between the first and the newest moment read of a stream, all time was read.
+-- time_was_read_without_gap: between the first and the newest moment read of a stream, all time was
+-- read.
 -- severity: advisory. A statement of a period with a gap is provisional for that reason already.
 
 select

@@ -2,5 +2,6 @@
 -- grain: one row. from: stg_spans.
 
 select
-    max(span_end) as read_to  -- the frozen upper end of the newest sweep, UTC; NULL when nothing was read
+    -- the frozen upper end of the newest sweep, UTC; NULL when nothing was read
+    max(span_end) as read_to
 from stg_spans

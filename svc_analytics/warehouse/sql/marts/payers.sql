@@ -6,7 +6,8 @@ select
     currency,  -- coin slug
     count(*) as payments_count,  -- completed payments
     sum(charged_amount) as charged_total,  -- what the payer paid, in currency
-    sum(coalesce(refunded_amount, 0::decimal(38,18))) as refunds_paid,  -- returned of it so far, in currency
+    -- returned of it so far, in currency
+    sum(coalesce(refunded_amount, 0::decimal(38,18))) as refunds_paid,
     min(paid_at) as first_paid_at,  -- UTC
     max(paid_at) as last_paid_at  -- UTC
 from payments

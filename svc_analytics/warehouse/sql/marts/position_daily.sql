@@ -1,5 +1,7 @@
 -- position_daily: what this rail explains of the wallet, day by day.
--- grain: one row per currency and UTC day from its first movement to the newest sweep; NULL where earlier time was not read. from: ledger_entries, int_coverage_gaps, int_lake.
+-- grain: one row per currency and UTC day from its first movement to the newest sweep; NULL where
+-- earlier time was not read.
+-- from: ledger_entries, int_coverage_gaps, int_lake.
 
 with movements as (
     select currency, occurred_on as day, sum(net) as movement

@@ -13,7 +13,9 @@ select
     case
         when payments.receipt is null then 'missing'
         else coalesce(checked.verdict, 'not_checked')
-    end as verdict,  -- valid, valid_previous_secret, proven_by_record, facts_mismatch, bad_signature, unknown_payment, malformed, missing (a payment without a token) or not_checked
+    -- valid, valid_previous_secret, proven_by_record, facts_mismatch, bad_signature, unknown_payment,
+    -- malformed, missing (a payment without a token) or not_checked
+    end as verdict,
     case
         when payments.receipt is null then 'the payment has no receipt token'
         else coalesce(checked.reason, 'its receipt was never checked: run svc-analytics receipts verify')

@@ -1,5 +1,6 @@
 -- usd_exposure: what the rail's position of each coin is worth at its last recorded rate.
--- grain: one row per currency, now; NULL where history was not read whole. from: ledger_entries, int_coverage_gaps.
+-- grain: one row per currency, now; NULL where history was not read whole.
+-- from: ledger_entries, int_coverage_gaps.
 
 with positions as (
     select currency, sum(net) as position
@@ -55,6 +56,7 @@ select
     implied_rate,  -- USD per coin of the newest priced record: usd_value over amount, 18 places
     implied_rate_at,  -- when that record occurred, UTC
     usd_exposure,  -- position at that rate, in USD, half up at 8 places
-    ratio(abs(usd_exposure), total_worth) as share  -- of the worth of all coins, without sign, 8 places
+    -- of the worth of all coins, without sign, 8 places
+    ratio(abs(usd_exposure), total_worth) as share
 from totalled
 order by currency

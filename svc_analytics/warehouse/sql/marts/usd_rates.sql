@@ -1,5 +1,6 @@
 -- usd_rates: the rate book, from what the service recorded as the value of each movement.
--- grain: one row per currency and UTC day with a movement. from: ledger_entries, int_priced_entries.
+-- grain: one row per currency and UTC day with a movement.
+-- from: ledger_entries, int_priced_entries.
 
 with days as (
     select currency, occurred_on as day, count(*) as total_count

@@ -20,7 +20,8 @@ select
     ---------- instants
     created_at,  -- when it was made, UTC; the service lists by it
     settled_at,  -- when the money moved, UTC; figures book by it
-    strftime(settled_at at time zone 'UTC', '%Y-%m') as month,  -- UTC month of settled_at, as text 2026-10
+    -- UTC month of settled_at, as text 2026-10
+    strftime(settled_at at time zone 'UTC', '%Y-%m') as month,
     (settled_at at time zone 'UTC')::date as settled_on,  -- UTC day of settled_at
     ---------- the rest
     comment,  -- the merchant's note

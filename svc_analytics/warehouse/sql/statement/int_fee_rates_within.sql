@@ -1,5 +1,8 @@
--- int_fee_rates_within(starts_at, ends_at): the fee tier in force each day, inferred from what payments paid.
--- grain: one row per currency and UTC day, of the days that the interval touches and the last one before it, with a payment of more than nothing. from: payments.
+-- int_fee_rates_within(starts_at, ends_at):
+-- the fee tier in force each day, inferred from what payments paid.
+-- grain: one row per currency and UTC day, of the days that the interval touches and the last one
+-- before it, with a payment of more than nothing.
+-- from: payments.
 -- A fee is rounded to the coin's last place, so the simplest rate that explains it is taken:
 -- the one of fewest places. The tier is the rate behind which most of the day's amount stands.
 

@@ -1,4 +1,5 @@
--- statement_fees(starts_at, ends_at): every fee of a period, what it was charged on and at which rate.
+-- statement_fees(starts_at, ends_at):
+-- every fee of a period, what it was charged on and at which rate.
 -- grain: one row per fee incurred. from: fees.
 
 select

@@ -11,7 +11,8 @@ select
     debited_amount,  -- debited from the wallet
     fee_percent,  -- the rate as the service states it
     usd_value,  -- as recorded, USD
-    left(sha256(payer_id), 12) as payer_ref,  -- pseudonym of the recipient, the same on every statement
+    -- pseudonym of the recipient, the same on every statement
+    left(sha256(payer_id), 12) as payer_ref,
     comment  -- the merchant's note
 from payouts
 where status = 'completed'

@@ -1,5 +1,7 @@
--- statement_position(starts_at, ends_at, zone := 'UTC', known_to := null): the rail's position, day by day.
--- grain: one row per currency with a position or a movement, and local day of the period. from: ledger_entries, int_period_known, int_lake.
+-- statement_position(starts_at, ends_at, zone := 'UTC', known_to := null):
+-- the rail's position, day by day.
+-- grain: one row per currency with a position or a movement, and local day of the period.
+-- from: ledger_entries, int_period_known, int_lake.
 
 with bounds as (
     select
@@ -59,9 +61,11 @@ running as (
 select
     day,  -- the day in the statement's zone
     currency,  -- coin slug
-    known(has_opening and has_closing, closing - movement) as opening,  -- position at the start of the day
+    -- position at the start of the day
+    known(has_opening and has_closing, closing - movement) as opening,
     known(has_payments and has_payouts, movement) as movement,  -- what the rail moved that day
-    known(has_opening and has_closing, closing) as closing  -- position at its end; the next day's opening
+    -- position at its end; the next day's opening
+    known(has_opening and has_closing, closing) as closing
 from running
 cross join int_period_known(starts_at, ends_at, known_to := known_to)
 order by day, currency

@@ -1,5 +1,7 @@
--- statement_reading(starts_at, ends_at, known_to := null): how whole a period was read, and what became of its records.
--- grain: one row per stream. from: payments, payout_records, stg_quarantine, stg_spans, int_period_known.
+-- statement_reading(starts_at, ends_at, known_to := null):
+-- how whole a period was read, and what became of its records.
+-- grain: one row per stream.
+-- from: payments, payout_records, stg_quarantine, stg_spans, int_period_known.
 
 with streams as (
     select 'payments' as stream, 'checkout or payout' as key_class
@@ -63,12 +65,17 @@ judged as (
 
 select
     stream,  -- payments or payout_records
-    case when not was_read then 'not extracted' when is_whole then 'complete' else 'partial' end as state,  -- complete, partial or not extracted, over the period up to where time had come
+    -- complete, partial or not extracted, over the period up to where time had come
+    case when not was_read then 'not extracted' when is_whole then 'complete' else 'partial' end as state,
     key_class,  -- the class of key that reads it
-    known(was_read, held_count + quarantined_count) as read_count,  -- records of the period that were read
-    known(was_read, counted_count) as counted_count,  -- those that are money: completed, of a known kind
-    known(was_read, held_count - counted_count) as unclassified_count,  -- those of an unknown status or kind, in no figure
-    known(was_read, quarantined_count) as quarantined_count,  -- those that could not be held exactly
+    -- records of the period that were read
+    known(was_read, held_count + quarantined_count) as read_count,
+    -- those that are money: completed, of a known kind
+    known(was_read, counted_count) as counted_count,
+    -- those of an unknown status or kind, in no figure
+    known(was_read, held_count - counted_count) as unclassified_count,
+    -- those that could not be held exactly
+    known(was_read, quarantined_count) as quarantined_count,
     first_read_at,  -- when the first of them was read, UTC
     last_read_at  -- when the last of them was read, UTC
 from judged

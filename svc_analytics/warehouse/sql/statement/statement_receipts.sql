@@ -1,4 +1,5 @@
--- statement_receipts(starts_at, ends_at): how far the receipt of each payment of a period is proven.
+-- statement_receipts(starts_at, ends_at):
+-- how far the receipt of each payment of a period is proven.
 -- grain: one row per completed payment. from: receipt_status.
 
 select

@@ -24,8 +24,10 @@ select
     payment_paid_at as paid_at,  -- when it was paid, UTC
     payment_charged_amount as charged_amount,  -- what the payer had paid: the cap
     known(is_same_coin, refunded_after) as refunded_after,  -- returned of it with this refund
-    known(is_same_coin, payment_charged_amount - refunded_after) as refundable_left,  -- what could still be returned
-    known(is_same_coin, muldiv18(payment_fee_amount, amount, payment_charged_amount)) as fee_kept,  -- fee leakage: the payment's fee on the value returned
+    -- what could still be returned
+    known(is_same_coin, payment_charged_amount - refunded_after) as refundable_left,
+    -- fee leakage: the payment's fee on the value returned
+    known(is_same_coin, muldiv18(payment_fee_amount, amount, payment_charged_amount)) as fee_kept,
     comment  -- the merchant's note
 from told
 order by settled_at, payout_id

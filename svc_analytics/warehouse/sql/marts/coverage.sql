@@ -1,5 +1,6 @@
 -- coverage: the time that was read of each stream, and how sure it is.
--- grain: one row per stream and interval; one without interval for a stream never read. from: stg_spans, payments, payout_records, stg_quarantine.
+-- grain: one row per stream and interval; one without interval for a stream never read.
+-- from: stg_spans, payments, payout_records, stg_quarantine.
 
 with starts as (
     select
@@ -70,7 +71,8 @@ select
     islands.ends_at,  -- first instant behind the interval, UTC
     islands.state,  -- complete, provisional (late records may still appear), or not_extracted
     coalesce(row_counts.rows, 0) as rows,  -- records held of the interval
-    coalesce(quarantine_counts.quarantined, 0) as quarantined,  -- records of it set aside and not resolved
+    -- records of it set aside and not resolved
+    coalesce(quarantine_counts.quarantined, 0) as quarantined,
     islands.extracted_at  -- when the newest of its files was published, UTC
 from islands
 left join row_counts using (stream, starts_at)
