@@ -1,4 +1,4 @@
--- int_settled_days: what each day brought and took, as far as it is in the lake.
+-- int_settled_days: sales, refunds and payouts of each day, of the records in the lake.
 -- grain: one row per UTC day and currency. from: ledger_entries.
 
 select

@@ -1,4 +1,4 @@
--- fees_monthly: what the service's fees cost, and at which rates.
+-- fees_monthly: what the service's fees cost each month, and at which rates.
 -- grain: one row per UTC month and currency; NULL where a stream was not read.
 -- from: fees, int_month_known.
 

@@ -1,4 +1,5 @@
--- net_settlement_daily: what sales left in the wallet, and what the rail moved.
+-- net_settlement_daily: sales, refunds and payouts of each day, and what they left in the
+-- wallet.
 -- grain: one row per UTC day and currency; NULL where a stream was not read.
 -- from: int_settled_days, int_month_known.
 

@@ -1,4 +1,4 @@
--- refund_cohorts: when payments of each month came back.
+-- refund_cohorts: how much of each month's payments was refunded in which month.
 -- grain: one row per month of payment, month of refund and currency with a refund; NULL where a
 -- stream was not read.
 -- from: payments, refunds, int_month_known.
@@ -32,7 +32,8 @@ select
     -- what payers paid in the month of payment, in currency
     known(at_payment.has_payments, charged_total) as charged_total,
     -- refunds_paid over charged_total, 8 places
-    known(at_payment.has_payments and at_refund.has_payouts, ratio(refunds_paid, charged_total)) as ratio
+    known(at_payment.has_payments and at_refund.has_payouts, ratio(refunds_paid, charged_total))
+        as ratio
 from returned
 left join sold on sold.month = payment_month and sold.currency = returned.currency
 left join int_month_known as at_payment on at_payment.month = payment_month

@@ -1,11 +1,11 @@
--- refund_ratios_monthly: how much came back, by the refund's month and by the payment's.
+-- refund_ratios_monthly: refunds over payments, by the month of the refund and of the payment.
 -- grain: one row per UTC month and currency; NULL where a stream was not read.
 -- from: payments, refunds, int_payment_refunds, int_month_known.
 
 with sold as (
     select
-        payments.month,
-        payments.currency,
+        month,
+        currency,
         count(*) as payments_count,
         sum(charged_amount) as charged_total,
         count(refunded_amount) as refunded_payments_count,
@@ -13,7 +13,7 @@ with sold as (
     from payments
     left join int_payment_refunds using (payment_id)
     where status = 'completed'
-    group by payments.month, payments.currency
+    group by month, currency
 ),
 
 returned as (
@@ -59,9 +59,11 @@ select
     -- payments of the month with a refund by now
     known(has_payments and has_refunds_to_date, refunded_payments_count) as refunded_payments_count,
     -- their share of the month's payments, 8 places
-    known(has_payments and has_refunds_to_date, ratio(refunded_payments_count, payments_count)) as refunded_payments_ratio,
+    known(has_payments and has_refunds_to_date, ratio(refunded_payments_count, payments_count))
+        as refunded_payments_ratio,
     -- returned by now of the month's payments over charged_total, 8 places
-    known(has_payments and has_refunds_to_date, ratio(refunded_to_date, charged_total)) as refund_ratio_cohort,
+    known(has_payments and has_refunds_to_date, ratio(refunded_to_date, charged_total))
+        as refund_ratio_cohort,
     -- fees kept on value refunded in the month, in currency
     known(has_payouts and (unresolved_count = 0 or has_payments_before), fee_leakage) as fee_leakage
 from joined

@@ -1,4 +1,4 @@
--- payments: the payments of the merchant, as the service last stated them.
+-- payments: the merchant's payments, as last read from the service.
 -- grain: one row per payment. from: month files of payments.
 
 select

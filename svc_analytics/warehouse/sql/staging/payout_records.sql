@@ -1,4 +1,4 @@
--- payout_records: payouts and refunds of the merchant, as the service last stated them.
+-- payout_records: the merchant's payouts and refunds, as last read from the service.
 -- grain: one row per payout or refund. from: month files of payout_records.
 
 select

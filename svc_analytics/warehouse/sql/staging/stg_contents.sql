@@ -1,4 +1,4 @@
--- stg_contents: what every month file really holds, to be held against its footer.
+-- stg_contents: row counts and sums of every month file, to compare with its footer.
 -- grain: one row per month file with rows, and currency.
 -- from: month files of payments, payout_records.
 

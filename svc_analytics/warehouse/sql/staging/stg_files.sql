@@ -1,4 +1,4 @@
--- stg_files: what every month file says about itself in its footer.
+-- stg_files: the counts and checksums that every month file states in its footer.
 -- grain: one row per month file. from: footers of payments, payout_records.
 
 with footers as (

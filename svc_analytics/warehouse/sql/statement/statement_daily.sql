@@ -1,12 +1,12 @@
 -- statement_daily(starts_at, ends_at, zone := 'UTC', known_to := null):
--- a period day by day, adding up to its summary.
+-- the figures of each day of a period; they add up to its summary.
 -- grain: one row per local day and currency with a movement.
 -- from: ledger_entries, int_period_known.
 
 with entries as (
-    select ledger_entries.*, (occurred_at at time zone zone)::date as local_day
+    select *, (occurred_at at time zone zone)::date as local_day
     from ledger_entries
-    where occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz
+    where is_within(occurred_at, starts_at, ends_at)
 ),
 
 totals as (

@@ -1,10 +1,10 @@
 -- statement_refunds(starts_at, ends_at): every refund of a period with the payment it returns.
 -- grain: one row per completed refund. from: int_period_refunds, int_refunded.
 
-with told as (
+with compared as (
     select
         *,
-        -- Of two coins nothing can be added up or taken off.
+        -- Amounts of two coins cannot be added or subtracted.
         coalesce(currency = payment_currency, false) as is_same_coin
     from int_period_refunds(starts_at, ends_at)
     inner join int_refunded(starts_at, ends_at) using (payout_id)
@@ -29,5 +29,5 @@ select
     -- fee leakage: the payment's fee on the value returned
     known(is_same_coin, muldiv18(payment_fee_amount, amount, payment_charged_amount)) as fee_kept,
     comment  -- the merchant's note
-from told
+from compared
 order by settled_at, payout_id
