@@ -32,7 +32,6 @@ from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
 MANY = 300_000  # payments; below, starting processes costs more than it saves
-PROVEN = ("valid", "valid_previous_secret", "proven_by_record")
 # Of the lake: what is on file, for every payment or for those that nothing proves.
 _ON_FILE = """
 select
@@ -45,7 +44,7 @@ select
     differences
 from receipt_status
 where ($month is null or month = $month)
-    and ($every or verdict not in ('valid', 'valid_previous_secret', 'proven_by_record'))
+    and ($every or not is_proven(verdict))
 order by month, payment_id
 """
 _COUNTS = """
@@ -215,6 +214,8 @@ def _write(
 
 
 def _unproven(counts: Counter[str]) -> int:
+    from svc_analytics.signing.receipts import PROVEN
+
     return sum(n for name, n in counts.items() if name not in PROVEN)
 
 

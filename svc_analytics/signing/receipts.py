@@ -51,6 +51,9 @@ WEBHOOK_SIGNED = (
     "a webhook secret verifies it, no receipt secret does: a settings error; "
     "put the receipt secret of the console into SVC_RECEIPT_SECRETS"
 )
+# The SQL macros is_attested and is_proven say the same.
+ATTESTED = ("valid", "valid_previous_secret")
+PROVEN = (*ATTESTED, "proven_by_record")
 
 _TOKEN = re.compile(r"v1\.([A-Za-z0-9_-]+)(={0,2})\.([A-Za-z0-9_-]{43})(=?)\Z", re.ASCII)
 
@@ -93,7 +96,7 @@ class Verdict(Displayable):
     @property
     def is_proven(self) -> bool:
         """Whether the receipt, or failing that the record, proves the payment."""
-        return self.verdict in ("valid", "valid_previous_secret", "proven_by_record")
+        return self.verdict in PROVEN
 
     def _display(self) -> Display:
         from svc_analytics.formatting.display import Cell, Display, DisplayTable  # pyarrow is slow

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
+
+from svc_analytics.warehouse.figure_sql import figure_models
 
 _TITLE = re.compile(
     r"-- (?P<name>\w+)(?P<signature>\(.*?\))?: (?P<meaning>.+?) (?:grain|severity): "
@@ -83,7 +86,8 @@ def read_macros() -> str:
 def read_all_models() -> tuple[Model, ...]:
     """Return views and table macros, each behind the ones it reads from."""
     layers = ("staging", "intermediate", "marts", "statement")
-    return _in_order(model for layer in layers for model in map(_read_model, _sql_files(layer)))
+    written = (sql for layer in layers for sql in _sql_files(layer))
+    return _in_order(map(_read_model, chain(written, figure_models())))
 
 
 def read_models() -> tuple[Model, ...]:

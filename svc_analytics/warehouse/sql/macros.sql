@@ -9,6 +9,9 @@
 -- units18(x): an amount in units of 1e-18.
 create macro units18(x) as replace(x::decimal(38,18)::varchar, '.', '')::hugeint;
 
+-- units8(x): a ratio in units of 1e-8.
+create macro units8(x) as replace(x::decimal(38,8)::varchar, '.', '')::hugeint;
+
 -- units9(x): an amount from zero on in units of 1e-9; NULL when it has more places or is large.
 create macro units9(x) as list_transform(
     [case when x < 10000000000::decimal(38,18) then (x::decimal(38,18) * 1000000000)::hugeint end],
@@ -109,17 +112,18 @@ end::decimal(38,0) * 0.000000000000000001::decimal(18,18));
 -- DuckDB's own median of an even number of amounts goes through a float. These take the two
 -- amounts in the middle, counted from either end, and halve exactly.
 
+-- halved(units): half of a whole number, half up, away from zero.
+create macro halved(units) as sign(units) * ((abs(units) + 1) // 2);
+
 -- middle18(x): the median of amounts, half up at 18 places.
-create macro middle18(x) as list_transform(
-    [{low: quantile_disc(x, 0.5), high: -quantile_disc(-x, 0.5)}],
-    lambda pair: pair.low + muldiv18(pair.high - pair.low, 1, 2)
-)[1];
+create macro middle18(x) as quantile_disc(x, 0.5)
+    + halved(units18(-quantile_disc(-x, 0.5) - quantile_disc(x, 0.5)))::decimal(38,0)
+    * 0.000000000000000001::decimal(18,18);
 
 -- middle8(x): the median of ratios, half up at 8 places.
-create macro middle8(x) as list_transform(
-    [{low: quantile_disc(x, 0.5), high: -quantile_disc(-x, 0.5)}],
-    lambda pair: ratio(pair.low + pair.high, 2)
-)[1];
+create macro middle8(x) as
+    halved(units8(quantile_disc(x, 0.5)) + units8(-quantile_disc(-x, 0.5)))::decimal(38,0)
+    * 0.00000001::decimal(8,8);
 
 -- is_at_rate(fee, base, rate, unit): whether a fee is base * rate, give or take one unit. The
 -- product is exact to its 26th place; from 1e12 coins on the answer is NULL, unknown.
@@ -149,6 +153,9 @@ create macro known(is_known, x) as case when is_known then x end;
 -- known_sum(is_known, x): the same for a sum, which is zero over no rows.
 create macro known_sum(is_known, x) as case when is_known then coalesce(x, 0)::decimal(38,18) end;
 
--- figure(name, value, unit, note): one row of a statement's figures.
-create macro figure(name, value, unit, note) as
-    {name: name, value: value::decimal(38,18), unit: unit, note: note};
+-- is_attested(verdict): whether a receipt's signature proves its payment, as tokens.ATTESTED says.
+create macro is_attested(verdict) as verdict in ('valid', 'valid_previous_secret');
+
+-- is_proven(verdict): whether its receipt or its record proves a payment, as tokens.PROVEN says.
+create macro is_proven(verdict) as
+    verdict in ('valid', 'valid_previous_secret', 'proven_by_record');

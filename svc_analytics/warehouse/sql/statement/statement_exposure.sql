@@ -1,20 +1,8 @@
 -- statement_exposure(starts_at, ends_at, known_to := null):
 -- what each coin's position is worth in USD at the end of a period.
--- grain: one row per currency with a position or a movement. from: int_positions, int_period_known.
+-- grain: one row per currency with a position or a movement. from: int_worth.
 
-with valued as (
-    select
-        currency,
-        known(has_closing, closing) as position,
-        known(has_payments, implied_rate) as implied_rate,
-        known(has_payments, rate_at) as implied_rate_at,
-        known(has_payments, rate_record_id) as rate_record_id,
-        known(has_closing, usd_exposure) as usd_exposure
-    from int_positions(starts_at, ends_at)
-    cross join int_period_known(starts_at, ends_at, known_to := known_to)
-),
-
-totalled as (
+with totalled as (
     select
         *,
         -- If one coin's worth is unknown, the total and all shares of it are unknown.
@@ -25,12 +13,13 @@ totalled as (
             order by abs(usd_exposure) desc, currency
             rows between unbounded preceding and current row
         ) as worth_so_far
-    from valued
+    from int_worth(starts_at, ends_at, known_to := known_to)
 )
 
 select
     currency,  -- coin slug
-    position,  -- payments less refunds and payouts up to the end, in currency
+    -- payments less refunds and payouts up to the end, in currency
+    closing_position as position,
     implied_rate,  -- USD per coin of the newest priced record before the end, 18 places
     implied_rate_at,  -- when that record occurred, UTC
     rate_record_id,  -- that record

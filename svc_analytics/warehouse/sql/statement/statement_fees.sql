@@ -1,6 +1,6 @@
 -- statement_fees(starts_at, ends_at):
 -- every fee of a period, the amount it was charged on and its rate.
--- grain: one row per fee incurred. from: fees.
+-- grain: one row per fee incurred. from: int_period_fees.
 
 select
     entry_id,  -- the ledger entry that carries the fee
@@ -11,6 +11,5 @@ select
     fee,  -- the fee
     rate,  -- fee over base, 8 places
     fee_bearer  -- who bears it
-from fees
-where is_within(incurred_at, starts_at, ends_at)
+from int_period_fees(starts_at, ends_at)
 order by incurred_at, entry_id

@@ -1,5 +1,5 @@
 -- statement_payouts(starts_at, ends_at): every payout of a period.
--- grain: one row per completed payout. from: int_period_records.
+-- grain: one row per completed payout. from: int_period_payouts.
 
 select
     payout_id,  -- the payout
@@ -14,6 +14,5 @@ select
     -- pseudonym of the recipient, the same on every statement
     left(sha256(payer_id), 12) as payer_ref,
     comment  -- the merchant's note
-from int_period_records(starts_at, ends_at)
-where kind = 'payout'
+from int_period_payouts(starts_at, ends_at)
 order by settled_at, payout_id

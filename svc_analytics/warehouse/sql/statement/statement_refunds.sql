@@ -27,7 +27,7 @@ select
     -- what could still be returned
     known(is_same_coin, payment_charged_amount - refunded_after) as refundable_left,
     -- fee leakage: the payment's fee on the value returned
-    known(is_same_coin, muldiv18(payment_fee_amount, amount, payment_charged_amount)) as fee_kept,
+    known(is_same_coin, fee_kept) as fee_kept,
     comment  -- the merchant's note
 from compared
 order by settled_at, payout_id
