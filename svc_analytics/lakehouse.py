@@ -6,7 +6,9 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from svc_analytics.coverage import Coverage, describe_span
+import pyarrow as pa
+
+from svc_analytics.coverage import describe_span
 from svc_analytics.formatting.display import (
     Cell,
     Display,
@@ -18,9 +20,10 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import BEGINNING, ago, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.schema import STREAMS
+from svc_analytics.schema import INSTANT
 from svc_analytics.statements.explain import Explanation, explain
 from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.status import LakeStatus, StreamStatus, lake_status
 from svc_analytics.warehouse.views import list_views
 from svc_analytics.warehouse.warehouse import open_warehouse
 
@@ -32,24 +35,6 @@ _OFFER = (
     "The lake is empty. lake = svc.demo_lake({path!r}) fills it with a made-up merchant, "
     "without account or key. With your keys in the settings, svc.extract(lake) fills it."
 )
-_HELD = """
-    select stream, rows, first_at, last_at, quarantined
-    from (
-        select
-            stream,
-            sum(rows)::bigint as rows,
-            sum(quarantined)::bigint as quarantined
-        from coverage
-        group by stream
-    )
-    left join (
-        select 'payments' as stream, min(paid_at) as first_at, max(paid_at) as last_at from payments
-        union all
-        select 'payout_records' as stream, min(created_at) as first_at, max(created_at) as last_at
-        from payout_records
-    ) using (stream)
-    order by stream
-"""
 
 
 class Lakehouse(Displayable, Lake):
@@ -58,20 +43,17 @@ class Lakehouse(Displayable, Lake):
     def _display(self) -> Display:
         if not self.exists:
             return Display(f"Lake {self.path}", [_OFFER.format(path=str(self.path))])
-        merchant = self.merchant
-        with open_warehouse(self) as warehouse:
-            found, held = warehouse.coverage(), warehouse.query(_HELD)
+        status = lake_status(self)
         rows = [
-            [Cell(name), Cell(state), Cell(describe_span(span))]
-            for name in STREAMS
-            for span, state in found[name].intervals()
+            [Cell(stream.name), Cell(state), Cell(describe_span(span))]
+            for stream in status.streams
+            for span, state in stream.coverage.intervals()
         ]
-        coverage = DisplayTable(
-            "time that was read", ["stream", "state", "interval"], rows, len(rows)
-        )
-        lines = [f"of {names_of(merchant)}"]
-        lines += [f"{name}: {_completeness(found[name])}" for name in STREAMS]
-        tables = [display_table(held, "records in the lake", why="no record"), coverage]
+        header = ["stream", "state", "interval"]
+        coverage = DisplayTable("time that was read", header, rows, len(rows))
+        lines = [f"of {names_of(status.merchant)}"]
+        lines += [f"{stream.name}: {_completeness(stream)}" for stream in status.streams]
+        tables = [display_table(_records(status), "records in the lake", why="no record"), coverage]
         return Display(f"Lake {self.path}", lines, tables)
 
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
@@ -101,14 +83,28 @@ class Lakehouse(Displayable, Lake):
         return pd.DataFrame(list_views())
 
 
-def _completeness(coverage: Coverage) -> str:
+def _records(status: LakeStatus) -> pa.Table:
+    """Return rows, first and last record, and quarantine of each stream."""
+    names = ("name", "rows", "first_at", "last_at", "quarantined")
+    kinds = (pa.string(), pa.int64(), INSTANT, INSTANT, pa.int64())
+    return pa.table(
+        {
+            name.replace("name", "stream"): pa.array(
+                [getattr(stream, name) for stream in status.streams], kind
+            )
+            for name, kind in zip(names, kinds, strict=True)
+        }
+    )
+
+
+def _completeness(stream: StreamStatus) -> str:
     """Say in a line how complete and how fresh a stream is."""
-    if not coverage.read:
+    read, gaps = stream.coverage.read, len(stream.gaps)
+    if not read:
         return "never extracted, so figures that need it are unknown"
-    start = "the beginning" if coverage.read[0][0] == BEGINNING else "later than the beginning"
-    gaps = len(coverage.read) - 1
-    end = coverage.read[-1][1]
+    start = "the beginning" if read[0][0] == BEGINNING else "later than the beginning"
     count = "without a gap" if not gaps else f"with {gaps} gap{'s' * (gaps > 1)}"
+    end = read[-1][1]
     return f"read from {start} up to {format_instant(end)} ({ago(end)}), {count}"
 
 

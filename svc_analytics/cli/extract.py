@@ -7,7 +7,7 @@ import click
 from svc_analytics.cli import reports
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import patience_option, shared_options
-from svc_analytics.config import read_settings
+from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import lookups, progress, update
 from svc_analytics.extraction.plan import Request, missing_key_class
@@ -77,6 +77,26 @@ def extract(
         rereads=reread,
     )
     settings = read_settings(data_dir, patience=patience)
+    _require_keys(settings, streams, sessions=sessions)
+    customers = lookups.read_customers(bindings) if bindings else None
+    lake = Lakehouse(settings.data_dir)
+    with progress.page_bar() as bar:
+        done = update.extract(lake, settings, request, workers=workers, on_page=bar.show)
+    span = (request.start, request.end or done.read_to) if sessions else None
+    results = lookups.look_up(
+        lake, settings, sessions_of=span, customers=customers, workers=workers
+    )
+    report = reports.extraction_json if as_json else reports.extraction_text
+    click.echo(report(lake, done, results))
+    unread = (f"{name} were not extracted: {why}" for name, why in done.not_extracted.items())
+    for text in (*unread, *done.notes):
+        echo_note(text)
+    if done.needs_attention or any(result.rejected for result in results):
+        raise SystemExit(EXIT_ATTENTION)
+
+
+def _require_keys(settings: Settings, streams: tuple[str, ...], *, sessions: bool) -> None:
+    """Refuse to begin without the keys of what was asked for by name."""
     settings.require_service()
     for name in streams:
         if key_class := missing_key_class(settings, STREAMS[name]):
@@ -84,16 +104,3 @@ def extract(
             raise ConfigError(f"{name} needs a {key_class}-class key: set {variable}")
     if sessions:
         lookups.check_key(settings)
-    customers = lookups.read_customers(bindings) if bindings else None
-    lake = Lakehouse(settings.data_dir)
-    with progress.page_bar() as bar:
-        done = update.extract(lake, settings, request, workers=workers, on_page=bar.show)
-    span = (request.start, request.end or done.read_to) if sessions else None
-    asked = lookups.look_up(lake, settings, sessions_of=span, customers=customers, workers=workers)
-    tell = reports.extraction_json if as_json else reports.extraction_text
-    click.echo(tell(lake, done, asked))
-    unread = (f"{name} were not extracted: {why}" for name, why in done.not_extracted.items())
-    for text in (*unread, *done.notes):
-        echo_note(text)
-    if done.needs_attention or any(found.rejected for found in asked):
-        raise SystemExit(EXIT_ATTENTION)

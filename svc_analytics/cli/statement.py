@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from svc_analytics.cli import reports
@@ -15,10 +17,12 @@ from svc_analytics.cli.options import (
     split_names,
 )
 from svc_analytics.cli.reports import echo_statement
-from svc_analytics.closing.seals import versions
+from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.errors import ConfigError
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.render.folder import check_formats
 from svc_analytics.statements.metadata import empty_columns
+from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.statement import statement as make_statement
 
 
@@ -68,11 +72,11 @@ def statement(
     check_formats(wanted)
     lake = open_lake(data_dir)
     chosen = choose_month(month, choice, zone, calendar)
-    if figure or currency:
-        if not (figure and currency):
-            raise ConfigError("give --explain FIGURE and --currency C together")
-        found = lake.explain(chosen, currency, figure, zone=zone, calendar=calendar)
-        click.echo(reports.explanation_text(found, as_json=as_json))
+    if bool(figure) != bool(currency):
+        raise ConfigError("give --explain FIGURE and --currency C together")
+    if figure and currency:
+        explanation = lake.explain(chosen, currency, figure, zone=zone, calendar=calendar)
+        click.echo(reports.explanation_text(explanation, as_json=as_json))
         return
     made = make_statement(
         lake,
@@ -82,15 +86,19 @@ def statement(
         webhooks=webhooks,
         metadata=split_names(metadata),
     )
-    folder = lake.path / "statements" / made.period.folder
-    if out is None and versions(folder):
-        echo_note(
-            f"{folder} is sealed already: nothing is written; use --out DIR for another folder"
-        )
-    else:
-        folder = made.save(out or folder, wanted)
-    echo_statement(made, folder, as_json=as_json)
+    echo_statement(made, _save(made, lake, out, wanted), as_json=as_json)
     for name in empty_columns(made.tables["lines"]):
         echo_note(f"{name} is empty in every line: no payment of the month has this metadata")
     if made.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
+
+
+def _save(made: Statement, lake: Lakehouse, out: str | None, formats: tuple[str, ...]) -> Path:
+    """Write a statement into its folder, unless a sealed one is there; return the folder."""
+    folder = lake.path / STATEMENTS / made.period.folder
+    if out is None and versions(folder):
+        echo_note(
+            f"{folder} is sealed already: nothing is written; use --out DIR for another folder"
+        )
+        return folder
+    return made.save(out or folder, formats)

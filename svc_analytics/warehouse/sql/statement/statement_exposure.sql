@@ -1,4 +1,5 @@
--- statement_exposure(starts_at, ends_at, known_to := null): what each coin's position is worth in USD at the end of a period.
+-- statement_exposure(starts_at, ends_at, known_to := null):
+-- what each coin's position is worth in USD at the end of a period.
 -- grain: one row per currency with a position or a movement. from: int_positions, int_period_known.
 
 with valued as (
@@ -16,7 +17,7 @@ with valued as (
 totalled as (
     select
         *,
-        -- With a coin whose worth is unknown, so are the total and every share of it.
+        -- If one coin's worth is unknown, the total and all shares of it are unknown.
         known(
             count(*) over () = count(usd_exposure) over (), sum(abs(usd_exposure)) over ()
         ) as total_worth,
@@ -29,13 +30,16 @@ totalled as (
 
 select
     currency,  -- coin slug
-    position,  -- what this rail explains of the wallet at the end, in currency
+    position,  -- payments less refunds and payouts up to the end, in currency
     implied_rate,  -- USD per coin of the newest priced record before the end, 18 places
     implied_rate_at,  -- when that record occurred, UTC
     rate_record_id,  -- that record
-    datesub('day', implied_rate_at, ends_at::timestamptz) as rate_age_days,  -- whole days from it to the period's end
+    -- whole days from it to the period's end
+    whole_days(implied_rate_at, ends_at::timestamptz) as rate_age_days,
     usd_exposure,  -- position at that rate, USD, 8 places
-    ratio(abs(usd_exposure), total_worth) as share,  -- of the worth of all coins, without sign, 8 places
-    ratio(worth_so_far, total_worth) as concentration  -- share of this coin and all larger ones together, 8 places
+    -- its worth over the worth of all coins, both without sign, 8 places
+    ratio(abs(usd_exposure), total_worth) as share,
+    -- share of this coin and all larger ones together, 8 places
+    ratio(worth_so_far, total_worth) as concentration
 from totalled
 order by abs(usd_exposure) desc nulls last, currency

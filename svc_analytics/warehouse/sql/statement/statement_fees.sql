@@ -1,4 +1,5 @@
--- statement_fees(starts_at, ends_at): every fee of a period, what it was charged on and at which rate.
+-- statement_fees(starts_at, ends_at):
+-- every fee of a period, the amount it was charged on and its rate.
 -- grain: one row per fee incurred. from: fees.
 
 select
@@ -11,5 +12,5 @@ select
     rate,  -- fee over base, 8 places
     fee_bearer  -- who bears it
 from fees
-where incurred_at >= starts_at::timestamptz and incurred_at < ends_at::timestamptz
+where is_within(incurred_at, starts_at, ends_at)
 order by incurred_at, entry_id

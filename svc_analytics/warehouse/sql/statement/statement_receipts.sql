@@ -1,4 +1,5 @@
--- statement_receipts(starts_at, ends_at): how far the receipt of each payment of a period is proven.
+-- statement_receipts(starts_at, ends_at):
+-- what the receipt of each payment of a period was found to prove.
 -- grain: one row per completed payment. from: receipt_status.
 
 select
@@ -10,5 +11,5 @@ select
     verdict,  -- as documented; not_checked while nothing verified it
     reason  -- why, in words
 from receipt_status
-where status = 'completed' and paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
+where status = 'completed' and is_within(paid_at, starts_at, ends_at)
 order by paid_at, payment_id

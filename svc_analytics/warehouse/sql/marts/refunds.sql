@@ -1,7 +1,7 @@
 -- refunds: money returned to payers, each with the payment it returns.
 -- grain: one row per refund. from: payout_records, payments.
 
--- Few payments are refunded: looking only those up keeps years of payments out of memory.
+-- Few payments are refunded: only those are read, which keeps years of payments out of memory.
 with parents as (
     select payment_id, currency, paid_at, month, charged_amount, fee_amount
     from payments

@@ -1,4 +1,4 @@
--- ledger_entries: every movement of money on this rail, signed as the business wallet sees it.
+-- ledger_entries: every movement of money: plus into the business wallet, minus out of it.
 -- grain: one row per completed payment, payout or refund. from: payments, payout_records.
 
 with payment_entries as (

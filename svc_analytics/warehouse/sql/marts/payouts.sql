@@ -1,4 +1,4 @@
--- payouts: money sent to customers, refunds left out.
+-- payouts: money sent to customers; refunds are a view of their own.
 -- grain: one row per payout. from: payout_records.
 
 select

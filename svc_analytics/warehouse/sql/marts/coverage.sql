@@ -1,5 +1,6 @@
--- coverage: the time that was read of each stream, and how sure it is.
--- grain: one row per stream and interval; one without interval for a stream never read. from: stg_spans, payments, payout_records, stg_quarantine.
+-- coverage: which time of each stream was read, and whether late records may still appear.
+-- grain: one row per stream and interval; a stream never read has one row without an interval.
+-- from: stg_spans, payments, payout_records, stg_quarantine.
 
 with starts as (
     select
@@ -36,7 +37,12 @@ islands as (
     from numbered
     group by stream, state, island
     union all
-    select stream, 'not_extracted' as state, null as starts_at, null as ends_at, null as extracted_at
+    select
+        stream,
+        'not_extracted' as state,
+        null as starts_at,
+        null as ends_at,
+        null as extracted_at
     from (select 'payments' as stream union all select 'payout_records' as stream) as streams
     where stream not in (select stream from stg_spans)
 ),
@@ -48,7 +54,7 @@ records as (
 ),
 
 row_counts as (
-    select islands.stream, islands.starts_at, count(*) as rows
+    select islands.stream, islands.starts_at, count(*) as row_count
     from islands
     inner join records
         on records.stream = islands.stream and occurred_at >= starts_at and occurred_at < ends_at
@@ -56,7 +62,7 @@ row_counts as (
 ),
 
 quarantine_counts as (
-    select islands.stream, islands.starts_at, count(*) as quarantined
+    select islands.stream, islands.starts_at, count(*) as quarantined_count
     from islands
     inner join stg_quarantine
         on stg_quarantine.stream = islands.stream
@@ -65,13 +71,14 @@ quarantine_counts as (
 )
 
 select
-    islands.stream,  -- payments or payout_records
-    islands.starts_at,  -- first instant read, UTC; year 1 means from the beginning of history
-    islands.ends_at,  -- first instant behind the interval, UTC
-    islands.state,  -- complete, provisional (late records may still appear), or not_extracted
-    coalesce(row_counts.rows, 0) as rows,  -- records held of the interval
-    coalesce(quarantine_counts.quarantined, 0) as quarantined,  -- records of it set aside and not resolved
-    islands.extracted_at  -- when the newest of its files was published, UTC
+    stream,  -- payments or payout_records
+    starts_at,  -- first instant read, UTC; year 1 means from the beginning of history
+    ends_at,  -- first instant behind the interval, UTC
+    state,  -- complete, provisional (late records may still appear), or not_extracted
+    coalesce(row_count, 0) as rows,  -- records held of the interval
+    -- records of it set aside and not resolved
+    coalesce(quarantined_count, 0) as quarantined,
+    extracted_at  -- when the newest of its files was published, UTC
 from islands
 left join row_counts using (stream, starts_at)
 left join quarantine_counts using (stream, starts_at)
