@@ -1,4 +1,8 @@
-"""Commands `svc-analytics sandbox seed` and `serve`."""
+"""Commands `svc-analytics sandbox seed` and `serve`.
+
+They import the sandbox inside functions, so that `--help` answers at once and without the
+optional web framework.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
