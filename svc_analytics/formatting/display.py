@@ -19,12 +19,10 @@ from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.tables import align
 from svc_analytics.formatting.values import display_text, is_ratio, rows_of
 from svc_analytics.money import EXACT
-from svc_analytics.warehouse.figures import read_figures
 
 DASH = "\N{EN DASH}"
 
-# In tables other than the summary, whose columns the catalogue of figures describes.
-_USD_RATES = ("implied_usd_rate", "rate", "low", "median", "high")
+_USD_RATES = ("low", "median", "high")  # besides those whose name ends in rate
 _NOT_MONEY = ("line_no", "entry_no", "days_to_refund", "version")
 
 
@@ -78,8 +76,7 @@ def unit_of(field: pa.Field, currency: str) -> str:
     """Return what an amount of a column is counted in."""
     if not pa.types.is_decimal(field.type) or field.name == "fee_percent":
         return ""
-    figure = read_figures().get(field.name)
-    if field.name in _USD_RATES or (figure and figure.unit == "USD per coin"):
+    if field.name.endswith("rate") or field.name in _USD_RATES:
         return f"USD per {currency}"
     return "USD" if field.name.startswith("usd_") else currency
 
