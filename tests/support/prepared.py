@@ -19,6 +19,7 @@ from tests.support.desks import Desk
 T = TypeVar("T")
 
 _made: dict[Hashable, tuple[Path, Any]] = {}
+_values: dict[str, Any] = {}
 
 
 def prepared(desk: Desk, name: Hashable, make: Callable[[], T]) -> T:
@@ -53,6 +54,13 @@ def stated(desk: Desk, month: str, **options: Any) -> Statement:
 def extracted(desk: Desk) -> None:
     """Extract into the desk's empty lake."""
     prepared(desk, "extracted", desk.extract)
+
+
+def once(name: str, make: Callable[[], T]) -> T:
+    """Return what was made under this name: a value that no test changes, such as a text."""
+    if name not in _values:
+        _values[name] = make()
+    return cast("T", _values[name])
 
 
 def _inputs(desk: Desk) -> Hashable:
