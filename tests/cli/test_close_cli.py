@@ -58,7 +58,7 @@ def test_close_says_what_it_sealed_and_that_it_is_done(call: Run) -> None:
 
 def test_a_restatement_is_3_and_shown_once(call: Run, closer: Closer) -> None:
     """A person should look at it; after that the month is done again."""
-    call("close", "--month", "2026-10")
+    closer.sealed()
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
     restated = call("close", "--month", "2026-10")
     assert restated.code == 3 and "restated as version 2" in restated.out
@@ -149,9 +149,9 @@ def test_a_service_that_is_away_is_75(call: Run, closer: Closer) -> None:
     assert done.code == 75 and len(done.lines) == 1 and not OCTOBER.exists()
 
 
-def test_a_flipped_byte_is_3_and_named(call: Run) -> None:
+def test_a_flipped_byte_is_3_and_named(call: Run, closer: Closer) -> None:
     """The file that changed, and nothing about the lake."""
-    call("close", "--month", "2026-10")
+    closer.sealed()
     path = OCTOBER / "lines.csv"
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     done = call("statement-verify", str(OCTOBER))
