@@ -5,11 +5,8 @@ settings. Tests that begin alike share the first one's work, and each has a lake
 """
 
 import shutil
-import tempfile
-from atexit import register
 from collections.abc import Callable, Hashable
 from dataclasses import fields
-from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -20,6 +17,12 @@ T = TypeVar("T")
 
 _made: dict[Hashable, tuple[Path, Any]] = {}
 _values: dict[str, Any] = {}
+_shelf: list[Path] = []
+
+
+def keep_in(folder: Path) -> None:
+    """Keep the lakes to copy in a folder that lasts as long as the tests of this process."""
+    _shelf.append(folder)
 
 
 def prepared(desk: Desk, name: Hashable, make: Callable[[], T]) -> T:
@@ -33,7 +36,7 @@ def prepared(desk: Desk, name: Hashable, make: Callable[[], T]) -> T:
     key = (name, _inputs(desk))
     if key not in _made:
         found = make()
-        place = _shelf() / str(len(_made))
+        place = _shelf[-1] / str(len(_made))
         shutil.copytree(desk.lake.path, place)
         _made[key] = place, found
     else:
@@ -51,11 +54,6 @@ def stated(desk: Desk, month: str, **options: Any) -> Statement:
     return prepared(desk, ("stated", month, repr(sorted(options.items()))), make)
 
 
-def extracted(desk: Desk) -> None:
-    """Extract into the desk's empty lake."""
-    prepared(desk, "extracted", desk.extract)
-
-
 def once(name: str, make: Callable[[], T]) -> T:
     """Return what was made under this name: a value that no test changes, such as a text."""
     if name not in _values:
@@ -69,10 +67,3 @@ def _inputs(desk: Desk) -> Hashable:
     values = [getattr(service, of.name) for of in fields(service) if of.name != "requests"]
     known = [value if callable(value) else repr(value) for value in values]
     return (desk.settings.base_url, desk.settings.key_classes, *known)
-
-
-@cache
-def _shelf() -> Path:
-    folder = tempfile.mkdtemp(prefix="prepared-")
-    register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
