@@ -19,7 +19,7 @@ from svc_analytics.cli.app import cli
 from svc_analytics.signing.secrets import Secret
 from svc_analytics.signing.webhooks import sign_webhook
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 TEXT = "\n".join(page.read_text() for page in PAGES)
 COMMANDS = re.findall(r"^\$ svc-analytics (.+)$", TEXT, re.MULTILINE)

@@ -155,7 +155,7 @@ def test_rows_that_nobody_asked_for_are_not_kept() -> None:
     )
     Delivery(PAYMENTS, rows, 1, progress=(Progress((at, at + 1)),)).check()
     for wanted in ((Progress((at + 1, at + 9)),), ()):
-        with pytest.raises(LakeError, match="a row of 2026-10-01T00:00:00Z came of pages"):
+        with pytest.raises(LakeError, match="a row of 2026-10-01T00:00:00Z came from pages"):
             Delivery(PAYMENTS, rows, 1, progress=wanted).check()
 
 
