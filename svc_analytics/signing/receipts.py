@@ -36,6 +36,9 @@ FACTS = (
     "paid_at",
 )
 MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
+# The verdicts that count: attested by a signature; proven by it, or else by the record.
+ATTESTED = ("valid", "valid_previous_secret")
+PROVEN = (*ATTESTED, "proven_by_record")
 MAX_TOKEN_LENGTH = 16_384
 NO_SIGNER = "no secret of the ring verifies it"
 UNSIGNED_BUT_EQUAL = f"{NO_SIGNER}; the record holds the same facts"
@@ -88,7 +91,7 @@ class Verdict(Displayable):
     @property
     def is_proven(self) -> bool:
         """Whether the receipt, or failing that the record, proves the payment."""
-        return self.verdict in ("valid", "valid_previous_secret", "proven_by_record")
+        return self.verdict in PROVEN
 
 
 def encode_segment(data: bytes) -> str:
