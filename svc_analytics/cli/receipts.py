@@ -13,6 +13,7 @@ import click
 from svc_analytics.cli.app import EXIT_ATTENTION, echo_note, open_lake
 from svc_analytics.cli.options import patience_option, shared_options
 from svc_analytics.errors import ConfigError
+from svc_analytics.signing.receipts import PROVEN, WEBHOOK_SIGNED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from svc_analytics.receipts.verify_lake import Confirm
 
 MANY = 300_000  # payments; below, starting processes costs more than it saves
-PROVEN = ("valid", "valid_previous_secret", "proven_by_record")
 # Of the lake: what is on file, for every payment or for those that nothing proves.
 _ON_FILE = """
 select
@@ -35,7 +35,7 @@ select
     differences
 from receipt_status
 where ($month is null or month = $month)
-    and ($every or verdict not in ('valid', 'valid_previous_secret', 'proven_by_record'))
+    and ($every or not list_contains($proven, verdict))
 order by month, payment_id
 """
 _COUNTS = """
@@ -166,7 +166,7 @@ def _verify_lake(
         )
     echo_note(f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since they were")
     with open_warehouse(lake, models_used_by(_ON_FILE, _COUNTS)) as warehouse:
-        listed = warehouse.query(_ON_FILE, {"month": label, "every": every})
+        listed = warehouse.query(_ON_FILE, {"month": label, "every": every, "proven": PROVEN})
         found = warehouse.query(_COUNTS, {"month": label}).to_pylist()
     counts = Counter({row["verdict"]: row["receipts"] for row in found})
     _write([listed], counts, out, as_json)
@@ -201,8 +201,6 @@ def _counted(
 
 def _remarks_on(table: pa.Table) -> Counter[str]:
     """Count what a person should be told at the end, beyond the verdicts."""
-    from svc_analytics.signing.receipts import WEBHOOK_SIGNED
-
     reasons = table["reason"].to_pylist()
     return Counter(
         repeated=sum(" stands in " in reason for reason in reasons),
