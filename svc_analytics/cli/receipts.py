@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from svc_analytics.config import Settings
     from svc_analytics.lake.lake import Lake
-    from svc_analytics.receipts.verify_lake import Confirm
+    from svc_analytics.receipts.bulk import VerifyOnline
 
 MANY = 300_000  # payments; below, starting processes costs more than it saves
 # Of the lake: what is on file, for every payment or for those that nothing proves.
@@ -87,14 +87,13 @@ def verify(
     """
     from svc_analytics.config import read_settings
     from svc_analytics.formatting.row_files import check_form
-    from svc_analytics.receipts.verify_files import require_ring
 
     if out:
         check_form(out)
     if files and (month or every):
         raise ConfigError("--month and --every are for the lake: leave them out, or the files")
     settings = read_settings(data_dir, patience=patience)
-    require_ring(settings.receipt_secrets)
+    settings.require_receipt_secrets()
     with _opinion(settings, online) as confirm:
         if files:
             code = _verify_files(files, column, settings, confirm, out, as_json)
@@ -104,7 +103,7 @@ def verify(
 
 
 @contextmanager
-def _opinion(settings: Settings, online: bool) -> Iterator[Confirm | None]:
+def _opinion(settings: Settings, online: bool) -> Iterator[VerifyOnline | None]:
     if not online:
         yield None
         return
@@ -113,27 +112,27 @@ def _opinion(settings: Settings, online: bool) -> Iterator[Confirm | None]:
 
     settings.require_service()
     with Client(settings, workers=1) as client:
-        yield OnlineVerifier(client, settings.receipt_secrets).confirm
+        yield OnlineVerifier(client, settings.receipt_secrets).verify
 
 
 def _verify_files(
     files: tuple[str, ...],
     column: str | None,
     settings: Settings,
-    confirm: Confirm | None,
+    confirm: VerifyOnline | None,
     out: str | None,
     as_json: bool,
 ) -> int:
     from svc_analytics.lake.lake import Lake
     from svc_analytics.receipts.token_files import read_sources
-    from svc_analytics.receipts.verify_files import open_records, verify_batches
+    from svc_analytics.receipts.verify_files import open_payments, verify_batches
 
     counts: Counter[str] = Counter()
     remarks: Counter[str] = Counter()
     with ExitStack() as stack:
-        records = stack.enter_context(open_records(Lake(settings.data_dir)))
+        payments = stack.enter_context(open_payments(Lake(settings.data_dir)))
         bar = stack.enter_context(_bar())
-        tables = verify_batches(read_sources(files, column), records, settings, confirm)
+        tables = verify_batches(read_sources(files, column), payments, settings, confirm)
         _write(_counted(tables, counts, remarks, bar), counts, out, as_json)
     return _conclude(counts, remarks)
 
@@ -144,7 +143,7 @@ def _verify_lake(
     every: bool,
     workers: int | None,
     settings: Settings,
-    confirm: Confirm | None,
+    confirm: VerifyOnline | None,
     out: str | None,
     as_json: bool,
 ) -> int:
@@ -161,7 +160,7 @@ def _verify_lake(
             settings,
             [label] if label else None,
             workers=workers or _workers_for(lake),
-            confirm=confirm,
+            verify_online=confirm,
             on_rows=bar.update,
         )
     echo_note(f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since they were")
@@ -201,9 +200,11 @@ def _counted(
 
 def _remarks_on(table: pa.Table) -> Counter[str]:
     """Count what a person should be told at the end, beyond the verdicts."""
+    from svc_analytics.receipts.duplicates import is_duplicate
+
     reasons = table["reason"].to_pylist()
     return Counter(
-        repeated=sum(" stands in " in reason for reason in reasons),
+        repeated=sum(map(is_duplicate, reasons)),
         webhook_signed=sum(reason.startswith(WEBHOOK_SIGNED) for reason in reasons),
     )
 

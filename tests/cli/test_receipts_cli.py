@@ -53,7 +53,7 @@ def test_files_get_a_verdict_a_line(filled: Path, run: Run) -> None:
         *["valid_previous_secret"] * 3,
         *("malformed", "bad_signature", "valid_previous_secret"),
     ]
-    assert "the same token stands in box.csv line 2" in found[5]["reason"]
+    assert "the same token is in box.csv line 2" in found[5]["reason"]
     assert "6 receipts, 4 of them proven" in done.err
 
 
