@@ -76,8 +76,8 @@ def verify_statement(
 ) -> SealVerification:
     """Hold a sealed statement against its seal, its chain, and its lake.
 
-    The lake is the one the folder lies in, unless given. Raises `LakeError` where
-    there is no statement, or a lake that cannot yield it.
+    Unless given, the lake is the one the folder lies in, else the one of the settings.
+    Raises `LakeError` where there is no statement, or a lake that cannot yield it.
     """
     place = Path(folder).absolute()
     manifest = read_manifest(place)
@@ -86,7 +86,8 @@ def verify_statement(
     if manifest["seal"] not in (None, seal_of(manifest)):
         # Its bounds and options are a forger's, perhaps: nothing can be derived from them.
         return SealVerification(place, manifest["seal"], tuple(broken), (), compare({}, {}))
-    lake = lake or find_lake(place)
+    lake = lake or _lake_around(place) or Lakehouse(read_data_dir())
+    lake.require()
     if manifest["merchant"].get("id") != lake.merchant_id:
         raise LakeError(f"{place} is of another merchant than {lake.path}: give its lake")
     made = rederive(lake, manifest)
@@ -166,9 +167,7 @@ def broken_chain(folder: Path, manifest: Manifest, lake: Lake, period: Period) -
     ]
 
 
-def find_lake(folder: Path) -> Lakehouse:
-    """Return the lake that a statement lies in, else the one of the settings."""
+def _lake_around(folder: Path) -> Lakehouse | None:
+    """Return the lake that a statement's folder lies in, if it lies in one."""
     around = folder.parent.parent
-    lake = Lakehouse(around if (around / "lake.json").is_file() else read_data_dir())
-    lake.require()
-    return lake
+    return Lakehouse(around) if (around / "lake.json").is_file() else None

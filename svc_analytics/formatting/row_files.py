@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.tables import to_csv
+from svc_analytics.formatting.tables import to_csv, to_objects
 
 FORMS = (".csv", ".parquet", ".json")
 _FORMULA = tuple("=+-@\t\r")
@@ -43,7 +43,7 @@ def write_rows(
         write_file(tables, schema, out)
         return {"out": out}
     if as_json:
-        return {name: [row for table in tables for row in to_objects(table)]}
+        return {name: [row for table in tables for row in _verdict_objects(table)]}
     write_csv(tables, sys.stdout)
     return {}
 
@@ -70,9 +70,9 @@ def write_file(tables: Iterable[pa.Table], schema: pa.Schema, out: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def to_objects(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield verdicts as objects for JSON, their differences, if any, as objects too."""
-    for row in table.to_pylist():
+def _verdict_objects(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yield verdicts as objects for JSON, with their differences as objects too."""
+    for row in to_objects(table):
         if row.get("differences"):
             row["differences"] = json.loads(row["differences"])
         yield row
@@ -111,7 +111,7 @@ def _to_json_file(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> 
     with path.open("w", encoding="utf-8") as file:
         lead = "[\n"
         for table in tables:
-            for row in to_objects(table):
+            for row in _verdict_objects(table):
                 file.write(lead + json.dumps(row, ensure_ascii=False))
                 lead = ",\n"
         file.write("\n]\n" if lead != "[\n" else "[]\n")

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage, describe_span, difference, gaps, intersection
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.displayed import Displayable
@@ -24,6 +25,7 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month, utc_months
+from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.acknowledgements import (
     acknowledge,
     blocking_findings,
@@ -152,6 +154,7 @@ def statement(
     now: int | None = None,
     as_of: int | None = None,
     webhooks: str | Path | None = None,
+    webhook_secrets: Secrets | None = None,
     metadata: Collection[str] = (),
 ) -> Statement:
     """Make the statement of a month, `2026-10` or a name such as `october`.
@@ -159,7 +162,8 @@ def statement(
     In the `jalali` calendar a month is `1405-08`. Figures that depend on what was not
     read are NULL. `as_of` makes an earlier statement again: what is stated to date
     ends there, by default at the newest sweep. Records that a log of `webhooks` names
-    and the lake lacks become findings. Of the payments' `metadata`, the properties named
+    and the lake lacks become findings; it is verified with `webhook_secrets`, by default
+    those of the settings. Of the payments' `metadata`, the properties named
     become columns of `lines`. Raises `ConfigError` for a month that is not one, or has
     not begun.
     """
@@ -179,7 +183,9 @@ def statement(
         tables["lines"] = with_metadata(warehouse, tables["lines"], chosen)
     options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
     if webhooks is not None:
-        found = reconcile_log(webhooks, lake, period)
+        secrets = webhook_secrets
+        ring = read_settings(lake.path).webhook_secrets if secrets is None else parse_ring(secrets)
+        found = reconcile_log(webhooks, lake, period, ring)
         options["webhooks"] = found.facts | {"sha256": hash_file(Path(webhooks))}
         schema = tables["checks"].schema
         findings = pa.Table.from_pylist(found.findings, schema=schema)
