@@ -62,7 +62,7 @@ _NEWEST = Verdict("valid", BY_NEWEST)
 _OLDER = Verdict("valid_previous_secret", BY_OLDER)
 _BY_RECORD = Verdict("proven_by_record", OLDER_BUT_EQUAL)
 _UNSIGNED = Verdict("bad_signature", UNSIGNED_BUT_EQUAL)
-_NOT_COVERED = "the lake does not cover its time: run extract, or verify with --online"
+_NOT_COVERED = "no lake covers its time: run extract, or verify with --online"
 
 # `places` is how many decimals the service writes for a currency. A DECIMAL(38,18) as
 # text always has 18, so it is cut to that many; should a cut digit not be zero, the

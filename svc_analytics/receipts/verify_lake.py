@@ -12,7 +12,7 @@ import hmac
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -98,23 +98,17 @@ def verify_lake(
     another process verifies.
     """
     settings.require_receipt_secrets()
-    merchant_id = lake.merchant_id
-    lake.footers(PAYMENTS)  # a torn or foreign file is named here
-    ring, now = ring_fingerprint(settings.receipt_secrets), time.time_ns() // 1000
+    lake.footers(PAYMENTS)  # raises an error that names a torn or foreign file
     try:
         with (
             FileLock(lake.path / ".receipts.lock", timeout=LOCK_PATIENCE),
-            lake.snapshot() as still,
+            lake.snapshot() as snapshot,
         ):
             begin_side_folders(lake.path, PAYMENTS)
-            folder = lake.path / VERDICTS_FOLDER
-            _remove_leftovers(folder)
-            jobs = [
-                _Month(file, folder / f"{file.stem}.parquet", merchant_id, ring, now)
-                for file in sorted((still / PAYMENTS.name).glob("*.pq"))
-                if file.stem != ORIGIN and (months is None or file.stem in months)
-            ]
-            return _run(jobs, settings, workers, verify_online, on_rows)
+            _remove_leftovers(lake.path / VERDICTS_FOLDER)
+            jobs = _jobs(lake, snapshot, settings, months)
+            with closing(_results(jobs, settings, workers, verify_online)) as results:
+                return _total(results, on_rows)
     except Timeout as error:
         message = f"the receipts of {lake.path} are being verified by another process"
         raise LakeBusy(message) from error
@@ -134,35 +128,41 @@ def verify_month(lake: Lake, settings: Settings, start: int, end: int) -> Verifi
     return verify_lake(lake, settings, [period.label for period in utc_months(start, end)])
 
 
-def _run(
-    jobs: Sequence[_Month],
-    settings: Settings,
-    workers: int,
-    verify_online: VerifyOnline | None,
-    on_rows: OnRows | None,
-) -> VerificationResult:
-    jobs = sorted(jobs, key=lambda job: job.payments.stat().st_size, reverse=True)
+def _jobs(
+    lake: Lake, snapshot: Path, settings: Settings, months: Sequence[str] | None
+) -> list[_Month]:
+    """Return the months to verify, the largest first."""
+    ring, now = ring_fingerprint(settings.receipt_secrets), time.time_ns() // 1000
+    files = (snapshot / PAYMENTS.name).glob("*.pq")
+    folder, merchant_id = lake.path / VERDICTS_FOLDER, lake.merchant_id
+    return [
+        _Month(file, folder / f"{file.stem}.parquet", merchant_id, ring, now)
+        for file in sorted(files, key=lambda file: (-file.stat().st_size, file.name))
+        if file.stem != ORIGIN and (months is None or file.stem in months)
+    ]
+
+
+def _results(
+    jobs: Sequence[_Month], settings: Settings, workers: int, verify_online: VerifyOnline | None
+) -> Generator[Counts]:
+    """Verify months one by one, or with helper processes; yield the counts of each."""
     rings = settings.receipt_secrets, settings.webhook_secrets
     verifier = BulkVerifier(*rings, verify_online=verify_online)
     helpers = 0 if verify_online else min(workers, len(jobs)) - 1
     if helpers < 1:
-        return _total((_verify_month(job, verifier) for job in jobs), on_rows)
+        yield from (_verify_month(job, verifier) for job in jobs)
+        return
     # Spawned, not forked: DuckDB and Arrow have threads. Secrets go through a pipe.
     pool = ProcessPoolExecutor(
-        helpers,
-        mp_context=get_context("spawn"),
-        initializer=_begin_worker,
-        initargs=tuple(map(_plain, rings)),
+        helpers, get_context("spawn"), _begin_worker, tuple(map(_plain, rings))
     )
     try:
-        results = map_shared(
+        yield from map_shared(
             jobs,
             here=lambda job: _verify_month(job, verifier),
             there=lambda job: pool.submit(_verify_in_worker, job).result(),
             helpers=helpers,
         )
-        with closing(results):
-            return _total(results, on_rows)
     finally:
         pool.shutdown(wait=False)  # no job is running any more, however it ended
 
