@@ -110,10 +110,10 @@ def test_only_its_command_and_the_demo_import_the_sandbox() -> None:
     assert users == {"demo"} and "svc_analytics.sandbox" in (PACKAGE / "cli.py").read_text()
 
 
-def test_only_the_client_and_its_wire_import_httpx() -> None:
+def test_only_the_client_and_its_transport_import_httpx() -> None:
     """Moving to another client is these two files."""
     users = {path.name for path in PACKAGE.rglob("*.py") if "import httpx" in path.read_text()}
-    assert users == {"client.py", "wire.py"}
+    assert users == {"client.py", "transport.py"}
 
 
 # Public functions that read the settings where their caller gives none, as commands do.

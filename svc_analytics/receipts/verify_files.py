@@ -46,9 +46,19 @@ OUTPUT = pa.schema(
     ]
 )
 _LOOK_UP = """
-select {columns}
+select
+    payments.id as payment_id,
+    payments.receipt_no,
+    case when payments.id is not null then $merchant_id end as merchant_id,
+    payments.reference_id,
+    payments.currency,
+    payments.amount,
+    payments.charged_amount,
+    payments.fee_bearer,
+    payments.net_amount,
+    epoch_us(payments.paid_at) as paid_at
 from wanted
-left join read_parquet($files) as held on held.id = wanted.payment_id
+left join read_parquet($files) as payments on payments.id = wanted.payment_id
 order by wanted.n
 """
 
@@ -71,21 +81,11 @@ class PaymentLookup:
         """Return the payment of each id in its row; all NULL where there is none."""
         if self._files is None:
             return pa.Table.from_pylist([{}] * len(ids), schema=RECORDS)
-        columns = {name: f"held.{name}" for name in RECORDS.names} | {
-            "payment_id": "held.id",
-            "merchant_id": "case when held.id is not null then $merchant_id end",
-            "paid_at": "epoch_us(held.paid_at)",
-        }
-        query = _LOOK_UP.format(
-            columns=", ".join(f"{sql} as {name}" for name, sql in columns.items())
-        )
-        wanted = pa.table(
-            {"n": pa.array(range(len(ids))), "payment_id": pa.array(ids, pa.string())}
-        )
+        wanted = pa.table({"n": range(len(ids)), "payment_id": pa.array(ids, pa.string())})
         with self._connection.cursor() as cursor:
             cursor.register("wanted", wanted)
             parameters = {"files": self._files, "merchant_id": self._merchant_id}
-            records = cursor.sql(query, params=parameters).to_arrow_table()
+            records = cursor.sql(_LOOK_UP, params=parameters).to_arrow_table()
         if len(records) != len(ids):  # else tokens would be compared with wrong payments
             raise LakeError("the lake has two payments with the same id: run extract")
         return records.cast(RECORDS)

@@ -215,11 +215,10 @@ def _read_payload(segment: str) -> Receipt:
     facts = {fact: payload[fact] for fact in FACTS}
     try:
         "".join(facts.values()).encode()
-    except UnicodeEncodeError as error:
-        raise MalformedToken("a fact of the payload holds an unpaired surrogate") from error
-    try:
         parse_instant(facts["paid_at"])
         [parse_amount(facts[fact]) for fact in MONEY_FACTS]
+    except UnicodeEncodeError as error:
+        raise MalformedToken("a fact of the payload holds an unpaired surrogate") from error
     except DataError as error:
         raise MalformedToken(f"a fact of the payload is {error}") from error
     return Receipt(facts, tuple(sorted(payload.keys() - set(FACTS))))
