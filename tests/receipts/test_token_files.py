@@ -1,4 +1,4 @@
-"""Shoeboxes of tokens: every way people keep them, and every way such files are broken."""
+"""Files of tokens: every form people keep them in, and every way such files are broken."""
 
 import io
 import sys
