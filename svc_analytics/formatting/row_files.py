@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import escape_formula, escape_invisible
-from svc_analytics.formatting.tables import to_csv
+from svc_analytics.formatting.tables import to_csv, to_objects
 
 FORMS = (".csv", ".parquet", ".json")
 
@@ -40,7 +40,7 @@ def write_rows(
         write_file(tables, schema, out)
         return {"out": out}
     if as_json:
-        return {name: [row for table in tables for row in to_objects(table)]}
+        return {name: [row for table in tables for row in _verdict_objects(table)]}
     write_csv(tables, sys.stdout)
     return {}
 
@@ -67,9 +67,9 @@ def write_file(tables: Iterable[pa.Table], schema: pa.Schema, out: str) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def to_objects(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield rows as objects for JSON, their differences, if any, as objects too."""
-    for row in table.to_pylist():
+def _verdict_objects(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yield verdicts as objects for JSON, with their differences as objects too."""
+    for row in to_objects(table):
         if row.get("differences"):
             row["differences"] = json.loads(row["differences"])
         yield row
@@ -101,7 +101,7 @@ def _to_json_file(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> 
     with path.open("w", encoding="utf-8") as file:
         lead = "[\n"
         for table in tables:
-            for row in to_objects(table):
+            for row in _verdict_objects(table):
                 file.write(lead + json.dumps(row, ensure_ascii=False))
                 lead = ",\n"
         file.write("\n]\n" if lead != "[\n" else "[]\n")

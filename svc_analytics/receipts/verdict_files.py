@@ -1,4 +1,4 @@
-"""A month's file of verdicts: written whole or not at all, believed only where it is whole."""
+"""Read and write a month's file of receipt verdicts."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ import pyarrow.parquet as pq
 from svc_analytics.lake.files import sync_folder
 from svc_analytics.lake.layout import FOOTER_KEY, VERDICTS
 
-# Not the name that the lake's writer sweeps: it may begin its own run meanwhile.
+# Not the suffix that the lake's writer deletes: it may start while this file is written.
 UNFINISHED = ".checking"
 
 
 def read_verdicts(path: Path) -> pa.Table | None:
-    """Return a month's verdicts; None for what cannot be read, or is of another layout."""
+    """Return a month's verdicts, or None where they are unreadable or of another layout."""
     try:
         table = pq.read_table(path, page_checksum_verification=True)
     except (OSError, pa.ArrowException):
@@ -28,7 +28,7 @@ def read_verdicts(path: Path) -> pa.Table | None:
 
 
 def basis_of(path: Path) -> tuple[int, Any]:
-    """Return how many verdicts a file holds, and what they rest on. Only its footer is read."""
+    """Return how many verdicts a file holds and what they depend on, from its footer."""
     try:
         metadata = pq.read_metadata(path)
         return metadata.num_rows, json.loads((metadata.metadata or {})[FOOTER_KEY.encode()])
@@ -37,7 +37,7 @@ def basis_of(path: Path) -> tuple[int, Any]:
 
 
 def write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:
-    """Put a month's verdicts in place, with what they rest on."""
+    """Write a month's verdicts, and what they depend on, whole or not at all."""
     temporary = path.with_name(f".{path.stem}{UNFINISHED}")
     try:
         with (
