@@ -18,7 +18,7 @@ Spans = tuple[Span, ...]  # disjoint, not touching, oldest first
 def union(*sets: Iterable[Span]) -> Spans:
     """Return everything that is in any of the sets.
 
-    >>> unite([(5, 7), (0, 2)], [(2, 3)])
+    >>> union([(5, 7), (0, 2)], [(2, 3)])
     ((0, 3), (5, 7))
     """
     found: list[Span] = []
@@ -33,7 +33,7 @@ def union(*sets: Iterable[Span]) -> Spans:
 def difference(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
     """Return what is in the first set and not in the second.
 
-    >>> subtract([(0, 10)], [(2, 3), (8, 12)])
+    >>> difference([(0, 10)], [(2, 3), (8, 12)])
     ((0, 2), (3, 8))
     """
     left = union(spans)
@@ -46,7 +46,7 @@ def difference(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
 def intersection(spans: Iterable[Span], start: int, end: int) -> Spans:
     """Return the part of a set that lies within [start, end).
 
-    >>> clip([(0, 10), (20, 30)], 5, 25)
+    >>> intersection([(0, 10), (20, 30)], 5, 25)
     ((5, 10), (20, 25))
     """
     inside = [(max(a, start), min(b, end)) for a, b in spans]
@@ -61,15 +61,20 @@ class Coverage(Displayable):
     provisional: Spans = ()
 
     @classmethod
-    def of(cls, spans: Iterable[Span], settled_at: int) -> Self:
-        """Return these spans as coverage: complete before `settled_at`, provisional after."""
-        complete = intersection(spans, BEGINNING, settled_at)
+    def of(cls, spans: Iterable[Span], watermark: int) -> Self:
+        """Return these spans as coverage: complete before the watermark, provisional after."""
+        complete = intersection(spans, BEGINNING, watermark)
         return cls(complete, difference(spans, complete))
 
     @property
     def read(self) -> Spans:
         """All time that was read, settled or not."""
         return union(self.complete, self.provisional)
+
+    def intervals(self) -> list[tuple[int, int, str]]:
+        """Return every interval with its state, `complete` or `provisional`, oldest first."""
+        complete = [(*span, "complete") for span in self.complete]
+        return sorted([*complete, *((*span, "provisional") for span in self.provisional)])
 
     def add(self, other: "Coverage") -> Self:
         """Return the union; what is complete in either is complete."""

@@ -12,6 +12,7 @@ import click
 from svc_analytics.cli.app import cli, echo_note, open_lake
 from svc_analytics.cli.options import shared_options
 from svc_analytics.errors import ConfigError
+from svc_analytics.files import atomic_write
 
 if TYPE_CHECKING:
     from svc_analytics.lake.lake import Lake
@@ -119,11 +120,8 @@ def _from_here(name: str, value: str) -> str:
 
 
 def _write(target: Path, text: str) -> None:
-    temporary = target.with_name(f".{target.name}.writing")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(target)
+        with atomic_write(target, is_durable=False) as temporary:  # the command makes it again
+            temporary.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot write {target}: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)

@@ -10,7 +10,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.segments import Segment
 from svc_analytics.formatting.displayed import Displayable
 from svc_analytics.instants import BEGINNING, HOUR
-from svc_analytics.lake.publisher import PublishStats
+from svc_analytics.lake.month_files import PublishStats
 from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.lake.files import sync_folder
+from svc_analytics.files import atomic_write
 from svc_analytics.lake.layout import FOOTER_KEY, VERDICTS
 
-# Not the name that the lake's writer sweeps: it may begin its own run meanwhile.
+# Not the suffix of which the lake's writer removes leftovers: it may begin its run meanwhile.
 UNFINISHED = ".checking"
 
 
@@ -38,22 +37,12 @@ def basis_of(path: Path) -> tuple[int, Any]:
 
 def write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:
     """Put a month's verdicts in place, with what they rest on."""
-    temporary = path.with_name(f".{path.stem}{UNFINISHED}")
-    try:
-        with (
-            temporary.open("wb") as file,
-            pq.ParquetWriter(
-                file, VERDICTS, compression="zstd", write_page_checksum=True
-            ) as writer,
-        ):
-            for table in tables:
-                if len(table):
-                    writer.write_table(table)
-            writer.add_key_value_metadata({FOOTER_KEY: json.dumps(basis)})
-            writer.close()
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
+    with (
+        atomic_write(path, suffix=UNFINISHED) as temporary,
+        temporary.open("wb") as file,
+        pq.ParquetWriter(file, VERDICTS, compression="zstd", write_page_checksum=True) as writer,
+    ):
+        for table in tables:
+            if len(table):
+                writer.write_table(table)
+        writer.add_key_value_metadata({FOOTER_KEY: json.dumps(basis)})

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from filelock import FileLock, Timeout
 
 from svc_analytics.config import Settings
-from svc_analytics.errors import ConfigError, LakeBusy, LakeError
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.files import locked
 from svc_analytics.formatting.displayed import Displayable
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.lake import Lake
@@ -41,7 +41,6 @@ from svc_analytics.schema import INSTANT, PAYMENTS
 from svc_analytics.signing.receipts import FactDifference, Verdict
 from svc_analytics.signing.secrets import Secret, SigningSecret
 
-LOCK_PATIENCE = 5
 LONGEST_FACT = 200
 _COLUMNS = ["id", *[fact for fact in RECORDS.names if fact in PAYMENTS.schema.names]]
 _INPUT = [*_COLUMNS, "receipt", "extracted_at"]
@@ -104,7 +103,7 @@ def verify_lake(
     ring, now = ring_fingerprint(settings.receipt_secrets), time.time_ns() // 1000
     try:
         with (
-            FileLock(lake.path / ".receipts.lock", timeout=LOCK_PATIENCE),
+            locked(lake.path / ".receipts.lock", f"verifies the receipts of {lake.path}"),
             lake.snapshot() as still,
         ):
             begin_side_folders(lake.path, PAYMENTS)
@@ -116,9 +115,6 @@ def verify_lake(
                 if file.stem != ORIGIN and (months is None or file.stem in months)
             ]
             return _run(jobs, settings, workers, confirm, on_rows)
-    except Timeout as error:
-        message = f"the receipts of {lake.path} are being verified by another process"
-        raise LakeBusy(message) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise LakeError(f"cannot write verdicts to {lake.path}: {reason}") from error
@@ -200,7 +196,7 @@ def _check_month(job: _Month, checker: BulkVerifier, confirm: Confirm | None) ->
     basis = {
         "ring": job.ring,
         "written_at": footer.written_at,
-        "ids": f"{footer.tally.ids_digest:x}",
+        "ids": f"{footer.totals.ids_digest:x}",
     }
     rows, basis_before = basis_of(job.verdicts)
     if not confirm and basis_before == basis and is_whole(job.verdicts):
