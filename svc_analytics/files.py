@@ -17,7 +17,7 @@ LOCK_PATIENCE = 5  # seconds to wait for another process to finish
 def atomic_write(
     path: Path, *, suffix: str = ".writing", is_durable: bool = True
 ) -> Iterator[Path]:
-    """Give a temporary path beside; once it is written, it replaces `path` in one step.
+    """Give a temporary path; once it is written, it replaces `path` in one step.
 
     After a failure the temporary file is removed, and the old one is as it was. The lake's
     writer removes what a killed run left under the usual `suffix`; a process that holds
@@ -45,7 +45,7 @@ def write_json(path: Path, document: object) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, durably: a power cut does not take it with its files."""
+    """Make a folder and those above it, durably."""
     if not folder.is_dir():
         make_folder(folder.parent)
         folder.mkdir(exist_ok=True)
@@ -80,7 +80,7 @@ def locked(
     patience: float | None = None,
     holder: Callable[[], str] = lambda: "another process",
 ) -> Iterator[None]:
-    """Hold the lock file `path`; raise `LakeBusy` when another process does not let it go.
+    """Hold a lock between processes; raise `LakeBusy` if another one keeps it.
 
     `doing` completes the message: "another process <is closing a month of data>".
     `patience` is how many seconds to wait, `LOCK_PATIENCE` unless given.

@@ -1,4 +1,4 @@
-"""Control totals of a set of rows: how many, a digest of their ids, and sums of their amounts."""
+"""Control totals of a set of rows: count, digest of ids, sums of amounts."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,7 +16,7 @@ from svc_analytics.schema import Stream
 
 @dataclass(frozen=True)
 class ControlTotals:
-    """Control totals of a set of rows; those of two sets add up to those of their union."""
+    """Control totals of a set of rows; those of parts add up to those of the whole."""
 
     rows: int = 0
     ids_digest: int = 0  # exclusive or of the MD5 of every id: the order does not matter
@@ -38,7 +38,7 @@ class ControlTotals:
         return self + ControlTotals(-other.rows, other.ids_digest, negated)
 
     def is_same(self, other: "ControlTotals") -> bool:
-        """Tell whether both are of the same rows; a currency whose sums are all zero is ignored."""
+        """Tell whether both are of the same rows, whatever currencies add up to zero."""
         rest = self - other
         amounts = (value for amounts in rest.sums.values() for value in amounts.values())
         return not (rest.rows or rest.ids_digest or any(amounts))
@@ -49,7 +49,7 @@ class ControlTotals:
 
 @interruptible()
 def control_totals(stream: Stream, table: pa.Table) -> ControlTotals:
-    """Return the control totals of a table of the stream's rows; their sums are exact."""
+    """Return the control totals of a table of a stream's rows; sums are exact."""
     with _connection().cursor() as cursor:
         # Only the columns needed: registering one takes longer than summing a hundred rows.
         cursor.register("t", table.select(["currency", "id", *stream.money]))
@@ -71,7 +71,7 @@ def _connection() -> duckdb.DuckDBPyConnection:
 
 
 def _sum(cursor: duckdb.DuckDBPyConnection, stream: Stream, *forms: str) -> list[tuple[Any, ...]]:
-    """Return for each currency a digest of its ids, and each form of all its amounts summed."""
+    """Return per currency a digest of its ids, and the sums of all its amounts."""
     sums = ", ".join(form.format(name) for form in forms for name in stream.money)
     query = f"select currency, bit_xor(md5_number(id)), {sums} from t group by currency"
     return cursor.execute(query).fetchall()

@@ -10,12 +10,12 @@ _REFUSALS = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
 
 
 def is_refused(error: BaseException | None) -> bool:
-    """Whether the system did not let a file be opened, which says nothing about the file."""
+    """Tell whether the system refused to open a file, which may so be whole."""
     return isinstance(error, OSError) and error.errno in _REFUSALS
 
 
 def damaged_file(path: Path, error: BaseException | None = None) -> LakeError:
-    """Return the error for a damaged file: what to move away, and what brings it back.
+    """Return the error for a damaged file: what to move away, what to run then.
 
     If the `error` was a refusal of the system, only that is said: the file may be whole.
     """

@@ -118,7 +118,7 @@ def read_footer(path: Path) -> PartitionFooter:
 
 
 def _known_footer(raw: bytes) -> PartitionFooter | None:
-    """Read the JSON under the checksum, without decoding the Parquet footer around it.
+    """Read our JSON in a footer without decoding the Parquet footer around it.
 
     Return None where that must be decoded: the file's columns are not today's.
     """
@@ -147,7 +147,7 @@ def _read_signed_footer(path: Path) -> bytes:
 
 
 def sign_footer(file: BinaryIO) -> None:
-    """Write the checksum into the footer of a finished file, open for reading and writing."""
+    """Write the checksum into the footer of a file open for reading and writing."""
     footer = _read_raw_footer(file)
     checksum = _find_checksum(footer)
     if checksum is None:
@@ -157,7 +157,7 @@ def sign_footer(file: BinaryIO) -> None:
 
 
 def _find_checksum(footer: bytes) -> re.Match[bytes] | None:
-    """Find our checksum, the last one: column statistics may hold a merchant's own text."""
+    """Find our checksum, the last: column statistics may hold a merchant's text."""
     return max(_CHECKSUM.finditer(footer), key=re.Match.start, default=None)
 
 

@@ -25,7 +25,7 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)  # multiplying by it spreads a changed bit 
 
 @dataclass(frozen=True)
 class IdLookup:
-    """Ids to look for: their hashes, sorted, each with its month and its position in `ids`."""
+    """Ids to look for: sorted hashes, each with its month and position in `ids`."""
 
     ids: pa.ChunkedArray
     months: list[str]
@@ -43,7 +43,7 @@ class IdLookup:
 
 
 class IdIndex:
-    """The hashes of a stream's ids, one file per month, valid for one digest of the ids."""
+    """The hashes of a stream's ids, one file per month, valid for one id digest."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -104,7 +104,7 @@ class IdIndex:
 
 
 def hash_ids(ids: pa.ChunkedArray) -> Hashes:
-    """Return a hash of each id, the same everywhere."""
+    """Return a hash of each id, the same on every machine."""
     filled = (chunk for chunk in ids.chunks if len(chunk))  # an empty one may have no buffers
     return np.concatenate([np.empty(0, np.uint64), *map(_hash_texts, filled)])
 

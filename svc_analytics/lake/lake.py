@@ -21,7 +21,7 @@ from svc_analytics.schema import Stream
 
 
 class Lake:
-    """A merchant's records in a folder of Parquet files. Nothing is read until asked for."""
+    """A merchant's records in a folder of Parquet files. Opening it reads nothing."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()

@@ -1,4 +1,4 @@
-"""The lake's layout on disk: names of folders and files, and schemas of the side files."""
+"""The lake's layout on disk: folders, file names, schemas of the side files."""
 
 from functools import cache
 from importlib.metadata import version
@@ -59,7 +59,7 @@ def data_folders() -> list[str]:
 
 
 def changes_schema(stream: Stream) -> pa.Schema:
-    """Return the schema of superseded versions: a record, and whether money or identity changed."""
+    """Return the schema of superseded versions: a stream's, and what changed."""
     return stream.schema.append(pa.field("is_restatement", pa.bool_()))
 
 

@@ -1,4 +1,4 @@
-"""Merging newly read rows into a month file: one row per id, the last observation wins.
+"""Merging new rows into a month file: one row per id, the last observed wins.
 
 A month is merged row group by row group, so that memory does not grow with it.
 """
@@ -33,7 +33,7 @@ class Upsert:
 
 
 def deduplicate(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
-    """Join tables into one, sorted, with the last row of each id; return the other rows too.
+    """Return the last row of each id, sorted, and the other rows beside them.
 
     The tables are in the order of observation. The list is emptied, to free its memory.
     """
@@ -66,7 +66,7 @@ def _sort_keys(stream: Stream) -> list[tuple[str, str]]:
 
 
 def plan_upsert(stream: Stream, rows: pa.Table, path: Path) -> Upsert:
-    """Compare new rows (one per id) with the versions of them that a month file holds."""
+    """Compare new rows, one per id, with the versions that a month file holds."""
     held = read_rows(stream, path, rows["id"])
     if not len(held):
         superseded = held.append_column("is_restatement", pa.array([], pa.bool_()))
@@ -98,7 +98,7 @@ def read_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:
 def compare(
     stream: Stream, held: pa.Table, again: pa.Table
 ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Tell for each pair of rows whether it differs, and whether money or identity does."""
+    """Tell for each pair of rows if it differs, and if money or identity does."""
     no = pa.chunked_array([pa.repeat(pa.scalar(False), len(held))])
     differs = is_restated = no
     for column in stream.columns:
@@ -140,7 +140,7 @@ class _Number:
 
 
 def merge_rows(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Table]:
-    """Yield a month's rows, sorted: those it holds, with `incoming` inserted or in their place."""
+    """Yield a month's rows, sorted, with `incoming` inserted or replacing some."""
     if not path.exists():
         yield incoming
         return

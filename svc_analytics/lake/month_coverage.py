@@ -1,4 +1,4 @@
-"""How covered time is shared out among month files: pure arithmetic, without any file.
+"""How covered time is shared out among month files: arithmetic, no file access.
 
 Each file tells what was read of its own month. The origin's file (`0000-00`) covers
 the time before the first month that has a file.
@@ -31,7 +31,7 @@ class CoverageUpdate:
 
 
 def owned_span(label: str, labels: Iterable[str], now: int) -> Span:
-    """Return the time of a month, or for the origin the time before the first of `labels`."""
+    """Return the time of a month; for the origin, that before the first label."""
     if label != ORIGIN:
         return month(label).start, month(label).end
     return BEGINNING, _first_start(labels, default=now)
@@ -44,7 +44,7 @@ def lookback_window(complete: Spans, lookback: int) -> Spans:
 
 
 def stale_coverage(window: Spans, covered: Spans) -> Spans:
-    """Return what becomes provisional of the lookback window when `covered` is published.
+    """Return what of the lookback window is provisional once this is covered.
 
     Publishing newer time moves the window of the next run forward. What this run has not
     read again of the old window would stay complete without ever having been read again.
@@ -57,10 +57,10 @@ def stale_coverage(window: Spans, covered: Spans) -> Spans:
 def first_month_start(
     covered: Spans, labels: Iterable[str], new_labels: Iterable[str], *, fills_months: bool
 ) -> int:
-    """Return the start of the first month that has a file or gets one by this publication.
+    """Return the start of the first month that has a file, or gets one now.
 
-    `labels` have a file, `new_labels` get one, and so does the month read last, if there is
-    none; with `fills_months`, every month that was covered.
+    `labels` have a file and `new_labels` get one. If there is none yet, so does the month
+    read last; if the run `fills_months`, so does every month that was covered.
     """
     starts = [month(label).start for label in new_labels]
     starts.append(_first_start(labels, default=month_of(covered[-1][1] - 1).start))
@@ -72,8 +72,8 @@ def first_month_start(
 def coverage_by_month(gained: Coverage, origin: Coverage, first: int) -> dict[str, Coverage]:
     """Split newly gained coverage by the month whose file is to hold it.
 
-    From `first` on there are month files. What the origin's file covers of that time moves
-    into them; not only before their first one, for a power cut may have taken some of them.
+    Month files hold the time from `first` on, so what the origin's file covers of it moves
+    into them: also between or after months that have a file, where a power cut took some.
     """
     moved = origin.clip(first, max((end for _, end in origin.read), default=first))
     ours = gained.clip(first, gained.read[-1][1]).add(moved)

@@ -1,4 +1,4 @@
-"""The month files of one stream, while a writer is open: their footers, and how one is replaced."""
+"""The month files of one stream while a writer is open: footers, replacements."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from svc_analytics.schema import Stream
 
 @dataclass
 class PublishStats:
-    """What publishing changed: files rewritten, and records a person should look at."""
+    """What publishing changed: files rewritten, records a person should look at."""
 
     files: int = 0
     quarantined: int = 0
@@ -29,14 +29,16 @@ class PublishStats:
 
 
 class MonthFiles:
-    """Reads all footers of a stream once, and keeps them true while it replaces files."""
+    """A stream's footers by month, and the files they are of, to be replaced."""
 
-    def __init__(self, lake: Lake, stream: Stream, merchant_id: str, now: int) -> None:
+    def __init__(
+        self, lake: Lake, stream: Stream, merchant_id: str, now: int, stats: PublishStats
+    ) -> None:
         self.lake = lake
         self.stream = stream
         self.now = now
         self.footers = lake.footers(stream, merchant_id)
-        self.stats = PublishStats()
+        self.stats = stats
         self._merchant_id = merchant_id
         self._id_index = IdIndex(lake.path / IDS_FOLDER / stream.name)
 
@@ -50,7 +52,7 @@ class MonthFiles:
         return self.lake.month_path(self.stream, label)
 
     def owned_span(self, label: str) -> Span:
-        """Return the time whose rows a month's file holds; for the origin, what is before all."""
+        """Return the time that a month's file, or the origin's, answers for."""
         return owned_span(label, self.footers, self.now)
 
     def find_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
@@ -65,7 +67,7 @@ class MonthFiles:
         return {label: ids for label, ids in found.items() if len(ids)}
 
     def keep_superseded(self, label: str, versions: pa.Table) -> None:
-        """Write versions that newer ones of the same id replace to a file beside the months."""
+        """Write superseded versions of records to a file beside the months."""
         self.stats.restated += keep_changes(self.lake.path, self.stream, label, versions)
         self.stats.changed += len(versions)
 

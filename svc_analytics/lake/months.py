@@ -1,23 +1,16 @@
 """The months that a lake holds: the last full one, and all to choose from."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from svc_analytics.coverage import gaps
 from svc_analytics.errors import ConfigError
+from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import month, month_of
 from svc_analytics.schema import STREAMS
-
-if TYPE_CHECKING:
-    from svc_analytics.lake.lake import Lake
-
 
 MOST_MONTHS = 1200
 
 
 def last_full_month(lake: Lake, zone: str = "UTC") -> str:
-    """Return the newest month that is over and was read whole, of every stream that is read.
+    """Return the newest month that is over and was read whole, of all streams.
 
     Raises `ConfigError` where there is none.
     """

@@ -104,7 +104,7 @@ def _write(
 
 
 def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Cut tables into full row groups, so that rewriting a file does not make them ever smaller."""
+    """Cut tables into full row groups: rewriting must not make them smaller."""
     carried: pa.Table | None = None
     for table in tables:
         carried = table if carried is None else pa.concat_tables([carried, table])
@@ -118,7 +118,7 @@ def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 def _check(
     path: Path, stream: Stream, footer: PartitionFooter, expected: ControlTotals | None
 ) -> None:
-    """Read the file back: its rows must be sorted, of its month, and add up to its totals."""
+    """Read a file back: rows must be sorted, of its month, and have its totals."""
     name = f"{stream.name} {path.name.removeprefix('.').partition('.')[0]}"
     columns = ["id", "currency", stream.instant, *stream.money]
     totals, order = ControlTotals(), SortedCheck(name, footer.owns)
@@ -131,7 +131,7 @@ def _check(
 
 
 def check_totals(name: str, of: str, found: ControlTotals, expected: ControlTotals) -> None:
-    """Raise `LakeError` if a month's rows are not those it should hold: count, ids and sums."""
+    """Raise `LakeError` if a month's rows do not have the totals expected."""
     if found.is_same(expected):
         return
     amounts = [
@@ -145,7 +145,7 @@ def check_totals(name: str, of: str, found: ControlTotals, expected: ControlTota
 
 
 class SortedCheck:
-    """Checks group by group that a month's rows are of that month and sorted by instant."""
+    """Checks, group by group, that rows are of their month and sorted by instant."""
 
     def __init__(self, name: str, owns: Span) -> None:
         self._name = name
@@ -153,7 +153,7 @@ class SortedCheck:
         self._last: int | None = None
 
     def check(self, instants: Instants) -> None:
-        """Raise `LakeError` for an instant of another month, or before the one it follows."""
+        """Raise `LakeError` for an instant of another month, or out of order."""
         if not len(instants):
             return
         last = instants[0] if self._last is None else self._last

@@ -60,7 +60,7 @@ class StreamPublisher:
         self._unread_window = lookback_window(self.files.coverage.complete, lookback)
 
     def months_with_lost_quarantine(self) -> Spans:
-        """Return the months that count more rejected records than the quarantine file has."""
+        """Return the time of months that count rejected records not on file."""
         on_file = count_quarantined(self._lake, self._stream)
         return union(
             footer.owns
@@ -89,7 +89,7 @@ class StreamPublisher:
         return waiting
 
     def _deduplicate(self, buffer: WriteBuffer) -> dict[str, pa.Table]:
-        """Return the buffered rows by month, the last of each id; keep others that differ."""
+        """Return the buffered rows by month, one per id; keep conflicting versions."""
         buffer.pack()
         rows, earlier = deduplicate(self._stream, buffer.tables)
         if len(earlier):
@@ -110,7 +110,7 @@ class StreamPublisher:
         return quarantine
 
     def _plan_coverage(self, buffer: WriteBuffer, labels: Collection[str]) -> CoverageUpdate:
-        """Plan what each file is to cover; `labels` are the months that get rows or records."""
+        """Plan what each file is to cover; the months in `labels` get a file."""
         covered = buffer.covered
         self._unread_window = difference(self._unread_window, covered)
         stale = stale_coverage(self._unread_window, covered)
@@ -141,7 +141,7 @@ class StreamPublisher:
             self.files.write(label, tables, coverage, quarantined, expected)
 
     def _publish_origin(self, update: CoverageUpdate) -> None:
-        """Update what the origin's file covers; time of months with a file is left to theirs."""
+        """Update what the origin's file covers: the time before the first month."""
         before = self.files.footers[ORIGIN]
         owns = self.files.owned_span(ORIGIN)
         coverage = update.apply(ORIGIN, before.coverage).clip(*owns)

@@ -1,4 +1,4 @@
-"""The quarantine: records that cannot be held exactly, with their bytes and the reason.
+"""The quarantine: rejected records, with their bytes and the reason.
 
 It is written before the months that count its records, and a repeated write changes nothing.
 """
@@ -23,7 +23,7 @@ from svc_analytics.schema import INSTANT, Stream
 
 @dataclass(frozen=True)
 class QuarantinedRecord:
-    """A rejected record, the instant that decides its month, and the window it was read in."""
+    """A rejected record, the instant that places it, and the window it was read in."""
 
     record: RejectedRecord
     position: int
@@ -48,7 +48,7 @@ class QuarantinedRecord:
 
 @dataclass(frozen=True)
 class QuarantineUpdate:
-    """A stream's quarantine after an update: how many are new, and how many open by month.
+    """What an update made of a quarantine: how many are new, and open by month.
 
     `cleared` are the ids of open records of which a good version is about to be published.
     """

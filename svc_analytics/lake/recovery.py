@@ -1,4 +1,4 @@
-"""Recovery after a kill, a power cut or a disk error: what the next writer checks first.
+"""Recovery after a kill, a power cut or a disk error, by the next writer.
 
 While a writer is at work there is a file `.writer` in the lake, removed when all it wrote
 is durable. If the next writer finds one, folders may not be synced and files may be torn.
@@ -32,7 +32,7 @@ WRITE_DELAY = 10 * MINUTE  # how long a disk may delay writes that it has report
 
 @contextmanager
 def dirty_marker(lake: Lake, now: int) -> Iterator[int | None]:
-    """Mark the lake as being written; give when a run began that did not end, if there is one.
+    """Mark the lake as being written; give when an unfinished run began, if any.
 
     After an error of the service all that was written is whole, so the marker goes too.
     """
@@ -67,7 +67,7 @@ def recover(lake: Lake, since: int, now: int) -> None:
 
 
 def _verify(lake: Lake, stream: Stream, since: int) -> list[Path]:
-    """Verify the month files that may have been written since then; return their paths."""
+    """Verify the month files written since then, or just before; return them."""
     written = []
     for path in sorted(lake.folder(stream).glob("*.parquet")):
         footer = read_footer(path)
@@ -80,7 +80,7 @@ def _verify(lake: Lake, stream: Stream, since: int) -> list[Path]:
 
 
 def _resolve(lake: Lake, stream: Stream, written: list[Path], now: int) -> None:
-    """Resolve rejected records of which the unfinished run still published a good version."""
+    """Resolve rejected records that the unfinished run published good versions of."""
     seen_at = open_quarantine(lake.path, stream)
     ids = pa.chunked_array([list(seen_at)], pa.string())
     for path in written if seen_at else ():

@@ -1,4 +1,4 @@
-"""Relocation: a record whose instant now lies in another month leaves the file it was in.
+"""Relocation: a record that now belongs to another month leaves its old file.
 
 So there is one row per id in all month files of a stream.
 """
@@ -27,7 +27,7 @@ def relocate(files: MonthFiles, rows: dict[str, pa.Table]) -> None:
 
 
 def _retract(files: MonthFiles, home: str, moving: pa.Table) -> None:
-    """Take the instants of moving rows out of the coverage that tells of their new month."""
+    """Retract the instants of moving rows from the coverage of their new month."""
     moments = [(at, at + 1) for at in files.stream.instants(moving).tolist()]
     # The origin's file covers months that have no file.
     for label in (home, ORIGIN):

@@ -1,6 +1,4 @@
-"""Parquet files beside the months: superseded versions of records, and looked-up objects."""
-
-from __future__ import annotations
+"""Side files, beside the months: superseded versions, and looked-up objects."""
 
 import hashlib
 from pathlib import Path
@@ -25,7 +23,7 @@ from svc_analytics.schema import SIDE_STREAMS, Stream
 
 
 def begin_side_folders(lake: Path, stream: Stream) -> None:
-    """Make the folders of side files, each with a file without rows: views need a schema."""
+    """Make the folders of side files, each with an empty file: views need one."""
     paths = {
         lake / "changes" / stream.name / f"{ORIGIN}.parquet": changes_schema(stream),
         quarantine_path(lake, stream): QUARANTINE,
@@ -40,7 +38,7 @@ def begin_side_folders(lake: Path, stream: Stream) -> None:
 
 
 def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -> int:
-    """Write superseded versions of records to a file; return how many were restated.
+    """Write superseded versions to a file; return how many were restated.
 
     Its name depends on the versions alone, so that a run after a kill writes the same file.
     """
@@ -66,19 +64,19 @@ def keep_objects(lake: Path, stream: Stream, objects: pa.Table) -> None:
     newest = {row[key]: _first_seen(row, known.get(row[key])) for row in objects.to_pylist()}
     rows = pa.Table.from_pylist(list(newest.values()), schema=stream.schema)
     merged = pa.concat_tables([held.filter(pc.invert(is_known)), rows]).sort_by(key)
-    # Not the suffix of which the lake's writer removes leftovers: it may begin its run meanwhile.
+    # A suffix of its own: a lake's writer that begins meanwhile removes files of the usual one.
     replace_file(path, merged, ".fetching")
 
 
 def _first_seen(row: dict[str, Any], held: dict[str, Any] | None) -> dict[str, Any]:
-    """Return the held row if the new one differs in nothing but when it was extracted."""
+    """Return the held row if the new one differs only in when it was extracted."""
     if held is None or row | {"extracted_at": held["extracted_at"]} != held:
         return row
     return held
 
 
 def read_side_file(path: Path) -> pa.Table:
-    """Read a side file, every page's checksum verified, or raise `LakeError` naming it."""
+    """Read a side file, verifying its checksums, or raise `LakeError` naming it."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             return file.read(use_threads=False)
@@ -104,7 +102,7 @@ def is_whole(path: Path) -> bool:
 
 
 def require_whole(path: Path, name: Path) -> None:
-    """Raise `LakeError` if a file of verdicts exists and is damaged; `name` is for the message."""
+    """Raise `LakeError`, with this `name`, if a file of verdicts is damaged."""
     if path.exists() and not is_whole(path):
         message = f"{name} is torn or altered: run receipts verify, it is made anew"
         raise LakeError(message)

@@ -1,4 +1,4 @@
-"""Snapshots: hard links to the lake's files, which stand still while a reader works on them."""
+"""Snapshots: hard links to the lake's files, which stay as they are for a reader."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def open_snapshot(lake: Path) -> Iterator[Path]:
 
 
 def remove_abandoned_snapshots(lake: Path) -> None:
-    """Remove the snapshots of readers that ended without doing so: nobody holds their lock."""
+    """Remove the snapshots of readers that were killed: nobody holds their lock."""
     for folder in lake.glob(f"{_PREFIX}*"):
         with suppress(Timeout, OSError), FileLock(folder / "lock", timeout=0):
             shutil.rmtree(folder, ignore_errors=True)

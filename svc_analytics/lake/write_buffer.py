@@ -1,4 +1,4 @@
-"""The write buffer of one stream: rows, covered and retracted time that wait for publishing."""
+"""The write buffer: rows and covered time of a stream, not yet published."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ PACKED_ROWS = 6_400  # rows copied into one block at a time
 
 @dataclass
 class WriteBuffer:
-    """What was read of one stream and is not yet published, in the order of observation."""
+    """What was read of a stream and is not yet published, in order of observation."""
 
     tables: list[pa.Table] = field(default_factory=list)
     rejected: list[QuarantinedRecord] = field(default_factory=list)
@@ -25,7 +25,7 @@ class WriteBuffer:
     _loose: list[pa.Table] = field(default_factory=list)
 
     def add(self, rows: pa.Table, size: int) -> None:
-        """Add the rows of some pages. They are packed: small tables take twice their memory."""
+        """Add rows. They are packed: small tables take twice the memory."""
         self.size += size
         self._loose.append(rows)
         if sum(map(len, self._loose)) >= PACKED_ROWS:
@@ -53,7 +53,7 @@ class WriteBuffer:
         return not (self.tables or self._loose or self.rejected or self.covered or self.retracted)
 
     def hold_back(self, rows: dict[str, pa.Table], read: Spans) -> "WriteBuffer":
-        """Move months that are still being read out of `rows` into a buffer, with their coverage.
+        """Move months that are still being read out of `rows` into another buffer.
 
         If they are most of the rows they stay: memory is to be freed. `read` is all time
         of the stream that was read by now, published or not.

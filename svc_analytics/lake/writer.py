@@ -6,7 +6,6 @@ leaves every month either as it was or as it should be (design 3).
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
 from functools import partial
 from typing import Any
 
@@ -36,8 +35,9 @@ class LakeWriter:
 
     def __init__(self, lake: Lake, merchant_id: str, now: int) -> None:
         self.lake = lake
+        self.published = PublishStats()  # of all streams, from the beginning
         self._publishers = {
-            name: StreamPublisher(MonthFiles(lake, stream, merchant_id, now))
+            name: StreamPublisher(MonthFiles(lake, stream, merchant_id, now, self.published))
             for name, stream in STREAMS.items()
         }
         # Months whose quarantine file is gone are read again: otherwise nobody would know
@@ -48,10 +48,10 @@ class LakeWriter:
         }
 
     def begin_run(self, *, watermark: int, is_open_ended: bool, lookback: int = 0) -> None:
-        """Set before which instant time is complete, and whether the run has no lower bound.
+        """Set the watermark, before which covered time is complete.
 
-        `lookback` is how much of the newest time, in microseconds, the run reads again
-        for late records.
+        A run that `is_open_ended` has no lower bound. `lookback` is how much of the newest
+        time, in microseconds, the run reads again for late records.
         """
         for publisher in self._publishers.values():
             publisher.watermark = watermark
@@ -64,20 +64,13 @@ class LakeWriter:
         return published.remove(self._buffers[stream.name].retracted)
 
     @property
-    def published(self) -> PublishStats:
-        """The sum of all that was published so far."""
-        stats = [publisher.files.stats for publisher in self._publishers.values()]
-        names = [field.name for field in fields(PublishStats)]
-        return PublishStats(*(sum(getattr(one, name) for one in stats) for name in names))
-
-    @property
     def buffered_bytes(self) -> int:
         """The memory of the rows that wait to be published."""
         return sum(buffer.size for buffer in self._buffers.values())
 
     @property
     def has_finished_month(self) -> bool:
-        """Whether a month in the buffers was read from its start, and so need not wait longer."""
+        """Whether the buffers hold a month read to its start, which need not wait."""
         covered = (span for buffer in self._buffers.values() for span in buffer.covered)
         return any(start < month_of(end - 1).start for start, end in covered)
 
@@ -135,7 +128,7 @@ def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeW
 
 
 def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
-    """Raise `ConfigError` if the lake is another merchant's: two are never mixed in one."""
+    """Raise `ConfigError` if the lake holds another merchant's records."""
     if lake.exists and lake.merchant_id != profile["id"]:
         message = (
             f"{lake.path} holds the records of merchant {lake.merchant_id}, and the keys are of "
@@ -171,11 +164,11 @@ def _begin(lake: Lake, merchant_id: str, now: int) -> None:
 
 
 def _remove_leftovers(lake: Lake) -> None:
-    """Remove what a killed run left: half-written files, and snapshots that nobody reads."""
+    """Remove what a killed run left: half-written files, abandoned snapshots."""
     hashes = (f"{IDS_FOLDER}/{name}" for name in STREAMS)
     for folder in (".", *data_folders(), *hashes):
         for file in (lake.path / folder).glob(".*.writing"):
-            # That of `analytics.duckdb` is written under another lock.
+            # `analytics.duckdb` is written under a lock of its own.
             if file.is_file() and not file.name.startswith(".analytics"):
                 file.unlink(missing_ok=True)
     remove_abandoned_snapshots(lake.path)
