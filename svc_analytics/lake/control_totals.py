@@ -50,6 +50,8 @@ class ControlTotals:
 @interruptible()
 def control_totals(stream: Stream, table: pa.Table) -> ControlTotals:
     """Return the control totals of a table of a stream's rows; sums are exact."""
+    if not len(table):
+        return ControlTotals()
     with _connection().cursor() as cursor:
         # Only the columns needed: registering one takes longer than summing a hundred rows.
         cursor.register("t", table.select(["currency", "id", *stream.money]))

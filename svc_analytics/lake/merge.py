@@ -33,7 +33,7 @@ class Upsert:
 
 
 def deduplicate(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
-    """Return the last row of each id, sorted, and the other rows beside them.
+    """Return the last row of each id, sorted, and the earlier rows as they came.
 
     The tables are in the order of observation. The list is emptied, to free its memory.
     """

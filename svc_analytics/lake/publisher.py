@@ -150,10 +150,8 @@ class StreamPublisher:
 
     def _expected_totals(self, before: PartitionFooter, upsert: Upsert) -> ControlTotals:
         """Return the totals that a month must have once these rows are merged into it."""
-        return before.totals - self._totals(upsert.replaced) + self._totals(upsert.rows)
-
-    def _totals(self, rows: pa.Table) -> ControlTotals:
-        return control_totals(self._stream, rows) if len(rows) else ControlTotals()
+        replaced = control_totals(self._stream, upsert.replaced)
+        return before.totals - replaced + control_totals(self._stream, upsert.rows)
 
     def _by_month(self, rows: pa.Table) -> dict[str, pa.Table]:
         """Cut sorted rows at the bounds of months."""
