@@ -33,7 +33,7 @@ class Upsert:
 
 
 def deduplicate(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
-    """Return the last row of each id, sorted, and the earlier rows as they came.
+    """Return the last row of each id, and all earlier rows of them; both sorted.
 
     The tables are in the order of observation. The list is emptied, to free its memory.
     """
