@@ -177,9 +177,9 @@ def test_a_disk_that_fails_changes_nothing(
     assert filled.ids() == ids(filled.service.payments)
 
 
-def test_leftovers_of_a_killed_run_are_swept(filled: Desk) -> None:
+def test_leftovers_of_a_killed_run_are_removed(filled: Desk) -> None:
     """A half-written file or a dead reader's snapshot does not stay."""
-    left = filled.lake.folder(PAYMENTS) / ".2026-10.writing"
+    left = filled.lake.folder(PAYMENTS) / ".2026-10.parquet.writing"
     left.write_bytes(b"half")
     (filled.lake.path / ".snapshot-dead").mkdir()
     filled.extract()
@@ -196,8 +196,8 @@ def test_a_snapshot_stands_still_while_months_are_replaced(filled: Desk) -> None
     assert not list(filled.lake.path.glob(".snapshot-*"))
 
 
-def test_a_readers_snapshot_is_not_swept_while_it_lives(filled: Desk) -> None:
-    """The writer's sweep leaves the living alone."""
+def test_a_readers_snapshot_is_not_removed_while_it_lives(filled: Desk) -> None:
+    """A writer removes the snapshots of dead readers only."""
     with filled.lake.snapshot() as folder:
         worker = threading.Thread(target=filled.extract)
         worker.start()
@@ -206,24 +206,24 @@ def test_a_readers_snapshot_is_not_swept_while_it_lives(filled: Desk) -> None:
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_readers_snapshot_swept_as_it_begins_is_begun_again(
+def test_a_readers_snapshot_removed_as_it_begins_is_begun_again(
     filled: Desk, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """E4: a folder that is not locked yet looks to a writer like a dead reader's."""
     moments = iter([moment])
 
-    class SweptOnce(FileLock):
+    class RemovedOnce(FileLock):
         def acquire(self, *args: Any, **kwargs: Any) -> Any:
-            swept, folder = next(moments, None), Path(self.lock_file).parent
-            if swept == "before":
+            removed, folder = next(moments, None), Path(self.lock_file).parent
+            if removed == "before":
                 shutil.rmtree(folder)
                 raise FileNotFoundError(errno.ENOENT, "no such folder", self.lock_file)
             proxy = super().acquire(*args, **kwargs)
-            if swept == "after":  # this lock was waited for while the sweep held it
+            if removed == "after":  # this lock was waited for while a writer held it
                 shutil.rmtree(folder)
             return proxy
 
-    monkeypatch.setattr("svc_analytics.lake.snapshot.FileLock", SweptOnce)
+    monkeypatch.setattr("svc_analytics.lake.snapshot.FileLock", RemovedOnce)
     with filled.lake.snapshot() as folder:
         assert (folder / "lock").exists() and (folder / "payments" / "2026-10.pq").exists()
     assert not list(filled.lake.path.glob(".snapshot-*"))
