@@ -1,5 +1,6 @@
-"""Files that are written whole or not at all, and locks between processes."""
+"""Files: atomic writes, durable folders, damaged files, locks between processes."""
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -8,9 +9,10 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from svc_analytics.errors import LakeBusy
+from svc_analytics.errors import LakeBusy, LakeError
 
 LOCK_PATIENCE = 5  # seconds to wait for another process to finish
+_REFUSALS = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
 
 
 @contextmanager
@@ -70,6 +72,22 @@ def _fsync(path: Path, flags: int) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def is_refused(error: BaseException | None) -> bool:
+    """Tell whether the system refused to open a file; it may be whole."""
+    return isinstance(error, OSError) and error.errno in _REFUSALS
+
+
+def damaged_file(path: Path, error: BaseException | None = None) -> LakeError:
+    """Return the error for a damaged file; its message says what to do.
+
+    If the `error` is that the system refused to open it, the message says only that.
+    """
+    if isinstance(error, OSError) and is_refused(error):
+        return LakeError(f"{path} cannot be read: {os.strerror(error.errno or 0)}")
+    message = f"{path} is torn or altered: move it away and run extract, its month is read anew"
+    return LakeError(message)
 
 
 @contextmanager

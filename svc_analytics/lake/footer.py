@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Coverage, Span
 from svc_analytics.errors import LakeError
+from svc_analytics.files import damaged_file
 from svc_analytics.lake.control_totals import ControlTotals
-from svc_analytics.lake.damage import damaged_file
 from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, tool_version
 from svc_analytics.money import format_amount
 from svc_analytics.schema import STREAMS

@@ -12,7 +12,7 @@ from typing import Any
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.lake.damage import damaged_file, is_refused
+from svc_analytics.files import damaged_file, is_refused
 from svc_analytics.lake.footer import PartitionFooter, read_footer
 from svc_analytics.lake.layout import LAYOUT, ORIGIN
 from svc_analytics.lake.snapshot import open_snapshot

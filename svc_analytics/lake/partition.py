@@ -16,10 +16,9 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write
+from svc_analytics.files import atomic_write, damaged_file
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.damage import damaged_file
 from svc_analytics.lake.footer import PartitionFooter, sign_footer
 from svc_analytics.lake.layout import FOOTER_KEY
 from svc_analytics.schema import Instants, Stream

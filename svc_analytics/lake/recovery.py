@@ -13,10 +13,9 @@ from pathlib import Path
 import pyarrow as pa
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import sync_folder
+from svc_analytics.files import damaged_file, sync_folder
 from svc_analytics.instants import BEGINNING, MINUTE
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.damage import damaged_file
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders

@@ -9,8 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write, make_folder
-from svc_analytics.lake.damage import damaged_file
+from svc_analytics.files import atomic_write, damaged_file, make_folder
 from svc_analytics.lake.layout import (
     ORIGIN,
     QUARANTINE,
