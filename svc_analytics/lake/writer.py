@@ -35,7 +35,7 @@ class LakeWriter:
 
     def __init__(self, lake: Lake, merchant_id: str, now: int) -> None:
         self.lake = lake
-        self.published = PublishStats()  # of all streams, from the beginning
+        self.published = PublishStats()  # by this writer so far, of all streams
         self._publishers = {
             name: StreamPublisher(MonthFiles(lake, stream, merchant_id, now, self.published))
             for name, stream in STREAMS.items()
