@@ -176,7 +176,7 @@ def _verify_lake(
 
 def _workers_for(lake: Lake) -> int:
     """Return how many processes are worth their start, which takes as long as many tokens."""
-    rows = sum(footer.tally.rows for footer in lake.footers(PAYMENTS).values())
+    rows = sum(footer.totals.rows for footer in lake.footers(PAYMENTS).values())
     has_affinity = hasattr(os, "sched_getaffinity")  # what this process may use, not all there is
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return cores if rows >= MANY else 1

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.files import atomic_write
 from svc_analytics.formatting.sanitize import escape_formula, escape_invisible
 from svc_analytics.formatting.tables import to_csv, to_objects
 
@@ -55,16 +56,13 @@ def write_csv(tables: Iterable[pa.Table], file: TextIO) -> None:
 
 
 def write_file(tables: Iterable[pa.Table], schema: pa.Schema, out: str) -> None:
-    """Write rows to a file of the form its suffix names, beside it first."""
+    """Write rows atomically to a file of the form its suffix names."""
     path = Path(out)
-    temporary = path.with_name(f".{path.name}.writing")
     try:
-        _WRITERS[path.suffix.lower()](tables, schema, temporary)
-        temporary.replace(path)
+        with atomic_write(path, is_durable=False) as temporary:  # the command makes it again
+            _WRITERS[path.suffix.lower()](tables, schema, temporary)
     except OSError as error:
         raise ConfigError(f"cannot write {out}: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _verdict_objects(table: pa.Table) -> Iterator[dict[str, Any]]:

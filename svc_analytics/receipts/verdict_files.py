@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.lake.files import sync_folder
+from svc_analytics.files import atomic_write
 from svc_analytics.lake.layout import FOOTER_KEY, VERDICTS
 
 # Not the suffix that the lake's writer deletes: it may start while this file is written.
@@ -37,23 +36,13 @@ def basis_of(path: Path) -> tuple[int, Any]:
 
 
 def write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:
-    """Write a month's verdicts, and what they depend on, whole or not at all."""
-    temporary = path.with_name(f".{path.stem}{UNFINISHED}")
-    try:
-        with (
-            temporary.open("wb") as file,
-            pq.ParquetWriter(
-                file, VERDICTS, compression="zstd", write_page_checksum=True
-            ) as writer,
-        ):
-            for table in tables:
-                if len(table):
-                    writer.write_table(table)
-            writer.add_key_value_metadata({FOOTER_KEY: json.dumps(basis)})
-            writer.close()
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
+    """Put a month's verdicts in place, with what they rest on."""
+    with (
+        atomic_write(path, suffix=UNFINISHED) as temporary,
+        temporary.open("wb") as file,
+        pq.ParquetWriter(file, VERDICTS, compression="zstd", write_page_checksum=True) as writer,
+    ):
+        for table in tables:
+            if len(table):
+                writer.write_table(table)
+        writer.add_key_value_metadata({FOOTER_KEY: json.dumps(basis)})

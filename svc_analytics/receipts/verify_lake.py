@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from filelock import FileLock, Timeout
 
 from svc_analytics.config import Settings
-from svc_analytics.errors import LakeBusy, LakeError
+from svc_analytics.errors import LakeError
+from svc_analytics.files import locked
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.lake.footer import read_footer
@@ -42,7 +42,6 @@ from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import FactDifference
 from svc_analytics.signing.secrets import Secret, SigningSecret
 
-LOCK_PATIENCE = 5
 LONGEST_FACT = 200
 _COLUMNS = ["id", *[fact for fact in RECORDS.names if fact in PAYMENTS.schema.names]]
 _INPUT = [*_COLUMNS, "receipt", "extracted_at"]
@@ -109,7 +108,7 @@ def verify_lake(
     lake.footers(PAYMENTS)  # raises an error that names a torn or foreign file
     try:
         with (
-            FileLock(lake.path / ".receipts.lock", timeout=LOCK_PATIENCE),
+            locked(lake.path / ".receipts.lock", f"verifies the receipts of {lake.path}"),
             lake.snapshot() as snapshot,
         ):
             begin_side_folders(lake.path, PAYMENTS)
@@ -117,9 +116,6 @@ def verify_lake(
             jobs = _jobs(lake, snapshot, settings, months)
             with closing(_results(jobs, settings, workers, verify_online)) as results:
                 return _total(results, on_rows)
-    except Timeout as error:
-        message = f"the receipts of {lake.path} are being verified by another process"
-        raise LakeBusy(message) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise LakeError(f"cannot write verdicts to {lake.path}: {reason}") from error
@@ -208,7 +204,7 @@ def _verify_month(job: _Month, verifier: BulkVerifier) -> Counts:
     basis = {
         "ring": job.ring,
         "written_at": footer.written_at,
-        "ids": f"{footer.tally.ids_digest:x}",
+        "ids": f"{footer.totals.ids_digest:x}",
     }
     rows, basis_before = basis_of(job.verdicts)
     is_online = verifier.verify_online is not None

@@ -133,7 +133,7 @@ class Statement(Displayable):
             "coverage": {
                 name: [
                     [format_instant(start), format_instant(end), state]
-                    for (start, end), state in found.intervals()
+                    for start, end, state in found.intervals()
                 ]
                 for name, found in self.coverage.items()
             },

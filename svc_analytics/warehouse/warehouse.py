@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, union
 from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.files import damaged_file
 from svc_analytics.interrupts import interruptible, run_interruptibly
-from svc_analytics.lake.files import damaged_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.lake.partition import read_groups
