@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.api import transport as client_module
+from svc_analytics.api import transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.transport import MAX_BODY, PooledTransport
 from svc_analytics.errors import ApiError, ProtocolError, TooLarge, Unavailable
@@ -155,7 +155,7 @@ def test_an_answer_that_drips_is_given_up_in_time(
     drip: Callable[[], Pieces], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """H6: the limit is on the whole answer, its head included: no worker is held for ever."""
-    monkeypatch.setattr(client_module, "LONGEST_ANSWER", 0.25)
+    monkeypatch.setattr(transport, "LONGEST_ANSWER", 0.25)
     with serving(drip) as server, asking(server) as client:
         began = time.monotonic()
         with pytest.raises(Unavailable, match=r"in time|not complete after"):
@@ -166,7 +166,7 @@ def test_an_answer_that_drips_is_given_up_in_time(
 
 def test_a_slow_answer_within_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the test above proves little; a connection that is used again gets its time anew."""
-    monkeypatch.setattr(client_module, "LONGEST_ANSWER", 20.0)
+    monkeypatch.setattr(transport, "LONGEST_ANSWER", 20.0)
     kept = GOOD.replace(b"Connection: close\r\n", b"")
 
     def pieces() -> Pieces:

@@ -305,7 +305,7 @@ def test_stop_wakes_all_that_wait() -> None:
         except Cancelled:
             freed.append(True)
 
-    acts: list[Callable[[], object]] = [pace.enter] * 3 + [lambda: pace.backoff(16, TROUBLE)] * 3
+    acts: list[Callable[[], object]] = [pace.acquire] * 3 + [lambda: pace.backoff(16, TROUBLE)] * 3
     threads = [threading.Thread(target=work, args=(act,), daemon=True) for act in acts]
     for thread in threads:
         thread.start()

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from svc_analytics.api import transport as client_module
+from svc_analytics.api import transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.errors import (
@@ -324,7 +324,7 @@ def test_a_page_beyond_the_cap_is_asked_for_in_smaller_parts(
     october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D6: metadata knows no bounds; records too large together are read apart."""
-    monkeypatch.setattr(client_module, "MAX_BODY", 20_000)
+    monkeypatch.setattr(transport, "MAX_BODY", 20_000)
     for record in october.payments[::7]:
         record["metadata"] = {"note": "x" * 9_000}
 
@@ -345,7 +345,7 @@ def test_one_record_beyond_the_cap_fails_loudly(
     october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D6: what can never be held is said, and its time is not claimed."""
-    monkeypatch.setattr(client_module, "MAX_BODY", 5_000)
+    monkeypatch.setattr(transport, "MAX_BODY", 5_000)
     october.payments[40]["metadata"] = {"note": "x" * 9_000}
     october.page_size = lambda page: 1
     with pytest.raises(ProtocolError, match="was refused; it is not marked as read"):

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from svc_analytics.errors import LakeError
-from svc_analytics.extraction import batches, segments
+from svc_analytics.extraction import batches, scheduler
 from svc_analytics.extraction.batches import Delivery
 from svc_analytics.extraction.segments import Progress
 from svc_analytics.instants import DAY
@@ -124,8 +124,8 @@ def test_a_file_that_is_written_wrongly_is_not_published(
 
 def test_as_many_rows_as_records_or_nothing(begun: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """I4: a page's records all become rows, in their order."""
-    real = batches.read_together
-    monkeypatch.setattr(batches, "read_together", lambda *args: real(*args).slice(1))
+    real = batches.parse_bulk
+    monkeypatch.setattr(batches, "parse_bulk", lambda *args: real(*args).slice(1))
     with pytest.raises(LakeError, match="payments: 4 records were read, and 3 rows made of them"):
         begun.extract(workers=1, streams=("payments",), rereads=True)
 
@@ -135,13 +135,13 @@ def test_time_that_was_not_asked_for_is_not_claimed(
 ) -> None:
     """I6: coverage claims no more than the pages were of."""
     coverage = begun.lake.coverage(PAYMENTS)
-    real = segments.advance
+    real = scheduler.advance
 
     def claim_more(*args: Any) -> Progress:
         progress = real(*args)
         return Progress(progress.wanted, ((progress.wanted[0], progress.wanted[1] + 1),))
 
-    monkeypatch.setattr(segments, "advance", claim_more)
+    monkeypatch.setattr(scheduler, "advance", claim_more)
     with pytest.raises(LakeError, match=r"payments: proof of .* came of pages that were to be of"):
         begun.extract(workers=1, streams=("payments",))
     assert begun.lake.coverage(PAYMENTS) == coverage

@@ -118,7 +118,7 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "nothing is read again": (
         plan_module,
         "missing_spans",
-        lambda coverage, wanted, request: run_module.subtract([wanted], coverage.complete),
+        lambda coverage, wanted, request: plan_module.difference([wanted], coverage.complete),
     ),
     "what is to be read again stays complete": (
         publisher.StreamPublisher,
