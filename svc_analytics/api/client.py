@@ -5,7 +5,8 @@ cannot write: its calls are the rows of `ROUTES`, and a transport underneath ref
 anything else that might ever be asked of it (design 10).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
@@ -196,3 +197,13 @@ class Client:
                 return key
         variable = f"SVC_{wanted[0].upper()}_KEY"
         raise ConfigError(f"{route.path} needs a {wanted[0]}-class key: set {variable}")
+
+
+@contextmanager
+def open_client(settings: Settings, workers: int, given: Client | None = None) -> Iterator[Client]:
+    """Give the client that the caller brought, or open one and close it afterwards."""
+    if given is not None:
+        yield given
+        return
+    with Client(settings, workers=workers) as client:
+        yield client

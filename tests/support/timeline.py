@@ -116,7 +116,7 @@ Limit = Bucket | Sliding | Fixed | Away
 
 @dataclass
 class Shop:
-    """A service with a limit that may change; workers of one `RateLimiter` call it without pause."""
+    """A service with a limit that may change; workers of one limiter call it without pause."""
 
     limits: dict[float, Limit]  # by the second from which each holds
     retry_after: float | None = None
