@@ -1,8 +1,8 @@
-"""Read-only HTTP to the service: a fixed table of calls, retried at one shared pace.
+"""The read-only HTTP client: a fixed table of calls, retried within one rate limit.
 
 The payout-class key can move money and no read-only class exists, so this client
 cannot write: its calls are the rows of `ROUTES`, and a transport underneath refuses
-anything else that might ever be asked of it (design 10).
+any other request, whoever builds it (design 10).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -48,7 +48,7 @@ T = TypeVar("T")
 class Client:
     """The eight calls of `ROUTES`; safe to share between threads, usable under a running loop.
 
-    `pace` and `transport` are seams for tests.
+    `limiter` and `transport` are seams for tests.
     """
 
     def __init__(
@@ -56,15 +56,15 @@ class Client:
         settings: Settings,
         *,
         workers: int = 8,
-        pace: RateLimiter | None = None,
+        limiter: RateLimiter | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         settings.require_service()
         self._settings = settings
-        self.pace = pace or RateLimiter(settings.patience)
+        self.limiter = limiter or RateLimiter(settings.patience)
         inner = transport or open_transport(settings, workers)
-        # No httpx.Client on top: what it adds (redirects, cookies, the environment's
-        # proxies) is what must not happen here, and it takes a third of a page's time.
+        # No httpx.Client on top: redirects, cookies and the environment's proxies must not
+        # happen here, and it takes a third of a page's time.
         self._transport = ReadOnlyTransport(inner, settings.base_url)
 
     def __enter__(self) -> Self:
@@ -109,9 +109,9 @@ class Client:
         return self._call("session", read_object, of=session_id)
 
     def binding(self, customer_id: str) -> dict[str, Any]:
-        """Return the binding of the merchant's own customer id.
+        """Return the binding of one of the merchant's own customer ids.
 
-        The contract does not say which class reaches this route: the other key is
+        The contract does not say which key class reaches this route: the other key is
         tried when the first is of the wrong class.
         """
         try:
@@ -135,7 +135,7 @@ class Client:
         body: Mapping[str, str] | None = None,
         key_class: KeyClass | None = None,
     ) -> T:
-        """Make one call of the table, again and again while trying again may help."""
+        """Make one call of the table, retrying while that may help."""
         route = ROUTES[name]
         path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
         key = self._key(route, key_class)
@@ -144,36 +144,36 @@ class Client:
         request = httpx.Request(
             route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS
         )
-        attempt, began_at = 0, self.pace.now()
+        attempt, began_at = 0, self.limiter.now()
         while True:
-            entered_at = self.pace.acquire()
+            entered_at = self.limiter.acquire()
             try:
                 result = read(self._send(request, key, route.path))
             except (RetryableError, InvalidJson) as trouble:
-                self._consider(trouble, entered_at, began_at, attempt, route.path)
+                self._retry_or_give_up(trouble, entered_at, began_at, attempt, route.path)
                 attempt += 1
             else:
-                self.pace.on_success(entered_at)
+                self.limiter.on_success(entered_at)
                 return result
 
-    def _consider(
+    def _retry_or_give_up(
         self, trouble: Exception, entered_at: float, began_at: float, attempt: int, path: str
     ) -> None:
-        """Slow down and wait as the failure asks, or give up when the patience is spent."""
+        """Wait before the next try as the failure asks, or raise when the patience is spent."""
         status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
         if isinstance(trouble, RetryableError) and trouble.is_throttle:
-            self.pace.on_throttle(entered_at, trouble.retry_after)
+            self.limiter.on_throttle(entered_at, trouble.retry_after)
         message = f"the service stayed away on {path}: {trouble}; try again later"
         giving_up = Unavailable(message, status=status, codes=codes, path=path)
-        self.pace.backoff(attempt, giving_up, since=began_at)
+        self.limiter.backoff(attempt, giving_up, since=began_at)
 
     def _send(self, request: httpx.Request, key: Secret, path: str) -> Response:
-        # Added at the last moment, so that it stands in no variable of ours.
+        # Added at the last moment, so that no variable of ours holds it for long.
         request.headers["authorization"] = f"Bearer {key.reveal()}"
         try:
             response = self._transport.handle_request(request)
             try:
-                self.pace.mark_reachable()
+                self.limiter.mark_reachable()
                 body = read_body(response)
             finally:
                 response.close()
@@ -181,9 +181,8 @@ class Client:
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 message = "the service's certificate cannot be trusted; no key was sent"
                 raise ApiError(message, path=path) from error
-            raise RetryableError(
-                describe_error(error)
-            ) from None  # its text may hold a header of ours
+            # Without its cause, whose text may hold a header of ours.
+            raise RetryableError(describe_error(error)) from None
         except (httpx.DecodingError, httpx.StreamError) as error:
             raise RetryableError("the body was damaged on the way") from error
         if not response.is_success:

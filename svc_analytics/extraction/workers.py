@@ -187,7 +187,7 @@ class WorkerPool:
     def _cancel(self) -> None:
         """Let no worker ask for more; what each has read is still taken."""
         self._segments.cancel()
-        self._client.pace.stop()
+        self._client.limiter.stop()
 
 
 def _describe_disorder(stream: Stream, instants: Span) -> str:

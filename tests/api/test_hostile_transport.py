@@ -71,7 +71,7 @@ def serving(pieces: Callable[[], Pieces], tls: ssl.SSLContext | None = None) -> 
 
 def asking(server: Streaming, scheme: str = "http", **options: Any) -> Client:
     settings = both_keys(base_url=f"{scheme}://localhost:{server.port}")
-    return Client(settings, pace=Hours().pace(5), **options)
+    return Client(settings, limiter=Hours().limiter(5), **options)
 
 
 FLOODS: dict[str, Callable[[], Pieces]] = {
@@ -229,7 +229,7 @@ def test_a_certificate_of_another_name_is_refused(of_nobody: ssl.SSLContext) -> 
     with serving(lambda: iter([GOOD]), of_nobody) as server:
         settings = both_keys(base_url=f"https://127.0.0.1:{server.port}")
         with (
-            Client(settings, pace=Hours().pace(5), transport=trusting()) as client,
+            Client(settings, limiter=Hours().limiter(5), transport=trusting()) as client,
             pytest.raises(ApiError, match="certificate cannot be trusted"),
         ):
             client.me()
@@ -255,7 +255,7 @@ def test_a_handshake_that_breaks_is_tried_again() -> None:
 
     threading.Thread(target=hang_up, daemon=True).start()
     settings = both_keys(base_url=f"https://localhost:{listener.getsockname()[1]}")
-    with Client(settings, pace=Hours().pace(5)) as client, pytest.raises(Unavailable):
+    with Client(settings, limiter=Hours().limiter(5)) as client, pytest.raises(Unavailable):
         client.me()
     listener.shutdown(SHUT_RDWR)
     listener.close()

@@ -37,7 +37,7 @@ class Wire:
 
     def client(self, hours: Hours | None = None, **changes: object) -> Client:
         hours = hours or Hours()
-        return Client(both_keys(base_url=self.url, **changes), pace=hours.pace())
+        return Client(both_keys(base_url=self.url, **changes), limiter=hours.limiter())
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)

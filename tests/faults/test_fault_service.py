@@ -164,8 +164,8 @@ def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(
         return refusal(*code) if time.now < until[0] else None
 
     october.intercept = intercept
-    pace = RateLimiter(7200, time.clock, time.wait)
-    with Client(desk.settings, pace=pace, transport=october.transport) as client:
+    limiter = RateLimiter(7200, time.clock, time.wait)
+    with Client(desk.settings, limiter=limiter, transport=october.transport) as client:
         run_module.extract(desk.lake, desk.settings, Request(), workers=1, client=client)
     refused = sum(map(is_list, october.requests)) - 8
     assert 0 < refused < 60 * minutes / 5 and time.now < 60 * (minutes + 2)

@@ -65,7 +65,7 @@ class Hours:
         self.now += seconds
         return self.is_stopped
 
-    def pace(self, patience: float = 120) -> RateLimiter:
+    def limiter(self, patience: float = 120) -> RateLimiter:
         return RateLimiter(patience, clock=self.clock, wait=self.wait)
 
 
@@ -80,7 +80,7 @@ def client_of(
     """Make a client of the model service that never really waits."""
     hours = hours or Hours()
     settings = both_keys(**changes)
-    return Client(settings, transport=service.transport, pace=hours.pace(patience))
+    return Client(settings, transport=service.transport, limiter=hours.limiter(patience))
 
 
 def raised_by(act: Callable[[], object]) -> BaseException:
