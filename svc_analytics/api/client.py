@@ -7,7 +7,6 @@ any other request, whoever builds it (design 10).
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
 
@@ -70,12 +69,7 @@ class Client:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -137,13 +131,8 @@ class Client:
     ) -> T:
         """Make one call of the table, retrying while that may help."""
         route = ROUTES[name]
-        path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
+        request = self._request(route, of, params, body)
         key = self._key(route, key_class)
-        query = f"?{urlencode(params)}" if params else ""
-        url = f"{self._settings.base_url.rstrip('/')}{path}{query}"
-        request = httpx.Request(
-            route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS
-        )
         attempt, began_at = 0, self.limiter.now()
         while True:
             entered_at = self.limiter.acquire()
@@ -188,6 +177,18 @@ class Client:
         if not response.is_success:
             raise_api_error(response.status_code, response.headers, body, path)
         return require_json(response.headers, body)
+
+    def _request(
+        self,
+        route: Route,
+        of: str | None,
+        params: Mapping[str, str] | None,
+        body: Mapping[str, str] | None,
+    ) -> httpx.Request:
+        path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
+        query = f"?{urlencode(params)}" if params else ""
+        url = f"{self._settings.base_url.rstrip('/')}{path}{query}"
+        return httpx.Request(route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS)
 
     def _key(self, route: Route, key_class: KeyClass | None) -> Secret:
         wanted = (key_class,) if key_class else route.key_classes

@@ -10,7 +10,7 @@ from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request, pla
 from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, MINUTE, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.writer import check_merchant, open_writer
+from svc_analytics.lake.writer import open_writer
 
 SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
 UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does not confirm
@@ -34,19 +34,16 @@ def extract(
     request = request or Request()
     with open_client(settings, workers, client) as service:
         profile, clock = read_merchant(service, settings)
-        check_merchant(lake, profile)
         now = time.time_ns() // 1000
-        read_to = now if clock is None else clock
         settled_at = (now - UNKNOWN_CLOCK if clock is None else clock) - SETTLE_LAG
-        if request.start >= read_to:
-            message = f"--from lies behind the service's clock, {format_instant(read_to)}"
+        run = ExtractionResult(profile["id"], now if clock is None else clock)
+        if request.start >= run.read_to:
+            message = f"--from lies behind the service's clock, {format_instant(run.read_to)}"
             raise ConfigError(message)
-        run = ExtractionResult(profile["id"], read_to)
         with open_writer(lake, profile, now) as writer:
+            is_open_ended = request.start == BEGINNING
             writer.begin_run(
-                settled_at=settled_at,
-                is_open_ended=request.start == BEGINNING,
-                overlap=request.overlap,
+                settled_at=settled_at, is_open_ended=is_open_ended, overlap=request.overlap
             )
             segments = plan_segments(writer, settings, request, run)
             WorkerPool(service, writer, segments, run, on_page).work(workers)

@@ -50,8 +50,7 @@ class Sweep:
         self._segment = segment
         self._deliver = deliver
         self._is_crowded = is_crowded
-        self._query: dict[str, str] = {}
-        self._cursor: str | None = None
+        self._query: dict[str, str] = {}  # for the next page, with its cursor
         self._cursors: set[str] = set()
         self._limit = MAX_LIMIT
         self._reopenings = 0  # in a row without progress
@@ -94,7 +93,7 @@ class Sweep:
         while True:
             began_at = time.monotonic()
             try:
-                page = self._fetch()
+                page = self._client.page(self._segment.stream.route, self._query)
             except TooLarge:
                 # Metadata knows no bounds (contract, Payment): ask for fewer records at a time.
                 if self._limit == 1:
@@ -102,8 +101,8 @@ class Sweep:
                 self._limit = max(self._limit // 8, 1)
             except ApiError as error:
                 self._reopenings += 1
-                is_cursor = self._cursor is not None and _is_refused_cursor(error)
-                if not is_cursor or self._reopenings > REOPENINGS:
+                is_refused = "cursor" in self._query and _is_refused_cursor(error)
+                if not is_refused or self._reopenings > REOPENINGS:
                     raise
             else:
                 self._fetch_seconds = time.monotonic() - began_at
@@ -114,7 +113,6 @@ class Sweep:
     def _open(self) -> None:
         """Ask anew for what is left, a second wider on both sides."""
         self._segment.reopen()
-        self._cursor = None
         self._cursors.clear()
         self._seen.clear()
         end = _whole_second(self._segment.end + PADDING, up=True)
@@ -122,16 +120,12 @@ class Sweep:
         if self._segment.start != BEGINNING:
             self._query["from"] = _whole_second(self._segment.start - PADDING, up=False)
 
-    def _fetch(self) -> Page:
-        cursor = {} if self._cursor is None else {"cursor": self._cursor}
-        return self._client.page(self._segment.stream.route, self._query | cursor)
-
     def _follow(self, cursor: str | None) -> None:
         if cursor in self._cursors:
             raise ProtocolError("the service gave the same cursor twice")
         if cursor is not None:
             self._cursors.add(cursor)
-        self._cursor = cursor
+            self._query["cursor"] = cursor
 
     def _scan(self, page: Page) -> None:
         with _DECODING:

@@ -58,13 +58,11 @@ def scan_page(stream: Stream, page: Page, at: int) -> ScannedPage:
 
     Raises `ProtocolError` for a page whose list or cursor appears twice.
     """
-    return _scan_texts(stream, page, at) or _parse_now(stream, page.body, at)
-
-
-def _parse_now(stream: Stream, body: bytes, at: int) -> ScannedPage:
-    records = parse_records(stream, Page(body, None), at)
-    rows = records.rows
-    return ScannedPage(body, at, rows["id"], stream.instants(rows), records=records)
+    if scanned := _scan_texts(stream, page, at):
+        return scanned
+    records = parse_records(stream, Page(page.body, None), at)
+    ids, instants = records.rows["id"], stream.instants(records.rows)
+    return ScannedPage(page.body, at, ids, instants, records=records)
 
 
 def _scan_texts(stream: Stream, page: Page, at: int) -> ScannedPage | None:
@@ -90,8 +88,10 @@ def parse_bulk(stream: Stream, pages: Sequence[ScannedPage]) -> pa.Table | None:
 
     Several at a time, because every step costs more than its rows.
     """
+    if any(page.texts is None for page in pages):
+        return None
     try:
-        texts = [_split_columns(_require_texts(page), stream.names) for page in pages]
+        texts = [_split_columns(page.texts, stream.names) for page in pages]
         columns = {name: pa.concat_arrays([page[name] for page in texts]) for name in stream.names}
         columns |= _cast_all(stream, "money", columns)
         columns |= _cast_all(stream, "instant", columns)
@@ -109,12 +109,6 @@ def parse_alone(stream: Stream, page: ScannedPage) -> Records:
     if rows is not None:
         return Records(rows)
     return page.records or parse_records(stream, Page(page.body, None), page.at)
-
-
-def _require_texts(page: ScannedPage) -> pa.Array:
-    if page.texts is None:
-        raise _NeedsRecordParser
-    return page.texts
 
 
 def _join_extra(pages: Sequence[ScannedPage]) -> pa.Array:
