@@ -15,27 +15,31 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from svc_analytics.api.client import Client
-    from svc_analytics.closing.close import close, close_all_due
-    from svc_analytics.closing.verify import diff_statements, verify_statement
-    from svc_analytics.config import Settings, read_settings
-    from svc_analytics.demo import demo_lake
-    from svc_analytics.errors import SvcError
-    from svc_analytics.extraction.plan import Request
-    from svc_analytics.extraction.update import extract
-    from svc_analytics.lake.months import last_full_month
-    from svc_analytics.lakehouse import open_lake
-    from svc_analytics.notebook.errors import notebook_errors
-    from svc_analytics.notebook.example_receipts import example_receipts
-    from svc_analytics.notebook.pickers import pick
-    from svc_analytics.notebook.pictures import draw
-    from svc_analytics.notebook.search import search
-    from svc_analytics.notebook.show import show
-    from svc_analytics.receipts.verify_files import verify_receipts
-    from svc_analytics.signing.receipts import verify_receipt
-    from svc_analytics.signing.webhooks import verify_webhook
-    from svc_analytics.statements.statement import Statement, statement
-    from svc_analytics.webhooks.reconcile import verify_webhooks
+    from svc_analytics.api.client import Client as Client
+    from svc_analytics.closing.close import close as close
+    from svc_analytics.closing.close import close_all_due as close_all_due
+    from svc_analytics.closing.verify import diff_statements as diff_statements
+    from svc_analytics.closing.verify import verify_statement as verify_statement
+    from svc_analytics.config import Settings as Settings
+    from svc_analytics.config import read_settings as read_settings
+    from svc_analytics.demo import demo_lake as demo_lake
+    from svc_analytics.errors import SvcError as SvcError
+    from svc_analytics.extraction.plan import Request as Request
+    from svc_analytics.extraction.update import extract as extract
+    from svc_analytics.lake.months import last_full_month as last_full_month
+    from svc_analytics.lakehouse import open_lake as open_lake
+    from svc_analytics.notebook.errors import notebook_errors as notebook_errors
+    from svc_analytics.notebook.example_receipts import example_receipts as example_receipts
+    from svc_analytics.notebook.pickers import pick as pick
+    from svc_analytics.notebook.pictures import draw as draw
+    from svc_analytics.notebook.search import search as search
+    from svc_analytics.notebook.show import show as show
+    from svc_analytics.receipts.verify_files import verify_receipts as verify_receipts
+    from svc_analytics.signing.receipts import verify_receipt as verify_receipt
+    from svc_analytics.signing.webhooks import verify_webhook as verify_webhook
+    from svc_analytics.statements.statement import Statement as Statement
+    from svc_analytics.statements.statement import statement as statement
+    from svc_analytics.webhooks.reconcile import verify_webhooks as verify_webhooks
 
 _HOMES = {
     "Client": "api.client",
@@ -65,33 +69,7 @@ _HOMES = {
     "verify_webhooks": "webhooks.reconcile",
 }
 
-__all__ = [
-    "Client",
-    "Request",
-    "Settings",
-    "Statement",
-    "SvcError",
-    "close",
-    "close_all_due",
-    "demo_lake",
-    "diff_statements",
-    "draw",
-    "example_receipts",
-    "extract",
-    "last_full_month",
-    "notebook_errors",
-    "open_lake",
-    "pick",
-    "read_settings",
-    "search",
-    "show",
-    "statement",
-    "verify_receipt",
-    "verify_receipts",
-    "verify_statement",
-    "verify_webhook",
-    "verify_webhooks",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

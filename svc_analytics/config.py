@@ -29,7 +29,7 @@ DEFAULT_PATIENCE = 60
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run needs to know. Nothing here is read again later, and no repr shows a key."""
+    """Hold the settings of a run, read once; no repr shows a key."""
 
     base_url: str = ""
     checkout_key: Secret | None = None

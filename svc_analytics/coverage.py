@@ -4,12 +4,17 @@
 was read too, but so recently that a late record may still appear in it (design 7).
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from svc_analytics.formatting.displayed import Displayable
+from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import BEGINNING, format_instant
+
+if TYPE_CHECKING:
+    from svc_analytics.formatting.display import Display
 
 Span = tuple[int, int]  # half-open, UTC microseconds
 Spans = tuple[Span, ...]  # disjoint, not touching, oldest first
@@ -18,7 +23,7 @@ Spans = tuple[Span, ...]  # disjoint, not touching, oldest first
 def union(*sets: Iterable[Span]) -> Spans:
     """Return everything that is in any of the sets.
 
-    >>> unite([(5, 7), (0, 2)], [(2, 3)])
+    >>> union([(5, 7), (0, 2)], [(2, 3)])
     ((0, 3), (5, 7))
     """
     found: list[Span] = []
@@ -33,7 +38,7 @@ def union(*sets: Iterable[Span]) -> Spans:
 def difference(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
     """Return what is in the first set and not in the second.
 
-    >>> subtract([(0, 10)], [(2, 3), (8, 12)])
+    >>> difference([(0, 10)], [(2, 3), (8, 12)])
     ((0, 2), (3, 8))
     """
     left = union(spans)
@@ -46,7 +51,7 @@ def difference(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
 def intersection(spans: Iterable[Span], start: int, end: int) -> Spans:
     """Return the part of a set that lies within [start, end).
 
-    >>> clip([(0, 10), (20, 30)], 5, 25)
+    >>> intersection([(0, 10), (20, 30)], 5, 25)
     ((5, 10), (20, 25))
     """
     inside = [(max(a, start), min(b, end)) for a, b in spans]
@@ -71,7 +76,7 @@ class Coverage(Displayable):
         """All time that was read, settled or not."""
         return union(self.complete, self.provisional)
 
-    def add(self, other: "Coverage") -> Self:
+    def add(self, other: Coverage) -> Self:
         """Return the union; what is complete in either is complete."""
         complete = union(self.complete, other.complete)
         return type(self)(
@@ -93,6 +98,19 @@ class Coverage(Displayable):
         return type(self)(
             intersection(self.complete, start, end), intersection(self.provisional, start, end)
         )
+
+    def intervals(self) -> list[tuple[Span, str]]:
+        """List the spans with their state, `complete` or `provisional`, oldest first."""
+        states = [(span, "complete") for span in self.complete]
+        return sorted(states + [(span, "provisional") for span in self.provisional])
+
+    def _display(self) -> Display:
+        from svc_analytics.formatting.display import Cell, Display, DisplayTable  # pyarrow is slow
+
+        rows = [[Cell(state), Cell(describe_span(span))] for span, state in self.intervals()]
+        lines = [] if rows else ["nothing was read"]
+        tables = [DisplayTable("", ["state", "interval"], rows, len(rows))] * bool(rows)
+        return Display("Coverage", lines, tables)
 
 
 def gaps(coverage: Coverage, start: int, end: int) -> Spans:

@@ -101,16 +101,16 @@ def _play(
 
 @contextmanager
 def _filling(lake: Lakehouse) -> Iterator[Lakehouse]:
-    """Give a lake beside, which becomes this one when all went well, and nothing otherwise.
+    """Fill a temporary lake, and move it into place on success; on failure leave nothing.
 
-    Once it is whole it is named FILLED and whoever comes next moves on with it, so that
-    not even a power cut leaves half a lake.
+    Once it is whole it is named FILLED, and the next run finishes the move, so that not
+    even a power cut leaves half a lake.
     """
     _make_room(lake)
     beside = lake.path / FILLING
     with FileLock(lake.path / _LOCK):
         if lake.exists:
-            raise LakeBusy(f"another run has filled {lake.path} meanwhile: open it")
+            raise LakeBusy(f"another run has filled {lake.path} in the meantime: open it")
         shutil.rmtree(beside, ignore_errors=True)  # what a killed run left
         try:
             yield Lakehouse(beside)
@@ -122,7 +122,7 @@ def _filling(lake: Lakehouse) -> Iterator[Lakehouse]:
 
 
 def finish_filling(lake: Lakehouse) -> None:
-    """Move a lake that was filled beside to its place, `lake.json` last; else do nothing."""
+    """Move a temporary lake that is whole into place, `lake.json` last; else do nothing."""
     whole = lake.path / FILLED
     if not whole.is_dir():
         return
@@ -143,5 +143,5 @@ def _make_room(lake: Lakehouse) -> None:
         raise ConfigError(f"{lake.path} cannot hold a lake: {error.strerror}") from error
     folders = {Path(folder).parts[0] for folder in snapshot_folders()} | {STATEMENTS}
     if taken := sorted(names & folders):
-        message = f"{lake.path} holds {taken[0]} but is no lake: choose another folder"
+        message = f"{lake.path} holds {taken[0]} but is not a lake: choose another folder"
         raise ConfigError(message)

@@ -7,7 +7,7 @@ SvcError                   the base of them all                                e
     WrongKeyClass          PAY_WRONG_KEY_KIND: the key is of the other class   exit 2
     NotFound               no such object under this account                   exit 1
     ProtocolError          an answer that breaks the contract's own rules      exit 1
-      TooLarge             an answer beyond the cap; a smaller one may be had  exit 1
+      TooLarge             an answer too large to hold; ask for fewer records  exit 1
     Unavailable            429, 5xx, no network, after the patience was spent  exit 75
   DataError                a value that cannot be held exactly                 exit 1
   LakeError                a month file is torn, altered or not ours           exit 1
@@ -45,7 +45,7 @@ class ApiError(SvcError):
 
 
 class KeyRefused(ApiError):
-    """The service did not accept the key; it does not say which of the reasons holds."""
+    """The service refused the key; it does not say for which reason."""
 
 
 class WrongKeyClass(ApiError):
@@ -63,11 +63,11 @@ class ProtocolError(ApiError):
 
 
 class TooLarge(ProtocolError):
-    """An answer larger than is ever held in memory; fewer records at a time may do."""
+    """An answer too large to hold in memory; asking for fewer records may help."""
 
 
 class Unavailable(ApiError):
-    """The service stayed away until the patience was spent; trying later may help."""
+    """The service did not answer within the patience; try again later."""
 
     exit_code = 75
 
@@ -81,7 +81,7 @@ class LakeError(SvcError):
 
 
 class LakeBusy(LakeError):
-    """Another process is writing to the lake; trying later will help."""
+    """Another process is writing to the lake; try again later."""
 
     exit_code = 75
 
@@ -91,4 +91,4 @@ class QueryError(SvcError):
 
 
 class PeriodNotClosed(SvcError):
-    """The month is still running, or ended too recently for late records to have come."""
+    """The month is still running, or ended so recently that records may still come."""

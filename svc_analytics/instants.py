@@ -1,6 +1,7 @@
 """Instants: RFC 3339 text to integer microseconds UTC, and back."""
 
 import re
+import time
 from datetime import UTC, datetime, timedelta
 
 from svc_analytics.errors import ConfigError, DataError
@@ -15,6 +16,7 @@ DAY = 24 * HOUR
 # The first instant Python, Arrow and DuckDB can all hold: "since ever" in coverage.
 BEGINNING = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND
 
+_AGO = (("day", DAY), ("hour", HOUR), ("minute", MINUTE), ("second", SECOND))
 _RFC3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:[0-5]\d)\Z", re.ASCII
 )
@@ -74,3 +76,12 @@ def parse_bound(text: str) -> int:
     except (DataError, ValueError) as error:
         message = f"{text!r} is not a date or an instant: write 2026-10-01 or 2026-10-01T00:00:00Z"
         raise ConfigError(message) from error
+
+
+def ago(micros: int) -> str:
+    """Say how long ago an instant was, in the largest unit that fits."""
+    passed = max(time.time_ns() // 1000 - micros, 0)
+    for name, unit in _AGO:
+        if passed >= unit:
+            return f"{passed // unit} {name}{'s' * (passed // unit > 1)} ago"
+    return "just now"

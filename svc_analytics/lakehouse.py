@@ -6,24 +6,58 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from svc_analytics.formatting.displayed import Displayable
+import pyarrow as pa
+
+from svc_analytics.coverage import describe_span
+from svc_analytics.formatting.display import (
+    Cell,
+    Display,
+    DisplayTable,
+    display_table,
+    names_of,
+)
+from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.instants import BEGINNING, ago, format_instant
 from svc_analytics.lake.lake import Lake
+from svc_analytics.schema import INSTANT
+from svc_analytics.statements.explain import Explanation, explain
 from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.status import LakeStatus, StreamStatus, lake_status
 from svc_analytics.warehouse.views import list_views
 from svc_analytics.warehouse.warehouse import open_warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from svc_analytics.statements.explain import Explanation
+
+_OFFER = (
+    "The lake is empty. lake = svc.demo_lake({path!r}) fills it with a made-up merchant, "
+    "without account or key. With your keys in the settings, svc.extract(lake) fills it."
+)
 
 
 class Lakehouse(Displayable, Lake):
     """A lake that answers SQL: what `svc_analytics.open_lake` returns."""
 
+    def _display(self) -> Display:
+        if not self.exists:
+            return Display(f"Lake {self.path}", [_OFFER.format(path=str(self.path))])
+        status = lake_status(self)
+        rows = [
+            [Cell(stream.name), Cell(state), Cell(describe_span(span))]
+            for stream in status.streams
+            for span, state in stream.coverage.intervals()
+        ]
+        header = ["stream", "state", "interval"]
+        coverage = DisplayTable("time that was read", header, rows, len(rows))
+        lines = [f"of {names_of(status.merchant)}"]
+        lines += [f"{stream.name}: {_completeness(stream)}" for stream in status.streams]
+        tables = [display_table(_records(status), "records in the lake", why="no record"), coverage]
+        return Display(f"Lake {self.path}", lines, tables)
+
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
-        """Answer one read-only query on the views, exactly, as an Arrow-backed frame.
+        """Run one read-only query on the views; return an exact, Arrow-backed frame.
 
         Raises `QueryError` for anything but a single SELECT, and for errors in it.
         """
@@ -39,9 +73,7 @@ class Lakehouse(Displayable, Lake):
         zone: str = "UTC",
         calendar: str = "gregorian",
     ) -> Explanation:
-        """Say where a figure of a month's statement comes from: its SQL and its records."""
-        from svc_analytics.statements.explain import explain
-
+        """Explain a figure of a month's statement: its value, its SQL and its records."""
         return explain(self, month, currency, figure, zone=zone, calendar=calendar)
 
     def views(self) -> pd.DataFrame:
@@ -49,6 +81,31 @@ class Lakehouse(Displayable, Lake):
         import pandas as pd
 
         return pd.DataFrame(list_views())
+
+
+def _records(status: LakeStatus) -> pa.Table:
+    """Return rows, first and last record, and quarantine of each stream."""
+    names = ("name", "rows", "first_at", "last_at", "quarantined")
+    kinds = (pa.string(), pa.int64(), INSTANT, INSTANT, pa.int64())
+    return pa.table(
+        {
+            name.replace("name", "stream"): pa.array(
+                [getattr(stream, name) for stream in status.streams], kind
+            )
+            for name, kind in zip(names, kinds, strict=True)
+        }
+    )
+
+
+def _completeness(stream: StreamStatus) -> str:
+    """Say in a line how complete and how fresh a stream is."""
+    read, gaps = stream.coverage.read, len(stream.gaps)
+    if not read:
+        return "never extracted, so figures that need it are unknown"
+    start = "the beginning" if read[0][0] == BEGINNING else "later than the beginning"
+    count = "without a gap" if not gaps else f"with {gaps} gap{'s' * (gaps > 1)}"
+    end = read[-1][1]
+    return f"read from {start} up to {format_instant(end)} ({ago(end)}), {count}"
 
 
 def open_lake(data_dir: str | os.PathLike[str] = "data") -> Lakehouse:

@@ -1,14 +1,22 @@
-"""Fixtures shared by all tests: a model service, settings for it, an empty lake, the desk."""
+"""Fixtures shared by all tests: a model service, settings for it, an empty lake, the desk.
 
+And how the tests are run: the files that take longest first, each by one worker, which then
+makes what its tests share once; how many examples a property is tried with in either ring.
+"""
+
+import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import is_hypothesis_test
+from hypothesis import settings as hypothesis_settings
 
 from svc_analytics.config import Settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.signing.secrets import Secret
+from tests.support import prepared
 from tests.support.desks import Desk
 from tests.support.fake_service import (
     BASE_URL,
@@ -18,6 +26,58 @@ from tests.support.fake_service import (
     refund,
     spread,
 )
+
+EXAMPLES = {"usual": 100, "thorough": 2_000}
+LONGEST = [
+    *("test_lab", "test_notebooks", "test_close", "test_seeds", "test_crash_points", "test_seal"),
+    *("test_close_cli", "test_openapi_fuzzing", "test_money_machine", "test_statement"),
+    *("test_forms_page", "test_kill", "test_cli", "test_statement_arithmetic", "test_interrupts"),
+    *("test_statement_properties", "test_warehouse", "test_hostile_names", "test_browser"),
+]
+
+for name, count in EXAMPLES.items():
+    hypothesis_settings.register_profile(name, max_examples=count)
+
+MEMORY = Path("/dev/shm")
+ROOM = 2 << 30  # bytes that are free there, or the tests keep to the disk
+
+
+def is_thorough(config: pytest.Config) -> bool:
+    return config.option.markexpr == "thorough"
+
+
+def is_roomy(folder: Path) -> bool:
+    """Whether a folder in memory can hold what tests write, and run what they install."""
+    if not os.access(folder, os.W_OK):
+        return False
+    found = os.statvfs(folder)
+    return found.f_bavail * found.f_frsize > ROOM and not found.f_flag & os.ST_NOEXEC
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples a property is tried with, and a quick place for what tests write.
+
+    A lake syncs each file that it writes: a real disk takes half of the time of all tests.
+    """
+    if is_roomy(MEMORY):
+        os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+    hypothesis_settings.load_profile("thorough" if is_thorough(config) else "usual")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Put the longest files first; in the deep ring, let the properties take part."""
+    places = {stem: place for place, stem in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+    for item in items if is_thorough(config) else ():
+        if is_hypothesis_test(getattr(item, "function", None)):
+            item.add_marker("thorough")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what several tests begin with."""
+    prepared.keep_in(tmp_path_factory.mktemp("prepared"))
 
 
 @pytest.fixture(autouse=True)

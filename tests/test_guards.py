@@ -1,4 +1,4 @@
-"""What must stay true of the code itself: direction of imports, names, documentation."""
+"""What must stay true of the code itself: names, documentation, sizes (walls: lint-imports)."""
 
 import ast
 import re
@@ -11,109 +11,16 @@ import click
 import pytest
 
 import svc_analytics
-from svc_analytics.cli.app import cli
-from svc_analytics.cli.receipts import receipts
-from svc_analytics.cli.webhooks import webhooks
-from svc_analytics.sandbox.commands import sandbox
+from svc_analytics.cli.app import COMMANDS, cli
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "svc_analytics"
 
-# Each layer may import from the layers above it and from its own.
-LAYERS = [
-    {
-        "errors",
-        "displayed",
-        "interruption",
-        "money",
-        "calendars",
-        "periods",
-        "legible",
-        "schema",
-        "keyring",
-        "tokens",
-        "masked",
-        "coverage",
-        "pages",
-        "records",
-        "columns",
-    },
-    {"config", "routes", "answers", "allowance", "pace", "wire", "client"},
-    {
-        *("checksums", "tally", "invariants", "monthfile", "whereabouts", "merge", "sidefile"),
-        *("lake", "staging", "publication", "recovery", "writer"),
-    },
-    {
-        *("receipts", "verdictfile", "crew", "verdicts", "shoebox", "repetition"),
-        *("confirmation", "verification"),
-    },
-    {"segments", "deliveries", "sweep", "extraction"},
-    {"models", "views", "assertions", "warehouse", "explanations"},
-    {"webhook_log", "witness", "testimony", "side_streams"},
-    {"charts"},
-    {"render"},
-    {"acknowledgements", "controls", "metadata", "tables", "statements"},
-    {"seals", "comparison", "proof"},
-    {"reports", "desk"},
-    {"closing"},
-    {"demo", "examples", "notebooks", "pickers"},
-    {
-        *("options", "cli", "commands_check", "commands_close", "commands_lab"),
-        *("commands_receipts", "commands_statement", "commands_webhooks"),
-        *("__init__", "__main__"),
-    },
-]
-GROUND = LAYERS[0]
-# A statement saves itself through its renderers; they know it by type only.
-ALLOWED = {("statements", "render"), ("render", "statements")}
-# What shows itself in a notebook asks the renderer, when it is shown.
-ALLOWED |= {("displayed", "render")}
 
-
-def imports_of(path: Path) -> set[str]:
-    """The modules of the package that a file imports, anywhere in it."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("svc_analytics"):
-            parts = (node.module or "").split(".")[1:]
-            found |= {parts[0]} if parts else {alias.name for alias in node.names}
-    return found
-
-
-def layer_of(name: str) -> int:
-    return next(level for level, names in enumerate(LAYERS) if name in names)
-
-
-def modules() -> list[tuple[str, Path]]:
-    own = [(path.stem, path) for path in PACKAGE.glob("*.py")]
-    own += [("charts", path) for path in (PACKAGE / "charts").glob("*.py")]
-    return own + [("render", path) for path in (PACKAGE / "render").glob("*.py")]
-
-
-@pytest.mark.parametrize(("name", "path"), modules(), ids=lambda value: str(value)[-24:])
-def test_data_flows_one_way(name: str, path: Path) -> None:
-    """No module imports from a layer behind its own."""
-    for imported in imports_of(path) - {"sandbox"}:
-        ok = layer_of(imported) <= layer_of(name) or (name, imported) in ALLOWED
-        assert ok, f"{name} imports {imported}"
-
-
-def test_the_sandbox_stands_on_the_ground_floor_only() -> None:
-    """It shares no code with the client it serves."""
-    for path in (PACKAGE / "sandbox").glob("*.py"):
-        assert imports_of(path) - {"sandbox"} <= GROUND, path.name
-
-
-def test_only_its_command_and_the_demo_import_the_sandbox() -> None:
-    """Nobody who works with a real service loads it."""
-    users = {path.stem for name, path in modules() if "sandbox" in imports_of(path)}
-    assert users == {"demo"} and "svc_analytics.sandbox" in (PACKAGE / "cli.py").read_text()
-
-
-def test_only_the_client_and_its_wire_import_httpx() -> None:
+def test_only_the_client_and_its_transport_import_httpx() -> None:
     """Moving to another client is these two files."""
     users = {path.name for path in PACKAGE.rglob("*.py") if "import httpx" in path.read_text()}
-    assert users == {"client.py", "wire.py"}
+    assert users == {"client.py", "transport.py"}
 
 
 def test_no_money_passes_through_a_float() -> None:
@@ -141,14 +48,20 @@ def test_public_names_are_the_ones_declared() -> None:
 
 def test_using_a_function_does_not_hide_it() -> None:
     """A submodule of the same name would take a function's place once it is loaded."""
-    assert not set(svc_analytics.__all__) & {path.stem for path in PACKAGE.glob("*.py")}
+    assert not set(svc_analytics.__all__) & {path.stem for path in PACKAGE.iterdir()}
 
 
-def commands() -> list[tuple[str, click.Command]]:
-    top = [(name, command) for name, command in cli.commands.items()]
-    top += [(f"receipts {name}", command) for name, command in receipts.commands.items()]
-    top += [(f"webhooks {name}", command) for name, command in webhooks.commands.items()]
-    return top + [(f"sandbox {name}", command) for name, command in sandbox.commands.items()]
+def commands(group: click.Group = cli, above: str = "") -> list[tuple[str, click.Command]]:
+    """Every command by its words, those of groups included."""
+    context = click.Context(group)
+    found = []
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        words = f"{above} {name}".strip()
+        inner = commands(command, words) if isinstance(command, click.Group) else []
+        found += inner or [(words, command)]
+    return found
 
 
 @pytest.mark.parametrize(("name", "command"), commands(), ids=lambda value: str(value)[:20])
@@ -162,12 +75,19 @@ def test_every_command_has_help_and_stands_in_the_readme(name: str, command: cli
     assert f"svc-analytics {name}" in (ROOT / "README.md").read_text()
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_list_of_commands_says_what_each_says_of_itself(name: str) -> None:
+    """The list is written apart, so that it need not load the commands."""
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None and (command.help or "").splitlines()[0] == COMMANDS[name][1]
+
+
 def test_ci_runs_the_readmes_test_command() -> None:
     """What a stranger types is what CI proves."""
     ci = (ROOT / ".ci" / "run").read_text()
     readme = (ROOT / "README.md").read_text()
     assert 'pip install -e ".[test]" && pytest' in readme
-    assert 'pip install -e ".[test]"' in ci and "\npytest" in ci
+    assert 'pip install -e ".[test]"' in ci and "\npytest" in ci and "\nlint-imports" in ci
 
 
 def test_importing_the_package_is_quick() -> None:

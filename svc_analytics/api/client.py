@@ -152,7 +152,7 @@ class Client:
         status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
         if isinstance(trouble, RetryableError) and trouble.is_throttle:
             self.limiter.on_throttle(entered_at, trouble.retry_after)
-        message = f"the service stayed away on {path}: {trouble}; try again later"
+        message = f"the service is unavailable at {path}: {trouble}; try again later"
         giving_up = Unavailable(message, status=status, codes=codes, path=path)
         self.limiter.backoff(attempt, giving_up, since=began_at)
 

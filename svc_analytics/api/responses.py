@@ -99,7 +99,7 @@ def raise_api_error(status: int, headers: Mapping[str, str], body: bytes, path: 
     kinds: dict[int, type[ApiError]] = {401: KeyRefused, 404: NotFound}
     hint = _HINTS["UNAUTHORIZED"] if status == 401 else "the request was not accepted"
     if 300 <= status < 400:
-        hint = "it points elsewhere; a key is never sent on: check SVC_BASE_URL"
+        hint = "it redirects elsewhere, and a key is never sent there: check SVC_BASE_URL"
     message = f"the service refused {path} ({shown}): {hint}"
     raise kinds.get(status, ApiError)(message, status=status, codes=codes, path=path)
 

@@ -221,7 +221,7 @@ def read_body(response: httpx.Response) -> bytes:
     if coding not in _CODINGS:
         # Only gzip was asked for. Others, or two of them, can inflate one chunk a
         # millionfold, before any check of the size.
-        raise ProtocolError("an answer in a coding that was not asked for was refused")
+        raise ProtocolError("an answer in a content coding that was not asked for was refused")
     if _declared_size(response) > MAX_BODY:
         raise TooLarge(f"an answer of more than {MAX_BODY >> 20} MiB was refused")
     chunks, size, until = [], 0, monotonic() + LONGEST_ANSWER

@@ -44,8 +44,8 @@ def coverage_calendar(
     axes.set_xticks(range(1, 32, 5))
     axes.set_xlim(0.2, 31.8)
     axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
-    axes.set_xlabel(f"day ({zone}): filled complete, hatched in part, x not read")
-    axes.set_title(f"What was read of {stream}")
+    axes.set_xlabel(f"day ({zone}); filled: complete, hatched: in part, x: not read")
+    axes.set_title(f"{stream.capitalize().replace('_', ' ')} read, by day")
     say_if_empty(axes, spans, "never read")
 
 

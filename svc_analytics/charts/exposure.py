@@ -37,7 +37,7 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     amounts(axes.xaxis)
     _leave_room(axes, [float(value) for _, value in known])
     in_all = _cents(reduce(_WIDE.add, (value for _, value in known), Decimal(0)))
-    whole = f": {in_all} in all; share; \u03a3 with all larger ones" if known else ""
+    whole = f", total {in_all}; %: share, \u03a3: cumulative share" if known else ""
     axes.set_xlabel(f"USD; unknown: {', '.join(unknown)}" if unknown else f"USD{whole}")
     axes.set_title("Exposure by coin")
     say_if_empty(axes, known, "no exposure is known")

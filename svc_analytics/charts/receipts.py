@@ -6,14 +6,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from svc_analytics.charts.axes import BLUE, amounts, hatched, rows_of, say_if_empty
+from svc_analytics.signing.receipts import PROVEN
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from svc_analytics.charts.axes import Table
-
-
-PROVEN = ("valid", "valid_previous_secret", "proven_by_record")
 
 
 def receipt_verdicts(axes: Axes, table: Table) -> None:
@@ -33,5 +31,5 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
     amounts(axes.xaxis)
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("receipts")
-    axes.set_title("Verdicts on receipts")
+    axes.set_title("Receipts by verdict")
     say_if_empty(axes, ordered, "no receipt")

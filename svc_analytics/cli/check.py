@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import click
 
-from svc_analytics.cli.app import EXIT_ATTENTION, cli, open_lake
-from svc_analytics.cli.options import shared_options
+from svc_analytics.cli.console import EXIT_ATTENTION
+from svc_analytics.cli.options import open_lake, shared_options
+from svc_analytics.formatting import tables
+from svc_analytics.schema import STREAMS
+from svc_analytics.warehouse.models import read_checks
+from svc_analytics.warehouse.warehouse import open_warehouse
 
 _FINDINGS = """
     select check_name, severity, record_id, month, currency, detail
@@ -14,18 +18,14 @@ _FINDINGS = """
 """
 
 
-@cli.command()
+@click.command()
 @shared_options
 def check(data_dir: str | None, as_json: bool) -> None:
-    """Hold the whole lake against every rule; list what breaks one.
+    """Check the lake against every rule.
 
-    Blocking findings keep a statement from being final; advisory ones inform.
+    Lists each row that breaks a rule. A blocking finding keeps a statement from being
+    final; an advisory one informs.
     """
-    from svc_analytics.formatting import tables
-    from svc_analytics.schema import STREAMS
-    from svc_analytics.warehouse.models import read_checks
-    from svc_analytics.warehouse.warehouse import open_warehouse
-
     lake = open_lake(data_dir)
     folders = [lake.folder(stream) for stream in STREAMS.values()]
     months = {path.stem for folder in folders for path in folder.glob("*.parquet")}

@@ -3,64 +3,76 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pyarrow as pa
 
-from svc_analytics.cli.app import EXIT_ATTENTION, choose_month, cli
+from svc_analytics.cli.console import EXIT_ATTENTION
 from svc_analytics.cli.options import (
     calendar_option,
+    choose_month,
     metadata_option,
     patience_option,
     shared_options,
     split_names,
 )
+from svc_analytics.closing import close as close_module
+from svc_analytics.closing.close import CloseResult
+from svc_analytics.closing.verify import (
+    SealVerification,
+    StatementDiff,
+    diff_statements,
+    verify_statement,
+)
+from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
+from svc_analytics.extraction import progress, update
 from svc_analytics.formatting.sanitize import single_line
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from svc_analytics.closing.close import CloseResult
-    from svc_analytics.closing.verify import SealVerification, StatementDiff
+from svc_analytics.formatting.tables import to_json, to_text
+from svc_analytics.lakehouse import Lakehouse
 
 SHOWN_ROWS = 40
 
 
-@cli.command()
-@click.option("--month", metavar="MONTH", help="2026-10, or a name: october is the latest one.")
+@click.command()
+@click.option("--month", metavar="MONTH", help="The month: 2026-10, or october for the latest one.")
 @click.option("--last-month", "choice", flag_value="last", help="The last month that is over.")
-@click.option("--all-due", is_flag=True, help="Every month that is over, oldest first.")
+@click.option("--all-due", is_flag=True, help="Close every month that is over, oldest first.")
 @click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
 @calendar_option
 @click.option(
-    "--format", "formats", default="csv,parquet", show_default=True, help="csv or parquet at least."
+    "--format",
+    "formats",
+    default="csv,parquet",
+    show_default=True,
+    help="The forms to write, with commas between; csv or parquet must be one of them.",
 )
-@click.option("--out", metavar="DIR", help="Its folder.  [default: statements/ in the lake]")
+@click.option(
+    "--out", metavar="DIR", help="The statement's folder.  [default: in statements/ of the lake]"
+)
 @click.option(
     "--grace-hours",
     default=24,
     show_default=True,
     type=click.IntRange(0),
-    help="How long after its end a month is left open for late records.",
+    help="Wait this long after the end of a month, for late records.",
 )
 @metadata_option
 @patience_option
 @shared_options
 def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) -> None:
-    """Close a month: extract, read it again until it agrees, state it and seal it.
+    """Read a month twice, write its statement and seal it.
 
-    Run it from a timer, as often as you like: a sealed month is done, unless the
-    service now tells other figures; then a restatement is written beside it.
+    Reads the month until two readings agree, at most three times. Run it from a timer, as
+    often as you like: a sealed month stays as it is. If the service later gives other
+    figures, a restatement is written next to it.
     """
-    from svc_analytics.config import read_settings
-    from svc_analytics.extraction import progress, update
-    from svc_analytics.lakehouse import Lakehouse
-
     is_one = options["month"] is not None or options["choice"] is not None
     if all_due == is_one or (all_due and options["out"]):
         raise ConfigError(
-            "say one of --month 2026-10, --last-month and --all-due (which takes no --out)"
+            "give exactly one of --month 2026-10, --last-month and --all-due; "
+            "--all-due takes no --out"
         )
     settings = read_settings(options.pop("data_dir"), patience=patience)
     settings.require_service()
@@ -77,32 +89,30 @@ def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) ->
         raise SystemExit(EXIT_ATTENTION)
 
 
-@cli.command("statement-verify")
+@click.command("statement-verify")
 @click.argument("folder", metavar="DIR")
 @shared_options
 def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
-    """Say whether a sealed statement holds, and whether the lake still yields it.
+    """Check a sealed statement against its seal and the lake.
 
-    Checks every file against the seal, the chain of seals, and every figure against
-    the lake; prints what differs.
+    Checks every file against the seal, the seals of the months and versions before, and
+    every figure against the lake; prints each difference.
     """
-    from svc_analytics.closing.verify import verify_statement
-    from svc_analytics.lakehouse import Lakehouse
-
     found = verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
     click.echo(_verified_json(found) if as_json else _verified_text(found))
     if not found.holds:
         raise SystemExit(EXIT_ATTENTION)
 
 
-@cli.command("statement-diff")
+@click.command("statement-diff")
 @click.argument("old", metavar="DIR")
 @click.argument("new", metavar="DIR")
 @shared_options
 def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> None:
-    """Compare two statements, figure by figure and row by row, with the cause."""
-    from svc_analytics.closing.verify import diff_statements
+    """Compare two statements, figure by figure, row by row.
 
+    Names the cause of each difference.
+    """
     found = diff_statements(old, new)
     click.echo(_diff_json(found) if as_json else _diff_text(found))
 
@@ -110,8 +120,6 @@ def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> N
 def _close(
     lake: Any, settings: Any, read: Any, tell: Any, *, all_due: bool, **options: Any
 ) -> list[CloseResult]:
-    from svc_analytics.closing import close as close_module
-
     common = {
         "zone": options["zone"],
         "calendar": options["calendar"],
@@ -130,10 +138,10 @@ def _close(
 
 
 def _tell(closed: CloseResult) -> None:
-    """Tell what became of a month."""
+    """Print whether a month was sealed, restated or left provisional, and why."""
     said = {
         "sealed": f"sealed as {closed.seal}",
-        "unchanged": f"is sealed already and unchanged, as {closed.seal}",
+        "unchanged": f"was sealed before and is unchanged, as {closed.seal}",
         "restated": f"restated as version {closed.version}, sealed as {closed.seal}",
         "provisional": "is provisional and not sealed",
     }[closed.state]
@@ -146,12 +154,10 @@ def _tell(closed: CloseResult) -> None:
 
 
 def _ignore(closed: CloseResult) -> None:
-    """Tell nothing: a JSON document follows."""
+    """Print nothing: a JSON document follows."""
 
 
 def _closed_json(found: list[CloseResult]) -> str:
-    from svc_analytics.formatting.tables import to_json
-
     months = [
         {
             "label": closed.label,
@@ -170,19 +176,21 @@ def _closed_json(found: list[CloseResult]) -> str:
 
 def _verified_text(found: SealVerification) -> str:
     if found.holds:
-        return f"{found.folder} holds: seal {found.seal}"
+        return f"{found.folder} holds: the files and the lake agree with seal {found.seal}"
     lines = [f"{found.folder} does not hold", *(f"  {text}" for text in found.broken)]
     lines += [
         f"  today it would not be final: {single_line(reason.text)}" for reason in found.reasons
     ]
     if found.table.num_rows:
-        lines += ["  the lake yields otherwise:", "", _restatement_text(found.table)]
+        lines += [
+            "  the lake now gives other figures or records:",
+            "",
+            _restatement_text(found.table),
+        ]
     return "\n".join(lines)
 
 
 def _verified_json(found: SealVerification) -> str:
-    from svc_analytics.formatting.tables import to_json
-
     document = {
         "folder": str(found.folder),
         "seal": found.seal,
@@ -206,15 +214,11 @@ def _title(manifest: dict[str, Any]) -> str:
 
 
 def _diff_json(found: StatementDiff) -> str:
-    from svc_analytics.formatting.tables import to_json
-
     document = {"old": found.old, "new": found.new, "differences": _objects(found.table)}
     return to_json(document)
 
 
 def _restatement_text(table: pa.Table) -> str:
-    from svc_analytics.formatting.tables import to_text
-
     columns = [name for name in table.column_names if name != "subject"]
     text = to_text(table.slice(0, SHOWN_ROWS).select(columns))
     left = table.num_rows - SHOWN_ROWS

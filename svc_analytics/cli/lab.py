@@ -4,37 +4,38 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
+from dotenv import dotenv_values
+from tqdm.auto import tqdm
 
-from svc_analytics.cli.app import cli, echo_note, open_lake
-from svc_analytics.cli.options import shared_options
+from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.options import open_lake, shared_options
+from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.lake import months
+from svc_analytics.lake.lake import Lake
+from svc_analytics.notebook import runner
+from svc_analytics.notebook.runner import working_folder
+from svc_analytics.periods import month as parse_month
 
-if TYPE_CHECKING:
-    from svc_analytics.lake.lake import Lake
 
-
-@cli.command()
+@click.command()
 @click.argument("name")
-@click.option("--month", metavar="M", help="2026-10.  [default: the last full month of the lake]")
-@click.option("--zone", default="UTC", show_default=True, help="IANA zone of the month.")
-@click.option("--out", metavar="FILE", help="Where to write.  [default: NAME-MONTH.html]")
+@click.option("--month", metavar="M", help="2026-10.  [default: the lake's last full month]")
+@click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
+@click.option("--out", metavar="FILE", help="The page to write.  [default: NAME-MONTH.html]")
 @shared_options
 def notebook(
     name: str, month: str | None, zone: str, out: str | None, data_dir: str | None, as_json: bool
 ) -> None:
-    """Run the notebook NAME (such as 02) for a month and write it as HTML.
+    """Run a notebook for a month and write an HTML page.
 
-    The notebook itself is not changed.
+    NAME is its number, such as 02, or its name. The notebook itself stays as it is.
     """
-    from tqdm.auto import tqdm
-
-    from svc_analytics.formatting.tables import to_json
-    from svc_analytics.notebook import runner
-
     lake = open_lake(data_dir)
     path = runner.find_notebook(name)
     chosen = _month(path, lake, month, zone)
@@ -54,34 +55,29 @@ def notebook(
 
 def _month(path: Path, lake: Lake, month: str | None, zone: str) -> str | None:
     """Return the month a notebook is run for; None for one that speaks of no month."""
-    from svc_analytics.lake import months
-    from svc_analytics.notebook import runner
-    from svc_analytics.periods import month as parse_month
-
     if "MONTH" in runner.parameters_of(runner.read_notebook(path)):
         return parse_month(month, zone).label if month else months.last_full_month(lake, zone)
     if month:
-        raise ConfigError(f"{path.stem} speaks of no month: run it without --month")
+        raise ConfigError(f"{path.stem} has no parameter MONTH: run it without --month")
     return None
 
 
-@cli.command(context_settings={"ignore_unknown_options": True})
+@click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option("--data-dir", metavar="DIR", help="The lake.  [default: SVC_DATA_DIR or data]")
+@click.option(
+    "--data-dir", metavar="DIR", help="The lake's folder.  [default: SVC_DATA_DIR or data]"
+)
 def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
-    """Open JupyterLab on the notebooks, with the settings of .env in place.
+    """Open the notebooks in JupyterLab.
 
-    Further ARGUMENTS are JupyterLab's own, such as --no-browser or --port 8890.
+    They get the settings of .env. Further ARGUMENTS go to JupyterLab, such as
+    --no-browser or --port 8890.
     """
-    from importlib.util import find_spec
-
-    from svc_analytics.notebook.runner import working_folder
-
     if find_spec("jupyterlab") is None:
         raise ConfigError('jupyterlab is not installed: pip install -e ".[lab]"')
     environment = lab_environment(data_dir)
     folder = working_folder()
-    echo_note(f"JupyterLab opens on {folder}")
+    echo_note(f"JupyterLab opens the folder {folder}")
     words = [sys.executable, "-m", "jupyterlab", f"--notebook-dir={folder}", *arguments]
     os.execvpe(sys.executable, words, environment)  # noqa: S606
 
@@ -91,10 +87,6 @@ def lab_environment(data_dir: str | None) -> dict[str, str]:
 
     Checked first, so that a wrong setting is told here and not in a cell.
     """
-    from dotenv import dotenv_values
-
-    from svc_analytics.config import read_settings
-
     settings = read_settings(data_dir)
     file = Path.cwd() / ".env"
     held = dotenv_values(file, interpolate=False, encoding="utf-8-sig") if file.is_file() else {}

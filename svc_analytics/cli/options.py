@@ -1,21 +1,51 @@
-"""Options that several commands share."""
+"""Options that several commands share, and what they stand for: a month, a lake."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from functools import update_wrapper
 from typing import Any
 
 import click
 
+from svc_analytics.config import read_data_dir
+from svc_analytics.errors import ConfigError
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.periods import month_of
+
+
+def choose_month(month: str | None, choice: str | None, zone: str, calendar: str) -> str:
+    """Return the label of --month, --last-month or --this-month; exactly one must be given."""
+    if (month is None) == (choice is None):
+        raise ConfigError("give exactly one of --month 2026-10, --last-month and --this-month")
+    if month is not None:
+        return month
+    current = month_of(time.time_ns() // 1000, zone, calendar)
+    return (current.shift(-1) if choice == "last" else current).label
+
+
+def open_lake(data_dir: str | None) -> Lakehouse:
+    """Open the lake of the settings, for commands that need no key."""
+    lake = Lakehouse(read_data_dir(data_dir))
+    lake.require()
+    return lake
+
 
 def shared_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options every command has."""
     for option in (
-        click.option("-v", "--verbose", count=True, help="More notes; -vv traces an error."),
-        click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout."),
         click.option(
-            "--data-dir", metavar="DIR", help="The lake.  [default: SVC_DATA_DIR or data]"
+            "-v",
+            "--verbose",
+            count=True,
+            help="Print more notes; -vv adds the traceback of an error.",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
+        click.option(
+            "--data-dir",
+            metavar="DIR",
+            help="The lake's folder.  [default: SVC_DATA_DIR or data]",
         ),
     ):
         command = option(command)
@@ -34,7 +64,7 @@ def calendar_option(command: Callable[..., None]) -> Callable[..., None]:
         default="gregorian",
         show_default=True,
         type=click.Choice(["gregorian", "jalali"]),
-        help="Jalali months are written 1405-08.",
+        help="The month's calendar; write a Jalali month as 1405-08.",
     )(command)
 
 
@@ -44,7 +74,7 @@ def patience_option(command: Callable[..., None]) -> Callable[..., None]:
         "--patience",
         type=click.IntRange(1),
         metavar="SECONDS",
-        help="Give up after so long without progress.  [default: SVC_PATIENCE or 60]",
+        help="Give up after this long without progress.  [default: SVC_PATIENCE or 60]",
     )(command)
 
 
@@ -53,7 +83,7 @@ def metadata_option(command: Callable[..., None]) -> Callable[..., None]:
     return click.option(
         "--metadata",
         metavar="NAME,...",
-        help="Properties of the payments' metadata, as columns of the lines.",
+        help="Add these properties of the payments' metadata to the lines, one column each.",
     )(command)
 
 

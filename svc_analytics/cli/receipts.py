@@ -6,23 +6,32 @@ import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
+import pyarrow as pa
+from tqdm import tqdm
 
-from svc_analytics.cli.app import EXIT_ATTENTION, echo_note, open_lake
-from svc_analytics.cli.options import patience_option, shared_options
+from svc_analytics.api.client import Client
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.options import open_lake, patience_option, shared_options
+from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from svc_analytics.config import Settings
-    from svc_analytics.lake.lake import Lake
-    from svc_analytics.receipts.verify_lake import Confirm
+from svc_analytics.formatting.row_files import check_form, write_rows
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.lake.lake import Lake
+from svc_analytics.periods import month as read_month
+from svc_analytics.receipts.duplicates import REPEATED
+from svc_analytics.receipts.online import OnlineVerifier
+from svc_analytics.receipts.token_files import read_sources
+from svc_analytics.receipts.verify_files import OUTPUT, open_records, require_ring, verify_batches
+from svc_analytics.receipts.verify_lake import Confirm, verify_lake
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.signing.receipts import WEBHOOK_SIGNED
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import open_warehouse
 
 MANY = 300_000  # payments; below, starting processes costs more than it saves
-PROVEN = ("valid", "valid_previous_secret", "proven_by_record")
 # Of the lake: what is on file, for every payment or for those that nothing proves.
 _ON_FILE = """
 select
@@ -35,7 +44,7 @@ select
     differences
 from receipt_status
 where ($month is null or month = $month)
-    and ($every or verdict not in ('valid', 'valid_previous_secret', 'proven_by_record'))
+    and ($every or not is_proven(verdict))
 order by month, payment_id
 """
 _COUNTS = """
@@ -53,16 +62,20 @@ def receipts() -> None:
 
 @receipts.command("verify")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
-@click.option("--month", metavar="MONTH", help="Of the lake, only this UTC month: 2026-10.")
-@click.option("--column", metavar="NAME", help="The column of tokens.  [default: found]")
-@click.option("--online", is_flag=True, help="Ask the service about what is unsure offline.")
-@click.option("--out", metavar="FILE", help="Write a .csv, .parquet or .json instead of stdout.")
-@click.option("--every", is_flag=True, help="Of the lake, list the proven payments as well.")
+@click.option("--month", metavar="MONTH", help="Verify only this UTC month of the lake: 2026-10.")
+@click.option(
+    "--column", metavar="NAME", help="The column that holds the tokens.  [default: found]"
+)
+@click.option(
+    "--online", is_flag=True, help="Ask the service about receipts that are unsure offline."
+)
+@click.option("--out", metavar="FILE", help="Write this .csv, .parquet or .json file.")
+@click.option("--every", is_flag=True, help="List the lake's proven payments too.")
 @click.option(
     "--workers",
     type=click.IntRange(1, 64),
     metavar="N",
-    help="Processes for the lake's months.  [default: one a core, for a small lake 1]",
+    help="Processes that verify the lake.  [default: one per core; 1 for a small lake]",
 )
 @patience_option
 @shared_options
@@ -78,21 +91,18 @@ def verify(
     data_dir: str | None,
     as_json: bool,
 ) -> None:
-    """Verify tokens in FILEs (CSV, Parquet, NDJSON, text; - is stdin), or the lake's own.
+    """Verify the receipts of the lake, or the tokens in FILEs.
 
-    Prints source, line_no, verdict, reason, payment_id, receipt_no and differences as
-    CSV: a row for each token of the files; of the lake, the payments that are not
-    proven. The lake's verdicts are kept, and a later run checks only what changed.
-    Works offline unless told otherwise. Exits 3 when anything is not proven.
+    FILEs are CSV, Parquet, NDJSON or text; - is stdin. Prints source, line_no, verdict,
+    reason, payment_id, receipt_no and differences as CSV: of files, a row for each
+    token; of the lake, the payments that are not proven. The lake keeps the verdicts,
+    and a later run checks only new and changed payments. Works offline without
+    --online. Exits 3 when a receipt is not proven.
     """
-    from svc_analytics.config import read_settings
-    from svc_analytics.formatting.row_files import check_form
-    from svc_analytics.receipts.verify_files import require_ring
-
     if out:
         check_form(out)
     if files and (month or every):
-        raise ConfigError("--month and --every are for the lake: leave them out, or the files")
+        raise ConfigError("--month and --every are for the lake: give no files with them")
     settings = read_settings(data_dir, patience=patience)
     require_ring(settings.receipt_secrets)
     with _opinion(settings, online) as confirm:
@@ -108,9 +118,6 @@ def _opinion(settings: Settings, online: bool) -> Iterator[Confirm | None]:
     if not online:
         yield None
         return
-    from svc_analytics.api.client import Client
-    from svc_analytics.receipts.online import OnlineVerifier
-
     settings.require_service()
     with Client(settings, workers=1) as client:
         yield OnlineVerifier(client, settings.receipt_secrets).confirm
@@ -124,10 +131,6 @@ def _verify_files(
     out: str | None,
     as_json: bool,
 ) -> int:
-    from svc_analytics.lake.lake import Lake
-    from svc_analytics.receipts.token_files import read_sources
-    from svc_analytics.receipts.verify_files import open_records, verify_batches
-
     counts: Counter[str] = Counter()
     remarks: Counter[str] = Counter()
     with ExitStack() as stack:
@@ -148,11 +151,6 @@ def _verify_lake(
     out: str | None,
     as_json: bool,
 ) -> int:
-    from svc_analytics.periods import month as read_month
-    from svc_analytics.receipts.verify_lake import verify_lake
-    from svc_analytics.warehouse.models import models_used_by
-    from svc_analytics.warehouse.warehouse import open_warehouse
-
     lake = open_lake(data_dir)
     label = read_month(month).label if month else None
     with _bar() as bar:
@@ -164,7 +162,9 @@ def _verify_lake(
             confirm=confirm,
             on_rows=bar.update,
         )
-    echo_note(f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since they were")
+    echo_note(
+        f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since an earlier check"
+    )
     with open_warehouse(lake, models_used_by(_ON_FILE, _COUNTS)) as warehouse:
         listed = warehouse.query(_ON_FILE, {"month": label, "every": every})
         found = warehouse.query(_COUNTS, {"month": label}).to_pylist()
@@ -175,8 +175,6 @@ def _verify_lake(
 
 def _workers_for(lake: Lake) -> int:
     """Return how many processes are worth their start, which takes as long as many tokens."""
-    from svc_analytics.schema import PAYMENTS
-
     rows = sum(footer.tally.rows for footer in lake.footers(PAYMENTS).values())
     has_affinity = hasattr(os, "sched_getaffinity")  # what this process may use, not all there is
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
@@ -184,8 +182,6 @@ def _workers_for(lake: Lake) -> int:
 
 
 def _bar() -> Any:
-    from tqdm import tqdm
-
     return tqdm(desc="verifying", unit=" receipts", disable=None, leave=False)
 
 
@@ -201,11 +197,9 @@ def _counted(
 
 def _remarks_on(table: pa.Table) -> Counter[str]:
     """Count what a person should be told at the end, beyond the verdicts."""
-    from svc_analytics.signing.receipts import WEBHOOK_SIGNED
-
     reasons = table["reason"].to_pylist()
     return Counter(
-        repeated=sum(" stands in " in reason for reason in reasons),
+        repeated=sum(REPEATED in reason for reason in reasons),
         webhook_signed=sum(reason.startswith(WEBHOOK_SIGNED) for reason in reasons),
     )
 
@@ -213,10 +207,6 @@ def _remarks_on(table: pa.Table) -> Counter[str]:
 def _write(
     tables: Iterable[pa.Table], counts: Counter[str], out: str | None, as_json: bool
 ) -> None:
-    from svc_analytics.formatting.row_files import write_rows
-    from svc_analytics.formatting.tables import to_json
-    from svc_analytics.receipts.verify_files import OUTPUT
-
     told = write_rows(tables, OUTPUT, "receipts", out, as_json)
     if as_json:
         document = {"verdicts": dict(sorted(counts.items())), "unproven": _unproven(counts)}
@@ -224,6 +214,8 @@ def _write(
 
 
 def _unproven(counts: Counter[str]) -> int:
+    from svc_analytics.signing.receipts import PROVEN
+
     return sum(n for name, n in counts.items() if name not in PROVEN)
 
 
@@ -234,10 +226,11 @@ def _conclude(counts: Counter[str], remarks: Counter[str]) -> int:
     echo_note(f"{total:,} receipts, {total - unproven:,} of them proven ({listed or 'none'})")
     if repeated := remarks["repeated"]:
         echo_note(
-            f"{repeated:,} stand twice or share their payment with another: see their reasons"
+            f"{repeated:,} rows repeat the token or the payment of another row: see their reasons"
         )
     if misread := remarks["webhook_signed"]:
         echo_note(
-            f"settings error: {misread:,} are signed with a webhook secret; see SVC_RECEIPT_SECRETS"
+            f"settings error: {misread:,} receipts are signed with a webhook secret; "
+            "put the receipt secret into SVC_RECEIPT_SECRETS"
         )
     return EXIT_ATTENTION if unproven else 0

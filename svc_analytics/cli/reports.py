@@ -7,6 +7,8 @@ from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 
+import click
+
 from svc_analytics.coverage import describe_span
 from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult
@@ -19,9 +21,8 @@ from svc_analytics.formatting.tables import (
     to_text,
 )
 from svc_analytics.formatting.values import display_text, is_ratio, rows_of, value_text
-from svc_analytics.instants import format_instant
+from svc_analytics.instants import ago, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.render.sheets import ago
 from svc_analytics.statements.explain import Explanation
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.status import LakeStatus, StreamStatus
@@ -29,7 +30,7 @@ from svc_analytics.webhooks.findings import describe
 
 
 def extraction_text(lake: Lake, done: ExtractionResult, asked: Sequence[LookupResult] = ()) -> str:
-    """Tell what an extraction did."""
+    """Describe what an extraction did."""
     found = done.published
     lines = [f"{name}: {rows:,} rows read" for name, rows in done.rows.items()]
     lines.append(f"{done.pages:,} pages read, {found.files} month files written to {lake.path}")
@@ -55,7 +56,7 @@ def _not_found(ids: Sequence[str]) -> str:
 
 
 def extraction_json(lake: Lake, done: ExtractionResult, asked: Sequence[LookupResult] = ()) -> str:
-    """Tell the same as one JSON document."""
+    """Describe the same as one JSON document."""
     document = asdict(done) | {
         "read_to": format_instant(done.read_to),
         "data_dir": str(lake.path),
@@ -65,7 +66,7 @@ def extraction_json(lake: Lake, done: ExtractionResult, asked: Sequence[LookupRe
 
 
 def status_text(found: LakeStatus) -> str:
-    """Tell the state of a lake to a person."""
+    """Describe the state of a lake to a person."""
     merchant = found.merchant
     names = " / ".join(str(merchant[key]) for key in _NAMES if merchant.get(key)) or "(no name)"
     status = str(merchant.get("status", "status unknown"))
@@ -83,9 +84,9 @@ _NAMES = ("display_name", "display_name_fa")
 
 def _stream_lines(stream: StreamStatus) -> list[str]:
     if not stream.coverage.read:
-        return [stream.name, "  never extracted: what needs it is unknown"]
+        return [stream.name, "  never extracted: figures that need it are unknown"]
     read_to = stream.coverage.read[-1][1]
-    start = "proven" if stream.is_proven else "not proven: earlier time was not read to its end"
+    start = "proven" if stream.is_proven else "not proven: older records may exist"
     first = format_instant(stream.first_at) if stream.first_at is not None else "none"
     last = format_instant(stream.last_at) if stream.last_at is not None else "none"
     lines = [
@@ -151,7 +152,7 @@ def _accepted(made: Statement) -> list[str]:
 
 
 def _witnessed(made: Statement) -> list[str]:
-    """Tell what a log of webhooks had to say, where one was given."""
+    """Describe the log of webhooks, if one was given."""
     log = made.options.get("webhooks")
     return [f"webhooks: {single_line(describe(log))}"] if log else []
 
@@ -166,7 +167,7 @@ def statement_json(made: Statement, folder: Path) -> str:
 
 
 def explanation_text(found: Explanation, *, as_json: bool) -> str:
-    """Tell what a figure is made of: its value, its SQL, and its records."""
+    """Show what a figure is made of: its value, its SQL, and its records."""
     if as_json:
         document = {
             "figure": found.figure,
@@ -228,3 +229,8 @@ def _instant(micros: int | None) -> str | None:
 
 def _spans(spans: tuple[tuple[int, int], ...]) -> list[list[str]]:
     return [[format_instant(start), format_instant(end)] for start, end in spans]
+
+
+def echo_statement(made: Statement, folder: Path, *, as_json: bool) -> None:
+    """Print a statement: its summary for people, or its manifest and summary as JSON."""
+    click.echo(statement_json(made, folder) if as_json else statement_text(made, folder))

@@ -4,41 +4,37 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import click
+import pyarrow as pa
 
-from svc_analytics.cli.app import EXIT_ATTENTION, cli, echo_note
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import shared_options
+from svc_analytics.config import read_settings
+from svc_analytics.formatting.row_files import check_form, write_rows
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.lake.lake import Lake
+from svc_analytics.webhooks.delivery_log import INVALID
+from svc_analytics.webhooks.reconcile import OUTPUT, ReconciledDelivery, reconcile, to_table
 
-if TYPE_CHECKING:
-    import pyarrow as pa
 
-    from svc_analytics.webhooks.reconcile import ReconciledDelivery
-
-
-@cli.group()
+@click.group()
 def webhooks() -> None:
     """Verify saved webhook deliveries."""
 
 
 @webhooks.command("verify")
 @click.argument("file", metavar="FILE")
-@click.option("--out", metavar="FILE", help="Write a .csv, .parquet or .json instead of stdout.")
+@click.option("--out", metavar="FILE", help="Write this .csv, .parquet or .json file.")
 @shared_options
 def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> None:
-    """Verify a log of deliveries, and name the payments and payouts the lake lacks.
+    """Verify a log of deliveries; list the payments and payouts the lake lacks.
 
-    FILE is NDJSON, - is stdin; each line holds received_at, signature (the header
+    FILE is NDJSON, or - for stdin; each line holds received_at, signature (the header
     x-pay-signature) and body_base64 (the exact raw body). Prints line_no, event_id,
     event_type, verdict, reason, subject, record_id and in_lake as CSV. Exits 3 when a
-    delivery is not valid, or a record is missing from time that was read.
+    delivery is not valid, or the lake lacks a record of time that was read.
     """
-    from svc_analytics.config import read_settings
-    from svc_analytics.formatting.row_files import check_form
-    from svc_analytics.lake.lake import Lake
-    from svc_analytics.webhooks.reconcile import reconcile
-
     if out:
         check_form(out)
     settings = read_settings(data_dir)
@@ -47,7 +43,7 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
     batches = reconcile(file, lake, settings.webhook_secrets)
     _write(tally.count(batches), tally, out, as_json)
     if not lake.exists:
-        echo_note(f"no lake in {lake.path}: whether records are there is unknown")
+        echo_note(f"no lake in {lake.path}: in_lake is unknown for every delivery")
     raise SystemExit(tally.conclude())
 
 
@@ -60,9 +56,7 @@ class _Tally:
         self.absent: dict[tuple[str, str], None] = {}
 
     def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
-        from svc_analytics.webhooks.reconcile import to_table
-
-        yield to_table([])  # the header stands even where nothing follows
+        yield to_table([])  # a header, even if no row follows
         for batch in batches:
             for item in batch:
                 self._add(item)
@@ -76,8 +70,6 @@ class _Tally:
 
     @property
     def invalid(self) -> int:
-        from svc_analytics.webhooks.delivery_log import INVALID
-
         return sum(self.verdicts[name] for name in INVALID)
 
     def conclude(self) -> int:
@@ -86,17 +78,15 @@ class _Tally:
         total = sum(self.verdicts.values())
         echo_note(f"{total:,} deliveries, {self.invalid:,} of them not valid ({listed or 'none'})")
         if self.missing:
-            echo_note(f"{len(self.missing):,} records are missing from time that was read")
+            echo_note(
+                f"{len(self.missing):,} records are missing: the lake was read for their time"
+            )
         if self.absent:
             echo_note(f"{len(self.absent):,} records are not in the lake yet: run extract")
         return EXIT_ATTENTION if self.invalid or self.missing else 0
 
 
 def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: bool) -> None:
-    from svc_analytics.formatting.row_files import write_rows
-    from svc_analytics.formatting.tables import to_json
-    from svc_analytics.webhooks.reconcile import OUTPUT
-
     told = write_rows(tables, OUTPUT, "deliveries", out, as_json)
     if as_json:
         document = {

@@ -34,11 +34,11 @@ from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError, PeriodNotClosed
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
-from svc_analytics.formatting.displayed import Displayable
+from svc_analytics.formatting.display import Display, display_table
+from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import HOUR, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import Period, month_of, named_month
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.folder import check_formats, write_folder
@@ -80,12 +80,24 @@ class CloseResult(Displayable):
         """One row per figure or record that differs from the version before; None for a first."""
         return None if self.table is None else to_frame(self.table)
 
+    def _display(self) -> Display:
+        lines = [f"{self.state}, version {self.version}, in {self.folder}"]
+        lines += [f"seal {self.seal}"] * bool(self.seal)
+        lines += [reason.text for reason in self.reasons]
+        lines += [f"note: {self.note}"] if self.note else []
+        tables = (
+            []
+            if self.table is None
+            else [display_table(self.table, "differences from the version before")]
+        )
+        return Display(f"Month {self.label}", lines, tables)
+
 
 @dataclass(frozen=True)
 class _Job:
     """What is to be closed, and how."""
 
-    lake: Lakehouse
+    lake: Lake
     read: Read
     clock: int  # the service's own, in UTC microseconds
     formats: tuple[str, ...]
@@ -100,7 +112,7 @@ class _Job:
 
 
 def close(
-    lake: Lakehouse,
+    lake: Lake,
     month: str,
     *,
     zone: str = "UTC",
@@ -112,15 +124,17 @@ def close(
     settings: Settings | None = None,
     read: Read | None = None,
 ) -> CloseResult:
-    """Close a month: bring the lake up to date, read the month twice, state and seal it.
+    """Close a month: read it twice, write its statement and seal it.
 
-    Receipts are verified when a receipt secret is set. Of the payments' `metadata`, the
-    properties named become columns of `lines`; a restatement keeps those of the version
-    before, unless it is given others. `read` extracts what it is asked
-    for; by default `extract` does, with `settings` or those of the environment.
-    Raises `PeriodNotClosed` for a month that is running or ended within the grace
-    hours, and the errors of `extract`. A month that cannot be final is written
-    unsealed, with the reasons.
+    Reads the month until two readings agree, at most three times. Returns what became of
+    the month. A month that cannot be final is written unsealed, with the reasons.
+    Receipts are verified when a receipt secret is set. `metadata` names properties of the
+    payments' metadata to add to `lines` as columns; a restatement keeps those of the
+    version before, unless it is given others. `read` extracts a request; by default
+    `extract` does, with `settings` or those of the environment.
+
+    Raises `PeriodNotClosed` for a month that is running or ended within the grace hours,
+    and the errors of `extract`.
     """
     _check_formats(formats)
     chosen = check_names(metadata)
@@ -136,7 +150,7 @@ def close(
 
 
 def close_all_due(
-    lake: Lakehouse,
+    lake: Lake,
     *,
     zone: str = "UTC",
     calendar: str = "gregorian",
@@ -147,11 +161,11 @@ def close_all_due(
     read: Read | None = None,
     on_closed: Callable[[CloseResult], None] = lambda closed: None,
 ) -> list[CloseResult]:
-    """Close every month that is over, since the first with a record, oldest first.
+    """Close every month that is over, oldest first, since the first with a record.
 
-    A sealed month that the lake still yields is not read again. Ends at the first
-    month that cannot be sealed: the later ones are chained to it. `on_closed` is
-    told of each month when it is done.
+    A sealed month is not read again while the lake gives the same figures. Stops at the
+    first month that cannot be sealed, because each seal names the one before. `on_closed`
+    is called with each month when it is done.
     """
     _check_formats(formats)
     chosen = check_names(metadata)
@@ -170,9 +184,7 @@ def close_all_due(
     return found
 
 
-def _ways(
-    lake: Lakehouse, settings: Settings | None, read: Read | None
-) -> tuple[Settings | None, Read]:
+def _ways(lake: Lake, settings: Settings | None, read: Read | None) -> tuple[Settings | None, Read]:
     """Return the settings and the way to read with them, from the environment unless given."""
     if read is None:
         settings = settings or read_settings(lake.path)
@@ -281,7 +293,7 @@ def _note_order(folder: Path, after: Period) -> str | None:
     if not seals_beside(folder, after):
         return None
     return (
-        f"{after.folder} was sealed before it, and its seal names none of this month: "
+        f"{after.folder} was sealed first, so its seal does not name this month's: "
         "close months oldest first, as --all-due does, to chain them"
     )
 
@@ -293,7 +305,9 @@ def _newest(seals: dict[int, str]) -> str | None:
 def _check_formats(formats: tuple[str, ...]) -> None:
     check_formats(tuple(formats))
     if not {"csv", "parquet"} & set(formats):
-        raise ConfigError("a seal needs csv or parquet among its formats: a restatement reads them")
+        raise ConfigError(
+            "csv or parquet must be among the formats: a restatement is made from them"
+        )
 
 
 def _require_over(period: Period, job: _Job) -> None:

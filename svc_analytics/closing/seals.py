@@ -58,7 +58,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read a statement's manifest, or raise `LakeError` where there is none."""
     manifest = _find_manifest(folder)
     if manifest is None:
-        raise LakeError(f"{folder} is no statement: {MANIFEST} is missing or cannot be read")
+        raise LakeError(f"{folder} is not a statement: {MANIFEST} is missing or cannot be read")
     return manifest
 
 
@@ -101,7 +101,7 @@ def broken_files(folder: Path, manifest: Manifest) -> dict[str, str]:
         if not (folder / name).is_file():
             found[name] = "is missing"
         elif hash_file(folder / name) != described["sha256"]:
-            found[name] = "is not what was sealed"
+            found[name] = "differs from the seal"
     return found
 
 
@@ -118,7 +118,7 @@ def seal_violations(folder: Path, manifest: Manifest) -> list[str]:
     """Say what of a sealed statement is not as it was sealed; nothing when it holds."""
     if not manifest.get("seal"):
         return ["it is not sealed"]
-    found = [] if seal_of(manifest) == manifest["seal"] else [f"{MANIFEST} is not what was sealed"]
+    found = [] if seal_of(manifest) == manifest["seal"] else [f"{MANIFEST} differs from the seal"]
     return found + [f"{name} {fault}" for name, fault in broken_files(folder, manifest).items()]
 
 

@@ -26,7 +26,6 @@ from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import Period
 from svc_analytics.statements.statement import Reason, Statement, statement
 from svc_analytics.warehouse.models import models_used_by
@@ -71,24 +70,26 @@ class StatementDiff:
         return to_frame(self.table)
 
 
-def verify_statement(
-    folder: str | os.PathLike[str], lake: Lakehouse | None = None
-) -> SealVerification:
-    """Hold a sealed statement against its seal, its chain, and its lake.
+def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -> SealVerification:
+    """Check a sealed statement against its seal, the seals before it, and its lake.
 
-    The lake is the one the folder lies in, unless given. Raises `LakeError` where
-    there is no statement, or a lake that cannot yield it.
+    The lake is the one that holds the folder, unless given. Raises `LakeError` when the
+    folder holds no statement, or when the lake cannot make it again.
     """
     place = Path(folder).absolute()
     manifest = read_manifest(place)
     broken = seal_violations(place, manifest)
-    broken += [f"{name} is no part of it" for name in foreign_files(place, manifest)]
+    broken += [
+        f"{name} does not belong to the statement" for name in foreign_files(place, manifest)
+    ]
     if manifest["seal"] not in (None, seal_of(manifest)):
         # Its bounds and options are a forger's, perhaps: nothing can be derived from them.
         return SealVerification(place, manifest["seal"], tuple(broken), (), compare({}, {}))
     lake = lake or find_lake(place)
     if manifest["merchant"].get("id") != lake.merchant_id:
-        raise LakeError(f"{place} is of another merchant than {lake.path}: give its lake")
+        raise LakeError(
+            f"{place} is a statement of another merchant than {lake.path}: give its lake"
+        )
     made = rederive(lake, manifest)
     broken += broken_chain(place, manifest, lake, made.period)
     table = restatement(lake, place, manifest, made)
@@ -96,9 +97,9 @@ def verify_statement(
 
 
 def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:
-    """Compare two statements, figure by figure and row by row, from their CSV or Parquet.
+    """Compare two statements, figure by figure and row by row.
 
-    Between two different months there are differences, but no causes of them.
+    Reads their CSV or Parquet. Differences between two different months have no cause.
     """
     folders = [Path(a).absolute(), Path(b).absolute()]
     old, new = map(read_manifest, folders)
@@ -156,19 +157,19 @@ def broken_chain(folder: Path, manifest: Manifest, lake: Lake, period: Period) -
     """Say which seal that a manifest names stands on no statement beside it or in the lake."""
     homes = (folder, lake.path / STATEMENTS / folder.name)
     named = {
-        "the month before": (manifest.get("previous_seal"), period.shift(-1)),
-        "the version before": (manifest.get("supersedes"), period),
+        "the statement of the month before": (manifest.get("previous_seal"), period.shift(-1)),
+        "the version before it": (manifest.get("supersedes"), period),
     }
     return [
-        f"{what} with the seal {seal} is not there"
+        f"{what}, with the seal {seal}, is missing"
         for what, (seal, of) in named.items()
         if seal and not any(seal in seals_beside(home, of).values() for home in homes)
     ]
 
 
-def find_lake(folder: Path) -> Lakehouse:
+def find_lake(folder: Path) -> Lake:
     """Return the lake that a statement lies in, else the one of the settings."""
     around = folder.parent.parent
-    lake = Lakehouse(around if (around / "lake.json").is_file() else read_data_dir())
+    lake = Lake(around if (around / "lake.json").is_file() else read_data_dir())
     lake.require()
     return lake

@@ -51,7 +51,7 @@ class RowBatch:
 
     def _refuse(self, what: str, *wanted: Span) -> NoReturn:
         spans = ", ".join(map(describe_span, union(wanted))) or "nothing"
-        message = f"{self.stream.name}: {what} came of pages that were to be of {spans}"
+        message = f"{self.stream.name}: {what} came from pages asked for {spans}"
         raise LakeError(f"{message}; not published")
 
 

@@ -8,8 +8,9 @@ from svc_analytics.config import KeyClass, Settings
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.segments import Segment
-from svc_analytics.formatting.displayed import Displayable
-from svc_analytics.instants import BEGINNING, HOUR
+from svc_analytics.formatting.display import Display, count_table
+from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.instants import BEGINNING, HOUR, format_instant
 from svc_analytics.lake.publisher import PublishStats
 from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
@@ -34,7 +35,7 @@ class Request:
 
     def __post_init__(self) -> None:
         if self.end is not None and self.start >= self.end:
-            raise ConfigError("--from is not before --to: the interval holds no time")
+            raise ConfigError("--from must be before --to")
 
 
 @dataclass
@@ -54,6 +55,15 @@ class ExtractionResult(Displayable):
         """Whether a record was quarantined or changed, or a stream lacks its key."""
         published = self.published
         return bool(published.quarantined or published.changed or self.not_extracted)
+
+    def _display(self) -> Display:
+        found = self.published
+        counts = [*self.rows.items(), ("month files written", found.files), ("pages", self.pages)]
+        lines = [f"read up to {format_instant(self.read_to)}"]
+        lines += [f"{found.quarantined:,} records were set aside"] * bool(found.quarantined)
+        lines += [f"{found.changed:,} records changed since they were read"] * bool(found.changed)
+        lines += [f"{name} were not extracted: {why}" for name, why in self.not_extracted.items()]
+        return Display("Extraction", lines, [count_table("read", counts)])
 
 
 def missing_key_class(settings: Settings, stream: Stream) -> KeyClass | None:

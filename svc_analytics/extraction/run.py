@@ -38,7 +38,7 @@ def extract(
         settled_at = (now - UNKNOWN_CLOCK if clock is None else clock) - SETTLE_LAG
         run = ExtractionResult(profile["id"], now if clock is None else clock)
         if request.start >= run.read_to:
-            message = f"--from lies behind the service's clock, {format_instant(run.read_to)}"
+            message = f"--from is later than the service's clock, {format_instant(run.read_to)}"
             raise ConfigError(message)
         with open_writer(lake, profile, now) as writer:
             is_open_ended = request.start == BEGINNING

@@ -148,7 +148,7 @@ class Sweep:
         if ids_hash is not None:
             self._seen.add(ids_hash)
         if self._barren > BARREN_PAGES:
-            message = f"{self._barren:,} pages in a row held nothing new, and none was the last"
+            message = f"{self._barren:,} pages in a row held no new record, and none was the last"
             raise ProtocolError(message)
 
     def _is_time_to_deliver(self, now: float) -> bool:

@@ -9,12 +9,12 @@ from svc_analytics.errors import SvcError
 from svc_analytics.extraction import run
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.extraction.progress import page_bar
-from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.database import write_views
 
 
 def extract(
-    lake: Lakehouse,
+    lake: Lake,
     settings: Settings | None = None,
     request: Request | None = None,
     *,

@@ -192,4 +192,7 @@ class WorkerPool:
 
 def _describe_disorder(stream: Stream, instants: Span) -> str:
     older, newer = map(format_instant, instants)
-    return f"{stream.name} are not listed newest first ({newer} behind {older}): read to the end"
+    return (
+        f"the service does not list {stream.name} newest first ({newer} after {older}): "
+        "the list was read to its end"
+    )

@@ -1,14 +1,12 @@
-"""Verdicts on receipts and deliveries as CSV, Parquet or JSON, written as they are found.
+"""Rows as CSV, Parquet or JSON, written to a file or to stdout as they are found.
 
 Their texts come from whoever made the tokens. CSV is opened in spreadsheets and
-shown in terminals, so there no cell begins a formula and none holds a control
-character; Parquet and JSON keep the texts as they are.
+shown in terminals, so its texts are escaped; Parquet and JSON keep them as they are.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -18,11 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.sanitize import escape_formula, escape_invisible
 from svc_analytics.formatting.tables import to_csv
 
 FORMS = (".csv", ".parquet", ".json")
-_FORMULA = tuple("=+-@\t\r")
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 
 
 def check_form(out: str) -> None:
@@ -49,16 +46,16 @@ def write_rows(
 
 
 def write_csv(tables: Iterable[pa.Table], file: TextIO) -> None:
-    """Write verdicts as CSV, the header first."""
+    """Write rows as CSV, the header first."""
     is_first = True
     for table in tables:
-        text = to_csv(_harmless(table))
+        text = to_csv(_escaped(table))
         file.write(text if is_first else text.partition("\n")[2])
         is_first = False
 
 
 def write_file(tables: Iterable[pa.Table], schema: pa.Schema, out: str) -> None:
-    """Write verdicts to a file of the form its suffix names, beside it first."""
+    """Write rows to a file of the form its suffix names, beside it first."""
     path = Path(out)
     temporary = path.with_name(f".{path.name}.writing")
     try:
@@ -71,29 +68,22 @@ def write_file(tables: Iterable[pa.Table], schema: pa.Schema, out: str) -> None:
 
 
 def to_objects(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield verdicts as objects for JSON, their differences, if any, as objects too."""
+    """Yield rows as objects for JSON, their differences, if any, as objects too."""
     for row in table.to_pylist():
         if row.get("differences"):
             row["differences"] = json.loads(row["differences"])
         yield row
 
 
-def _harmless(table: pa.Table) -> pa.Table:
+def _escaped(table: pa.Table) -> pa.Table:
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type) and field.name not in ("verdict", "reason"):
-            texts = [text and _harmless_text(text) for text in table[field.name].to_pylist()]
+            texts = [
+                text and escape_formula(escape_invisible(text))
+                for text in table[field.name].to_pylist()
+            ]
             table = table.set_column(place, field, pa.array(texts, pa.string()))
     return table
-
-
-def _harmless_text(text: str) -> str:
-    """Make a text safe to show.
-
-    >>> _harmless_text('=HYPERLINK("x")'), _harmless_text("a" + chr(27) + "[2J")
-    ('\\'=HYPERLINK("x")', 'a\ufffd[2J')
-    """
-    shown = text if text.isalnum() else _CONTROL.sub("\ufffd", text)
-    return f"'{shown}" if shown.startswith(_FORMULA) else shown
 
 
 def _to_csv_file(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:

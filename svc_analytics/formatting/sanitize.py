@@ -1,4 +1,4 @@
-"""Texts of other people, made fit to be shown and to be opened in a spreadsheet."""
+"""Escapes for texts of other people: what a spreadsheet would run, what a terminal would obey."""
 
 import re
 
@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?\Z")
 def escape_invisible(text: str) -> str:
     """Show characters that could hide or turn text as what they are.
 
-    >>> visible("gpj\u202eexe")
+    >>> escape_invisible("gpj\u202eexe")
     'gpj[U+202E]exe'
     """
     return _INVISIBLE.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
@@ -29,16 +29,16 @@ def escape_formula(text: str) -> str:
     What has one before such a mark already gets one more, so that `unescape_formula` gives
     every text back. Numbers are left alone.
 
-    >>> shield("=cmd()"), shield("-2.5"), shield("'=cmd()"), shield("it's")
-    ("'=cmd()", '-2.5', "''=cmd()", "it's")
+    >>> [escape_formula(text) for text in ("=cmd()", "-2.5", "'=cmd()", "it's")]
+    ["'=cmd()", '-2.5', "''=cmd()", "it's"]
     """
     return f"'{text}" if _FORMULA.match(text) and not _NUMBER.match(text) else text
 
 
 def unescape_formula(text: str) -> str:
-    """Return the text that was shielded.
+    """Return the text that `escape_formula` was given.
 
-    >>> unshield("'=cmd()"), unshield("'quoted'")
+    >>> unescape_formula("'=cmd()"), unescape_formula("'quoted'")
     ('=cmd()', "'quoted'")
     """
     return text[1:] if text.startswith("'") and _FORMULA.match(text) else text

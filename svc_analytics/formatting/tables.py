@@ -97,7 +97,7 @@ def align(header: list[str], rows: list[list[str]], to_right: Iterable[bool]) ->
 def align_decimal_points(cells: list[str]) -> list[str]:
     """Pad numbers on the right, so that set to the right their points stand in line.
 
-    >>> on_the_point(["1.25", "3", "-"])
+    >>> align_decimal_points(["1.25", "3", "-"])
     ['1.25', '3   ', '-   ']
     """
     fractions = [len(cell) - cell.find(".") if _has_point(cell) else 0 for cell in cells]

@@ -20,7 +20,7 @@ def is_ratio(field: pa.Field) -> bool:
 def value_text(value: Any, *, is_ratio: bool = False) -> str:
     """Write a value for files: NULL is empty, amounts trimmed, ratios with 8 places.
 
-    >>> text_of(Decimal("1.500000000000000000")), text_of(Decimal("0.01500000"), is_ratio=True)
+    >>> value_text(Decimal("1.500000000")), value_text(Decimal("0.01500000"), is_ratio=True)
     ('1.5', '0.01500000')
     """
     if value is None:

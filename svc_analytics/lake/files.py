@@ -36,7 +36,9 @@ def damaged_file(path: Path, error: BaseException | None = None) -> LakeError:
     """
     if isinstance(error, OSError) and is_refused(error):
         return LakeError(f"{path} cannot be read: {os.strerror(error.errno or 0)}")
-    message = f"{path} is torn or altered: move it away and run extract, its month is read anew"
+    message = (
+        f"{path} is torn or altered: move it away and run extract, which reads its month again"
+    )
     return LakeError(message)
 
 

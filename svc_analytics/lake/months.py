@@ -18,9 +18,9 @@ MOST_MONTHS = 1200
 
 
 def last_full_month(lake: Lake, zone: str = "UTC") -> str:
-    """Return the newest month that is over and was read whole, of every stream that is read.
+    """Return the newest month that is over and was read whole.
 
-    Raises `ConfigError` where there is none.
+    Only streams that are read at all count. Raises `ConfigError` if there is none.
     """
     read = [found for stream in STREAMS.values() if (found := lake.coverage(stream)).read]
     newest = min((found.read[-1][1] for found in read), default=None)

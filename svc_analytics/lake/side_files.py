@@ -117,5 +117,5 @@ def is_whole(path: Path) -> bool:
 def require_whole(path: Path, name: Path) -> None:
     """Raise `LakeError` where a file of verdicts is there and torn; `name` is what to call it."""
     if path.exists() and not is_whole(path):
-        message = f"{name} is torn or altered: run receipts verify, it is made anew"
+        message = f"{name} is torn or altered: run receipts verify, which makes it again"
         raise LakeError(message)

@@ -138,7 +138,7 @@ def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeW
         raise LakeBusy(message) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        message = f"cannot write to {lake.path}: {reason}; what was published is untouched"
+        message = f"cannot write to {lake.path}: {reason}; the records written before are untouched"
         raise LakeError(message) from error
 
 
@@ -146,7 +146,7 @@ def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
     """Refuse to mix two merchants' records in one lake."""
     if lake.exists and lake.merchant_id != profile["id"]:
         message = (
-            f"{lake.path} holds the records of merchant {lake.merchant_id}, and the keys are of "
+            f"{lake.path} holds the records of merchant {lake.merchant_id}, and the keys belong to "
             f"merchant {profile['id']}: give another --data-dir"
         )
         raise ConfigError(message)

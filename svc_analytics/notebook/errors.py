@@ -17,9 +17,9 @@ def one_line_of(error: BaseException) -> str:
 
 
 def notebook_errors() -> None:
-    """Show errors of this package as one readable line, in a notebook; elsewhere do nothing.
+    """Show errors of this package, and interruptions, in one line in a notebook.
 
-    So is the interruption of a cell.
+    Outside a notebook it does nothing.
     """
     get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
     shell = get_ipython()

@@ -34,10 +34,12 @@ _NEWEST = """
 
 
 def example_receipts(lake: Lakehouse, secret: str) -> pd.DataFrame:
-    """Return a good receipt of the newest payment and four bad ones: `what` and `receipt`.
+    """Return one good and four bad receipts of the newest payment, to try verdicts on.
 
-    They are signed with a `secret` of the reader's choice and prove nothing. Of a lake
-    that holds no payment there are none.
+    The columns are `what` and `receipt`.
+
+    They are signed with the `secret` you choose, and prove nothing. A lake without a
+    payment gives none.
     """
     import pandas as pd
 
@@ -67,6 +69,9 @@ def _examples(facts: Mapping[str, str], secret: Secret) -> Iterator[tuple[str, s
     unknown = {**facts, "payment_id": "00000000-0000-4000-8000-000000000000"}
     yield "as the service issues it", good
     yield "its amount changed, the signature kept", f"v1.{changed}.{signature}"
-    yield "its amount changed, and signed again by who has the secret", sign_receipt(dearer, secret)
+    yield (
+        "its amount changed, and signed again by someone who has the secret",
+        sign_receipt(dearer, secret),
+    )
     yield "of a payment that does not exist", sign_receipt(unknown, secret)
     yield "cut off when it was copied", f"v1.{payload}.{signature[:20]}"

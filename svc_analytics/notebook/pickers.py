@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from svc_analytics import charts
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.formatting.sheet import Display
+from svc_analytics.formatting.display import Display
 from svc_analytics.lake.months import known_months, last_full_month
 from svc_analytics.notebook.errors import one_line_of
 from svc_analytics.notebook.pictures import draw
@@ -83,19 +83,19 @@ def pick(
     month: str | None = None,
     zone: str = "UTC",
 ) -> Any:
-    """Return a widget with a month and a currency, and below it what they show.
+    """Return pickers of month and currency, with the chosen tables and charts below.
 
-    It begins with a statement that was `made`, or with a month. `parts` is what is shown:
-    settlement, fees, position, exposure, receipts, or what `parts(statement, currency)`
-    returns. Raises `ConfigError` where ipywidgets is not installed, or the lake holds no
-    month.
+    Starts with the statement `made`, or with `month`. `parts` chooses what is shown:
+    settlement, fees, position, exposure or receipts, or a function that returns it for a
+    statement and a currency. Raises `ConfigError` when ipywidgets is not installed, or
+    the lake holds no month.
     """
     try:
         import ipywidgets
     except ModuleNotFoundError as error:
         raise ConfigError('ipywidgets is not installed: pip install -e ".[lab]"') from error
     if isinstance(parts, str) and parts not in PARTS:
-        raise ConfigError(f"no parts {parts!r} to pick: choose {', '.join(PARTS)}")
+        raise ConfigError(f"there are no parts {parts!r}: choose one of {', '.join(PARTS)}")
     made = made or statement(lake, month or last_full_month(lake, zone), zone=zone)
     period = made.period
     offered = known_months(lake, period.zone, period.calendar)
@@ -151,7 +151,7 @@ class _View:
         if self._made is None:
             return
         if self._coins.value is None:
-            self._set([Display("", [f"{self._months.value} holds no movement and no position"])])
+            self._set([Display("", [f"{self._months.value} has no movement and no position"])])
             return
         try:
             self._set(self._parts(self._made, self._coins.value))

@@ -13,12 +13,11 @@ import pyarrow as pa
 
 from svc_analytics.charts.axes import all_months
 from svc_analytics.errors import ConfigError
-from svc_analytics.formatting.sheet import arrow_of
-from svc_analytics.render.sheets import names_of
+from svc_analytics.formatting.display import arrow_of, names_of
 
 _KINDS = ("currency", "stream")
 _ALONE, _BESIDE = (7.2, 3.0), (5.4, 2.5)  # inches, of one picture and of several
-NOTHING = "nothing to draw, for the table has no row"
+NOTHING = "nothing to draw: the table has no rows"
 MOST_LETTERS = 32  # of each of the merchant's names: more would push the period off the picture
 _TABLES = {
     "fee_rate": "daily",
@@ -52,11 +51,11 @@ class Picture:
 
 
 def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) -> Picture:
-    """Draw a chart of `svc_analytics.charts`: for each coin of the table, or for those named.
+    """Draw a chart of `svc_analytics.charts` for each coin, or for the coins named.
 
-    A chart of streams is drawn for each stream. Of a statement the chart's own table is
-    drawn, and below it stand the period and the merchant's names. `options` are the
-    chart's own, such as `zone`.
+    A chart of streams is drawn once per stream. From a statement, the chart takes its own
+    table, and the caption shows the period and the merchant. `options` are the chart's
+    own, such as `zone`.
     """
     from svc_analytics.render.picture import draw_svg
 
@@ -77,15 +76,15 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
 
 
 def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
-    """Return the table to draw, and what stands below the picture: of what and of whom."""
+    """Return the table to draw, and its caption: period and merchant."""
     if not hasattr(table, "tables"):
         return arrow_of(table), ""
     period = table.period
     # The Persian name comes last: letters from right to left would turn a date behind them.
-    sign = f"{period.folder} ({period.zone}) · {names_of(table.merchant, MOST_LETTERS)}"
+    sign = f"{period.label}, {period.zone} · {names_of(table.merchant, MOST_LETTERS)}"
     if chart.__name__ not in _TABLES:
         drawn = ", ".join(_TABLES)
-        raise ConfigError(f"of a statement {drawn} are drawn; give {chart.__name__} a table")
+        raise ConfigError(f"a statement draws {drawn}; give {chart.__name__} a table")
     return table.tables[_TABLES[chart.__name__]], sign
 
 
@@ -97,7 +96,7 @@ def _names(chart: Callable[..., None], table: pa.Table, kind: str) -> list[str]:
 
 def _no_column(chart: Callable[..., None], name: str, table: pa.Table) -> ConfigError:
     there = ", ".join(table.column_names)
-    return ConfigError(f"{chart.__name__} draws a column {name!r}; the table has {there}")
+    return ConfigError(f"{chart.__name__} needs a column {name!r}; the table has {there}")
 
 
 def _size(chart: Callable[..., None], table: pa.Table, count: int) -> tuple[float, float]:

@@ -42,7 +42,7 @@ def notebook_folder() -> Path:
     for folder in (*_own_folders(), _installed()):
         if any(folder.glob("0*.ipynb")):
             return folder
-    raise ConfigError("no folder of notebooks is here: run this in a clone of the project")
+    raise ConfigError("there is no folder notebooks here: run this in a clone of the project")
 
 
 def working_folder() -> Path:
@@ -110,7 +110,7 @@ def _tagged(notebook: Any) -> int:
         if "parameters" in cell.metadata.get("tags", ())
     ]
     if len(tagged) != 1:
-        raise ConfigError("a notebook needs one cell tagged parameters to be given any")
+        raise ConfigError("the notebook takes no parameters: tag one of its cells with parameters")
     return tagged[0]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.sheet import Display, DisplayTable, arrow_of, cell_text, framed
+from svc_analytics.formatting.display import Display, DisplayTable, arrow_of, cell_text, framed
 from svc_analytics.notebook.show import show
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ class SearchableTable:
 def search(
     table: Any, title: str = "", *, why: str = "unknown", most: int = MOST_SEARCHED
 ) -> Display | SearchableTable:
-    """Return a table that can be searched and sorted, in a notebook with itables installed.
+    """Return a table to search and sort, in a notebook with itables installed.
 
-    Elsewhere, and where there is no row, it is what `show` returns. Of more than `most`
-    rows the first are shown, and how many there are. Nothing is loaded from elsewhere.
+    Elsewhere, and for a table without rows, it returns what `show` does. At most `most`
+    rows are shown, with a note of how many there are. It loads nothing from elsewhere.
     """
     if not _is_in_notebook() or not len(table):
         return show(table, title, why=why)

@@ -5,15 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from svc_analytics.formatting.sheet import (
-    MOST_ROWS,
-    Display,
-    DisplayTable,
-    arrow_of,
-    cells_of,
-    select_known,
-)
-from svc_analytics.formatting.values import rows_of
+from svc_analytics.formatting.display import MOST_ROWS, Display, display_table
 from svc_analytics.render.figures import figures_grid
 
 
@@ -26,16 +18,13 @@ def show(
     only: Sequence[str] | None = None,
     coins: Sequence[str] | None = None,
 ) -> Display:
-    """Return a frame or an Arrow table as it is shown in a notebook: exact, with units.
+    """Return a frame, an Arrow table or a statement as an exact table with units.
 
-    `why` is the reason given for what is NULL; `most` rows are shown, and how many there
-    are. `only` names some columns. Of a statement, figures are shown, a coin a column;
-    `only` names some figures, `coins` some coins.
+    A notebook shows it as HTML. `why` is the reason shown for NULL values; at most `most`
+    rows are shown, with a note of how many there are; `only` names the columns to show. A
+    statement shows its figures, one column per coin: `only` names figures, `coins` names
+    coins.
     """
     if hasattr(table, "tables"):
         return Display("", [], [figures_grid(table, title, only, coins)])
-    arrow = arrow_of(table)
-    if only is not None:
-        arrow = arrow.select(select_known(only, arrow.column_names))
-    rows = [cells_of(arrow, row, why) for row in rows_of(arrow.slice(0, most))]
-    return Display("", [], [DisplayTable(title, arrow.column_names, rows, len(arrow))])
+    return Display("", [], [display_table(table, title, why=why, most=most, only=only)])

@@ -58,7 +58,7 @@ _NEWEST = Verdict("valid", BY_NEWEST)
 _OLDER = Verdict("valid_previous_secret", BY_OLDER)
 _BY_RECORD = Verdict("proven_by_record", OLDER_BUT_EQUAL)
 _UNSIGNED = Verdict("bad_signature", UNSIGNED_BUT_EQUAL)
-_NOT_COVERED = "no lake covers its time: run extract, or verify with --online"
+_NOT_COVERED = "the lake was not read for its time: run extract, or verify with --online"
 
 # `places` is how many decimals the service writes of a currency. DECIMAL(38,18) as
 # text always has 18, so the wanted form is a cut, and a cut digit that is not zero
@@ -196,7 +196,7 @@ class BulkVerifier:
 
     def _check_one(self, token: str | None, record: Mapping[str, Any]) -> Verdict:
         if token is None:
-            return Verdict("malformed", "no token stands here")
+            return Verdict("malformed", "no token in this row")
         held = record if record["payment_id"] is not None else None
         verdict = verify_receipt(token, self._ring, held, self._webhook_ring)
         receipt = verdict.receipt

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     Keys = npt.NDArray[np.int64]
 
 NOTHING = 0  # the key of a row that has none
+REPEATED = " is also in "  # part of the note on every row that repeats another
 
 
 class DuplicateFinder:
@@ -40,7 +41,7 @@ class DuplicateFinder:
             is_same = tokens[row] >= 0
             what = "the same token" if is_same else "another token of this payment"
             place = self._place(int(tokens[row] if is_same else payments[row]))
-            notes[row] = f"; {what} stands in {place}"
+            notes[row] = f"; {what}{REPEATED}{place}"
             self.count += 1
         return notes
 

@@ -45,8 +45,8 @@ class OnlineVerifier:
         if is_verified and found.verdict == "bad_signature" and not found.differences:
             return Verdict(
                 "valid",
-                "the service verifies it, no secret of the ring does: "
-                "SVC_RECEIPT_SECRETS lacks a secret that is in force",
+                "the service verifies it, no receipt secret does: "
+                "add the missing secret to SVC_RECEIPT_SECRETS",
                 found.receipt,
             )
         answer = "verifies it" if is_verified else "does not verify it"

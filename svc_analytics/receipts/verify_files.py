@@ -88,7 +88,7 @@ class PaymentLookup:
             parameters = {"files": self._files, "merchant_id": self._merchant_id}
             found = cursor.sql(query, params=parameters).to_arrow_table()
         if len(found) != len(ids):  # never: but then each row would be held against another's
-            raise LakeError("an id stands twice in the payments of the lake: run extract")
+            raise LakeError("an id appears twice in the payments of the lake: run extract")
         return found.cast(RECORDS)
 
 

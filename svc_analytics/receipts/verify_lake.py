@@ -27,7 +27,8 @@ from filelock import FileLock, Timeout
 
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
-from svc_analytics.formatting.displayed import Displayable
+from svc_analytics.formatting.display import Display, count_table
+from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN, VERDICTS, VERDICTS_FOLDER
@@ -56,6 +57,13 @@ class VerificationResult(Displayable):
 
     checked: int
     unchanged: int
+
+    def _display(self) -> Display:
+        counts = [
+            ("checked now", self.checked),
+            ("unchanged since an earlier check", self.unchanged),
+        ]
+        return Display("Verification of receipts", [], [count_table("receipts", counts)])
 
 
 @dataclass(frozen=True)

@@ -127,7 +127,7 @@ def _split_page(body: bytes) -> Page:
 
 def _find_cursor(envelope: Mapping[str, Any]) -> str | None:
     if "next_cursor" not in envelope:
-        raise ProtocolError("the page has no next_cursor: it is not known whether more follows")
+        raise ProtocolError("the page has no next_cursor: more records may follow")
     return check_cursor(envelope["next_cursor"])
 
 

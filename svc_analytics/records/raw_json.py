@@ -49,7 +49,7 @@ def members(text: bytes) -> dict[str, bytes]:
     for part in split(text, b"{"):
         key, value = split_member(part)
         if key in values:
-            message = f"the key {key!r} stands twice"
+            message = f"the key {key!r} appears twice"
             raise DataError(message)
         values[key] = value
     return values
@@ -70,7 +70,7 @@ def split(text: bytes, opening: bytes = b"[") -> list[bytes]:
     if parts == [b""]:
         return []
     if not all(parts):
-        raise InvalidJson("a comma with nothing beside it")
+        raise InvalidJson("a comma without a value next to it")
     return parts
 
 

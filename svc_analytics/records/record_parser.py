@@ -109,7 +109,7 @@ def _parse_amount_or_instant(column: Column, value: str, inexact: set[str]) -> D
     except DataError as error:
         raise DataError(f"{column.name}: {error}") from error
     if not CALENDAR[0] <= micros < CALENDAR[1]:
-        raise DataError(f"{column.name} is out of any calendar of payments: {value}")
+        raise DataError(f"{column.name} is outside the years a payment can have: {value}")
     if not is_whole:
         inexact.add(column.name)
     return micros

@@ -17,14 +17,14 @@ from svc_analytics.periods import load_zone
 from svc_analytics.render.journal import ACCOUNTS, WALLET, Entry, Journal
 
 if TYPE_CHECKING:
-    from svc_analytics.statements.statement import Statement
+    from svc_analytics.render.document import Document
 
 BEANCOUNT_DIGITS = 28  # the precision of its arithmetic
 USD = "USD"
 
 
 def write_beancount(
-    journal: Journal, statement: Statement, facts: dict[str, Any], path: Path
+    journal: Journal, statement: Document, facts: dict[str, Any], path: Path
 ) -> None:
     """Write the journal as a file that `bean-check` accepts."""
     summary = statement.tables["summary"].to_pylist()
@@ -52,8 +52,8 @@ def _head(journal: Journal, facts: dict[str, Any]) -> Iterator[str]:
     yield f"; Statement {single_line(facts['label'])}, {standing}, as of {facts['as_of']}"
     yield from (f"; because {single_line(reason)}" for reason in facts["reasons"])
     yield f"; content digest {facts['content_digest']}"
-    yield "; The month is complete in itself. Where it follows another, leave out the opening"
-    yield "; entries, open and commodity lines, which the earlier month already holds."
+    yield "; This month is complete on its own. After another month in one file, leave out"
+    yield "; the opening entries, open and commodity lines: the earlier month has them."
     yield f'option "title" {quoted(name + " " + facts["label"])}'
     yield f'option "operating_currency" "{USD}"'
     yield ""
@@ -99,8 +99,8 @@ def _balances(journal: Journal, summary: list[dict[str, Any]]) -> Iterator[str]:
     """Assert each known closing position, with no tolerance, as the next day begins."""
     beyond = _beyond(journal, summary)
     if beyond:
-        yield f"; Beancount reckons with {BEANCOUNT_DIGITS} digits: of coins with longer amounts,"
-        yield "; which are exact as written, the balance stands as a remark."
+        yield f"; Beancount uses {BEANCOUNT_DIGITS} digits. Where amounts are longer, the balance"
+        yield "; is a comment; every amount is exact as written."
     for row in summary:
         if (closing := row["closing_position"]) is not None:
             amount = journal.amount(closing, row["currency"])

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.sheet import Cell, DisplayTable, cell_of, label, select_known
+from svc_analytics.formatting.display import Cell, DisplayTable, cell_of, label, select_known
+from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_statement_macros
 
 if TYPE_CHECKING:
-    from svc_analytics.statements.statement import Statement
+    from svc_analytics.render.document import Document
 
 
 def figures_grid(
-    statement: Statement,
+    statement: Document,
     title: str = "",
     only: Sequence[str] | None = None,
     coins: Sequence[str] | None = None,
@@ -55,36 +56,7 @@ def _headings(groups: list[tuple[str, list[Figure]]]) -> dict[int, str]:
     return dict(zip(starts, (title for title, _ in groups), strict=False))
 
 
-GROUPS = {
-    "Sales": (
-        *("payments_count", "payers_count", "gross_sales", "charged_total"),
-        *("payment_fees", "net_sales"),
-    ),
-    "Refunds": (
-        *("refunds_count", "refunds_paid", "refunds_debited", "refunds_same_period"),
-        *("refunds_prior_period", "refunds_unresolved", "fee_leakage", "open_refundable"),
-    ),
-    "Payouts": ("payouts_count", "payouts_sent", "payout_fees", "payouts_debited"),
-    "Settlement": ("total_fees_borne", "net_settlement", "rail_movement"),
-    "Position": ("opening_position", "closing_position"),
-    "Ratios": (
-        *("effective_fee_rate", "refund_ratio_period", "refund_ratio_cohort"),
-        "refunded_payments_ratio",
-    ),
-    "USD": (
-        *("usd_gross", "usd_net_sales", "usd_fees", "usd_refunds", "usd_payouts"),
-        *("implied_rate", "implied_rate_at", "usd_exposure"),
-    ),
-    "Receipts": ("receipts_checked", "receipts_valid", "attested_ratio"),
-}
 _KEYS = ("period", "currency")
-_DENOMINATORS = {
-    "effective_fee_rate": "gross_sales",
-    "refund_ratio_period": "charged_total",
-    "refund_ratio_cohort": "charged_total",
-    "refunded_payments_ratio": "payments_count",
-    "attested_ratio": "charged_total",
-}
 
 
 @dataclass(frozen=True)
@@ -97,12 +69,13 @@ class Figure:
     cell: Cell
 
 
-def summary_groups(statement: Statement, row: dict[str, Any]) -> Iterator[tuple[str, list[Figure]]]:
+def summary_groups(statement: Document, row: dict[str, Any]) -> Iterator[tuple[str, list[Figure]]]:
     """Yield a currency's figures group by group; columns of no group come last."""
     fields = {field.name: field for field in statement.tables["summary"].schema}
-    known = {name for names in GROUPS.values() for name in names}
+    groups = figure_groups()
+    known = {name for names in groups.values() for name in names}
     other = tuple(name for name in fields if name not in known and name not in _KEYS)
-    for title, names in (GROUPS | {"Other": other}).items():
+    for title, names in (groups | {"Other": other}).items():
         figures = [
             Figure(
                 name,
@@ -131,32 +104,27 @@ def meaning(table: str, column: str) -> str:
     return _meanings().get((table, column), "")
 
 
-def unknown_reason(statement: Statement) -> str:
+def unknown_reason(statement: Document) -> str:
     """Say why figures of what was not read are unknown."""
     reasons = [reason.text for reason in statement.reasons if not reason.is_unfinished]
     return f"unknown: {'; '.join(reasons)}" if reasons else "unknown or undefined"
 
 
-def figure_cell(statement: Statement, row: dict[str, Any], field: pa.Field) -> Cell:
+def figure_cell(statement: Document, row: dict[str, Any], field: pa.Field) -> Cell:
     """Show a figure of the summary; an unknown one says why."""
     currency = str(row["currency"])
     value = row[field.name]
     return cell_of(value, field, currency, _why(statement, row, field.name))
 
 
-def _why(statement: Statement, row: dict[str, Any], name: str) -> str:
+def _why(statement: Document, row: dict[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
-    if name in GROUPS["Receipts"]:
-        return "unknown: no receipt of the period was verified"
-    denominator = _DENOMINATORS.get(name)
-    if denominator and row.get(denominator) == 0:
-        return f"undefined: {label(denominator).lower()} is zero"
-    if name.endswith("_position"):
-        return "unknown: the history was not read whole from its proven start"
-    if name == "usd_exposure" and row.get("closing_position") is None:
-        return "unknown: the closing position is"
-    is_priced_figure = name.startswith(("usd_", "implied_"))
-    stream = "refunds_count" if name in ("usd_refunds", "usd_payouts") else "payments_count"
-    if is_priced_figure and row.get(stream) is not None:
-        return "unknown: no record of it carries a USD value"
+    figure = read_figures().get(name)
+    is_read = figure is not None and figure.is_read(row)
+    if figure and figure.unread and not is_read:
+        return f"unknown: {figure.unread}"
+    if figure and figure.denominator and row.get(figure.denominator) == 0:
+        return f"undefined: {label(figure.denominator).lower()} is zero"
+    if figure and figure.unstated and is_read:
+        return f"unknown: {figure.unstated}"
     return unknown_reason(statement)

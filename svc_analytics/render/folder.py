@@ -21,7 +21,7 @@ from svc_analytics.lake.files import sync_folder
 from svc_analytics.render.formats import DOCUMENTS, require_pdf
 
 if TYPE_CHECKING:
-    from svc_analytics.statements.statement import Statement
+    from svc_analytics.render.document import Document
 
 MANIFEST = "manifest.json"
 STALE = 3600  # seconds
@@ -48,7 +48,7 @@ FORMATS = (*TABLE_FORMATS, *DOCUMENTS)
 def check_formats(formats: tuple[str, ...]) -> None:
     """Refuse a format that is not written, or none at all."""
     if not formats:
-        raise ConfigError(f"no format given: choose of {', '.join(FORMATS)}")
+        raise ConfigError(f"no format given: choose from {', '.join(FORMATS)}")
     for name in formats:
         if name not in FORMATS:
             raise ConfigError(f"no format {name!r}: choose of {', '.join(FORMATS)}")
@@ -60,7 +60,7 @@ Finish = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 def write_folder(
-    statement: Statement, out: Path, formats: tuple[str, ...], finish: Finish = dict
+    statement: Document, out: Path, formats: tuple[str, ...], finish: Finish = dict
 ) -> Path:
     """Write a statement beside its place, then swap it in whole.
 
@@ -92,7 +92,7 @@ def write_folder(
     return out
 
 
-def _write_tables(statement: Statement, folder: Path, formats: tuple[str, ...]) -> dict[str, int]:
+def _write_tables(statement: Document, folder: Path, formats: tuple[str, ...]) -> dict[str, int]:
     """Write each table in each form that holds one table; return the files' rows."""
     rows = {}
     for table_name, table in statement.tables.items():
@@ -113,7 +113,7 @@ def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _write_documents(
-    statement: Statement, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
+    statement: Document, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
 ) -> dict[str, int]:
     """Write each form that holds the whole statement; return the files' rows."""
     rows: dict[str, int] = {}

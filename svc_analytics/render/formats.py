@@ -18,14 +18,14 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_json, to_objects
 
 if TYPE_CHECKING:
-    from svc_analytics.statements.statement import Statement
+    from svc_analytics.render.document import Document
 
 Facts = dict[str, Any]
 Rows = dict[str, int]
 _CHUNK = 10_000
 
 
-def write_json(statement: Statement, facts: Facts, folder: Path) -> Rows:
+def write_json(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `statement.json`: the facts, and every table as an array of objects."""
     path = folder / "statement.json"
     with path.open("w", encoding="utf-8", newline="\n") as file:
@@ -45,7 +45,7 @@ def _json_rows(table: pa.Table) -> Iterator[str]:
             yield f"{',' if place else ''}\n      {json.dumps(row, ensure_ascii=False)}"
 
 
-def write_xlsx(statement: Statement, facts: Facts, folder: Path) -> Rows:
+def write_xlsx(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `statement.xlsx`: a sheet of provenance and one per table."""
     from svc_analytics.render.workbook import write_workbook
 
@@ -53,7 +53,7 @@ def write_xlsx(statement: Statement, facts: Facts, folder: Path) -> Rows:
     return {"statement.xlsx": _all_rows(statement)}
 
 
-def write_html(statement: Statement, facts: Facts, folder: Path) -> Rows:
+def write_html(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `statement.html`: one page without outside resources, for screen and paper."""
     from svc_analytics.render.page import make_page
 
@@ -62,7 +62,7 @@ def write_html(statement: Statement, facts: Facts, folder: Path) -> Rows:
     return {"statement.html": rows}
 
 
-def write_journal(statement: Statement, facts: Facts, folder: Path) -> Rows:
+def write_journal(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `journal.csv` and `journal.beancount`: every movement as a balanced entry."""
     from svc_analytics.render.beancount import write_beancount
     from svc_analytics.render.journal import check_balanced, make_journal, write_postings
@@ -74,7 +74,7 @@ def write_journal(statement: Statement, facts: Facts, folder: Path) -> Rows:
     return {"journal.csv": postings, "journal.beancount": len(journal.entries)}
 
 
-def write_pdf(statement: Statement, facts: Facts, folder: Path) -> Rows:
+def write_pdf(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `statement.pdf`: the same page as in HTML, on A4."""
     require_pdf()
     from svc_analytics.render.page import make_page
@@ -91,7 +91,7 @@ def require_pdf() -> None:
         raise ConfigError('pdf needs WeasyPrint: pip install "svc-analytics[pdf]"')
 
 
-DOCUMENTS: dict[str, Callable[[Statement, Facts, Path], Rows]] = {
+DOCUMENTS: dict[str, Callable[[Document, Facts, Path], Rows]] = {
     "xlsx": write_xlsx,
     "html": write_html,
     "json": write_json,
@@ -100,5 +100,5 @@ DOCUMENTS: dict[str, Callable[[Statement, Facts, Path], Rows]] = {
 }
 
 
-def _all_rows(statement: Statement) -> int:
+def _all_rows(statement: Document) -> int:
     return sum(table.num_rows for table in statement.tables.values())

@@ -31,7 +31,7 @@ from svc_analytics.money import EXACT
 from svc_analytics.periods import load_zone
 
 if TYPE_CHECKING:
-    from svc_analytics.statements.statement import Statement
+    from svc_analytics.render.document import Document
 
 WALLET = "Assets:Wallet"
 SALES = "Income:Sales"
@@ -92,7 +92,7 @@ class Journal:
         return f"{value:.{self.places[currency]}f}"
 
 
-def make_journal(statement: Statement) -> Journal:
+def make_journal(statement: Document) -> Journal:
     """Return the journal of a statement: opening positions, then a movement a line."""
     zone = load_zone(statement.period.zone)
     first, end = (
@@ -173,7 +173,7 @@ def _openings(summary: list[dict[str, Any]], day: date) -> Iterator[Entry]:
             yield Entry(day, entry_id, "opening", row["currency"], postings)
 
 
-def _lines(statement: Statement) -> Iterator[dict[str, Any]]:
+def _lines(statement: Document) -> Iterator[dict[str, Any]]:
     for row in rows_of(statement.tables["lines"].select(list(_LINE))):
         yield dict(zip(_LINE, row, strict=True))
 

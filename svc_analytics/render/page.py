@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics import charts
+from svc_analytics.formatting.display import Cell, cell_of, cells_of, label, unit_of
 from svc_analytics.formatting.sanitize import escape_invisible
-from svc_analytics.formatting.sheet import Cell, cell_of, cells_of, label, unit_of
 from svc_analytics.formatting.values import rows_of
 from svc_analytics.render.figures import (
     Figure,
@@ -27,7 +27,7 @@ from svc_analytics.render.picture import draw_svg
 from svc_analytics.webhooks.findings import describe
 
 if TYPE_CHECKING:
-    from svc_analytics.statements.statement import Statement
+    from svc_analytics.render.document import Document
 
 MOST_ROWS = 200  # of one table; the rest is in the other forms
 MOST_CHARTED = 8  # coins
@@ -68,7 +68,7 @@ class Coin:
     pictures: list[str]
 
 
-def make_page(statement: Statement, facts: dict[str, Any]) -> tuple[str, int]:
+def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
     """Return the page as HTML, and how many rows of tables it shows."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -99,7 +99,7 @@ def make_page(statement: Statement, facts: dict[str, Any]) -> tuple[str, int]:
     return escape_invisible(page), shown_rows  # coins and units are texts of others too
 
 
-def _grids(statement: Statement) -> dict[str, list[Grid]]:
+def _grids(statement: Document) -> dict[str, list[Grid]]:
     tables = statement.tables
     return {
         "daily": list(_daily(statement)),
@@ -114,7 +114,7 @@ def _grids(statement: Statement) -> dict[str, list[Grid]]:
     }
 
 
-def _grid(statement: Statement, name: str, table: pa.Table) -> Grid:
+def _grid(statement: Document, name: str, table: pa.Table) -> Grid:
     header = [
         (label(field.name), meaning(name, field.name), _is_number(field)) for field in table.schema
     ]
@@ -123,7 +123,7 @@ def _grid(statement: Statement, name: str, table: pa.Table) -> Grid:
     return Grid(label(name), header, rows, table.num_rows)
 
 
-def _overview(statement: Statement) -> Grid:
+def _overview(statement: Document) -> Grid:
     """Return the figures that a reader looks for first, a currency a row."""
     summary = statement.tables["summary"]
     fields = list(_only(summary, OVERVIEW).schema)
@@ -134,7 +134,7 @@ def _overview(statement: Statement) -> Grid:
     return Grid("Overview", header, rows, len(rows))
 
 
-def _daily(statement: Statement) -> Iterator[Grid]:
+def _daily(statement: Document) -> Iterator[Grid]:
     """Yield a grid per currency, closed by the summary's own figures."""
     daily = statement.tables["daily"]
     for row in statement.tables["summary"].to_pylist():
@@ -158,14 +158,14 @@ def _with_unit(field: pa.Field, currency: str) -> str:
     return f"{label(field.name)}, {unit}" if unit else label(field.name)
 
 
-def _coins(statement: Statement) -> Iterator[Coin]:
+def _coins(statement: Document) -> Iterator[Coin]:
     for place, row in enumerate(statement.tables["summary"].to_pylist()):
         currency = str(row["currency"])
         pictures = list(_pictures(statement, currency, place)) if place < MOST_CHARTED else []
         yield Coin(currency, list(summary_groups(statement, row)), pictures)
 
 
-def _pictures(statement: Statement, currency: str, place: int) -> Iterator[str]:
+def _pictures(statement: Document, currency: str, place: int) -> Iterator[str]:
     daily, summary = statement.tables["daily"], statement.tables["summary"]
     parts = (
         (charts.net_settlement_daily, daily, "net settlement by day", (7.2, 2.1)),
@@ -177,7 +177,7 @@ def _pictures(statement: Statement, currency: str, place: int) -> Iterator[str]:
         yield draw_svg(f"c{place}-{number}", drawn, f"{title}, {currency}", size)
 
 
-def _exposure_picture(statement: Statement) -> str:
+def _exposure_picture(statement: Document) -> str:
     summary = statement.tables["summary"]
     height = 0.9 + 0.25 * summary.num_rows
     drawn = partial(charts.usd_exposure, table=summary)
@@ -189,7 +189,7 @@ def _severities(checks: pa.Table) -> list[tuple[str, int]]:
     return [(name, found.pop(name, 0)) for name in SEVERITIES] + sorted(found.items())
 
 
-def _receipts(statement: Statement) -> list[tuple[str, list[tuple[str, Cell]]]]:
+def _receipts(statement: Document) -> list[tuple[str, list[tuple[str, Cell]]]]:
     """Return the receipts' figures of each currency that has any."""
     summary = statement.tables["summary"]
     names = [name for name in summary.column_names if name.startswith("receipts_")]

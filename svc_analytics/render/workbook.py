@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.values import is_ratio, rows_of, value_text
 from svc_analytics.instants import from_micros
 
 if TYPE_CHECKING:
-    from svc_analytics.statements.statement import Statement
+    from svc_analytics.render.document import Document
 
 SHEET_ROWS = 1_048_575  # of data, below the header
 EXACT_DIGITS = 15
@@ -29,7 +30,6 @@ LONGEST_TEXT = 32_767
 CUT = "… (cut: the whole text is in the other forms)"
 WIDEST = 60
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
-_FORMULA_MARKS = ("=", "+", "-", "@", "\t", "\r")
 _UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # no XML may hold these
 
 
@@ -58,7 +58,7 @@ class _Column:
         return "#,##0.00" + "#" * max(self.places - 2, 0)
 
 
-def write_workbook(statement: Statement, facts: dict[str, Any], path: Path) -> None:
+def write_workbook(statement: Document, facts: dict[str, Any], path: Path) -> None:
     """Write the workbook; the same statement gives the same bytes."""
     import xlsxwriter
 
@@ -113,7 +113,7 @@ class _CellWriter:
             return
         if len(text) > LONGEST_TEXT:
             text = text[: LONGEST_TEXT - len(CUT)] + CUT
-        if text.startswith(_FORMULA_MARKS):
+        if escape_formula(text) != text:
             properties["quote_prefix"] = True
         style = self.style(**properties) if properties else None
         sheet.write_string(row, column, text.translate(_UNREADABLE), style)

@@ -1,31 +1,34 @@
-"""The Merchant Payments API itself as a local service: seeded, deterministic, no key needed.
+"""Run the Merchant Payments API on this machine: seeded, repeatable, no key.
 
-Beside the API it serves `/control` (`control.py`: clock, faults, console actions as
-JSON), a console page at `/console`, the widget at each session's `checkout_url`, and
-the script `/embed.js` that leads to it (`embed.py`).
-Where the contract says "not shown", the module of that resource says what we chose, and
-`svc_analytics/sandbox/README.md` lists all of it.
+It serves the API, the control API under `/control` (`http/control_api.py`), the business
+console at `/console`, the checkout widget at each session's `checkout_url` and the script
+`/embed.js` (`pages/`). Where the contract says "not shown", the module of that resource
+says what we chose; `svc_analytics/sandbox/README.md` lists every choice.
 
-It stands on the ground floor only and shares no code with the client it serves, so
-that a rule misread on one side does not agree with itself on the other. Public names
-load when used: importing this package loads no web framework.
+The sandbox shares no code with the client it serves. If both used the same function, a
+misread rule would look right on both sides. So some small rules exist twice on purpose:
+what a loopback host is, how amounts are rounded, how a file is written in one step. Shared
+are only the contract's vocabulary (schema, amount pattern, instants) and the signing rules.
+
+Public names load on first use: importing this package loads no web framework.
 """
 
 from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "Account": "account",
-    "Clock": "clock",
-    "Console": "console",
-    "Quirks": "quirks",
-    "Refusal": "refusals",
+    "Account": "state.account",
+    "Behaviour": "core.behaviour",
+    "Clock": "core.clock",
+    "Console": "resources.console",
+    "Quirks": "core.behaviour",  # the older name of Behaviour
+    "Refusal": "core.errors",
     "Running": "server",
-    "Scenario": "scenario",
-    "Service": "service",
-    "Store": "store",
-    "create_app": "app",
-    "seed": "seeding",
+    "Scenario": "past.scenario",
+    "Service": "resources.service",
+    "Store": "state.store",
+    "create_app": "http.app",
+    "seed": "resources.seed",
     "serve": "server",
     "write_env_file": "server",
 }

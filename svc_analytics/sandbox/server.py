@@ -1,8 +1,7 @@
-"""The sandbox as a running server on this machine's loopback."""
+"""Server: run the sandbox on this machine's loopback."""
 
 import asyncio
 import errno
-import ipaddress
 import os
 import re
 import socket
@@ -18,9 +17,9 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from svc_analytics.errors import ConfigError, SvcError
-from svc_analytics.sandbox.bodies import loopback_url
-from svc_analytics.sandbox.pump import pumping
-from svc_analytics.sandbox.service import Service
+from svc_analytics.sandbox.background import background_work
+from svc_analytics.sandbox.core.validation import is_loopback, loopback_url
+from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.site import create_site
 
 _BASE_URL = re.compile(r"^(?:export )?SVC_BASE_URL=['\"]?([^\s'\"]+)", re.MULTILINE)
@@ -28,7 +27,7 @@ _BASE_URL = re.compile(r"^(?:export )?SVC_BASE_URL=['\"]?([^\s'\"]+)", re.MULTIL
 
 @dataclass(frozen=True)
 class Running:
-    """A server that answers now, and the settings that point the toolkit at it."""
+    """Hold the address of a running server and the settings that point to it."""
 
     base_url: str
     environment: dict[str, str] = field(repr=False)  # holds keys and secrets
@@ -36,19 +35,19 @@ class Running:
 
 @contextmanager
 def serve(service: Service, port: int = 0, host: str = "127.0.0.1") -> Iterator[Running]:
-    """Serve on a thread of its own until the block ends; port 0 takes a free one.
+    """Serve in a thread until the block ends; port 0 takes a free port.
 
-    The thread brings its own event loop, so the caller may be running one.
+    The thread has its own event loop, so the caller may be running one.
     """
     listener = _listen(host, port)
     base_url = f"http://{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
-    service.world.base_url = base_url
+    service.platform.base_url = base_url
     server = uvicorn.Server(_config(service))
     thread = Thread(target=server.run, args=([listener],), name="sandbox", daemon=True)
     try:
-        thread.start()  # in here: an interruption must not leave it running
+        thread.start()  # inside `try`: an interruption must not leave it running
         _await_start(server, thread)
-        with pumping(service):
+        with background_work(service):
             yield Running(base_url, service.account.environment(base_url))
     finally:
         server.should_exit = True
@@ -60,12 +59,13 @@ def serve(service: Service, port: int = 0, host: str = "127.0.0.1") -> Iterator[
 def write_env_file(path: str | os.PathLike[str], environment: Mapping[str, str]) -> None:
     """Write settings as `NAME=value` lines that only this user can read, in one step.
 
-    Raises `ConfigError` over a file with other settings than a sandbox's: it may be the
-    only place of a live key.
+    Raises `ConfigError` rather than overwrite settings of a real service: the file may
+    hold the only copy of a live key. The file is written here, not by the code of the
+    client, of which the sandbox shares none.
     """
     target = Path(path)
     if not _is_ours(target):
-        message = f"{target} holds settings of something else than a sandbox: name another file"
+        message = f"{target} holds settings that are not a sandbox's: name another file"
         raise ConfigError(message)
     text = "".join(f"{name}={value}\n" for name, value in environment.items())
     try:
@@ -79,7 +79,7 @@ def write_env_file(path: str | os.PathLike[str], environment: Mapping[str, str])
 
 
 def _is_ours(target: Path) -> bool:
-    """Tell whether a file may be written over: none, an empty one, or a sandbox's settings."""
+    """Tell whether a file may be overwritten: missing, empty or of a sandbox."""
     try:
         text = target.read_text(encoding="utf-8", errors="replace") if target.is_file() else ""
     except OSError as error:
@@ -89,11 +89,11 @@ def _is_ours(target: Path) -> bool:
 
 
 class _Protocol(H11Protocol):
-    """HTTP/1.1 that lets the app reach its connection, to break it when told to."""
+    """Speak HTTP/1.1 and give the app its connection, so that faults can break it."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.app_state = {**self.app_state, "transport": transport}
-        # Head and body leave apart; without this the body waits 40 ms for an acknowledgement.
+        # Head and body are sent apart; without this the body waits 40 ms for an acknowledgement.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
 
@@ -108,14 +108,14 @@ def _config(service: Service) -> uvicorn.Config:
         log_config=None,
         log_level="warning",
         access_log=False,
-        date_header=False,  # answers carry the sandbox's own date
+        date_header=False,  # responses carry the date of the sandbox's clock
         server_header=False,
         timeout_graceful_shutdown=1,
     )
 
 
 def _listen(host: str, port: int) -> socket.socket:
-    if not _is_loopback(host):
+    if not is_loopback(host):
         raise ConfigError(f"{host} is not this machine's loopback: serve on 127.0.0.1")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
@@ -127,18 +127,9 @@ def _listen(host: str, port: int) -> socket.socket:
         raise ConfigError(message) from error
 
 
-def _is_loopback(host: str) -> bool:
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
-
-
 def _await_start(server: uvicorn.Server, thread: Thread) -> None:
     while not server.started:
         if not thread.is_alive():
-            message = "the sandbox's server ended before it began to answer"
+            message = "the sandbox's server stopped before it was ready"
             raise SvcError(message)
         time.sleep(0.002)

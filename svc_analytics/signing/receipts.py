@@ -1,9 +1,11 @@
-"""Receipt tokens and webhook signatures: parse, sign, verify. No I/O.
+"""Receipt tokens: parse, sign, verify. No I/O.
 
 The MAC of a receipt is over the text as received, `v1.<payload>`, never over a
 re-encoded payload (contract, Receipt token). HMAC is symmetric: it shows that a
 token was not altered, it does not prove to a third party who made it.
 """
+
+from __future__ import annotations
 
 import base64
 import binascii
@@ -14,13 +16,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import DataError
-from svc_analytics.formatting.displayed import Displayable
+from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.money import format_amount, parse_amount
 from svc_analytics.signing.secrets import Secret, SigningSecret, is_after_expiry, oldest_date
+
+if TYPE_CHECKING:
+    from svc_analytics.formatting.display import Display
 
 # In the canonical order of the contract.
 FACTS = (
@@ -37,15 +42,18 @@ FACTS = (
 )
 MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
 MAX_TOKEN_LENGTH = 16_384
-NO_SIGNER = "no secret of the ring verifies it"
+NO_SIGNER = "no receipt secret verifies its signature"
 UNSIGNED_BUT_EQUAL = f"{NO_SIGNER}; the record holds the same facts"
-OLDER_BUT_EQUAL = "older than the ring; the record holds the same facts"
+OLDER_BUT_EQUAL = "issued before the oldest receipt secret; the record holds the same facts"
 BY_NEWEST = "signed by the newest secret; all facts agree"
 BY_OLDER = "signed by an older secret; all facts agree"
 WEBHOOK_SIGNED = (
-    "a webhook secret verifies it, no receipt secret does: a settings error, "
-    "SVC_RECEIPT_SECRETS must hold the receipt secret of the console"
+    "a webhook secret verifies it, no receipt secret does: a settings error; "
+    "put the receipt secret of the console into SVC_RECEIPT_SECRETS"
 )
+# The SQL macros is_attested and is_proven say the same.
+ATTESTED = ("valid", "valid_previous_secret")
+PROVEN = (*ATTESTED, "proven_by_record")
 
 _TOKEN = re.compile(r"v1\.([A-Za-z0-9_-]+)(={0,2})\.([A-Za-z0-9_-]{43})(=?)\Z", re.ASCII)
 
@@ -88,7 +96,25 @@ class Verdict(Displayable):
     @property
     def is_proven(self) -> bool:
         """Whether the receipt, or failing that the record, proves the payment."""
-        return self.verdict in ("valid", "valid_previous_secret", "proven_by_record")
+        return self.verdict in PROVEN
+
+    def _display(self) -> Display:
+        from svc_analytics.formatting.display import Cell, Display, DisplayTable  # pyarrow is slow
+
+        lines = [f"{'proven' if self.is_proven else 'not proven'}: {self.reason}"]
+        tables = []
+        if self.differences:
+            found = [
+                [Cell(each.fact), Cell(each.in_receipt), Cell(each.in_record or "nothing")]
+                for each in self.differences
+            ]
+            header = ["fact", "in the receipt", "in the record"]
+            tables.append(DisplayTable("facts that differ", header, found, len(found)))
+        if self.receipt:
+            facts = [[Cell(name), Cell(text)] for name, text in self.receipt.facts.items()]
+            header = ["fact", "in the receipt"]
+            tables.append(DisplayTable("facts in the receipt", header, facts, len(facts)))
+        return Display(f"Receipt: {self.verdict}", lines, tables)
 
 
 def encode_segment(data: bytes) -> str:
@@ -156,10 +182,12 @@ def _judge(
     if signer is None or is_after_expiry(signer, ring, receipt.paid_at):
         return _judge_unsigned(receipt, signer, ring, record, differences)
     if record is None:
-        return Verdict("unknown_payment", "rightly signed, but no such payment", receipt)
+        return Verdict(
+            "unknown_payment", "the signature is right, but there is no such payment", receipt
+        )
     if differences:
         names = ", ".join(difference.fact for difference in differences)
-        reason = f"rightly signed, but the record differs in {names}"
+        reason = f"the signature is right, but the record differs in {names}"
         return Verdict("facts_mismatch", reason, receipt, differences)
     notes = _notes(receipt, record)
     if signer is ring[0]:
@@ -222,7 +250,7 @@ def _read_payload(segment: str) -> Receipt:
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise MalformedToken("a key stands twice in the payload")
+        raise MalformedToken("a key appears twice in the payload")
     return found
 
 
@@ -258,7 +286,7 @@ def _notes(receipt: Receipt, record: Mapping[str, Any]) -> str:
     ]
     if receipt.more_facts:
         shown = ", ".join(repr(name)[:40] for name in receipt.more_facts[:5])
-        notes.append(f"it states {len(receipt.more_facts)} more facts: {shown}")
+        notes.append(f"the receipt has {len(receipt.more_facts)} more facts: {shown}")
     return "".join(f"; {note}" for note in notes)
 
 
@@ -277,13 +305,19 @@ def _judge_unsigned(
     is_same = record is not None and not differences
     oldest = oldest_date(ring)
     if oldest is None or receipt.paid_at >= oldest:
-        known = "the record holds the same facts" if is_same else "nor do its facts match a record"
-        why = "an older secret verifies it, but not on its date" if signer else NO_SIGNER
+        known = "the record holds the same facts" if is_same else "no record holds its facts"
+        why = (
+            "an older secret verifies it, but was not in force on its date" if signer else NO_SIGNER
+        )
         reason = f"{why}; {known}"
         return Verdict("bad_signature", reason, receipt, differences)
     if record is None:
-        return Verdict("unknown_payment", "older than the ring, and no such payment", receipt)
+        return Verdict(
+            "unknown_payment",
+            "issued before the oldest receipt secret, and there is no such payment",
+            receipt,
+        )
     if differences:
-        reason = "older than the ring, and the record differs"
+        reason = "issued before the oldest receipt secret, and the record differs"
         return Verdict("facts_mismatch", reason, receipt, differences)
     return Verdict("proven_by_record", OLDER_BUT_EQUAL, receipt)

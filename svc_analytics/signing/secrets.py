@@ -12,7 +12,7 @@ from svc_analytics.instants import HOUR, parse_bound
 class Secret:  # no dataclass: `asdict` would take it apart
     """A key or secret. `reveal()` is the only way to its text; every repr hides it.
 
-    >>> Masked("svc_live_0123")
+    >>> Secret("svc_live_0123")
     Masked(***)
     """
 
@@ -67,7 +67,7 @@ def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
     ring = tuple(_parse_secret(part.strip()) for part in text.split(",") if part.strip())
     dates = [entry.valid_from for entry in ring if entry.valid_from is not None]
     if dates != sorted(dates, reverse=True):
-        raise ConfigError("the secrets are not newest first: order them by the instant behind @")
+        raise ConfigError("the secrets are not newest first: order them by the instant after @")
     return ring
 
 

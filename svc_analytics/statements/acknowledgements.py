@@ -67,7 +67,7 @@ def _read_rows(path: Path, rows: Iterable[list[str]]) -> Acknowledgements:
     found: Acknowledgements = {}
     for number, row in enumerate(rows, 1):
         if number == 1:
-            _require(tuple(row) == COLUMNS, path, 1, f"the columns are {','.join(COLUMNS)}")
+            _require(tuple(row) == COLUMNS, path, 1, f"the columns must be {','.join(COLUMNS)}")
         elif row:
             check, record_id, mark = _read_row(path, number, row)
             found[check, record_id] = mark

@@ -46,7 +46,7 @@ def read_assertions(folder: Path) -> tuple[Assertion, ...]:
         missing = set(COLUMNS[:3]) - set(reader.fieldnames or ())
         if missing:
             names, header = ", ".join(sorted(missing)), ",".join(COLUMNS)
-            raise ConfigError(f"{path} has no column {names}: its first line is {header}")
+            raise ConfigError(f"{path} has no column {names}: its first line must be {header}")
         return tuple(_read_row(path, reader.line_num, row) for row in reader)
 
 
@@ -54,7 +54,7 @@ def _read_row(path: Path, line: int, row: dict[str, str | None]) -> Assertion:
     at, currency, balance, note = ((row.get(name) or "").strip() for name in COLUMNS)
     try:
         if not currency:
-            raise DataError("no currency")
+            raise DataError("currency is empty")
         return Assertion(parse_bound(at), currency, parse_amount(balance), note)
     except (DataError, ConfigError) as error:
         raise ConfigError(f"{path}, line {line}: {error}") from error

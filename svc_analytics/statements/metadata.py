@@ -34,9 +34,9 @@ _quick_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 def check_names(names: Collection[str]) -> tuple[str, ...]:
     """Return the names of properties, in the order given; refuse what names none, or one twice."""
     if isinstance(names, str):  # it would be taken for its letters
-        raise ConfigError(f"of metadata, give a list of names: metadata=[{names!r}]")
+        raise ConfigError(f"metadata must be a list of names: metadata=[{names!r}]")
     if not all(names) or len(set(names)) < len(names):
-        raise ConfigError("of metadata, name each property once: --metadata cart,channel")
+        raise ConfigError("name each property of the metadata once: --metadata cart,channel")
     return tuple(names)
 
 

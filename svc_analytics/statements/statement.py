@@ -19,11 +19,14 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, describe_span, difference, gaps, intersection
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.formatting.displayed import Displayable
+from svc_analytics.formatting.display import Display, names_of
+from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month, utc_months
+from svc_analytics.render.figures import figures_grid
 from svc_analytics.statements.acknowledgements import (
     acknowledge,
     blocking_findings,
@@ -50,7 +53,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Statement(Displayable):
-    """Every figure of one period, and how far it can be trusted. A value: it never changes."""
+    """Hold every figure of one period, and its status; a value that never changes."""
 
     period: Period
     merchant: dict[str, Any]
@@ -72,7 +75,7 @@ class Statement(Displayable):
 
     @property
     def summary(self) -> pd.DataFrame:
-        """One row per currency; columns and definitions as documented in the README."""
+        """One row per currency; `lake.explain` shows where each figure comes from."""
         return to_frame(self.tables["summary"])
 
     @property
@@ -95,6 +98,18 @@ class Statement(Displayable):
         """One row per finding that concerns the period; none when all is well."""
         return to_frame(self.tables["checks"])
 
+    def _display(self) -> Display:
+        period = self.period
+        lines = [
+            f"{self.status}; {len(self.tables['lines']):,} movements; "
+            f"{format_instant(period.start)} .. {format_instant(period.end)} ({period.zone}); "
+            f"data as of {format_instant(self.as_of)}"
+        ]
+        lines += [f"provisional: {reason.text}" for reason in self.reasons]
+        table = figures_grid(self)
+        title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")
+        return Display(title, lines, [table] if table.rows else [])
+
     def __repr__(self) -> str:
         rows = len(self.tables["lines"])
         return f"Statement({self.period.folder}, {self.status}, {rows} lines)"
@@ -113,7 +128,13 @@ class Statement(Displayable):
             "start": format_instant(period.start),
             "end": format_instant(period.end),
             "as_of": format_instant(self.as_of),
-            "coverage": {name: _spans(found) for name, found in self.coverage.items()},
+            "coverage": {
+                name: [
+                    [format_instant(start), format_instant(end), state]
+                    for (start, end), state in found.intervals()
+                ]
+                for name, found in self.coverage.items()
+            },
             "options": self.options,
             "tool_version": version("svc-analytics"),
             "files": files,
@@ -156,12 +177,14 @@ def statement(
 ) -> Statement:
     """Make the statement of a month, `2026-10` or a name such as `october`.
 
-    In the `jalali` calendar a month is `1405-08`. Figures that depend on what was not
-    read are NULL. `as_of` makes an earlier statement again: what is stated to date
-    ends there, by default at the newest sweep. Records that a log of `webhooks` names
-    and the lake lacks become findings. Of the payments' `metadata`, the properties named
-    become columns of `lines`. Raises `ConfigError` for a month that is not one, or has
-    not begun.
+    In the `jalali` calendar a month is `1405-08`. A figure that needs unread time is
+    NULL. `as_of` (UTC microseconds) makes the statement of an earlier instant again; by
+    default it is the end of the newest read. `now` (UTC microseconds) replaces this
+    machine's clock. `webhooks` is a log of deliveries: a record that it names and the
+    lake lacks becomes a finding. `metadata` names properties of the payments' metadata to
+    add to `lines` as columns.
+
+    Raises `ConfigError` for a month that does not exist or has not begun.
     """
     chosen = check_names(metadata)
     local = time.time_ns() // 1000 if now is None else now
@@ -228,10 +251,10 @@ def _unread(
             reasons.append(Reason(text))
             continue
         for span in gaps(found, period.start, until):
-            reasons.append(Reason(f"{name} were not read of {describe_span(span)}"))
+            reasons.append(Reason(f"{name} were not read for {describe_span(span)}"))
         fresh = difference(intersection(found.provisional, BEGINNING, until), found.complete)
         if is_over and fresh:
-            text = f"{name} of {describe_span(fresh[0])} were read too early to be settled"
+            text = f"{name} of {describe_span(fresh[0])} are still provisional: run extract again"
             reasons.append(Reason(text))
     return reasons
 
@@ -241,13 +264,4 @@ def _broken(checks: pa.Table) -> list[Reason]:
     return [
         Reason(f"{count} blocking finding{'s' * (count > 1)} of {name}")
         for name, count in sorted(counts.items())
-    ]
-
-
-def _spans(found: Coverage) -> list[list[str]]:
-    states = [(span, "complete") for span in found.complete]
-    states += [(span, "provisional") for span in found.provisional]
-    return [
-        [format_instant(start), format_instant(end), state]
-        for (start, end), state in sorted(states)
     ]

@@ -10,33 +10,50 @@ import pyarrow as pa
 from svc_analytics.instants import format_instant
 from svc_analytics.periods import Period, month_of
 from svc_analytics.statements.balance_assertions import Assertion
-from svc_analytics.warehouse.models import Check, read_footings
+from svc_analytics.warehouse.figure_sql import select_others, select_summary
+from svc_analytics.warehouse.models import read_all_models, read_footings
 from svc_analytics.warehouse.warehouse import Warehouse
 
 _BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
 _KNOWN = "known_to := make_timestamptz($known_to::bigint)"
 _AS_OF = "as_of := make_timestamptz($as_of::bigint)"
 _ZONE = "zone := $zone"
-_CALLS = {
-    "summary": f"statement_summary({_BOUNDS}, label := $label, {_KNOWN}, {_AS_OF})",
-    "figures": f"statement_figures({_BOUNDS}, {_KNOWN}, {_AS_OF}, assertions := $assertions)",
-    "lines": f"statement_lines({_BOUNDS}, {_ZONE}, label := $label, {_KNOWN})",
-    "daily": f"statement_daily({_BOUNDS}, {_ZONE}, {_KNOWN})",
-    "position": f"statement_position({_BOUNDS}, {_ZONE}, {_KNOWN})",
-    "fees": f"statement_fees({_BOUNDS})",
-    "refunds": f"statement_refunds({_BOUNDS})",
-    "cohorts": f"statement_cohorts({_BOUNDS}, months := $months, {_KNOWN})",
-    "payouts": f"statement_payouts({_BOUNDS})",
-    "exposure": f"statement_exposure({_BOUNDS}, {_KNOWN})",
-    "receipts": f"statement_receipts({_BOUNDS})",
-    "reading": f"statement_reading({_BOUNDS}, {_KNOWN})",
+# What several tables read, or what is long to plan, is read once and kept, each behind what it
+# is made of. Records that only a scan or two need are not: they would be held in memory.
+_KEPT = {
+    "stg_files": "stg_files",
+    "stg_spans": "stg_spans",
+    "stg_quarantine": "stg_quarantine",
+    "int_lake": "int_lake",
+    "int_coverage_gaps": "int_coverage_gaps",
+    "int_period_known": f"int_period_known({_BOUNDS}, {_AS_OF}, {_KNOWN})",
+    "int_period_refunds": f"int_period_refunds({_BOUNDS})",
+    "int_refunded": f"int_refunded({_BOUNDS})",
+    "int_period_fees": f"int_period_fees({_BOUNDS})",
+    "int_fee_rates_within": f"int_fee_rates_within({_BOUNDS})",
+    "int_figures": f"int_figures({_BOUNDS}, {_KNOWN}, {_AS_OF}, assertions := $assertions)",
+    "int_worth": f"int_figures({_BOUNDS})",
 }
-TABLES = (*_CALLS, "checks")
-_CHECKS = f"""
-    select check_name, severity, record_id, month, currency, detail
-    from statement_checks({_BOUNDS})
-    order by severity desc, check_name, occurred_at, record_id
-"""
+_QUERIES = {
+    "summary": select_summary(f"int_figures({_BOUNDS})", "$label"),
+    "figures": select_others(f"int_figures({_BOUNDS})"),
+    "lines": f"from statement_lines({_BOUNDS}, {_ZONE}, label := $label, {_KNOWN})",
+    "daily": f"from statement_daily({_BOUNDS}, {_ZONE}, {_KNOWN})",
+    "position": f"from statement_position({_BOUNDS}, {_ZONE}, {_KNOWN})",
+    "fees": f"from statement_fees({_BOUNDS})",
+    "refunds": f"from statement_refunds({_BOUNDS})",
+    "cohorts": f"from statement_cohorts({_BOUNDS}, months := $months, {_KNOWN})",
+    "payouts": f"from statement_payouts({_BOUNDS})",
+    "exposure": f"from statement_exposure({_BOUNDS}, {_KNOWN})",
+    "receipts": f"from statement_receipts({_BOUNDS})",
+    "reading": f"from statement_reading({_BOUNDS}, {_KNOWN})",
+    "checks": f"""
+        select check_name, severity, record_id, month, currency, detail
+        from statement_checks({_BOUNDS})
+        order by severity desc, check_name, occurred_at, record_id
+    """,
+}
+TABLES = tuple(_QUERIES)
 
 # Joined here, for the checks cost too much to be made twice.
 _FLAGGED = """
@@ -52,6 +69,12 @@ _FLAGGED = """
     left join flagged on flagged.record_id = lines.record_id
     order by line_no
 """
+# What finished tables say of one another.
+_FOOTINGS = " union all ".join(
+    f"select '{rule.name}' as check_name, '{rule.severity}' as severity, record_id, "
+    f"null::varchar as month, currency, detail from ({rule.sql})"
+    for rule in read_footings()
+)
 
 
 def read_tables(
@@ -75,25 +98,19 @@ def read_tables(
         "assertions": [assertion.to_parameter() for assertion in assertions] or None,
         "months": _months_until(warehouse, period) or None,
     }
-    queries = {name: f"from {call}" for name, call in _CALLS.items()} | {"checks": _CHECKS}
+    signatures = {model.name: model.signature for model in read_all_models()}
+    for name, call in _KEPT.items():
+        warehouse.keep(name, f"from {call}", _used(everything, call), signatures[name])
     tables = {
-        name: warehouse.query(
-            query, {key: value for key, value in everything.items() if f"${key}" in query}
-        )
-        for name, query in queries.items()
+        name: warehouse.query(query, _used(everything, query)) for name, query in _QUERIES.items()
     }
-    broken = [_foot(warehouse, rule, tables) for rule in read_footings()]
-    tables["checks"] = pa.concat_tables([tables["checks"], *broken])
+    found = warehouse.query(_FOOTINGS, tables=tables).cast(tables["checks"].schema)
+    tables["checks"] = pa.concat_tables([tables["checks"], found])
     return tables | {"lines": warehouse.query(_FLAGGED, tables=tables)}
 
 
-def _foot(warehouse: Warehouse, rule: Check, tables: dict[str, pa.Table]) -> pa.Table:
-    """Hold finished tables against one another."""
-    query = (
-        f"select '{rule.name}' as check_name, '{rule.severity}' as severity, record_id, "
-        f"null::varchar as month, currency, detail from ({rule.sql})"
-    )
-    return warehouse.query(query, tables=tables).cast(tables["checks"].schema)
+def _used(parameters: dict[str, Any], query: str) -> dict[str, Any]:
+    return {name: value for name, value in parameters.items() if f"${name}" in query}
 
 
 def _months_until(warehouse: Warehouse, period: Period) -> list[dict[str, Any]]:

@@ -33,7 +33,7 @@ def _write_views(lake: Lake, path: Path) -> None:
     temporary = lake.path / ".analytics.writing"
     temporary.unlink(missing_ok=True)  # what a killed run left
     try:
-        write_database(temporary, lake.path, "parquet", CONFIG)
+        write_database(temporary, lake.path, CONFIG)
         temporary.replace(path)
         sync_folder(lake.path)
     finally:

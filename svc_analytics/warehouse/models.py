@@ -1,7 +1,7 @@
 """The SQL of the warehouse: files read once, their headers turned into documentation.
 
-A model's first line names it and says what it is, the next its grain and sources;
-the comment behind each column of its last select becomes that column's comment.
+A model's first comment names it and says what it is, then its grain and its sources; the
+comment behind or above each column of its last select becomes that column's comment.
 """
 
 import re
@@ -10,12 +10,22 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from itertools import chain
 
-_TITLE = re.compile(r"-- (?P<name>\w+)(?P<signature>\(.*?\))?: (?P<meaning>.+)")
-_GRAIN = re.compile(r"-- grain: (?P<grain>.+?)\. from: (?P<sources>.+)\.")
-_SEVERITY = re.compile(r"-- severity: (?P<severity>blocking|advisory)\.")
+from svc_analytics.warehouse.figure_sql import figure_models
+
+_TITLE = re.compile(
+    r"-- (?P<name>\w+)(?P<signature>\(.*?\))?: (?P<meaning>.+?) (?:grain|severity): "
+)
+_GRAIN = re.compile(r" grain: (?P<grain>.+?)\. from: (?P<sources>.+?)\.(?: |$)")
+_SEVERITY = re.compile(r" severity: (?P<severity>blocking|advisory)\.")
 _PLACEHOLDER = re.compile(r"\{\w+\}")
-_COLUMN = re.compile(r"^ {4}(?:.*\bas )?(?:\w+\.)?(?P<name>\w+),?  -- (?P<meaning>.+)$", re.M)
+_COLUMN = re.compile(
+    r"^(?P<above>(?: {4}-- .+\n)+(?: {4}(?!.*-- ).*\n)*?)?"
+    r" {4}(?:.*\bas )?(?:\w+\.)?(?P<name>\w+),?(?(above)$|  -- (?P<behind>.+)$)",
+    re.M,
+)
+_COMMENT = re.compile(r"^ {4}-- (.+)$", re.M)
 _NEEDS_ALL = {
     *("exceptions", "statement_checks"),
     *("describe", "information_schema", "pragma", "show", "summarize"),
@@ -51,7 +61,10 @@ class Model:
             if "union all\nselect" not in self.sql
             else self.sql
         )
-        return {match["name"]: match["meaning"] for match in _COLUMN.finditer(final)}
+        return {
+            match["name"]: match["behind"] or " ".join(_COMMENT.findall(match["above"]))
+            for match in _COLUMN.finditer(final)
+        }
 
 
 @dataclass(frozen=True)
@@ -73,7 +86,8 @@ def read_macros() -> str:
 def read_all_models() -> tuple[Model, ...]:
     """Return views and table macros, each behind the ones it reads from."""
     layers = ("staging", "intermediate", "marts", "statement")
-    return _in_order(model for layer in layers for model in map(_read_model, _sql_files(layer)))
+    written = (sql for layer in layers for sql in _sql_files(layer))
+    return _in_order(map(_read_model, chain(written, figure_models())))
 
 
 def read_models() -> tuple[Model, ...]:
@@ -146,7 +160,7 @@ def _read_check(sql: str) -> Check:
 
 
 def _match(pattern: re.Pattern[str], sql: str) -> re.Match[str]:
-    found = pattern.search(sql)
+    found = pattern.search(sql.split("\n\n", 1)[0].replace("\n-- ", " "))
     if not found:
         message = f"a model without the line {pattern.pattern}"
         raise ValueError(message)

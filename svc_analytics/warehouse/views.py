@@ -1,7 +1,7 @@
 """The views and table macros of `sql/`, made in a DuckDB connection over the month files.
 
-Binding them all takes half a second. Only the staging views name files, so a process
-makes the whole once, in a database file; later ones are copies with those made anew.
+Binding them all takes half a second. So a process makes the whole once, in a database file
+whose staging views ask a variable where the month files lie; later ones are copies of it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FINDING = {
 _CHECKS = Model(
     "statement_checks",
     "(starts_at, ends_at)",
-    "what breaks a rule in a period, and in the lake itself.",
+    "rows that break a rule in a period, and in the lake itself.",
     "one row per finding",
     (),
     "",
@@ -42,41 +42,68 @@ _CHECKS = Model(
 _EXCEPTIONS = Model(
     "exceptions",
     "",
-    "what breaks a rule, over all time.",
+    "rows that break a rule, over all time.",
     "one row per finding",
     ("statement_checks",),
     "from statement_checks('0001-01-02', '9999-12-30')",
 )
-_whole: bytes | None = None  # the file with all views, as it was made first
+_FOLDER = "lake_folder"  # the variable that says where the month files of a snapshot lie
+_image: bytes | None = None  # a database with all views over such a folder
 
 
-def write_database(path: Path, folder: Path, suffix: str, config: dict[str, Any]) -> None:
-    """Write a database of all views over the month files below a folder."""
-    global _whole
-    if _whole is not None:
-        path.write_bytes(_whole)
+def write_snapshot_database(path: Path, folder: Path, config: dict[str, Any]) -> None:
+    """Write a database of all views over the month files of any snapshot: see `say_folder`."""
+    global _image
+    if _image is None:
+        with duckdb.connect(path, config=config) as connection:
+            say_folder(connection, folder)
+            _build(connection, _sources(f"getvariable('{_FOLDER}') || ", "", "pq"))
+        _image = path.read_bytes()
+    else:
+        path.write_bytes(_image)
+
+
+def say_folder(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+    """Tell a connection where the month files of its snapshot lie."""
+    connection.execute(f"set variable {_FOLDER} = {quote(os.fspath(folder))}")
+
+
+def write_database(path: Path, folder: Path, config: dict[str, Any]) -> None:
+    """Write a database of all views over the lake's own month files, for other tools."""
+    sources = _sources("", os.fspath(folder), "parquet")
+    if _image is not None:
+        path.write_bytes(_image)
     with duckdb.connect(path, config=config) as connection:
+        if _image is None:
+            _build(connection, sources)
+            return
         connection.execute("SET TimeZone='UTC'")
         connection.begin()
-        if _whole is None:
-            build_views(connection, folder, suffix)
-        else:
-            sources = _sources(folder, suffix)
-            for model in read_all_models():
-                if model.reads_files:
-                    _create(connection, model, _fill(model.sql, sources), model.columns)
+        for model in read_all_models():
+            if model.reads_files:
+                _create(connection, model, _fill(model.sql, sources), model.columns)
         connection.commit()
-    _whole = _whole or path.read_bytes()
+
+
+def _build(connection: duckdb.DuckDBPyConnection, sources: dict[str, str]) -> None:
+    connection.execute("SET TimeZone='UTC'")
+    connection.begin()
+    _create_all(connection, sources)
+    connection.commit()
 
 
 def build_views(
+    connection: duckdb.DuckDBPyConnection, folder: Path, models: Collection[str]
+) -> None:
+    """Create macros and the views named, with comments, over the month files of a snapshot."""
+    _create_all(connection, _sources("", os.fspath(folder), "pq"), models)
+
+
+def _create_all(
     connection: duckdb.DuckDBPyConnection,
-    folder: Path,
-    suffix: str,
+    sources: dict[str, str],
     models: Collection[str] | None = None,
 ) -> None:
-    """Create macros, views and their comments over the month files below a folder."""
-    sources = _sources(folder, suffix)
     connection.execute(read_macros())
     for model in read_all_models():
         if models is None or model.name in models:
@@ -126,15 +153,15 @@ def _findings() -> str:
     )
 
 
-def _sources(folder: Path, suffix: str) -> dict[str, str]:
-    """Return the SQL literal of each placeholder's files."""
+def _sources(variable: str, folder: str, suffix: str) -> dict[str, str]:
+    """Return the SQL of each placeholder's files: a literal, behind a variable or not."""
     kinds = {"": "{}", "changes_": "changes/{}", "quarantine_": "quarantine/{}"}
     folders = {
         f"{prefix}{name}": kind.format(name) for prefix, kind in kinds.items() for name in STREAMS
     }
     folders |= {name: name for name in (VERDICTS_FOLDER, *SIDE_STREAMS)}
     return {
-        name: quote(os.fspath(folder / inside / f"*.{suffix}")) for name, inside in folders.items()
+        name: variable + quote(f"{folder}/{inside}/*.{suffix}") for name, inside in folders.items()
     }
 
 

@@ -24,7 +24,7 @@ from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.side_files import require_whole
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.connection import CONFIG, error_line, lock_down, prepare
-from svc_analytics.warehouse.views import build_views, write_database
+from svc_analytics.warehouse.views import build_views, say_folder, write_snapshot_database
 
 
 class Warehouse:
@@ -80,14 +80,50 @@ class Warehouse:
 
         `tables` can be queried by name beside the views.
         """
+        values = dict(parameters or {})
+        with self._naming_errors(), self._registered(tables or {}) as connection:
+            return run_interruptibly(
+                connection, lambda: connection.sql(query, params=values).to_arrow_table()
+            )
+
+    @interruptible()
+    def keep(
+        self,
+        name: str,
+        query: str,
+        parameters: Mapping[str, Any] | None = None,
+        signature: str = "",
+    ) -> None:
+        """Answer a query once: whatever reads `name` from here on reads its rows.
+
+        They are kept for this warehouse alone, beside the views, which stay as they are. With
+        the `signature` of a table macro they are its rows, whatever it is called with.
+        """
+        table = f"kept_{name}" if signature else name
+        with self._naming_errors():
+            create = f"create temp table {table} as {query}"
+            values = dict(parameters or {})
+            run_interruptibly(
+                self._connection, lambda: self._connection.execute(create, values).fetchall()
+            )
+            if signature:
+                macro = f"create temp macro {name}{signature} as table from {table}"
+                self._connection.execute(macro)
+
+    @contextmanager
+    def _registered(self, tables: Mapping[str, pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
         try:
-            with self._connection.cursor() as cursor:
-                for name, table in (tables or {}).items():
-                    cursor.register(name, table)
-                values = dict(parameters or {})
-                return run_interruptibly(
-                    cursor, lambda: cursor.sql(query, params=values).to_arrow_table()
-                )
+            for name, table in tables.items():
+                self._connection.register(name, table)
+            yield self._connection
+        finally:
+            for name in tables:
+                self._connection.unregister(name)
+
+    @contextmanager
+    def _naming_errors(self) -> Iterator[None]:
+        try:
+            yield
         except duckdb.Error as error:
             text = _as_in_the_lake(error_line(error), self._folder, self._lake)
             raise QueryError(text) from error
@@ -136,13 +172,14 @@ def _open_views(
     try:
         if models is None:
             path = folder / "views.duckdb"
-            write_database(path, folder, "pq", CONFIG)
+            write_snapshot_database(path, folder, CONFIG)
             connection = duckdb.connect(path, read_only=True, config=CONFIG)
             prepare(connection, folder)
+            say_folder(connection, folder)
         else:
             connection = duckdb.connect(config=CONFIG)
             prepare(connection, folder)
-            build_views(connection, folder, "pq", models)
+            build_views(connection, folder, models)
         lock_down(connection, folder)
     except duckdb.Error as error:
         reason = _as_in_the_lake(error_line(error), folder, lake)

@@ -204,7 +204,9 @@ def _name(body: bytes, found: WebhookDelivery) -> WebhookDelivery:
         return found
     if event.type not in NAMED:
         # Contract, Versioning 4: new event types can appear, unknown types are ignored.
-        return replace(found, verdict="ignored", reason="authentic; a type not known here")
+        return replace(
+            found, verdict="ignored", reason="authentic, of an event type that is not known here"
+        )
     return _name_record(body, found, *NAMED[event.type])
 
 
@@ -215,7 +217,7 @@ def _name_record(body: bytes, found: WebhookDelivery, subject: str, holder: str)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         text = ""
     if not 0 < len(text) <= LONGEST_ID:
-        reason = f"authentic, but {holder} is missing or no id"
+        reason = f"authentic, but {holder} is missing or is not an id"
         return replace(found, verdict="malformed", reason=reason)
     return replace(found, subject=subject, record_id=text)
 
@@ -230,6 +232,6 @@ def _repeated(found: WebhookDelivery, seen: dict[bytes, bytes]) -> WebhookDelive
     if before is content:
         return found
     if before == content:
-        return replace(found, verdict="repeated", reason="authentic; the event came before")
-    reason = "authentic, but another event came before under this event_id"
+        return replace(found, verdict="repeated", reason="authentic; the same event came before")
+    reason = "authentic, but another event with this event_id came before"
     return replace(found, verdict="conflicting", reason=reason)

@@ -100,8 +100,8 @@ class _Found:
         ]
         if bad := self.counts["not_valid"]:
             detail = (
-                f"{bad:,} of {self._verdicts.total():,} deliveries in {name} are not valid; what"
-                " they name was not looked for; svc-analytics webhooks verify lists them"
+                f"{bad:,} of {self._verdicts.total():,} deliveries in {name} are not valid; the"
+                " records they name were not looked for; svc-analytics webhooks verify lists them"
             )
             month = month_of(self._period.start).label
             rows.append(_finding(NOT_VALID, "advisory", None, month, detail))

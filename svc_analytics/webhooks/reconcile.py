@@ -161,15 +161,11 @@ def _classify(
     if is_held:
         return ReconciledDelivery(item, True)
     if is_aside:
-        return ReconciledDelivery(
-            item, False, True, "; the lake set its record aside in quarantine"
-        )
+        return ReconciledDelivery(item, False, True, "; the record is in the lake's quarantine")
     at = item.received_at or 0
     day = (at - RETRY_HORIZON, at + WEBHOOK_TOLERANCE)
     if difference([day], coverage[_STREAMS[item.subject or ""]].complete):
         return ReconciledDelivery(
-            item, False, False, "; not in the lake, which was not read that far"
+            item, False, False, "; not in the lake yet: its time was not read"
         )
-    return ReconciledDelivery(
-        item, False, True, "; missing from the lake, which was read for that time"
-    )
+    return ReconciledDelivery(item, False, True, "; missing: the lake was read for its time")

@@ -105,7 +105,7 @@ def test_redirect_takes_no_key_along() -> None:
             307, headers={"location": "https://evil.example/api/pay/v1/me"}
         )
     )
-    with pytest.raises(ApiError, match="a key is never sent on"):
+    with pytest.raises(ApiError, match="a key is never sent there"):
         client_of(service).me()
     assert [request.url.host for request in service.requests] == ["pay.example"]
 

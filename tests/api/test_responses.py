@@ -140,7 +140,7 @@ def test_401_and_404_claim_no_more_than_the_service_says() -> None:
     """The service hides revoked, unknown and blocked keys behind one code; so does the message."""
     assert "does not say which" in str(meaning(401, envelope("UNAUTHORIZED")))
     assert "will not help" in str(meaning(403, envelope("MERCHANT_DISABLED")))
-    assert "never sent on" in str(meaning(302, b""))
+    assert "a key is never sent there" in str(meaning(302, b""))
 
 
 KEY = "svc_payout_" + "2" * 64

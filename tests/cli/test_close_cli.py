@@ -51,14 +51,14 @@ def test_close_says_what_it_sealed_and_that_it_is_done(call: Run) -> None:
     first = call("close", "--month", "2026-10")
     assert first.code == 0 and first.out.startswith("2026-10 sealed as ")
     again = call("close", "--month", "2026-10")
-    assert again.code == 0 and "sealed already and unchanged" in again.out
+    assert again.code == 0 and "was sealed before and is unchanged" in again.out
     verified = call("statement-verify", str(OCTOBER))
-    assert verified.code == 0 and " holds: seal " in verified.out
+    assert verified.code == 0 and " holds: the files and the lake agree with seal " in verified.out
 
 
 def test_a_restatement_is_3_and_shown_once(call: Run, closer: Closer) -> None:
     """A person should look at it; after that the month is done again."""
-    call("close", "--month", "2026-10")
+    closer.sealed()
     closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
     restated = call("close", "--month", "2026-10")
     assert restated.code == 3 and "restated as version 2" in restated.out
@@ -104,7 +104,7 @@ def test_an_accepted_finding_is_printed_on_the_statement(call: Run, closer: Clos
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("check,record_id,reason,at\n", "line 1: the columns are check,record_id,reason,by,at"),
+        ("check,record_id,reason,at\n", "line 1: the columns must be check,record_id,reason,by,at"),
         ("check,record_id,reason,by,at\nx,1,why,Mina\n", "line 2: 4 values, not 5"),
         ("check,record_id,reason,by,at\n\nx,1,,Mina,2026-11-05\n", "line 3: reason is empty"),
         ("check,record_id,reason,by,at\nx,1,why,Mina,soon\n", "line 2: at: 'soon' is not a date"),
@@ -128,9 +128,9 @@ def test_a_malformed_list_of_accepted_findings_is_2(
         (("--month", "2026-11"), 1, "2026-11 is not over"),
         (("--month", "2026-10", "--grace-hours", "480"), 1, "ended too recently"),
         (("--month", "2027-01"), 2, "has not begun"),
-        (("--month", "2026-10", "--all-due"), 2, "say one of"),
+        (("--month", "2026-10", "--all-due"), 2, "give exactly one of"),
         (("--all-due", "--out", "x"), 2, "takes no --out"),
-        ((), 2, "say one of"),
+        ((), 2, "give exactly one of"),
         (("--month", "2026-10", "--format", "docx"), 2, "no format 'docx'"),
     ],
 )
@@ -149,11 +149,11 @@ def test_a_service_that_is_away_is_75(call: Run, closer: Closer) -> None:
     assert done.code == 75 and len(done.lines) == 1 and not OCTOBER.exists()
 
 
-def test_a_flipped_byte_is_3_and_named(call: Run) -> None:
+def test_a_flipped_byte_is_3_and_named(call: Run, closer: Closer) -> None:
     """The file that changed, and nothing about the lake."""
-    call("close", "--month", "2026-10")
+    closer.sealed()
     path = OCTOBER / "lines.csv"
     path.write_bytes(path.read_bytes()[:-1] + b"!")
     done = call("statement-verify", str(OCTOBER))
-    assert done.code == 3 and "lines.csv is not what was sealed" in done.out
+    assert done.code == 3 and "lines.csv differs from the seal" in done.out
     assert call("statement-verify", "data").code == 1

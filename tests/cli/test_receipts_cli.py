@@ -53,7 +53,7 @@ def test_files_get_a_verdict_a_line(filled: Path, run: Run) -> None:
         *["valid_previous_secret"] * 3,
         *("malformed", "bad_signature", "valid_previous_secret"),
     ]
-    assert "the same token stands in box.csv line 2" in found[5]["reason"]
+    assert "the same token is also in box.csv line 2" in found[5]["reason"]
     assert "6 receipts, 4 of them proven" in done.err
 
 
@@ -81,7 +81,7 @@ def test_no_cell_begins_a_formula(filled: Path, run: Run) -> None:
     """Facts are the forger's own text; a spreadsheet must not run them."""
     forged = signed(FACTS | {"payment_id": "=cmd()", "receipt_no": "@x\x1b[2J"}, "forged")
     row = rows(run("receipts", "verify", str(shoebox(forged))).out)[3]
-    assert row["payment_id"] == "'=cmd()" and row["receipt_no"] == "'@x\ufffd[2J"
+    assert row["payment_id"] == "'=cmd()" and row["receipt_no"] == "'@x[U+001B][2J"
 
 
 def test_the_service_decides_what_is_unsure(
@@ -97,7 +97,7 @@ def test_the_service_decides_what_is_unsure(
     assert offline == ["bad_signature"] * 4
     assert [row["verdict"] for row in online] == [*["bad_signature"] * 3, "valid"]
     assert "the record holds the same facts (the service does not" in online[0]["reason"]
-    assert "SVC_RECEIPT_SECRETS lacks a secret" in online[3]["reason"]
+    assert "add the missing secret to SVC_RECEIPT_SECRETS" in online[3]["reason"]
 
 
 def test_the_service_knows_payments_that_no_lake_covers(
@@ -123,7 +123,8 @@ def test_a_webhook_secret_in_the_wrong_place_is_called_a_settings_error(
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", webhook)
     monkeypatch.setenv("SVC_WEBHOOK_SECRETS", receipt)
     done = run("receipts", "verify", str(path))
-    assert done.code == 3 and "settings error: 3 are signed with a webhook secret" in done.err
+    assert done.code == 3
+    assert "settings error: 3 receipts are signed with a webhook secret" in done.err
     assert {row["verdict"] for row in rows(done.out)} == {"bad_signature"}
 
 

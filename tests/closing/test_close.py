@@ -38,7 +38,7 @@ def closer(desk: Desk) -> Closer:
 @pytest.fixture
 def late(closer: Closer) -> dict[str, Any]:
     """A payment of October that the service shows only after October was sealed."""
-    closer.close()
+    closer.sealed()
     record = payment(99, "2026-10-20T10:00:00Z", "7", "0.5")
     closer.desk.service.payments.append(record)
     return record
@@ -60,7 +60,7 @@ def test_months_are_sealed_and_chained(closer: Closer) -> None:
 
 def test_a_month_is_read_twice_before_it_is_sealed(closer: Closer) -> None:
     """After the normal run, the month again and again; the second finds nothing new."""
-    assert closer.close().state == "sealed"
+    assert closer.closed("2026-10")[0].state == "sealed"
     assert [(request.rereads, request.end is None) for request in closer.asked] == [
         (False, True),
         (True, False),
@@ -70,7 +70,7 @@ def test_a_month_is_read_twice_before_it_is_sealed(closer: Closer) -> None:
 
 def test_closing_again_changes_nothing(closer: Closer) -> None:
     """A sealed month that the lake still yields is done."""
-    first = closer.close()
+    [first] = closer.closed("2026-10")
     before = content(first.folder)
     again = closer.close()
     assert (again.state, again.seal, again.needs_attention) == ("unchanged", first.seal, False)
@@ -89,7 +89,7 @@ def test_the_same_lake_closes_to_the_same_bytes(closer: Closer, tmp_path: Path) 
 
 def test_what_passes_after_a_seal_does_not_move_it(closer: Closer) -> None:
     """A later refund of this month's payment is to date, not of the seal's bound."""
-    closer.close("2026-09")
+    closer.sealed("2026-09")
     closer.desk.service.now = datetime(2026, 11, 25, tzinfo=UTC)
     ledger = f"{LEDGER} refund   btc       0.25          2026-11-22T08:00  2\n"
     closer.serve(ledger)
@@ -124,7 +124,7 @@ def test_a_restated_month_is_what_the_next_one_is_chained_to(
 
 def test_a_late_record_of_an_earlier_month_moves_positions_only(closer: Closer) -> None:
     """No row of October differs; its opening position does, for a cause elsewhere."""
-    closer.close()
+    closer.sealed()
     closer.desk.service.payments.append(payment(98, "2026-09-20T10:00:00Z", "7", "0.5"))
     closer.desk.extract(rereads=True)
     assert closer.close("2026-09").state == "sealed"
@@ -135,7 +135,7 @@ def test_a_late_record_of_an_earlier_month_moves_positions_only(closer: Closer) 
 
 def test_a_changed_note_is_a_changed_row_without_a_figure(closer: Closer) -> None:
     """Metadata is no money: the record is named, no figure moves, nothing blocks."""
-    closer.close()
+    closer.sealed()
     closer.desk.service.payments[2]["metadata"] = {"cart": "other"}
     restated = closer.close()
     rows = table(restated.folder, "restatement")
@@ -146,7 +146,7 @@ def test_a_changed_note_is_a_changed_row_without_a_figure(closer: Closer) -> Non
 
 def test_a_changed_amount_waits_for_a_person(closer: Closer) -> None:
     """Restated money blocks; once accepted, version 2 is sealed with the finding printed."""
-    closer.close()
+    closer.sealed()
     record = closer.desk.service.payments[2]
     record |= {"amount": "110", "charged_amount": "110", "net_amount": "109"}
     waiting = closer.close()
@@ -178,7 +178,7 @@ def test_a_refund_whose_payment_turns_up_is_reclassified(closer: Closer) -> None
 def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer: Closer) -> None:
     """Provisional with the reason; then sealed in the same place, with who accepted it."""
     closer.desk.service.payments.pop(1)
-    waiting = closer.close()
+    [waiting] = closer.closed("2026-10")
     assert (waiting.state, waiting.seal) == ("provisional", None) and waiting.needs_attention
     closer.accept(MISSING, closer.desk.service.payouts[0]["id"], "made in the console")
     sealed = closer.close()
@@ -260,7 +260,7 @@ def test_a_service_that_is_away_leaves_the_month_alone(closer: Closer) -> None:
 
 def test_all_due_catches_up_and_skips_what_is_sealed(closer: Closer) -> None:
     """Sealed months that still hold are not even read again."""
-    closer.close("2026-08")
+    closer.sealed("2026-08")
     closer.asked.clear()
     found = closer.close_all_due()
     assert [one.state for one in found] == ["unchanged", "sealed", "sealed"]
@@ -277,11 +277,10 @@ def test_all_due_stops_where_a_month_cannot_be_sealed(closer: Closer) -> None:
 
 def test_a_month_closed_behind_its_successor_says_that_the_chain_has_a_gap(closer: Closer) -> None:
     """October's seal was made before September's, so it cannot name it."""
-    october = closer.close("2026-10")
-    september = closer.close("2026-09")
+    october, september = closer.closed("2026-10", "2026-09")
     assert october.note is None and read_manifest(october.folder)["previous_seal"] is None
     assert september.state == "sealed" and not september.needs_attention
-    assert september.note is not None and september.note.startswith("2026-10 was sealed before it")
+    assert september.note is not None and september.note.startswith("2026-10 was sealed first")
 
 
 def test_all_due_of_an_empty_history_is_done(closer: Closer) -> None:
@@ -292,7 +291,7 @@ def test_all_due_of_an_empty_history_is_done(closer: Closer) -> None:
 
 def test_a_zone_has_a_chain_of_its_own(closer: Closer) -> None:
     """2026-10 in Tehran is not chained to 2026-09 in UTC."""
-    closer.close("2026-09")
+    closer.sealed("2026-09")
     first = closer.close("2026-09", zone="Asia/Tehran")
     second = closer.close("2026-10", zone="Asia/Tehran")
     assert first.folder.name == "2026-09@Asia-Tehran"
@@ -301,7 +300,7 @@ def test_a_zone_has_a_chain_of_its_own(closer: Closer) -> None:
 
 def test_an_altered_seal_is_not_built_upon(closer: Closer) -> None:
     """Closing again names the file, and touches nothing."""
-    folder = closer.close().folder
+    folder = closer.sealed()
     (folder / "lines.csv").write_text("forged\n")
     with pytest.raises(LakeError, match=r"altered after it was sealed \(lines\.csv"):
         closer.close()
@@ -309,10 +308,10 @@ def test_an_altered_seal_is_not_built_upon(closer: Closer) -> None:
 
 def test_a_note_laid_into_a_sealed_folder_stops_no_timer(closer: Closer) -> None:
     """Only what was sealed can be altered; verification names the note."""
-    folder = closer.close().folder
+    folder = closer.sealed()
     (folder / "note.txt").write_text("paid to the accountant")
     assert closer.close().state == "unchanged"
-    assert verify_statement(folder).broken == ("note.txt is no part of it",)
+    assert verify_statement(folder).broken == ("note.txt does not belong to the statement",)
 
 
 def test_two_do_not_close_at_once(closer: Closer) -> None:
@@ -352,7 +351,7 @@ statement(open_lake("data"), "2026-10").save("data/statements/2026-10")
 def test_a_kill_leaves_the_old_folder_or_the_new(closer: Closer, move: str) -> None:
     """Dead between write and swap, or between its two moves: the next run finds the old."""
     closer.desk.service.payments.pop(1)
-    folder = closer.close().folder
+    folder = closer.sealed()
     before = content(folder)
     assert subprocess.run([sys.executable, "-c", KILLED, move]).returncode == 9
     assert folder.exists() == (move == "1")

@@ -28,7 +28,7 @@ def closer(desk: Desk) -> Closer:
 
 @pytest.fixture
 def sealed(closer: Closer) -> Path:
-    return closer.close().folder
+    return closer.sealed()
 
 
 def rewrite(folder: Path, **more: Any) -> None:
@@ -67,14 +67,14 @@ def test_a_flipped_byte_is_found(sealed: Path, name: str) -> None:
     data[-1] ^= 1
     (sealed / name).write_bytes(bytes(data))
     found = verify_statement(sealed)
-    assert found.broken == (f"{name} is not what was sealed",) and not found.holds
+    assert found.broken == (f"{name} differs from the seal",) and not found.holds
 
 
 def test_a_manifest_changed_by_hand_is_found(sealed: Path) -> None:
     """The seal is over every word of it."""
     path = sealed / "manifest.json"
     path.write_text(path.read_text().replace('"as_of": "2026', '"as_of": "2027'))
-    assert verify_statement(sealed).broken == ("manifest.json is not what was sealed",)
+    assert verify_statement(sealed).broken == ("manifest.json differs from the seal",)
 
 
 def test_files_that_were_added_or_lost_are_found(sealed: Path) -> None:
@@ -83,25 +83,24 @@ def test_files_that_were_added_or_lost_are_found(sealed: Path) -> None:
     (sealed / "daily.csv").rename(sealed / "days.csv")
     assert verify_statement(sealed).broken == (
         "daily.csv is missing",
-        "days.csv is no part of it",
+        "days.csv does not belong to the statement",
     )
 
 
 def test_a_seal_re_made_by_a_forger_breaks_the_chain(closer: Closer) -> None:
     """Whoever changes a month and its seal must change every later month too."""
-    september, october = closer.close("2026-09").folder, closer.close("2026-10").folder
+    september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
     rewrite(september, status="Final")
     [text] = verify_statement(october).broken
-    assert text.startswith("the month before with the seal ")
+    assert text.startswith("the statement of the month before, with the seal ")
 
 
 def test_a_restated_month_does_not_break_the_chain(closer: Closer) -> None:
     """The seal that the next month names stands on version 1 still."""
-    closer.close("2026-09")
-    october = closer.close("2026-10").folder
+    _, october = closer.closed("2026-09", "2026-10")
     closer.desk.service.payments[1]["metadata"] = {"cart": "other"}
     assert closer.close("2026-09").version == 2
-    assert verify_statement(october).holds
+    assert verify_statement(october.folder).holds
 
 
 def test_a_late_record_shows_as_the_restatement(closer: Closer, sealed: Path) -> None:
@@ -145,12 +144,12 @@ def test_another_merchants_lake_is_refused(sealed: Path, closer: Closer) -> None
 def test_what_is_not_sealed_does_not_hold(closer: Closer) -> None:
     """A provisional statement promises nothing."""
     closer.desk.service.payments.pop(1)
-    assert verify_statement(closer.close().folder).broken == ("it is not sealed",)
+    assert verify_statement(closer.sealed()).broken == ("it is not sealed",)
 
 
 def test_a_folder_that_is_no_statement_is_named(tmp_path: Path) -> None:
     """One clear line."""
-    with pytest.raises(LakeError, match=r"is no statement: manifest\.json"):
+    with pytest.raises(LakeError, match=r"is not a statement: manifest\.json"):
         verify_statement(tmp_path)
 
 
@@ -193,7 +192,7 @@ def test_what_is_added_to_the_old_figure_gives_the_new(closer: Closer, sealed: P
 
 def test_between_two_months_there_are_differences_without_a_cause(closer: Closer) -> None:
     """September's sale did not come late; it is another month's."""
-    september, october = closer.close("2026-09").folder, closer.close("2026-10").folder
+    september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
     rows = diff_statements(september, october).table.to_pylist()
     assert figure(rows, "closing_position")[:3] == ("4.95", "4.45", "-0.5")
     assert {row["cause"] for row in rows} == {None}
@@ -202,7 +201,7 @@ def test_between_two_months_there_are_differences_without_a_cause(closer: Closer
 def test_csv_and_parquet_read_back_alike(closer: Closer, tmp_path: Path) -> None:
     """Quotes, line ends and a lone carriage return included."""
     closer.desk.service.payments[2]["reference_id"] = 'a "b", c\rd\ne'
-    folder = closer.close().folder
+    folder = closer.sealed()
     names = read_manifest(folder)["files"]
     csvs = read_tables(folder, [name for name in names if name.endswith(".csv")])
     assert csvs == read_tables(folder, [name for name in names if name.endswith(".parquet")])

@@ -136,7 +136,7 @@ def test_from_and_to_bound_a_run(history: FakeService, desk: Desk) -> None:
 
 def test_from_after_to_is_refused(desk: Desk) -> None:
     """An interval without time is a mistake, not an empty answer."""
-    with pytest.raises(ConfigError, match="--from is not before --to"):
+    with pytest.raises(ConfigError, match="--from must be before --to"):
         desk.extract(start=DAY, end=HOUR)
 
 

@@ -17,8 +17,8 @@ from svc_analytics.demo import FILLED, FILLING, finish_filling
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.errors import INTERRUPTED
+from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running
-from svc_analytics.sandbox.service import Service
 from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.extraction.test_kill import check_claims, held, running, served, service
 

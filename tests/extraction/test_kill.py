@@ -15,16 +15,16 @@ import pytest
 
 from svc_analytics.instants import parse_instant, to_micros
 from svc_analytics.lake.lake import Lake
-from svc_analytics.sandbox.clock import Clock
-from svc_analytics.sandbox.quirks import Quirks
-from svc_analytics.sandbox.scenario import Scenario
-from svc_analytics.sandbox.seeding import seed
+from svc_analytics.sandbox.core.behaviour import Quirks
+from svc_analytics.sandbox.core.clock import Clock
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.resources.seed import seed
+from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running, serve
-from svc_analytics.sandbox.service import Service
-from svc_analytics.sandbox.store import Store
+from svc_analytics.sandbox.state.store import Store
 from svc_analytics.schema import STREAMS, Stream
+from tests.support.rings import rings
 
-KILLS = 20
 Facts = tuple[str, int, str, Decimal, Decimal]
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # Publishes after every page, so that most kills fall near or into a publication.
@@ -89,12 +89,13 @@ def served(service: Service, stream: Stream) -> list[Facts]:
     ]
 
 
+@pytest.mark.parametrize("times", rings([4], [20]))
 def test_killed_at_any_moment_nothing_is_lost_and_nothing_doubled(
-    service: Service, running: Running, tmp_path: Path
+    service: Service, running: Running, tmp_path: Path, times: int
 ) -> None:
     """After every kill -9 the lake claims only what it holds, and the next run completes it."""
     chance, kills, folder = random.Random(20), 0, tmp_path / "data"
-    while kills < KILLS:
+    while kills < times:
         process = start_extract(running, folder)
         try:
             process.communicate(timeout=chance.uniform(0.5, 1.6))

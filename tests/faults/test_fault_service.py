@@ -307,7 +307,7 @@ def test_a_list_without_an_end_is_noticed(
     """B2, B3: cursors that are always new prove nothing; the run ends, and claims nothing."""
     monkeypatch.setattr(sweep, "BARREN_PAGES", 50)
     october.intercept = pages_of(page)
-    with pytest.raises(ProtocolError, match="51 pages in a row held nothing new"):
+    with pytest.raises(ProtocolError, match="51 pages in a row held no new record"):
         desk.extract(workers=1, streams=("payments",))
     assert sum(map(is_list, october.requests)) < 60
     assert desk.lake.coverage(PAYMENTS).read == ()
@@ -368,7 +368,7 @@ def test_a_list_that_is_not_newest_first_is_read_to_its_end_and_said(
     """B7: what was seen is named in a note; nothing is lost by it."""
     october.order = out_of_order
     run = desk.extract(workers=1)
-    assert len(run.notes) == 1 and "payments are not listed newest first (2026-10" in run.notes[0]
+    assert len(run.notes) == 1 and "does not list payments newest first (2026-10" in run.notes[0]
     assert_same(desk)
 
 

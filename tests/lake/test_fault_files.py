@@ -204,7 +204,7 @@ def test_a_deleted_month_is_a_gap_and_is_read_anew(filled: Desk) -> None:
     october(filled).unlink()
     made = statement(filled.lake, "2026-10")
     gap = "2026-10-01T00:00:00Z .. 2026-11-01T00:00:00Z"
-    assert [reason.text for reason in made.reasons] == [f"payments were not read of {gap}"]
+    assert [reason.text for reason in made.reasons] == [f"payments were not read for {gap}"]
     assert findings(filled) == ["time_was_read_without_gap"]
     filled.extract()
     assert filled.ids() == ids(filled.service.payments) and findings(filled) == []

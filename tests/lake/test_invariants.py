@@ -142,7 +142,7 @@ def test_time_that_was_not_asked_for_is_not_claimed(
         return Progress(progress.wanted, ((progress.wanted[0], progress.wanted[1] + 1),))
 
     monkeypatch.setattr(scheduler, "advance", claim_more)
-    with pytest.raises(LakeError, match=r"payments: proof of .* came of pages that were to be of"):
+    with pytest.raises(LakeError, match=r"payments: proof of .* came from pages asked for"):
         begun.extract(workers=1, streams=("payments",))
     assert begun.lake.coverage(PAYMENTS) == coverage
 
@@ -155,7 +155,7 @@ def test_rows_that_nobody_asked_for_are_not_kept() -> None:
     )
     RowBatch(PAYMENTS, rows, 1, progress=(Progress((at, at + 1)),)).check()
     for wanted in ((Progress((at + 1, at + 9)),), ()):
-        with pytest.raises(LakeError, match="a row of 2026-10-01T00:00:00Z came of pages"):
+        with pytest.raises(LakeError, match="a row of 2026-10-01T00:00:00Z came from pages"):
             RowBatch(PAYMENTS, rows, 1, progress=wanted).check()
 
 

@@ -16,10 +16,10 @@ import svc_analytics as svc
 from svc_analytics import charts
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import names_of
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import search as search_module
 from svc_analytics.receipts.verify_lake import VerificationResult
-from svc_analytics.render.sheets import names_of
 from svc_analytics.signing.receipts import verify_receipt
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
@@ -112,7 +112,7 @@ def test_many_coins_get_a_higher_picture() -> None:
 def test_where_there_is_no_coin_a_picture_says_so() -> None:
     """An empty cell would look like a mistake."""
     nothing = svc.draw(charts.position, pa.table({"currency": pa.array([], pa.string())}))
-    assert repr(nothing) == "position: nothing to draw, for the table has no row"
+    assert repr(nothing) == "position: nothing to draw: the table has no rows"
     assert "nothing to draw" in nothing._repr_html_()
 
 
@@ -163,7 +163,7 @@ def test_a_display_tells_an_error_in_one_line(desk: Desk) -> None:
 
 def test_a_chart_of_another_table_names_the_column_it_lacks() -> None:
     """One line that says what is there."""
-    with pytest.raises(ConfigError, match="fee_rate draws a column 'payment_fees'; the table has"):
+    with pytest.raises(ConfigError, match="fee_rate needs a column 'payment_fees'; the table has"):
         svc.draw(charts.fee_rate, TABLE, "btc")
 
 
@@ -193,7 +193,7 @@ def test_figures_of_a_statement_stand_a_coin_a_column(desk: Desk) -> None:
     assert "Settlement\n" not in str(only) and "<tr title=" in only._repr_html_()
     with pytest.raises(ConfigError, match="there is no 'profit' to show; there are payments_count"):
         svc.show(made, only=["profit"])
-    with pytest.raises(ConfigError, match="are drawn; give coverage_calendar a table"):
+    with pytest.raises(ConfigError, match=r"a statement draws .+; give coverage_calendar a table"):
         svc.draw(charts.coverage_calendar, made)
 
 

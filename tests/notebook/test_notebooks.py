@@ -151,7 +151,7 @@ def test_the_command_writes_a_page(demo: Lakehouse, tmp_path: Path) -> None:
 def test_a_notebook_of_no_month_takes_none(demo: Lakehouse) -> None:
     """01 is of the whole lake: a month would be ignored, so it is refused."""
     words = ["notebook", "01", "--month", "2026-10", "--data-dir", str(demo.path)]
-    with pytest.raises(ConfigError, match="01-first-look speaks of no month"):
+    with pytest.raises(ConfigError, match="01-first-look has no parameter MONTH"):
         cli.main(words, standalone_mode=False)
 
 

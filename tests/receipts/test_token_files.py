@@ -132,11 +132,11 @@ def test_repetitions_are_pointed_out_across_batches() -> None:
     met = DuplicateFinder()
     first = met.of(Batch("a.csv", [2, 3, 4], [A, B, A]), ["p", "q", "p"])
     second = met.of(Batch("b.csv", [7, 8, 9], [C, None, B]), ["p", None, "q"])
-    assert first == ["", "", "; the same token stands in a.csv line 2"]
+    assert first == ["", "", "; the same token is also in a.csv line 2"]
     assert second == [
-        "; another token of this payment stands in a.csv line 2",
+        "; another token of this payment is also in a.csv line 2",
         "",
-        "; the same token stands in a.csv line 3",
+        "; the same token is also in a.csv line 3",
     ]
     assert met.count == 3
 
@@ -147,7 +147,7 @@ def test_many_repetitions_are_found_as_by_a_dictionary() -> None:
     met, expected, notes = DuplicateFinder(), [], []
     first: dict[str, int] = {}
     for number, token in enumerate(tokens, 1):
-        place = f"; the same token stands in s line {first[token]}" if token in first else ""
+        place = f"; the same token is also in s line {first[token]}" if token in first else ""
         expected.append(place)
         first.setdefault(token, number)
     for start in range(0, 1_000, 70):

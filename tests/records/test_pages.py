@@ -202,7 +202,7 @@ TWICE = {
 @pytest.mark.parametrize("text", TWICE.values(), ids=TWICE.keys())
 def test_key_that_stands_twice_is_refused(text: bytes) -> None:
     """D3: of two values under one key neither can be trusted."""
-    with pytest.raises(DataError, match="'a' stands twice"):
+    with pytest.raises(DataError, match="'a' appears twice"):
         members(text)
     assert not page_of(text).has_single_keys
 

@@ -140,7 +140,7 @@ TWICE = {
 @pytest.mark.parametrize(("more", "name"), TWICE.values(), ids=TWICE.keys())
 def test_record_with_a_key_twice_is_set_aside(more: bytes, name: str) -> None:
     """D3: of two values under one key neither can be trusted."""
-    assert rejected(REGULAR[:-1] + b"," + more + b"}").reason == f"the key {name!r} stands twice"
+    assert rejected(REGULAR[:-1] + b"," + more + b"}").reason == f"the key {name!r} appears twice"
 
 
 ODD = {

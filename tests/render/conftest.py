@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.statement import Statement
 from tests.support.desks import Desk
 from tests.support.form_material import FORMULA, LEDGER, PERSIAN, SCRIPT, TURNED, Make, Save
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import stated
 
 
 @pytest.fixture
@@ -23,8 +24,7 @@ def make(desk: Desk) -> Make:
             record["comment"] = text
         desk.service.merchant |= {"display_name": SCRIPT, "display_name_fa": PERSIAN}
         desk.service.payments, desk.service.payouts = payments, records
-        desk.extract()
-        return statement(desk.lake, month, **options)
+        return stated(desk, month, **options)
 
     return build
 

@@ -89,7 +89,7 @@ def test_exposure_says_shares_and_concentration(axes: Axes) -> None:
         "3.00 USD   37.50%   \u03a3 87.50%",
         "-4.00 USD   50.00%   \u03a3 50.00%",
     ]
-    assert axes.get_xlabel().startswith("USD: 0.00 in all; share; ")
+    assert axes.get_xlabel().startswith("USD, total 0.00; %: share, ")
 
 
 def test_shares_need_a_whole(axes: Axes) -> None:

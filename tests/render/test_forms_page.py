@@ -12,11 +12,12 @@ import pytest
 
 from svc_analytics.closing.seals import with_seal
 from svc_analytics.config import Settings
-from svc_analytics.formatting.sheet import DASH
+from svc_analytics.formatting.display import DASH
 from svc_analytics.render import matrix, page
 from svc_analytics.render.folder import write_folder
 from tests.support.desks import Desk
 from tests.support.form_material import PERSIAN, Make, Save
+from tests.support.prepared import once
 
 VOID = {"meta", "br", "img", "path", "use", "rect", "line"}
 
@@ -47,28 +48,31 @@ def html(folder: Path) -> str:
     return (folder / "statement.html").read_text(encoding="utf-8")
 
 
-def test_texts_of_people_are_never_markup(save: Save) -> None:
+@pytest.fixture
+def text(save: Save) -> str:
+    """The page of the whole ledger."""
+    return once("page of the whole ledger", lambda: html(save("html")))
+
+
+def test_texts_of_people_are_never_markup(text: str) -> None:
     """A merchant named like a script is a merchant with an odd name."""
-    text = html(save("html"))
     outline = Outline(text)
     assert outline.open == [] and "script" not in {tag for tag, _ in outline.seen}
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
 
 
-def test_text_that_turns_its_direction_is_shown_as_what_it_is(save: Save) -> None:
+def test_text_that_turns_its_direction_is_shown_as_what_it_is(text: str) -> None:
     """U+202E in a comment reverses nothing."""
-    text = html(save("html"))
     assert "invoice[U+202E]xslx.exe" in text and "\u202e" not in text
 
 
-def test_persian_names_are_set_apart(save: Save) -> None:
+def test_persian_names_are_set_apart(text: str) -> None:
     """A name that runs from right to left keeps its own direction."""
-    assert f'<bdi dir="auto" lang="fa">{PERSIAN}</bdi>' in html(save("html"))
+    assert f'<bdi dir="auto" lang="fa">{PERSIAN}</bdi>' in text
 
 
-def test_the_page_needs_nothing_from_elsewhere(save: Save) -> None:
+def test_the_page_needs_nothing_from_elsewhere(text: str) -> None:
     """No image, no font, no script, no link, and a policy that forbids them."""
-    text = html(save("html"))
     for tag, attributes in Outline(text).seen:
         assert tag not in ("script", "link", "img", "iframe", "object", "a")
         links = [attributes.get(name) for name in ("src", "href", "xlink:href")]
@@ -76,9 +80,8 @@ def test_the_page_needs_nothing_from_elsewhere(save: Save) -> None:
     assert not re.search(r"@import|url\((?!#)", text) and "default-src 'none'" in text
 
 
-def test_ids_of_its_charts_do_not_meet(save: Save) -> None:
+def test_ids_of_its_charts_do_not_meet(text: str) -> None:
     """Every id of the page is its own, and every reference leads to one."""
-    text = html(save("html"))
     ids = Counter(re.findall(r'\bid="([^"]+)"', text))
     assert max(ids.values()) == 1
     assert set(re.findall(r'(?:href="|url\()#([^")]+)', text)) <= set(ids)
@@ -103,12 +106,12 @@ def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_p
     reason = "unknown: payout_records were never extracted"
     assert re.search(rf'<td class="n unknown figure" title="{reason}[^"]*">{DASH}</td>', text)
     assert '<div class="badge provisional">provisional</div>' in text
-    assert "nothing of the period was read" in text
+    assert "no part of the period was read" in text
 
 
-def test_a_ratio_over_nothing_says_so(save: Save) -> None:
+def test_a_ratio_over_nothing_says_so(text: str) -> None:
     """sol was only paid out: its fee rate is undefined, not unread."""
-    assert f'title="undefined: gross sales is zero">{DASH}</td>' in html(save("html"))
+    assert f'title="undefined: gross sales is zero">{DASH}</td>' in text
 
 
 def test_long_tables_say_where_the_rest_is(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,9 +131,8 @@ def test_tables_that_come_later_are_shown(make: Make, tmp_path: Path) -> None:
     assert '<td class="n">12,345</td><td class="n">1.273686%</td>' in text
 
 
-def test_refunds_stand_where_the_months_of_payment_and_refund_cross(save: Save) -> None:
+def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text: str) -> None:
     """0.5 of September's 1.5 btc came back in October: a third, and the most of all."""
-    text = html(save("html"))
     assert "<h2>Refunds by month of payment, btc</h2>" in text
     assert re.search(
         r'<th scope="row">2026-09</th><td class="n">1\.5</td>'
@@ -156,7 +158,7 @@ def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     finish = partial(with_seal, version=2, previous_seal="a" * 64, supersedes="b" * 64)
     text = html(write_folder(made, tmp_path / "out", ("html",), finish))
     assert '<div class="badge sealed">sealed</div>' in text
-    assert "<dd>2, in place of the one with the seal" in text and "b" * 64 in text
+    assert "<dd>2, replaces the version with the seal" in text and "b" * 64 in text
     unsealed = html(made.save(tmp_path / "other", ("html",)))
     assert '<div class="badge final">final</div>' in unsealed
 

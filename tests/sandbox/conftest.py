@@ -5,16 +5,7 @@ import shutil
 import httpx
 import pytest
 
-from svc_analytics.sandbox import (
-    Clock,
-    Quirks,
-    Refusal,
-    Scenario,
-    Service,
-    Store,
-    seed,
-    serve,
-)
+from svc_analytics.sandbox import Behaviour, Clock, Refusal, Scenario, Service, Store, seed, serve
 from tests.sandbox.shop import Shop
 
 
@@ -57,18 +48,24 @@ def live(store, scenario):
 def served(live, scenario):
     """The service behind the server, well-behaved again and at its own time."""
     service, _ = live
-    service.quirks = Quirks()
+    service.behaviour = Behaviour()
     service.clock.set(scenario.until)
     return service
 
 
-@pytest.fixture
-def client(live, served):
-    """A client with the payout-class key, which reaches all but the receipts."""
+@pytest.fixture(scope="session")
+def live_client(live):
+    """One client for all tests: making one reads the certificates of the machine."""
     _, running = live
     headers = {"authorization": f"Bearer {running.environment['SVC_PAYOUT_KEY']}"}
     with httpx.Client(base_url=f"{running.base_url}/api/pay/v1", headers=headers) as client:
         yield client
+
+
+@pytest.fixture
+def client(live_client, served):
+    """A client with the payout-class key, which reaches all but the receipts."""
+    return live_client
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ class Shop:
         scenario = Scenario(seed=5, months=2, payments=60)
         seed(store, scenario)  # nothing, where the file holds it already
         self.service = Service(store, Clock(scenario.until))
-        self.world = self.service.world
+        self.platform = self.service.platform
         self.clock = self.service.clock
         self.checkout = self.service.account.checkout_key.reveal()
         self.payout = self.service.account.payout_key.reveal()
-        self.world.open_wallets()
+        self.platform.open_wallets()
         self.people = {
-            person.email.partition("@")[0]: person for person in self.world.customers.all()
+            person.email.partition("@")[0]: person for person in self.platform.customers.all()
         }
 
     def order(self, reference="order-a", **changes):
@@ -42,11 +42,11 @@ class Shop:
 
     def confirm(self, session, name="sara", currency="usdt", **more):
         payer_id = self.people[name].payer_id
-        return self.service.confirmations.confirm(session["id"], payer_id, currency, **more)
+        return self.service.checkout.confirm(session["id"], payer_id, currency, **more)
 
     def paid(self, reference="order-a", **changes):
         """A payment of 20 USDT by Sara, unless told otherwise."""
-        if not self.world.store.fetch("select 1 from bindings where customer_id = 'C-1'"):
+        if not self.platform.store.fetch("select 1 from bindings where customer_id = 'C-1'"):
             self.bind()
         payment_id = self.confirm(self.session(reference, **changes))
         return self.service.payment(self.checkout, payment_id)
@@ -63,9 +63,9 @@ class Shop:
         return self.service.refund(self.payout, payment["id"], body)
 
     def balance(self, account, currency="usdt"):
-        return self.world.wallet.balance(account, currency)
+        return self.platform.wallet.balance(account, currency)
 
     def events(self):
         """The bodies of all events so far, oldest first."""
-        rows = self.world.store.fetch("select body from events order by rowid")
+        rows = self.platform.store.fetch("select body from events order by rowid")
         return [json.loads(body) for (body,) in rows]

@@ -113,7 +113,7 @@ def test_revoked_binding_is_gone(shop, read, revoke):
     assert revoke() == {"customer_id": "C-1", "state": "revoked"}
     assert read()["state"] == "none"
     assert types(shop) == ["binding.completed", "binding.revoked"]
-    [(reason,)] = shop.world.store.fetch("select reason from bindings")
+    [(reason,)] = shop.platform.store.fetch("select reason from bindings")
     assert reason == REASON["reason"]
     assert shop.bind("omid").status == "active"
 

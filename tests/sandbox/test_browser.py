@@ -30,24 +30,21 @@ def running(shop):
 
 
 @pytest.fixture
-def page(browser, running):
-    """A tab in which the shop's own pages say what they are, and nothing else is reached."""
+def page(browser, running, request, tmp_path):
+    """A tab that knows the shop's own pages; a failed test leaves a picture of it."""
     with browser.new_context(viewport={"width": 900, "height": 900}) as context:
         page = context.new_page()
         page.set_default_timeout(10_000)
         page.route(f"{SHOP}/**", showing("<h1>The shop</h1>"))
+        failures = request.session.testsfailed
         yield page
+        if request.session.testsfailed > failures:
+            page.screenshot(path=tmp_path / "failed.png", full_page=True)
 
 
 def showing(html):
     """What answers every request with one page."""
     return lambda route: route.fulfill(body=f"<!doctype html>{html}", content_type="text/html")
-
-
-@pytest.fixture
-def picture(page, tmp_path):
-    """Keeps a picture of the page, for whoever looks into the folder of a failed test."""
-    return lambda name: page.screenshot(path=tmp_path / f"{name}.png", full_page=True)
 
 
 def sign_in(page, session, name):
@@ -56,17 +53,15 @@ def sign_in(page, session, name):
     page.get_by_role("button", name="Sign in").click()
 
 
-def test_customer_signs_in_links_the_account_and_pays(shop, page, picture):
+def test_customer_signs_in_links_the_account_and_pays(shop, page):
     """
     Back at the shop with receipt and payment_id; the receipt proves the payment.
     """
     amounts = [{"currency": "usdt", "amount": "20"}, {"currency": "btc", "amount": "0.001"}]
     session = shop.session(return_url=f"{SHOP}/done?o=1", description="Green", amounts=amounts)
     sign_in(page, session, "Sara Rahimi")
-    picture("ceremony")
     page.get_by_role("button", name="Link my account to this shop").click()
     page.get_by_label("Pay with").select_option("btc")
-    picture("pay")
     page.get_by_role("button", name="Pay").click()
     page.wait_for_url(f"{SHOP}/done?**")
     payment = shop.service.sessions.read(shop.checkout, session["id"])["payment"]
@@ -77,24 +72,23 @@ def test_customer_signs_in_links_the_account_and_pays(shop, page, picture):
     assert verify_receipt(payment["receipt"], account.receipt_ring, facts).verdict == "valid"
 
 
-def test_second_factor_is_asked_for_until_it_is_right(shop, page, picture):
+def test_second_factor_is_asked_for_until_it_is_right(shop, page):
     """
     A wrong code is told to the customer; the right one pays.
     """
-    shop.world.settings["asks_totp"] = True
+    shop.platform.settings["asks_totp"] = True
     shop.bind("leila")
     session = shop.session(return_url=f"{SHOP}/done")
     sign_in(page, session, "Leila Moradi")
     page.get_by_label("Second factor").fill("000000")
     page.get_by_role("button", name="Pay").click()
     expect(page.get_by_role("alert")).to_contain_text("That code is not right.")
-    picture("wrong code")
     page.get_by_label("Second factor").fill("246810")
     page.get_by_role("button", name="Pay").click()
     page.wait_for_url(f"{SHOP}/done?receipt=v1.**")
 
 
-def test_customer_goes_back_to_the_store_unpaid(shop, page, picture):
+def test_customer_goes_back_to_the_store_unpaid(shop, page):
     """
     The link leads to cancel_url; once the shop has cancelled, nothing can be paid.
     """
@@ -106,27 +100,24 @@ def test_customer_goes_back_to_the_store_unpaid(shop, page, picture):
     page.goto(session["checkout_url"])
     expect(page.get_by_text("This checkout is cancelled.")).to_be_visible()
     assert page.get_by_role("button").count() == 0
-    picture("cancelled")
 
 
-def test_console_mints_a_key_once_and_revokes_it(shop, running, page, picture):
+def test_console_mints_a_key_once_and_revokes_it(shop, running, page):
     """
     The key works, is not shown again, and is refused after the last Revoke button.
     """
     page.goto(f"{running.base_url}/console")
-    picture("console")
     page.get_by_role("button", name="Mint a checkout key").click()
     key = page.get_by_text("svc_live_").inner_text()
-    picture("minted")
     assert shop.service.me(key)["status"] == "active"
     page.goto(f"{running.base_url}/console")
     assert key not in page.content()
     page.get_by_role("button", name="Revoke").last.click()
     expect(page.get_by_text("revoked")).to_be_visible()
-    assert shop.world.keys.class_of(key) is None
+    assert shop.platform.api_keys.class_of(key) is None
 
 
-def test_console_sends_a_test_event_and_lists_it(shop, running, page, picture):
+def test_console_sends_a_test_event_and_lists_it(shop, running, page):
     """
     Refused until the webhook secret was opened; then in the log with its attempt's failure.
     """
@@ -135,11 +126,10 @@ def test_console_sends_a_test_event_and_lists_it(shop, running, page, picture):
     expect(page.get_by_role("alert")).to_have_text("MERCHANT_WEBHOOK_SECRET_UNSEEN")
     page.get_by_role("button", name="Open the webhook secret").click()
     page.get_by_role("button", name="Send a test event").click()
-    shop.service.deliveries.deliver_due()
+    shop.service.webhooks.deliver_due()
     page.goto(f"{running.base_url}/console")
     row = page.get_by_role("row").filter(has_text="test.ping")
     expect(row).to_contain_text("not sent: no receiver on this machine is set")
-    picture("events")
 
 
 def test_console_suspends_and_resumes_the_business(shop, running, page):
@@ -156,7 +146,7 @@ def test_console_suspends_and_resumes_the_business(shop, running, page):
     assert shop.service.me(shop.checkout)["status"] == "active"
 
 
-def test_console_sets_coins_and_payout_terms(shop, running, page, picture):
+def test_console_sets_coins_and_payout_terms(shop, running, page):
     """
     Boxes and fields show what is set; pressing the button sets what they show.
     """
@@ -167,10 +157,11 @@ def test_console_sets_coins_and_payout_terms(shop, running, page, picture):
     page.get_by_label("One payout, USD").fill("75")
     page.get_by_role("button", name="Set the payout terms").click()
     expect(page.get_by_label("One payout, USD")).to_have_value("75")
-    picture("set")
     profile = shop.service.me(shop.checkout)
     assert profile["accepted_currencies"] == ["usdt", "sol", "eth"]
-    assert shop.world.settings["payout_max_usd"] == 75 and shop.world.settings["payouts_armed"]
+    assert (
+        shop.platform.settings["payout_max_usd"] == 75 and shop.platform.settings["payouts_armed"]
+    )
 
 
 @pytest.fixture
@@ -205,13 +196,12 @@ def embedding(running, session_id):
     return f'<script src="{running.base_url}/embed.js" data-session="{session_id}"></script>'
 
 
-def test_embed_script_opens_the_widget_of_its_session(shop, running, page, shop_page, picture):
+def test_embed_script_opens_the_widget_of_its_session(shop, running, page, shop_page):
     """
     One button on the shop's page; behind it the session's checkout_url.
     """
     session = shop.session()
     shop_page(f"<h1>Your cart</h1>{embedding(running, session['id'])}")
-    picture("embedded")
     page.get_by_role("button", name="Pay").click()
     page.wait_for_url(session["checkout_url"])
     expect(page.get_by_role("button", name="Sign in")).to_be_visible()

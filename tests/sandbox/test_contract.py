@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.sandbox.control import control_routes
-from svc_analytics.sandbox.events import FIELDS
-from svc_analytics.sandbox.openapi import describe
-from svc_analytics.sandbox.quirks import EVERY_FAILURE, Quirks
-from svc_analytics.sandbox.routes import ROUTES
+from svc_analytics.sandbox.core.behaviour import EVERY_FAILURE, Behaviour
+from svc_analytics.sandbox.http.control_api import control_routes
+from svc_analytics.sandbox.http.openapi import describe
+from svc_analytics.sandbox.http.routes import ROUTES
+from svc_analytics.sandbox.state.outbox import FIELDS
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
@@ -19,7 +19,7 @@ DOCUMENT = (ROOT / "svc_analytics" / "sandbox" / "README.md").read_text()
 SCHEMAS = describe(ROUTES)["components"]["schemas"]
 # Every code of the contract.
 CODES = (HERE / "codes.txt").read_text().split()
-SANDBOX = (ROOT / "svc_analytics" / "sandbox").glob("*.py")
+SANDBOX = (ROOT / "svc_analytics" / "sandbox").rglob("*.py")
 # Where codes are raised, not where they are merely listed.
 SOURCE = "".join(path.read_text() for path in SANDBOX if path.name != "routes.py")
 # The contract's sections, in its order.
@@ -149,5 +149,5 @@ def test_document_names_every_control_path_and_fault(shop):
     """
     paths = {route.path for route in control_routes(shop.service)}
     assert [path for path in paths if f" {path}`" not in DOCUMENT] == []
-    names = [*Quirks.__dataclass_fields__, *EVERY_FAILURE]
+    names = [*Behaviour.__dataclass_fields__, *EVERY_FAILURE]
     assert [name for name in names if f"`{name}`" not in DOCUMENT] == []

@@ -6,8 +6,8 @@ import pytest
 import stripe
 
 from svc_analytics.instants import SECOND
-from svc_analytics.sandbox.console import Console
-from svc_analytics.sandbox.deliveries import Deliveries
+from svc_analytics.sandbox.resources.console import Console
+from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
 from svc_analytics.signing.webhooks import verify_webhook
 
 BODY = '{"type":"test.ping","source":"console","note":"چای"}'
@@ -17,7 +17,7 @@ BODY = '{"type":"test.ping","source":"console","note":"چای"}'
 def posts(shop):
     """Bodies and signatures of what was delivered, signed by the time of this machine."""
     shop.clock.run()
-    shop.world.settings["deliver_to"] = "http://127.0.0.1:9/hook"
+    shop.platform.settings["deliver_to"] = "http://127.0.0.1:9/hook"
     return []
 
 
@@ -33,7 +33,7 @@ def deliver(shop, posts):
         console = Console(shop.service)
         console.open_secret("webhook")
         console.send_test_event()
-        Deliveries(shop.world, receive).deliver_due()
+        WebhookSender(shop.platform, receive).deliver_due()
         return posts[-1]
 
     return send

@@ -9,7 +9,7 @@ import pytest
 from svc_analytics.instants import MINUTE, parse_instant
 from svc_analytics.periods import month_of
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
-from svc_analytics.sandbox.market import COINS
+from svc_analytics.sandbox.core.coins import COINS
 from svc_analytics.schema import STREAMS
 
 DECIMALS = {coin.slug: coin.decimals for coin in COINS}

@@ -3,14 +3,15 @@
 import json
 from decimal import Decimal
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from svc_analytics.instants import HOUR
 from svc_analytics.sandbox import Refusal, Store
-from svc_analytics.sandbox.market import BASIS_POINTS, half_up
-from svc_analytics.sandbox.wallet import BUSINESS
+from svc_analytics.sandbox.core.coins import BASIS_POINTS, half_up
+from svc_analytics.sandbox.state.wallet import BUSINESS
 from tests.sandbox.shop import Shop
 
 UNITS = st.integers(1, 40_000_000)  # of USDT: up to 40
@@ -140,7 +141,7 @@ class Money(RuleBasedStateMachine):
 
     @invariant()
     def every_coin_sums_to_zero(self):
-        assert set(self.shop.world.wallet.sums().values()) == {0}
+        assert set(self.shop.platform.wallet.sums().values()) == {0}
 
     @invariant()
     def the_business_holds_what_the_model_says(self):
@@ -153,7 +154,20 @@ class Money(RuleBasedStateMachine):
         assert told.count("payment.completed") == made
 
 
-TestMoney = Money.TestCase
-TestMoney.settings = settings(
-    max_examples=20, stateful_step_count=25, deadline=None, suppress_health_check=list(HealthCheck)
-)
+def bounded(examples, steps):
+    checks = list(HealthCheck)
+    return settings(
+        max_examples=examples,
+        stateful_step_count=steps,
+        deadline=None,
+        suppress_health_check=checks,
+    )
+
+
+class TestMoney(Money.TestCase):
+    settings = bounded(8, 25)
+
+
+@pytest.mark.thorough
+class TestMoneyThoroughly(Money.TestCase):
+    settings = bounded(200, 50)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.sandbox.openapi import describe
-from svc_analytics.sandbox.routes import PREFIX, ROUTES
+from svc_analytics.sandbox.http.openapi import describe
+from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
 
 DOCUMENT = describe(ROUTES)
 SCHEMAS = DOCUMENT["components"]["schemas"]
@@ -40,7 +40,7 @@ def conforms(value, schema):
 def answers(shop):
     """One real answer of every operation."""
     service, checkout, payout = shop.service, shop.checkout, shop.payout
-    shop.world.settings["payout_scope"] = "any"
+    shop.platform.settings["payout_scope"] = "any"
     payment = shop.paid(cancel_url="https://shop.example/", description="Green")
     shop.bind("omid", "C-2", supplied="Somebody Else")
     customer = {"id": "C-3", "name": "x", "email": "y"}

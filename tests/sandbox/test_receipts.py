@@ -5,7 +5,7 @@ import json
 import pytest
 
 from svc_analytics.instants import HOUR, parse_instant
-from svc_analytics.sandbox.records import receipt_facts
+from svc_analytics.sandbox.state.records import receipt_facts
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import sign_receipt, verify_receipt
 from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets

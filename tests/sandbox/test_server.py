@@ -10,9 +10,9 @@ import httpx
 import pytest
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.sandbox import Quirks, Service, serve, write_env_file
-from svc_analytics.sandbox.app import create_app
-from svc_analytics.sandbox.routes import PREFIX, ROUTES
+from svc_analytics.sandbox import Behaviour, Service, serve, write_env_file
+from svc_analytics.sandbox.http.app import create_app
+from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
 
 NO_KEY = {"authorization": "none"}
 
@@ -114,7 +114,7 @@ def test_date_is_the_clocks(served, client, scenario):
     assert client.get("/me").headers.get_list("date") == ["Fri, 20 Nov 2026 12:00:00 GMT"]
     served.clock.advance(3_600_000_000)
     assert client.get("/x").headers["date"] == "Fri, 20 Nov 2026 13:00:00 GMT"
-    served.quirks = Quirks(no_date_header=True)
+    served.behaviour = Behaviour(no_date_header=True)
     assert "date" not in client.get("/me").headers
 
 
@@ -159,7 +159,7 @@ def test_refusals_on_demand_have_the_envelope(served, client, failure, status, c
     """
     An ordered failure looks like a real one; only the one says when to come back.
     """
-    served.quirks = Quirks(fail_every=1, failures=(failure,), retry_after="7")
+    served.behaviour = Behaviour(fail_every=1, failures=(failure,), retry_after="7")
     answer = client.get("/payments")
     assert answer.json() == {"statusCode": status, "errors": {"error": [code]}}
     assert answer.headers.get("retry-after") == ("7" if failure.endswith("after") else None)
@@ -169,7 +169,7 @@ def test_page_of_a_proxy_is_a_success_that_is_no_json(served, client):
     """
     The nastiest failure: 200 and HTML.
     """
-    served.quirks = Quirks(fail_every=1, failures=("html",))
+    served.behaviour = Behaviour(fail_every=1, failures=("html",))
     answer = client.get("/payments")
     assert answer.status_code == 200
     assert answer.headers["content-type"].startswith("text/html")
@@ -179,7 +179,7 @@ def test_cut_body_is_shorter_than_announced(served, client):
     """
     Half a page arrives, then the connection ends.
     """
-    served.quirks = Quirks(fail_every=1, failures=("cut",))
+    served.behaviour = Behaviour(fail_every=1, failures=("cut",))
     with pytest.raises(httpx.RemoteProtocolError, match="without sending complete"):
         client.get("/payments")
 
@@ -188,7 +188,7 @@ def test_reset_comes_before_any_answer(served, client):
     """
     The connection is torn down under the request.
     """
-    served.quirks = Quirks(fail_every=1, failures=("reset",))
+    served.behaviour = Behaviour(fail_every=1, failures=("reset",))
     with pytest.raises(httpx.ReadError):
         client.get("/payments")
 
@@ -197,7 +197,7 @@ def test_every_third_request_fails_in_turn(live, served):
     """
     Failures come at a steady rate and alternate, the others are answered.
     """
-    service = Service(served.store, served.clock, Quirks(fail_every=3, failures=("503", "500")))
+    service = Service(served.store, served.clock, Behaviour(fail_every=3, failures=("503", "500")))
     with serve(service) as running, httpx.Client(base_url=running.base_url) as client:
         statuses = [client.get(f"{PREFIX}/me", headers=NO_KEY).status_code for _ in range(9)]
     assert statuses == [401, 401, 503, 401, 401, 500, 401, 401, 503]
@@ -207,7 +207,7 @@ def test_latency_delays_an_answer(served, client):
     """
     A slow service answers all the same, and no sooner than it says.
     """
-    served.quirks = Quirks(latency=0.05)
+    served.behaviour = Behaviour(latency=0.05)
     started = time.monotonic()
     assert client.get("/me").status_code == 200
     assert time.monotonic() - started >= 0.05

@@ -155,7 +155,7 @@ def test_identical_request_returns_the_original(shop):
     Rule 4: member order does not matter, later settings neither.
     """
     session = shop.session(metadata={"a": 1, "b": 2})
-    shop.world.settings["accepted_currencies"] = ["btc"]
+    shop.platform.settings["accepted_currencies"] = ["btc"]
     shop.clock.advance(MINUTE)
     assert shop.session(metadata={"b": 2, "a": 1}) == session
 
@@ -188,7 +188,7 @@ def test_given_amount_without_a_rate_has_no_usd_value(shop):
     """
     It can be paid all the same: the merchant named the figure.
     """
-    shop.world.settings["absent_rates"] = ["usdt"]
+    shop.platform.settings["absent_rates"] = ["usdt"]
     assert shop.session()["amounts"] == [{"currency": "usdt", "amount": "20.000000"}]
 
 
@@ -207,7 +207,7 @@ def test_coin_without_a_rate_is_omitted_from_the_quotes(shop):
     """
     The others are still quoted.
     """
-    shop.world.settings["absent_rates"] = ["btc", "eth"]
+    shop.platform.settings["absent_rates"] = ["btc", "eth"]
     session = shop.session(amounts=None, price_usd="20")
     assert [quote["currency"] for quote in session["amounts"]] == ["usdt", "sol"]
 
@@ -216,9 +216,9 @@ def test_price_that_no_coin_can_quote_is_unavailable(shop, refused):
     """
     Rule 3: 503, and the same request succeeds later.
     """
-    shop.world.settings["absent_rates"] = ["usdt", "btc", "sol", "eth"]
+    shop.platform.settings["absent_rates"] = ["usdt", "btc", "sol", "eth"]
     assert refused(amounts=None, price_usd="20") == (503, "PAY_RATE_UNAVAILABLE")
-    shop.world.settings["absent_rates"] = []
+    shop.platform.settings["absent_rates"] = []
     assert shop.session(amounts=None, price_usd="20")["status"] == "open"
 
 
@@ -228,7 +228,7 @@ def test_business_that_cannot_take_payments_makes_no_session(shop, refused, sett
     MERCHANT_DISABLED, suspended or with the rail off; it can still read and cancel.
     """
     session = shop.session()
-    shop.world.settings[setting[0]] = setting[1]
+    shop.platform.settings[setting[0]] = setting[1]
     assert refused(reference_id="order-b") == (403, "MERCHANT_DISABLED")
     assert shop.service.sessions.read(shop.checkout, session["id"]) == session
     assert shop.service.sessions.cancel(shop.checkout, session["id"])["status"] == "cancelled"

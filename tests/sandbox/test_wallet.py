@@ -10,16 +10,16 @@ import pytest
 
 from svc_analytics.instants import DAY
 from svc_analytics.sandbox import Clock, Refusal, Service, Store
-from svc_analytics.sandbox.console import Console
-from svc_analytics.sandbox.market import COINS, decimal_text
-from svc_analytics.sandbox.wallet import BUSINESS, FEES, customer
+from svc_analytics.sandbox.core.coins import COINS, decimal_text
+from svc_analytics.sandbox.resources.console import Console
+from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
 
 
 def test_wallet_opens_with_what_the_past_left(shop):
     """
     Per coin: net of all payments less all that was debited, the current month's rows included.
     """
-    shop.clock.set(shop.world.scenario.current_month.end + DAY)
+    shop.clock.set(shop.platform.scenario.current_month.end + DAY)
     for coin in COINS:
         left = _sum(shop, "payments", "net_amount", coin) - _sum(
             shop, "payout_records", "debited_amount", coin
@@ -34,10 +34,10 @@ def test_every_coin_sums_to_zero_whatever_moves(shop):
     payment = shop.paid()
     shop.refund(payment, "7.5")
     shop.pay_out()
-    assert set(shop.world.wallet.sums().values()) == {0}
-    for account, currency, units in shop.world.wallet.balances():
+    assert set(shop.platform.wallet.sums().values()) == {0}
+    for account, currency, units in shop.platform.wallet.balances():
         sql = "select units from entries where account = ? and currency = ?"
-        rows = shop.world.store.fetch(sql, (account, currency))
+        rows = shop.platform.store.fetch(sql, (account, currency))
         assert units == sum(int(text) for (text,) in rows)
 
 
@@ -83,17 +83,17 @@ def test_refused_operation_moves_nothing(shop, refusal):
     All or nothing: after a refusal every balance is what it was.
     """
     payment = shop.paid()
-    before = sorted(shop.world.wallet.balances())
+    before = sorted(shop.platform.wallet.balances())
     assert refusal(shop.refund, payment, "20.000001")[1] == "PAY_REFUND_EXCEEDS_PAYMENT"
     assert refusal(shop.pay_out, amount="1000000")[1] == "PAY_PAYOUT_LIMIT"
-    assert sorted(shop.world.wallet.balances()) == before
+    assert sorted(shop.platform.wallet.balances()) == before
 
 
 def test_what_the_coming_days_will_take_cannot_be_spent(shop):
     """
     Payouts of the seeded past that are yet to show keep their money: no balance goes negative.
     """
-    store, now = shop.world.store, shop.clock.now()
+    store, now = shop.platform.store, shop.clock.now()
     store.fetch(
         "insert into payout_records select 'x', null, kind, status, 'usdt', '9', '10.000000',"
         " '1', fee_percent, usd_value, payer_id, payment_id, comment, ?, ? from payout_records"
@@ -101,10 +101,10 @@ def test_what_the_coming_days_will_take_cannot_be_spent(shop):
         (now + 1000, now + 1000),
     )
     usdt = COINS[0]
-    free = shop.world.wallet.available(usdt, now)
+    free = shop.platform.wallet.available(usdt, now)
     shop.clock.advance(1000)
     assert free <= shop.balance(BUSINESS) - 10_000_000
-    assert free <= shop.world.wallet.available(usdt, shop.clock.now())
+    assert free <= shop.platform.wallet.available(usdt, shop.clock.now())
 
 
 def test_200_refunds_at_once_never_exceed_what_was_charged(shop):
@@ -123,7 +123,7 @@ def test_200_refunds_at_once_never_exceed_what_was_charged(shop):
         answers = list(pool.map(attempt, range(200)))
     assert answers.count("1.000000") == 20
     assert answers.count("PAY_REFUND_EXCEEDS_PAYMENT") == 180
-    assert set(shop.world.wallet.sums().values()) == {0}
+    assert set(shop.platform.wallet.sums().values()) == {0}
 
 
 def test_one_reference_sent_50_times_at_once_pays_once(shop):
@@ -142,7 +142,7 @@ def test_two_services_on_one_file_share_its_money(shop):
     Two connections refund one payment in turns; the cap holds across them.
     """
     payment = shop.paid()
-    with Store(shop.world.store.name) as store:
+    with Store(shop.platform.store.name) as store:
         other = Service(store, Clock(shop.clock.now()))
         body = {"reference_id": "there", "amount": "15"}
         assert other.refund(shop.payout, payment["id"], body)["amount"] == "15.000000"
@@ -164,11 +164,11 @@ def test_what_was_answered_survives_a_kill(shop):
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
     payment = shop.paid()
-    arguments = [shop.world.store.name, str(shop.clock.now()), payment["id"]]
+    arguments = [shop.platform.store.name, str(shop.clock.now()), payment["id"]]
     killed = subprocess.run([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE)
     assert killed.returncode == -signal.SIGKILL
     assert shop.refund(payment, "3")["id"] == killed.stdout.decode().strip()
-    assert set(shop.world.wallet.sums().values()) == {0}
+    assert set(shop.platform.wallet.sums().values()) == {0}
 
 
 def test_kill_while_paying_out_loses_and_doubles_nothing(shop):
@@ -187,7 +187,7 @@ def test_kill_while_paying_out_loses_and_doubles_nothing(shop):
         "    print(record['id'], flush=True)\n"
     )
     payer_id, before = shop.paid()["payer_id"], shop.balance(BUSINESS)
-    arguments = [shop.world.store.name, str(shop.clock.now()), payer_id]
+    arguments = [shop.platform.store.name, str(shop.clock.now()), payer_id]
     command = [sys.executable, "-c", code, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         answered = [process.stdout.readline().strip() for _ in range(20)]
@@ -197,7 +197,7 @@ def test_kill_while_paying_out_loses_and_doubles_nothing(shop):
     paid = [shop.pay_out(name, "0.01", payer_id=payer_id)["id"] for name in names]
     assert paid[:-1] == answered and len(set(paid)) == len(names)
     assert before - shop.balance(BUSINESS) == len(names) * 10_100  # a cent, and 1 % of it
-    assert set(shop.world.wallet.sums().values()) == {0}
+    assert set(shop.platform.wallet.sums().values()) == {0}
     assert [event["payout_id"] for event in shop.events() if "payout_id" in event] == paid
 
 
@@ -210,12 +210,12 @@ def test_everything_is_there_when_the_file_is_opened_again(shop):
     secret = console.rotate_secret("receipt")["secret"]
     console.configure({"payout_scope": "any"})
     shop.paid("order-b")
-    with Store(shop.world.store.name) as store:
+    with Store(shop.platform.store.name) as store:
         again = Service(store, Clock(shop.clock.now()))
         assert again.sessions.read(key, session["id"])["status"] == "open"
         assert again.account.receipt_ring[0].secret.reveal() == secret
-        assert again.world.settings["payout_scope"] == "any"
-        assert len(again.deliveries.log()) == len(shop.events())
+        assert again.platform.settings["payout_scope"] == "any"
+        assert len(again.webhooks.log()) == len(shop.events())
 
 
 def _sum(shop, stream, column, coin):

@@ -13,6 +13,7 @@ import random
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,14 @@ class Disk:
             content = None if path.is_dir() else path.read_bytes()
             self._names[self._below(path)] = Node(path.is_dir(), content)
         self._safe = dict(self._names)
+
+    def copy(self, root: Path) -> "Disk":
+        """Return a twin in another folder: the same files, and the same of them is safe."""
+        shutil.copytree(self.root, root)
+        twin = Disk(root)
+        state = (self._names, self._safe, self._pending)
+        twin._names, twin._safe, twin._pending = deepcopy(state)
+        return twin
 
     @contextmanager
     def installed(self) -> Iterator["Disk"]:

@@ -7,8 +7,9 @@ import pytest
 from svc_analytics.errors import ConfigError
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.explain import _FIGURES, _SIDE_FIGURES, explain_period
+from svc_analytics.statements.explain import explain_period
 from svc_analytics.statements.statement import statement
+from svc_analytics.warehouse.figures import other_figures, summary_figures
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.statements.test_statement import LEDGER
 from tests.support.desks import Desk
@@ -36,7 +37,7 @@ def test_the_sql_of_every_figure_yields_the_figure(lake: Lakehouse) -> None:
     stated = [
         (row["currency"], name, row[name])
         for row in made.tables["summary"].to_pylist()
-        for name in _FIGURES
+        for name in (figure.name for figure in summary_figures())
     ]
     stated += [(x["currency"], x["name"], x["value"]) for x in made.tables["figures"].to_pylist()]
     with open_warehouse(lake) as warehouse:
@@ -65,8 +66,10 @@ def test_the_rows_stand_oldest_first(lake: Lakehouse) -> None:
 def test_every_figure_of_a_statement_can_be_explained(lake: Lakehouse) -> None:
     """Those of the summary, and those of the table `figures`."""
     tables = statement(lake, "2026-10").tables
-    assert set(tables["summary"].column_names) - {"period", "currency"} == set(_FIGURES)
-    assert set(tables["figures"]["name"].to_pylist()) == set(_SIDE_FIGURES)
+    columns = [figure.name for figure in summary_figures()]
+    assert tables["summary"].column_names == ["period", "currency", *columns]
+    names = {figure.name for figure in other_figures()}
+    assert set(tables["figures"]["name"].to_pylist()) == names
 
 
 @pytest.mark.parametrize(

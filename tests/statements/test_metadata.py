@@ -83,12 +83,12 @@ def test_no_metadata_stands_on_a_statement_unasked(closer: Closer) -> None:
 
 @pytest.mark.parametrize("names", [["cart", "cart"], [""]])
 def test_names_that_name_nothing_are_refused(closer: Closer, names: list[str]) -> None:
-    with pytest.raises(ConfigError, match="name each property once"):
+    with pytest.raises(ConfigError, match="name each property of the metadata once"):
         statement(closer.desk.lake, "2026-10", metadata=names)
 
 
 def test_one_name_alone_is_not_taken_for_its_letters(closer: Closer) -> None:
-    with pytest.raises(ConfigError, match=r"give a list of names: metadata=\['cart'\]"):
+    with pytest.raises(ConfigError, match=r"must be a list of names: metadata=\['cart'\]"):
         statement(closer.desk.lake, "2026-10", metadata="cart")
 
 

@@ -9,6 +9,7 @@ from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.statements.statement import Statement, statement
 from tests.receipts.test_verify_lake import KEPT, PAYMENTS, receipted
 from tests.support.desks import Desk
+from tests.support.prepared import prepared
 
 # October: six payments of 10 usdt, of which the receipts of two hold.
 OCTOBER = [
@@ -20,10 +21,15 @@ OCTOBER = [
 
 @pytest.fixture
 def made(desk: Desk) -> Statement:
+    """The statement of October, and its lake in the desk."""
+
+    def make() -> Statement:
+        desk.extract()
+        verify_lake(desk.lake, KEPT)
+        return statement(desk.lake, "2026-10")
+
     desk.service.payments = OCTOBER
-    desk.extract()
-    verify_lake(desk.lake, KEPT)
-    return statement(desk.lake, "2026-10")
+    return prepared(desk, "with receipts verified", make)
 
 
 def row(table: Any, **where: str) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.statements.tables import TABLES
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import stated
 
 LEDGER = """
  kind     currency  amount                fee     at                of  usd_value
@@ -39,12 +40,11 @@ Make = Callable[..., Statement]
 
 @pytest.fixture
 def make(desk: Desk) -> Make:
-    """Extract a ledger and make a statement of it."""
+    """Extract a ledger and make a statement of it, or take a copy of what was made so before."""
 
     def build(ledger: str = LEDGER, month: str = "2026-10", **options: Any) -> Statement:
         desk.service.payments, desk.service.payouts = read_ledger(ledger)
-        desk.extract()
-        return statement(desk.lake, month, **options)
+        return stated(desk, month, **options)
 
     return build
 

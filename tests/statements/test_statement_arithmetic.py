@@ -15,13 +15,13 @@ from svc_analytics.extraction import update
 from svc_analytics.instants import format_instant, from_micros, to_micros
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import Period, month
-from svc_analytics.sandbox.clock import Clock
-from svc_analytics.sandbox.quirks import Quirks
-from svc_analytics.sandbox.scenario import Scenario
-from svc_analytics.sandbox.seeding import seed
+from svc_analytics.sandbox.core.behaviour import Quirks
+from svc_analytics.sandbox.core.clock import Clock
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.resources.seed import seed
+from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import serve
-from svc_analytics.sandbox.service import Service
-from svc_analytics.sandbox.store import Store
+from svc_analytics.sandbox.state.store import Store
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.arithmetic import Books

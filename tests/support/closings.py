@@ -1,7 +1,7 @@
 """Closing months at a desk, on small ledgers."""
 
 import csv
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ from svc_analytics.closing.close import CloseResult, close, close_all_due
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.prepared import prepared
 
 LEDGER = """
  kind     currency  amount  fee   at                of
@@ -39,6 +40,24 @@ class Closer:
 
     def close_all_due(self, **options: Any) -> list[CloseResult]:
         return close_all_due(self.desk.lake, read=self.read, **options)
+
+    def closed(self, *months: str, **options: Any) -> list[CloseResult]:
+        """Return what became of months closed in turn, as the first acts of a test: a copy."""
+        had, began = self.desk.lake.path, len(self.asked)
+
+        def make() -> tuple[Path, list[CloseResult], list[Request]]:
+            found = [self.close(month, **options) for month in months]
+            asked, self.asked[began:] = self.asked[began:], []
+            return had, found, asked
+
+        name = ("closed", *months, repr(sorted(options.items())))
+        place, found, asked = prepared(self.desk, name, make)
+        self.asked += asked
+        return [replace(one, folder=had / one.folder.relative_to(place)) for one in found]
+
+    def sealed(self, month: str = "2026-10", **options: Any) -> Path:
+        """Return the folder of a month that was closed before the test began: a copy."""
+        return self.closed(month, **options)[0].folder
 
     def accept(self, check: str, record_id: str, reason: str = "known") -> None:
         """Write the one accepted finding of the lake."""

@@ -19,9 +19,8 @@ from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeS
 PERSIAN = {ord("0") + n: 0x6F0 + n for n in range(10)}  # digits, for str.translate
 AT = 1_790_000_000_000_000  # when the pages of these tests were read
 
-examples = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
-)
+# How many examples is the ring's to say.
+examples = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
 
 
 def body_of(*records: bytes, cursor: bytes = b"null") -> bytes:

@@ -20,7 +20,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import SECOND, format_instant, parse_instant, to_micros
 from svc_analytics.periods import month
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
-from svc_analytics.sandbox.deliveries import Deliveries
+from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
 from svc_analytics.signing.secrets import Secret, parse_secrets
 from svc_analytics.signing.webhooks import sign_webhook
 from svc_analytics.webhooks import delivery_log
@@ -210,7 +210,7 @@ def test_time_that_was_not_read_accuses_nobody(filled: Desk) -> None:
     """Delivered behind the newest sweep: not in the lake yet, and so no finding."""
     late = line(paid(LOST), at="2026-11-20T11:59:59Z")
     found = svc.verify_webhooks([late], filled.lake)
-    assert list(found["in_lake"]) == [False] and "was not read that far" in found["reason"][0]
+    assert list(found["in_lake"]) == [False] and "its time was not read" in found["reason"][0]
     assert svc.statement(filled.lake, "2026-11", webhooks=write(late)).status == "provisional"
     made = svc.statement(filled.lake, "2026-11", webhooks=write(late))
     assert "webhook_names_a_record_the_lake_lacks" not in list(made.checks["check_name"])
@@ -359,8 +359,8 @@ def deliver(service: Service, log: Path) -> None:
             file.write(json.dumps(entry) + "\n")
         return failures.pop() if failures else ""
 
-    service.world.settings["deliver_to"] = "http://127.0.0.1:9/hook"
-    sender = Deliveries(service.world, save)
+    service.platform.settings["deliver_to"] = "http://127.0.0.1:9/hook"
+    sender = WebhookSender(service.platform, save)
     sender.deliver_due()
     service.clock.advance(60 * SECOND)
     sender.deliver_due()
@@ -373,10 +373,10 @@ def test_the_sandbox_is_witnessed(sandbox: tuple[Service, Path], run: Run) -> No
     ids = list(svc.open_lake("data").sql("select payment_id from payments limit 5")["payment_id"])
     service.clock.set(to_micros(NOW) - 5 * 86_400 * SECOND)
     stranger = str(uuid4())
-    with service.world.store.transaction():
+    with service.platform.store.transaction():
         for id_ in [*ids, stranger]:
             told = {"session_id": "s", "reference_id": "r", "payment_id": id_}
-            service.world.events.emit(
+            service.platform.outbox.emit(
                 "payment.completed", service.clock.now(), **told, status="completed"
             )
     deliver(service, log)

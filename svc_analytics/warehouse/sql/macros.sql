@@ -1,35 +1,46 @@
--- The engine-specific part: exact quotients. Everything else keeps to a portable subset.
--- Amounts become integers of 1e-18; divisors may reach 8e15 whole units. Beyond, as on a
--- zero or NULL divisor, the quotient is NULL: unknown, never rounded in silence.
--- Dividing wide integers is what costs time. So a value that is used more than once gets a
--- name, in a list of one element, and is computed once; and where all amounts have at most
--- 9 places and their product is small, a single division does.
+-- What each engine writes in its own way: exact quotients, instants as text, days between. Every
+-- other file, but those that read files and their footers, keeps to a subset that engines share.
+-- Amounts become integers of 1e-18; divisors may reach 8e15 whole units. By a larger one, as by
+-- zero or NULL, the quotient is NULL, which means unknown: nothing is rounded unnoticed.
+-- Dividing wide integers is slow. So a value that is used more than once is named in a list of one
+-- element, which computes it once; and where all amounts have at most 9 places and a small
+-- product, one division is enough.
 
+-- units18(x): an amount in units of 1e-18.
 create macro units18(x) as replace(x::decimal(38,18)::varchar, '.', '')::hugeint;
 
--- units9(x): an amount from zero on in units of 1e-9; NULL when it is finer than that, or large.
+-- units8(x): a ratio in units of 1e-8.
+create macro units8(x) as replace(x::decimal(38,8)::varchar, '.', '')::hugeint;
+
+-- units9(x): an amount from zero on in units of 1e-9; NULL when it has more places or is large.
 create macro units9(x) as list_transform(
     [case when x < 10000000000::decimal(38,18) then (x::decimal(38,18) * 1000000000)::hugeint end],
     lambda u: case when u::decimal(38,0) * 0.000000001::decimal(9,9) = x then u end
 )[1];
 
 -- power_of_ten(n): 10 to the power n, for n of -18 to 0, exactly.
-create macro power_of_ten(n) as ('1e' || n)::decimal(38,18);
+create macro power_of_ten(n) as
+    case when n = 0 then '1' else '0.' || repeat('0', -n::int - 1) || '1' end::decimal(38,18);
 
--- places(x): how many places of an amount are in use.
+-- places(x): how many decimal places of an amount are in use.
 create macro places(x) as length(rtrim(split_part(x::varchar, '.', 2), '0'));
 
--- long_division(a, b, c): a * b by c for a < c, where the product may have 76 digits, with b
--- digit by digit: in base 10^9, or in base 10^4 by a large divisor. Quotient and remainder.
+-- long_division(a, b, c): quotient and remainder of a * b by c for a < c, where the product may
+-- have 76 digits. It goes through b digit by digit, in base 10^9, or 10^4 by a large divisor.
 create macro long_division(a, b, c) as list_transform(
     [case when c < 80000000000000000000000000000
-        then {places: 9, base: 1000000000, digits: 5} else {places: 4, base: 10000, digits: 10} end],
+        then {places: 9, base: 1000000000, digits: 5}
+        else {places: 4, base: 10000, digits: 10} end],
     lambda step: list_reduce(
         list_transform(
             range(0, step.digits),
             lambda i: {
                 q: 0::hugeint,
-                r: substr(lpad(b::varchar, step.digits * step.places, '0'), i * step.places + 1, step.places)::hugeint
+                r: substr(
+                    lpad(b::varchar, step.digits * step.places, '0'),
+                    i * step.places + 1,
+                    step.places
+                )::hugeint
             }
         ),
         lambda sofar, digit: {
@@ -40,7 +51,7 @@ create macro long_division(a, b, c) as list_transform(
     )
 )[1];
 
--- division(a, b, c): a * b by c for whole numbers from zero on.
+-- division(a, b, c): quotient and remainder of a * b by c, for whole numbers from zero on.
 create macro division(a, b, c) as case
     when c >= 8000000000000000000000000000000000 then null
     when a <= 80000000000000000000000000000000000000 // greatest(b, 1)
@@ -50,7 +61,7 @@ create macro division(a, b, c) as case
     )[1]
 end;
 
--- rounded_division(a, b, c): the same to the nearest whole number, half up.
+-- rounded_division(a, b, c): a * b / c to the nearest whole number, half up.
 create macro rounded_division(a, b, c) as list_transform(
     [division(a, b, c)], lambda exact: exact.q + (2 * exact.r >= c)::int
 )[1];
@@ -77,7 +88,7 @@ end::decimal(38,0) * 0.00000001::decimal(8,8));
 create macro muldiv(a, b, c) as try(case
     when c <> 0 then signed(((a < 0) <> (b < 0)) <> (c < 0), list_transform(
         [{a: units18(abs(a)), b: units18(abs(b)), c: units18(abs(c))}],
-        -- What is cut off below 18 places cannot turn the rounding at 8.
+        -- Cutting off below 18 places cannot change the rounding at 8.
         lambda whole: (division(whole.a, whole.b, whole.c).q + 5000000000) // 10000000000
     )[1])
 end::decimal(38,0) * 0.00000001::decimal(8,8));
@@ -98,23 +109,24 @@ create macro muldiv18(a, b, c) as try(case
         )[1])
 end::decimal(38,0) * 0.000000000000000001::decimal(18,18));
 
--- The engine's own median of an even number of amounts goes through a float. These take the two
--- in the middle (the upper one is the lower one from the other end), and halve exactly.
+-- DuckDB's own median of an even number of amounts goes through a float. These take the two
+-- amounts in the middle, counted from either end, and halve exactly.
+
+-- halved(units): half of a whole number, half up, away from zero.
+create macro halved(units) as sign(units) * ((abs(units) + 1) // 2);
 
 -- middle18(x): the median of amounts, half up at 18 places.
-create macro middle18(x) as list_transform(
-    [{low: quantile_disc(x, 0.5), high: -quantile_disc(-x, 0.5)}],
-    lambda pair: pair.low + muldiv18(pair.high - pair.low, 1, 2)
-)[1];
+create macro middle18(x) as quantile_disc(x, 0.5)
+    + halved(units18(-quantile_disc(-x, 0.5) - quantile_disc(x, 0.5)))::decimal(38,0)
+    * 0.000000000000000001::decimal(18,18);
 
 -- middle8(x): the median of ratios, half up at 8 places.
-create macro middle8(x) as list_transform(
-    [{low: quantile_disc(x, 0.5), high: -quantile_disc(-x, 0.5)}],
-    lambda pair: ratio(pair.low + pair.high, 2)
-)[1];
+create macro middle8(x) as
+    halved(units8(quantile_disc(x, 0.5)) + units8(-quantile_disc(-x, 0.5)))::decimal(38,0)
+    * 0.00000001::decimal(8,8);
 
--- is_at_rate(fee, base, rate, unit): whether a fee is that rate of its base, to one unit. The
--- product is exact to its 26th place; NULL, not judged, from 1e12 coins on.
+-- is_at_rate(fee, base, rate, unit): whether a fee is base * rate, give or take one unit. The
+-- product is exact to its 26th place; from 1e12 coins on the answer is NULL, unknown.
 create macro is_at_rate(fee, base, rate, unit) as
     try(abs(fee - base * rate::decimal(10,8)) <= unit);
 
@@ -122,12 +134,28 @@ create macro is_at_rate(fee, base, rate, unit) as
 create macro utc_day(moment) as
     date_trunc('day', moment::timestamptz at time zone 'UTC') at time zone 'UTC';
 
--- known(is_known, x): a figure where all it needs was read, and NULL, unknown, where not.
+-- is_within(moment, starts_at, ends_at): whether an instant lies in a period, its end left out.
+create macro is_within(moment, starts_at, ends_at) as
+    moment >= starts_at::timestamptz and moment < ends_at::timestamptz;
+
+-- instant_text(moment): an instant as text, UTC.
+create macro instant_text(moment) as moment::varchar;
+
+-- days_between(a, b): how many midnights lie between two clocks.
+create macro days_between(a, b) as datediff('day', a, b);
+
+-- whole_days(a, b): how many times 24 hours lie between two instants.
+create macro whole_days(a, b) as datesub('day', a, b);
+
+-- known(is_known, x): x where all it is made of was read; otherwise NULL, which means unknown.
 create macro known(is_known, x) as case when is_known then x end;
 
--- known_sum(is_known, x): the same for a sum or a count over what may be empty.
+-- known_sum(is_known, x): the same for a sum, which is zero over no rows.
 create macro known_sum(is_known, x) as case when is_known then coalesce(x, 0)::decimal(38,18) end;
 
--- figure(name, value, unit, note): one row of a statement's figures.
-create macro figure(name, value, unit, note) as
-    {name: name, value: value::decimal(38,18), unit: unit, note: note};
+-- is_attested(verdict): whether a receipt's signature proves its payment, as tokens.ATTESTED says.
+create macro is_attested(verdict) as verdict in ('valid', 'valid_previous_secret');
+
+-- is_proven(verdict): whether its receipt or its record proves a payment, as tokens.PROVEN says.
+create macro is_proven(verdict) as
+    verdict in ('valid', 'valid_previous_secret', 'proven_by_record');

@@ -1,4 +1,4 @@
--- amounts_are_not_zero: a payment, payout or refund moves more than nothing.
+-- amounts_are_not_zero: a payment, payout or refund has an amount above zero.
 -- severity: advisory.
 
 select payment_id as record_id, paid_at as occurred_at, currency, 'amount 0' as detail

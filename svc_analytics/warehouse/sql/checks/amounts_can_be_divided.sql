@@ -1,5 +1,5 @@
--- amounts_can_be_divided: no amount is so large that its rates are beyond exact arithmetic.
--- severity: advisory. Ratios and rates by such an amount are left empty; sums stay exact.
+-- amounts_can_be_divided: no amount is too large for exact rates.
+-- severity: advisory. Ratios and rates by a larger amount are left empty; sums stay exact.
 
 select payment_id as record_id, paid_at as occurred_at, currency, 'amount ' || amount as detail
 from payments

@@ -1,4 +1,5 @@
--- fee_bearer_is_known: merchant is the only bearer seen (contract, Payment); a fee of any other is not counted as borne.
+-- fee_bearer_is_known: a payment's fee_bearer is merchant (contract, Payment); fees of any other
+-- bearer are not counted as borne.
 -- severity: advisory.
 
 select

@@ -1,4 +1,5 @@
--- implied_rate_is_near_its_days_median: a record's USD value lies within a tenth of its day's median rate.
+-- implied_rate_is_near_its_days_median: a record's USD rate lies within a tenth of its day's
+-- median.
 -- severity: advisory. Days with fewer than three priced records are not judged.
 
 with priced as (
@@ -10,7 +11,7 @@ with priced as (
         muldiv18(usd_value, 1, abs(gross)) as rate
     from ledger_entries
     where usd_value is not null and gross <> 0
-        and occurred_at >= utc_day(starts_at) and occurred_at < utc_day(ends_at) + interval 1 day
+        and is_within(occurred_at, utc_day(starts_at), utc_day(ends_at) + interval 1 day)
 ),
 
 medians as (

@@ -1,4 +1,5 @@
--- kind_is_known: a payout record is a payout or a refund (contract, Resources); others are in no figure.
+-- kind_is_known: a payout record is a payout or a refund (contract, Resources); no figure counts
+-- any other.
 -- severity: blocking.
 
 select payout_id as record_id, settled_at as occurred_at, currency, 'kind ' || kind as detail

@@ -1,5 +1,5 @@
--- month_file_matches_its_footer: rows and ids of every month file are those its footer vouches for.
--- severity: blocking. A file that was altered is moved away and its month read anew.
+-- month_file_matches_its_footer: every month file has the rows and ids that its footer states.
+-- severity: blocking. An altered file is moved away and its month is read again.
 
 with found as (
     select file_name, sum(rows)::bigint as rows, bit_xor(ids_digest) as digest

@@ -1,15 +1,18 @@
--- month_file_matches_its_totals: the amounts of every month file add up to what its footer vouches for.
--- severity: blocking. A file that was altered is moved away and its month read anew.
+-- month_file_matches_its_totals: the amounts of every month file add up to the totals in its
+-- footer.
+-- severity: blocking. An altered file is moved away and its month is read again.
 
-with vouched as (
+with stated as (
     select
         stg_contents.*,
-        case when stg_contents.stream = 'payments' then 'charged_amount' else 'debited_amount' end as second_name,
-        case when stg_contents.stream = 'payments' then 'net_amount' else 'fee_percent' end as third_name,
-        -- by a map: a coin called $.x would be an expression to ->, not a key
+        case when stg_contents.stream = 'payments' then 'charged_amount'
+            else 'debited_amount' end as second_name,
+        case when stg_contents.stream = 'payments' then 'net_amount'
+            else 'fee_percent' end as third_name,
+        -- Read as a map: the operator -> would take a coin called $.x for a path.
         from_json(footer -> 'totals', '"MAP(VARCHAR, JSON)"')[currency] as totals
     from stg_contents
-    inner join stg_files using (file_name)
+    inner join stg_files on stg_files.file_name = stg_contents.file_name
 )
 
 select
@@ -17,7 +20,7 @@ select
     null::timestamptz as occurred_at,
     currency,
     stream || ': its amounts are not those its footer vouches for' as detail
-from vouched
+from stated
 where totals is null
     or (totals ->> 'amount')::decimal(38,18) <> amount
     or (totals ->> second_name)::decimal(38,18) <> second_amount

@@ -1,4 +1,5 @@
--- payment_amount_is_charged_to_payer: where the merchant bears the fee, the payer is charged exactly amount.
+-- payment_amount_is_charged_to_payer: where the merchant bears the fee, the payer is charged
+-- exactly amount.
 -- severity: advisory. The contract does not state this identity; figures use each field as given.
 
 select

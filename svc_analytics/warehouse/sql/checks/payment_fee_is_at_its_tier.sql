@@ -1,4 +1,5 @@
--- payment_fee_is_at_its_tier: a payment's fee is its day's inferred rate of its amount, to one unit of the last place.
+-- payment_fee_is_at_its_tier: a payment's fee is the inferred rate of its day times its amount, to
+-- one unit of the coin's last place.
 -- severity: advisory. Rates are inferred: the contract names no tiers.
 
 select

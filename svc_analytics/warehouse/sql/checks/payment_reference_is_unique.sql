@@ -1,5 +1,7 @@
--- payment_reference_is_unique: no two payments carry one reference_id (contract: it makes a session idempotent), so no order was paid twice.
--- severity: advisory. Both payments are money; whether one of them is to be returned, a person decides.
+-- payment_reference_is_unique: no order was paid twice: no two payments carry one reference_id
+-- (contract: it makes a session idempotent).
+-- severity: advisory. Both payments are money; a person decides whether one of them is to be
+-- refunded.
 
 with shared as (
     select reference_id, count(*) as uses

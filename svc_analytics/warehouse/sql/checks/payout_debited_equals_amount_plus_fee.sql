@@ -1,4 +1,5 @@
--- payout_debited_equals_amount_plus_fee: the wallet is debited a payout's amount and fee (contract, Fee rules 1).
+-- payout_debited_equals_amount_plus_fee: the wallet is debited a payout's amount and fee (contract,
+-- Fee rules 1).
 -- severity: blocking.
 
 select

@@ -1,10 +1,11 @@
--- payout_fee_is_at_payments_tier: a payout's fee is charged at the tier rate of the merchant's payments (contract, Fee rules 1).
--- severity: advisory. Compared with the rate inferred from the newest payments of the coin up to that day.
+-- payout_fee_is_at_payments_tier: a payout's fee is charged at the tier rate of the merchant's
+-- payments (contract, Fee rules 1).
+-- severity: advisory. The rate is inferred from the coin's newest payments up to the payout's day.
 
 with sent as (
     select payout_id, settled_at, settled_on as day, currency, amount, fee_amount
-    from payouts
-    where status = 'completed' and settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
+    from int_period_records(starts_at, ends_at)
+    where kind = 'payout'
 ),
 
 dated as (

@@ -1,5 +1,6 @@
--- receipt_proves_its_payment: no receipt that was checked is forged, malformed, or states other facts than its payment.
--- severity: blocking. Receipts that were not checked yet, or are missing, are not claimed to be wrong.
+-- receipt_proves_its_payment: no checked receipt is forged, malformed, or states other facts than
+-- its payment.
+-- severity: blocking. A receipt that is missing or was not checked yet is no finding.
 
 select
     payments.payment_id as record_id,

@@ -1,4 +1,5 @@
--- record_could_be_held: every record received can be held exactly; others are in quarantine/ with their bytes.
+-- record_could_be_held: every record received can be held exactly; others are in quarantine/ with
+-- their bytes.
 -- severity: blocking.
 
 select

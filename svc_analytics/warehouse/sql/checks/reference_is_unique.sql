@@ -1,4 +1,5 @@
--- reference_is_unique: no two payouts or refunds carry one reference_id (contract: it makes a request idempotent).
+-- reference_is_unique: no two payouts or refunds carry one reference_id (contract: it makes a
+-- request idempotent).
 -- severity: blocking.
 
 with referenced as (

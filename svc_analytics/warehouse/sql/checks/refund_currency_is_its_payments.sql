@@ -1,4 +1,5 @@
--- refund_currency_is_its_payments: a refund's currency comes from the payment record (contract, Payouts and refunds).
+-- refund_currency_is_its_payments: a refund is in its payment's currency (contract, Payouts and
+-- refunds).
 -- severity: blocking.
 
 select

@@ -1,5 +1,5 @@
--- refund_has_its_payment: a refund names a payment, and that payment is in the lake where all earlier time was read.
--- severity: blocking. Where payments were not read back to the refund's payment, nothing is claimed.
+-- refund_has_its_payment: a refund names a payment, and that payment is in the lake.
+-- severity: blocking. Judged only where all payments before the refund were read.
 
 select
     payout_id as record_id,

@@ -1,4 +1,5 @@
--- refund_is_debited_without_fee: a refund costs no fee and debits its amount (contract, Fee rules 2).
+-- refund_is_debited_without_fee: a refund costs no fee and debits its amount (contract, Fee rules
+-- 2).
 -- severity: blocking.
 
 select

@@ -1,11 +1,13 @@
--- refunds_stay_within_charged_amount: all refunds of a payment together return at most its charged_amount (contract, Limits).
--- severity: blocking. Reported on each refund that stands above the cap.
+-- refunds_stay_within_charged_amount: the refunds of a payment together return at most its
+-- charged_amount (contract, Limits).
+-- severity: blocking. Reported on each refund that exceeds the cap.
 
 select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'payment ' || payment_id || ': returned ' || refunded_after || ' of ' || payment_charged_amount as detail
+    'payment ' || payment_id || ': returned ' || refunded_after || ' of ' || payment_charged_amount
+        as detail
 from int_period_refunds(starts_at, ends_at)
 inner join int_refunded(starts_at, ends_at) using (payout_id)
 where currency = payment_currency and refunded_after > payment_charged_amount

@@ -1,5 +1,6 @@
--- set_aside_records_are_on_file: the rejected records that a month counts are held in quarantine/.
--- severity: blocking. Where they were lost, the next run of extract reads the month anew.
+-- set_aside_records_are_on_file: the rejected records that a month file counts are held in
+-- quarantine/.
+-- severity: blocking. If they were lost, the next run of extract reads the month again.
 
 with held as (
     select

@@ -1,4 +1,4 @@
--- status_is_known: completed is the only status of money (contract, States); others are in no figure.
+-- status_is_known: every record is completed (contract, States); no figure counts any other status.
 -- severity: blocking.
 
 select payment_id as record_id, paid_at as occurred_at, currency, 'status ' || status as detail

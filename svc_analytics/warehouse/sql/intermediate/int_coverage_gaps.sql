@@ -1,4 +1,4 @@
--- int_coverage_gaps: the time that was not read, from the beginning up to the newest sweep.
+-- int_coverage_gaps: the time that was not read, from the beginning up to the last instant read.
 -- grain: one row per stream and gap. from: stg_spans, int_lake.
 
 with streams as (
@@ -8,7 +8,7 @@ with streams as (
 ),
 
 edges as (
-    -- A gap starts where reading ended, and ends where it goes on.
+    -- A gap lies between the end of what was read and the next start.
     select stream, span_start, span_end from stg_spans
     union all
     select stream, '0001-01-01 00:00:00+00'::timestamptz, '0001-01-01 00:00:00+00'::timestamptz

@@ -1,5 +1,6 @@
--- int_fee_rates: the fee tier in force each day, inferred from what payments paid.
--- grain: one row per currency and UTC day with a payment of more than nothing. from: int_fee_rates_within.
+-- int_fee_rates: the fee tier in force each day, inferred from the fees of payments.
+-- grain: one row per currency and UTC day with a payment above zero.
+-- from: int_fee_rates_within.
 
 select
     currency,  -- coin slug

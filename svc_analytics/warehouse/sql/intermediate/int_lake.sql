@@ -1,6 +1,7 @@
--- int_lake: up to when the newest sweep of any stream has read.
+-- int_lake: the last instant up to which any stream was read.
 -- grain: one row. from: stg_spans.
 
 select
-    max(span_end) as read_to  -- the frozen upper end of the newest sweep, UTC; NULL when nothing was read
+    -- first instant not read by the newest run, UTC; NULL when nothing was read
+    max(span_end) as read_to
 from stg_spans

@@ -1,4 +1,4 @@
--- int_payment_refunds: what was returned of each payment, over all time read.
+-- int_payment_refunds: how much of each payment was refunded, up to the last instant read.
 -- grain: one row per refunded payment. from: refunds.
 
 select

@@ -11,9 +11,10 @@ select
     abs(gross) as amount,  -- in currency, without sign
     usd_value,  -- as recorded, USD
     muldiv18(usd_value, 1, abs(gross)) as rate,  -- USD per coin, half up at 18 places
-    -- The newest record of an instant counts: payouts before payments, then by id.
+    -- 1 for the newest of its day; at one instant refunds come first, then payouts, then payments,
+    -- and then the highest id
     row_number() over (
         partition by currency, occurred_on order by occurred_at desc, kind desc, record_id desc
-    ) as place_in_day  -- 1 for the newest of its day
+    ) as place_in_day
 from ledger_entries
 where usd_value is not null and gross <> 0

@@ -1,4 +1,4 @@
--- int_settled_days: what each day brought and took, as far as it is in the lake.
+-- int_settled_days: sales, refunds and payouts of each day, of the records in the lake.
 -- grain: one row per UTC day and currency. from: ledger_entries.
 
 select
@@ -6,12 +6,16 @@ select
     month,  -- its month, as text 2026-10
     currency,  -- coin slug
     count(*) filter (where kind = 'payment') as payments_count,  -- completed payments
-    sum(net) filter (where kind = 'payment') as net_sales,  -- sum of payments' net_amount; NULL without one
+    -- sum of payments' net_amount; NULL without one
+    sum(net) filter (where kind = 'payment') as net_sales,
     count(*) filter (where kind = 'refund') as refunds_count,  -- completed refunds
-    sum(-net) filter (where kind = 'refund') as refunds_debited,  -- debited for refunds; NULL without one
+    -- debited for refunds; NULL without one
+    sum(-net) filter (where kind = 'refund') as refunds_debited,
     count(*) filter (where kind = 'payout') as payouts_count,  -- completed payouts
-    sum(-net) filter (where kind = 'payout') as payouts_debited,  -- debited for payouts, fee included; NULL without one
-    sum(net) filter (where kind in ('payment', 'refund')) as net_settlement,  -- net_sales less refunds_debited; NULL without either
+    -- debited for payouts, fee included; NULL without one
+    sum(-net) filter (where kind = 'payout') as payouts_debited,
+    -- net_sales less refunds_debited; NULL without either
+    sum(net) filter (where kind in ('payment', 'refund')) as net_settlement,
     sum(net) as rail_movement  -- net_settlement less payouts_debited
 from ledger_entries
 group by occurred_on, month, currency

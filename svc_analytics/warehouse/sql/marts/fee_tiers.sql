@@ -19,12 +19,14 @@ select
     month,  -- UTC month, as text 2026-10
     currency,  -- coin slug
     rate,  -- inferred tier: fee over amount, as a fraction
-    min(incurred_at) as first_at,  -- first payment at this rate, UTC: a step when it is not the month's first
+    -- first payment at this rate, UTC; the rate changed then unless it is the month's first payment
+    min(incurred_at) as first_at,
     max(incurred_at) as last_at,  -- last payment at this rate, UTC
     count(*) as payments_count,  -- payments on days of this tier
     sum(base) as gross_sales,  -- their amount, in currency
     sum(fee) as payment_fees,  -- their fees, in currency
-    count(*) filter (where is_off) as off_tier_count  -- those whose fee is off the tier by more than one unit of the last place
+    -- payments whose fee differs from the tier by more than one unit of the last place
+    count(*) filter (where is_off) as off_tier_count
 from compared
 group by month, currency, rate
 order by month, currency, first_at

@@ -1,4 +1,4 @@
--- fees: every fee incurred, what it was charged on and at which rate.
+-- fees: every fee of the service, the amount it was charged on and its rate.
 -- grain: one row per completed payment, payout or refund. from: payments, payout_records.
 
 with incurred as (

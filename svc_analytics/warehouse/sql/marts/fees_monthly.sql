@@ -1,5 +1,6 @@
--- fees_monthly: what the service's fees cost, and at which rates.
--- grain: one row per UTC month and currency; NULL where a stream was not read. from: fees, int_month_known.
+-- fees_monthly: what the service's fees cost each month, and at which rates.
+-- grain: one row per UTC month and currency; NULL where a stream was not read.
+-- from: fees, int_month_known.
 
 with totals as (
     select
@@ -18,11 +19,14 @@ with totals as (
 select
     month,  -- UTC month, as text 2026-10
     currency,  -- coin slug
-    known_sum(has_payments, payment_fees) as payment_fees,  -- fees on payments, whoever bears them, in currency
+    -- fees on payments, whoever bears them, in currency
+    known_sum(has_payments, payment_fees) as payment_fees,
     known_sum(has_payouts, payout_fees) as payout_fees,  -- fees on payouts, in currency
-    known_sum(has_payments and has_payouts, borne_fees) as total_fees_borne,  -- fees the merchant bears, in currency
+    -- fees the merchant bears, in currency
+    known_sum(has_payments and has_payouts, borne_fees) as total_fees_borne,
     known_sum(has_payments, gross_sales) as gross_sales,  -- sum of payments' amount, in currency
-    known(has_payments, ratio(payment_fees, gross_sales)) as effective_fee_rate,  -- payment_fees over gross_sales, 8 places
+    -- payment_fees over gross_sales, 8 places
+    known(has_payments, ratio(payment_fees, gross_sales)) as effective_fee_rate,
     known(has_payments, rate_min) as rate_min,  -- lowest rate of a payment
     known(has_payments, rate_max) as rate_max  -- highest rate of a payment
 from totals

@@ -1,5 +1,7 @@
--- net_settlement_daily: what sales left in the wallet, and what the rail moved.
--- grain: one row per UTC day and currency; NULL where a stream was not read. from: int_settled_days, int_month_known.
+-- net_settlement_daily: sales, refunds and payouts of each day, and what they left in the
+-- wallet.
+-- grain: one row per UTC day and currency; NULL where a stream was not read.
+-- from: int_settled_days, int_month_known.
 
 select
     day,  -- UTC day
@@ -9,9 +11,12 @@ select
     known(has_payouts, refunds_count) as refunds_count,  -- completed refunds
     known_sum(has_payouts, refunds_debited) as refunds_debited,  -- debited for refunds, in currency
     known(has_payouts, payouts_count) as payouts_count,  -- completed payouts
-    known_sum(has_payouts, payouts_debited) as payouts_debited,  -- debited for payouts, fee included, in currency
-    known_sum(has_payments and has_payouts, net_settlement) as net_settlement,  -- net_sales less refunds_debited, in currency
-    known(has_payments and has_payouts, rail_movement) as rail_movement  -- net_settlement less payouts_debited, in currency
+    -- debited for payouts, fee included, in currency
+    known_sum(has_payouts, payouts_debited) as payouts_debited,
+    -- net_sales less refunds_debited, in currency
+    known_sum(has_payments and has_payouts, net_settlement) as net_settlement,
+    -- net_settlement less payouts_debited, in currency
+    known(has_payments and has_payouts, rail_movement) as rail_movement
 from int_settled_days
 left join int_month_known using (month)
 order by day, currency

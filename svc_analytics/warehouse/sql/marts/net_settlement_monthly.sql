@@ -1,5 +1,7 @@
--- net_settlement_monthly: what sales left in the wallet, and what the rail moved.
--- grain: one row per UTC month and currency; NULL where a stream was not read. from: int_settled_days, int_month_known.
+-- net_settlement_monthly: sales, refunds and payouts of each month, and what they left in the
+-- wallet.
+-- grain: one row per UTC month and currency; NULL where a stream was not read.
+-- from: int_settled_days, int_month_known.
 
 with totals as (
     select
@@ -25,9 +27,12 @@ select
     known(has_payouts, refunds_count) as refunds_count,  -- completed refunds
     known_sum(has_payouts, refunds_debited) as refunds_debited,  -- debited for refunds, in currency
     known(has_payouts, payouts_count) as payouts_count,  -- completed payouts
-    known_sum(has_payouts, payouts_debited) as payouts_debited,  -- debited for payouts, fee included, in currency
-    known_sum(has_payments and has_payouts, net_settlement) as net_settlement,  -- net_sales less refunds_debited, in currency
-    known(has_payments and has_payouts, rail_movement) as rail_movement  -- net_settlement less payouts_debited, in currency
+    -- debited for payouts, fee included, in currency
+    known_sum(has_payouts, payouts_debited) as payouts_debited,
+    -- net_sales less refunds_debited, in currency
+    known_sum(has_payments and has_payouts, net_settlement) as net_settlement,
+    -- net_settlement less payouts_debited, in currency
+    known(has_payments and has_payouts, rail_movement) as rail_movement
 from totals
 left join int_month_known using (month)
 order by month, currency

@@ -1,4 +1,4 @@
--- payers: who paid, how much, and how much went back.
+-- payers: what each customer paid and got back.
 -- grain: one row per payer and currency. from: payments, int_payment_refunds.
 
 select
@@ -6,9 +6,10 @@ select
     currency,  -- coin slug
     count(*) as payments_count,  -- completed payments
     sum(charged_amount) as charged_total,  -- what the payer paid, in currency
-    sum(coalesce(refunded_amount, 0::decimal(38,18))) as refunds_paid,  -- returned of it so far, in currency
-    min(paid_at) as first_paid_at,  -- UTC
-    max(paid_at) as last_paid_at  -- UTC
+    -- returned of it so far, in currency
+    sum(coalesce(refunded_amount, 0::decimal(38,18))) as refunds_paid,
+    min(paid_at) as first_paid_at,  -- when the first of them was paid, UTC
+    max(paid_at) as last_paid_at  -- when the last of them was paid, UTC
 from payments
 left join int_payment_refunds using (payment_id)
 where status = 'completed'

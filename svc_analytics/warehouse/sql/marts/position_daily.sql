@@ -1,5 +1,7 @@
--- position_daily: what this rail explains of the wallet, day by day.
--- grain: one row per currency and UTC day from its first movement to the newest sweep; NULL where earlier time was not read. from: ledger_entries, int_coverage_gaps, int_lake.
+-- position_daily: the part of the wallet that payments, refunds and payouts explain, day by day.
+-- grain: one row per currency and UTC day from its first movement to the last day read; NULL where
+-- earlier time was not read.
+-- from: ledger_entries, int_coverage_gaps, int_lake.
 
 with movements as (
     select currency, occurred_on as day, sum(net) as movement
@@ -14,24 +16,25 @@ spans as (
 ),
 
 days as (
-    select currency, unnest(
+    select currency, midnight::date as day
+    from spans
+    cross join int_lake
+    cross join unnest(
         generate_series(
             first_day::timestamp,
             greatest(last_day, coalesce((read_to at time zone 'UTC')::date, last_day))::timestamp,
             interval 1 day
         )
-    )::date as day
-    from spans
-    cross join int_lake
+    ) as listed (midnight)
 ),
 
 running as (
     select
-        days.currency,
-        days.day,
+        currency,
+        day,
         coalesce(movement, 0)::decimal(38,18) as movement,
         sum(coalesce(movement, 0)::decimal(38,18)) over (
-            partition by days.currency order by days.day
+            partition by currency order by day
             rows between unbounded preceding and current row
         ) as closing
     from days
@@ -39,18 +42,26 @@ running as (
 ),
 
 first_gap as (
-    select min(gap_start) as unread_from from int_coverage_gaps
+    select min(gap_start) as unread_from
+    from int_coverage_gaps
+),
+
+judged as (
+    select
+        *,
+        unread_from is null or unread_from >= day::timestamp at time zone 'UTC' as has_opening,
+        unread_from is null
+            or unread_from >= (day::timestamp + interval 1 day) at time zone 'UTC' as has_closing
+    from running
+    cross join first_gap
 )
 
 select
     currency,  -- coin slug
     day,  -- UTC day
-    case when unread_from is null or unread_from >= day::timestamp at time zone 'UTC'
-        then closing - movement end as opening,  -- position at the start of the day, in currency
-    case when unread_from is null or unread_from >= (day::timestamp + interval 1 day) at time zone 'UTC'
-        then movement end as movement,  -- what the rail moved that day, in currency
-    case when unread_from is null or unread_from >= (day::timestamp + interval 1 day) at time zone 'UTC'
-        then closing end as closing  -- position at the end of the day; the next day's opening
-from running
-cross join first_gap
+    -- position at the start of the day, in currency
+    known(has_opening, closing - movement) as opening,
+    known(has_closing, movement) as movement,  -- sum of the day's movements, in currency
+    known(has_closing, closing) as closing  -- position at its end; the next day's opening
+from judged
 order by currency, day

@@ -1,6 +1,6 @@
--- receipt_status: how far the receipt of each payment proves it.
+-- receipt_status: what the receipt of each payment was found to prove.
 -- grain: one row per payment. from: payments, stg_receipt_verdicts.
--- A verdict on an older version of the record says nothing about this one.
+-- A verdict on an older version of the record does not count for this one.
 
 select
     payments.payment_id,  -- the payment, UUID
@@ -10,14 +10,15 @@ select
     payments.status,  -- completed is money; any other value is counted in no figure
     payments.currency,  -- coin slug
     payments.charged_amount,  -- what the payer paid
-    case
-        when payments.receipt is null then 'missing'
-        else coalesce(checked.verdict, 'not_checked')
-    end as verdict,  -- valid, valid_previous_secret, proven_by_record, facts_mismatch, bad_signature, unknown_payment, malformed, missing (a payment without a token) or not_checked
-    case
-        when payments.receipt is null then 'the payment has no receipt token'
-        else coalesce(checked.reason, 'its receipt was never checked: run svc-analytics receipts verify')
-    end as reason,  -- the verdict in words
+    -- valid, valid_previous_secret, proven_by_record, facts_mismatch, bad_signature,
+    -- unknown_payment, malformed, missing (a payment without a token) or not_checked
+    case when payments.receipt is null then 'missing'
+        else coalesce(checked.verdict, 'not_checked') end as verdict,
+    -- the verdict in words
+    case when payments.receipt is null then 'the payment has no receipt token'
+        else coalesce(
+            checked.reason, 'its receipt was never checked: run svc-analytics receipts verify'
+        ) end as reason,
     checked.differences,  -- each fact that differs from the record, with both values, JSON
     checked.checked_at  -- when it was checked, UTC; NULL when never
 from payments

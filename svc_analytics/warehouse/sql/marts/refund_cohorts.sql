@@ -1,5 +1,7 @@
--- refund_cohorts: when payments of each month came back.
--- grain: one row per month of payment, month of refund and currency with a refund; NULL where a stream was not read. from: payments, refunds, int_month_known.
+-- refund_cohorts: how much of each month's payments was refunded in which month.
+-- grain: one row per month of payment, month of refund and currency with a refund; NULL where a
+-- stream was not read.
+-- from: payments, refunds, int_month_known.
 
 with sold as (
     select month, currency, sum(charged_amount) as charged_total
@@ -24,10 +26,14 @@ select
     payment_month,  -- UTC month of the payments, as text 2026-10
     refund_month,  -- UTC month of the refunds
     returned.currency,  -- coin slug
-    known(at_refund.has_payouts, refunds_count) as refunds_count,  -- refunds of these payments settled in that month
+    -- refunds of these payments settled in that month
+    known(at_refund.has_payouts, refunds_count) as refunds_count,
     known(at_refund.has_payouts, refunds_paid) as refunds_paid,  -- returned by them, in currency
-    known(at_payment.has_payments, charged_total) as charged_total,  -- what payers paid in the month of payment, in currency
-    known(at_payment.has_payments and at_refund.has_payouts, ratio(refunds_paid, charged_total)) as ratio  -- refunds_paid over charged_total, 8 places
+    -- what payers paid in the month of payment, in currency
+    known(at_payment.has_payments, charged_total) as charged_total,
+    -- refunds_paid over charged_total, 8 places
+    known(at_payment.has_payments and at_refund.has_payouts, ratio(refunds_paid, charged_total))
+        as ratio
 from returned
 left join sold on sold.month = payment_month and sold.currency = returned.currency
 left join int_month_known as at_payment on at_payment.month = payment_month

@@ -1,10 +1,11 @@
--- refund_ratios_monthly: how much came back, by the refund's month and by the payment's.
--- grain: one row per UTC month and currency; NULL where a stream was not read. from: payments, refunds, int_payment_refunds, int_month_known.
+-- refund_ratios_monthly: refunds over payments, by the month of the refund and of the payment.
+-- grain: one row per UTC month and currency; NULL where a stream was not read.
+-- from: payments, refunds, int_payment_refunds, int_month_known.
 
 with sold as (
     select
-        payments.month,
-        payments.currency,
+        month,
+        currency,
         count(*) as payments_count,
         sum(charged_amount) as charged_total,
         count(refunded_amount) as refunded_payments_count,
@@ -12,7 +13,7 @@ with sold as (
     from payments
     left join int_payment_refunds using (payment_id)
     where status = 'completed'
-    group by payments.month, payments.currency
+    group by month, currency
 ),
 
 returned as (
@@ -49,14 +50,22 @@ joined as (
 select
     month,  -- UTC month, as text 2026-10
     currency,  -- coin slug
-    known(has_payments, charged_total) as charged_total,  -- what payers paid in the month, in currency
+    -- what payers paid in the month, in currency
+    known(has_payments, charged_total) as charged_total,
     known(has_payouts, refunds_count) as refunds_count,  -- refunds settled in the month
     known(has_payouts, refunds_paid) as refunds_paid,  -- returned in the month, in currency
-    known(has_payments and has_payouts, ratio(refunds_paid, charged_total)) as refund_ratio_period,  -- refunds_paid over charged_total, 8 places; may exceed 1
-    known(has_payments and has_refunds_to_date, refunded_payments_count) as refunded_payments_count,  -- payments of the month with a refund by now
-    known(has_payments and has_refunds_to_date, ratio(refunded_payments_count, payments_count)) as refunded_payments_ratio,  -- their share of the month's payments, 8 places
-    known(has_payments and has_refunds_to_date, ratio(refunded_to_date, charged_total)) as refund_ratio_cohort,  -- returned by now of the month's payments over charged_total, 8 places
-    known(has_payouts and (unresolved_count = 0 or has_payments_before), fee_leakage) as fee_leakage  -- fees kept on value refunded in the month, in currency
+    -- refunds_paid over charged_total, 8 places; may exceed 1
+    known(has_payments and has_payouts, ratio(refunds_paid, charged_total)) as refund_ratio_period,
+    -- payments of the month with a refund by now
+    known(has_payments and has_refunds_to_date, refunded_payments_count) as refunded_payments_count,
+    -- their share of the month's payments, 8 places
+    known(has_payments and has_refunds_to_date, ratio(refunded_payments_count, payments_count))
+        as refunded_payments_ratio,
+    -- returned by now of the month's payments over charged_total, 8 places
+    known(has_payments and has_refunds_to_date, ratio(refunded_to_date, charged_total))
+        as refund_ratio_cohort,
+    -- fees kept on value refunded in the month, in currency
+    known(has_payouts and (unresolved_count = 0 or has_payments_before), fee_leakage) as fee_leakage
 from joined
 left join int_month_known using (month)
 order by month, currency

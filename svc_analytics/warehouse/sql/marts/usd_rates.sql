@@ -1,5 +1,6 @@
--- usd_rates: the rate book, from what the service recorded as the value of each movement.
--- grain: one row per currency and UTC day with a movement. from: ledger_entries, int_priced_entries.
+-- usd_rates: USD rates of each coin and day, taken from the values that the service recorded.
+-- grain: one row per currency and UTC day with a movement.
+-- from: ledger_entries, int_priced_entries.
 
 with days as (
     select currency, occurred_on as day, count(*) as total_count
@@ -31,7 +32,7 @@ select
     coalesce(priced_count, 0) as priced_count,  -- movements with a recorded value
     total_count  -- all movements of the day
 from days
-left join priced using (currency, day)
+left join priced on priced.currency = days.currency and priced.day = days.day
 left join int_priced_entries as newest
     on newest.currency = days.currency and newest.day = days.day and place_in_day = 1
 order by days.currency, days.day

@@ -1,4 +1,4 @@
--- bindings: the customer bindings that were looked up, as the service last stated them.
+-- bindings: the customer bindings that were looked up, as last read from the service.
 -- grain: one row per customer id asked about. from: bindings files.
 
 select

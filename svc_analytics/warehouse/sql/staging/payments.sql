@@ -1,4 +1,4 @@
--- payments: the payments of the merchant, as the service last stated them.
+-- payments: the merchant's payments, as last read from the service.
 -- grain: one row per payment. from: month files of payments.
 
 select
@@ -20,7 +20,8 @@ select
     usd_value,  -- value in USD as recorded by the service; NULL when it gave none
     ---------- instants
     paid_at,  -- when it was paid, UTC
-    strftime(paid_at at time zone 'UTC', '%Y-%m') as month,  -- UTC month of paid_at, as text 2026-10
+    -- UTC month of paid_at, as text 2026-10
+    strftime(paid_at at time zone 'UTC', '%Y-%m') as month,
     (paid_at at time zone 'UTC')::date as paid_on,  -- UTC day of paid_at
     ---------- the rest
     metadata,  -- the merchant's own data, JSON text

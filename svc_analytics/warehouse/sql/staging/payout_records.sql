@@ -1,4 +1,4 @@
--- payout_records: payouts and refunds of the merchant, as the service last stated them.
+-- payout_records: the merchant's payouts and refunds, as last read from the service.
 -- grain: one row per payout or refund. from: month files of payout_records.
 
 select
@@ -20,7 +20,8 @@ select
     ---------- instants
     created_at,  -- when it was made, UTC; the service lists by it
     settled_at,  -- when the money moved, UTC; figures book by it
-    strftime(settled_at at time zone 'UTC', '%Y-%m') as month,  -- UTC month of settled_at, as text 2026-10
+    -- UTC month of settled_at, as text 2026-10
+    strftime(settled_at at time zone 'UTC', '%Y-%m') as month,
     (settled_at at time zone 'UTC')::date as settled_on,  -- UTC day of settled_at
     ---------- the rest
     comment,  -- the merchant's note

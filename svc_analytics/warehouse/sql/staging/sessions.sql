@@ -1,4 +1,4 @@
--- sessions: the checkout sessions that were looked up, as the service last stated them.
+-- sessions: the checkout sessions that were looked up, as last read from the service.
 -- grain: one row per session. from: sessions files.
 
 select

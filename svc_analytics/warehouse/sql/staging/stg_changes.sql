@@ -1,4 +1,4 @@
--- stg_changes: older versions of records that the service stated differently later.
+-- stg_changes: older versions of records that the service changed later.
 -- grain: one row per superseded version. from: changes files of payments, payout_records.
 
 select

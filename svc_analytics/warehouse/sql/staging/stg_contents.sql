@@ -1,5 +1,6 @@
--- stg_contents: what every month file really holds, to be held against its footer.
--- grain: one row per month file with rows, and currency. from: month files of payments, payout_records.
+-- stg_contents: row counts and sums of every month file, to compare with its footer.
+-- grain: one row per month file with rows, and currency.
+-- from: month files of payments, payout_records.
 
 with held as (
     select
@@ -34,8 +35,10 @@ select
     count(*) as rows,  -- rows of the coin
     bit_xor(md5_number(id)) as ids_digest,  -- exclusive or of the MD5 of their ids
     sum(amount) as amount,  -- sum of amount
-    sum(second_amount) as second_amount,  -- sum of charged_amount of payments, debited_amount of payout records
-    sum(third_amount) as third_amount,  -- sum of net_amount of payments, fee_percent of payout records
+    -- sum of charged_amount of payments, debited_amount of payout records
+    sum(second_amount) as second_amount,
+    -- sum of net_amount of payments, fee_percent of payout records
+    sum(third_amount) as third_amount,
     sum(fee_amount) as fee_amount,  -- sum of fee_amount
     coalesce(sum(usd_value), 0)::decimal(38,18) as usd_value  -- sum of usd_value, what was priced
 from held

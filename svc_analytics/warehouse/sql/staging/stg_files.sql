@@ -1,4 +1,4 @@
--- stg_files: what every month file says about itself in its footer.
+-- stg_files: the counts and checksums that every month file states in its footer.
 -- grain: one row per month file. from: footers of payments, payout_records.
 
 with footers as (
@@ -17,6 +17,8 @@ select
     footer,  -- the whole footer, JSON
     (footer ->> 'rows')::bigint as rows,  -- how many rows the file vouches for
     footer ->> 'ids_digest' as ids_digest,  -- exclusive or of the MD5 of all ids, hexadecimal
-    (footer ->> 'quarantined')::bigint as quarantined,  -- records of the month set aside and not yet resolved
-    make_timestamptz((footer ->> 'written_at')::bigint) as written_at  -- when the file was published, UTC
+    -- records of the month set aside and not yet resolved
+    (footer ->> 'quarantined')::bigint as quarantined,
+    -- when the file was published, UTC
+    make_timestamptz((footer ->> 'written_at')::bigint) as written_at
 from footers

@@ -11,7 +11,8 @@ select
     stream,  -- payments or payout_records
     sha256,  -- of the record's bytes as received
     record_id,  -- the record's id if it can be read
-    placed_at as occurred_at,  -- its instant; if unreadable, that of its neighbours on the page, UTC
+    -- its instant; if unreadable, that of its neighbours on the page, UTC
+    placed_at as occurred_at,
     reason,  -- why it cannot be held
     first_seen_at  -- when it was first read, UTC
 from rejected

@@ -1,4 +1,4 @@
--- stg_receipt_verdicts: what the receipts of payments were found to prove when they were checked.
+-- stg_receipt_verdicts: the verdict on each receipt token that was checked.
 -- grain: one row per checked token of the lake. from: receipt_verdicts files.
 
 select

@@ -1,4 +1,4 @@
--- stg_spans: the intervals that each month file proves to have been read.
+-- stg_spans: the intervals of time that each month file covers.
 -- grain: one row per file and interval. from: stg_files.
 
 with spans as (

@@ -1,7 +1,10 @@
--- int_fee_rates_within(starts_at, ends_at): the fee tier in force each day, inferred from what payments paid.
--- grain: one row per currency and UTC day, of the days that the interval touches and the last one before it, with a payment of more than nothing. from: payments.
--- A fee is rounded to the coin's last place, so the simplest rate that explains it is taken:
--- the one of fewest places. The tier is the rate behind which most of the day's amount stands.
+-- int_fee_rates_within(starts_at, ends_at):
+-- the fee tier in force each day, inferred from the fees of payments.
+-- grain: one row per currency and UTC day with a payment above zero: the days of the interval and
+-- the last one before it.
+-- from: payments, int_period_payments.
+-- The service rounds a fee to the coin's last place, so several rates explain it: the one with the
+-- fewest places is taken. The day's tier is the rate that covers most of the day's amount.
 
 with earlier as (
     select currency, utc_day(max(paid_at)) as day_start
@@ -12,9 +15,8 @@ with earlier as (
 
 paid as (
     select currency, paid_at, amount as base, fee_amount as fee
-    from payments
-    where status = 'completed' and amount <> 0
-        and paid_at >= utc_day(starts_at) and paid_at < utc_day(ends_at) + interval 1 day
+    from int_period_payments(utc_day(starts_at), utc_day(ends_at) + interval 1 day)
+    where amount <> 0
     union all
     select payments.currency, paid_at, amount as base, fee_amount as fee
     from payments
@@ -22,7 +24,7 @@ paid as (
     where status = 'completed' and amount <> 0 and paid_at < utc_day(starts_at)
 ),
 
--- The smallest step seen in a coin's amounts: one unit of the last place in use.
+-- One unit of the last place that a coin's amounts use.
 units as (
     select currency, power_of_ten(-max(greatest(places(base), places(fee)))) as unit
     from paid

@@ -1,4 +1,5 @@
--- int_refunded(starts_at, ends_at): how much of its payment each refund of a period had returned, with all before it.
+-- int_refunded(starts_at, ends_at):
+-- how much of its payment was refunded, up to and with each refund of a period.
 -- grain: one row per completed refund. from: payout_records.
 
 with returned as (

@@ -1,5 +1,8 @@
--- statement_cohorts(starts_at, ends_at, months := null, known_to := null): refunds by the month of the payment and the month of the refund.
--- grain: one row per month of payment, month of refund up to the period's end, and currency with a refund. from: payments, refunds, int_period_known.
+-- statement_cohorts(starts_at, ends_at, months := null, known_to := null):
+-- refunds by the month of the payment and the month of the refund.
+-- grain: one row per month of payment, month of refund and currency with a refund, up to the
+-- period's end.
+-- from: payments, refunds, int_period_known.
 -- `months` lists the calendar's months as {label, month_start, month_end}; without it, UTC months.
 
 with beginning as (
@@ -18,20 +21,20 @@ utc_months as (
         strftime(first_day, '%Y-%m') as label,
         first_day at time zone 'UTC' as month_start,
         (first_day + interval 1 month) at time zone 'UTC' as month_end
-    from (
-        select unnest(generate_series(first_month, last_moment, interval 1 month)) as first_day
-        from bounds
-    ) as listed
+    from bounds
+    cross join unnest(
+        generate_series(first_month, last_moment, interval 1 month)
+    ) as listed (first_day)
     where months is null
 ),
 
 calendar as (
     select * from utc_months
     union all
-    select unnest(
-        months::struct(label varchar, month_start timestamptz, month_end timestamptz)[],
-        recursive := true
-    )
+    select given.label, given.month_start, given.month_end
+    from unnest(
+        months::struct(label varchar, month_start timestamptz, month_end timestamptz)[]
+    ) as listed (given)
 ),
 
 sold as (
@@ -55,17 +58,19 @@ returned as (
     inner join calendar as settled
         on settled_at >= settled.month_start and settled_at < settled.month_end
     where status = 'completed' and currency = payment_currency
-    group by all
+    group by paid.label, settled.label, currency
 )
 
 select
     payment_month,  -- month of the payments
     refund_month,  -- month of the refunds
     returned.currency,  -- coin slug
-    known(has_closing, refunds_count) as refunds_count,  -- refunds of these payments settled in that month
+    -- refunds of these payments settled in that month
+    known(has_closing, refunds_count) as refunds_count,
     known(has_closing, refunds_paid) as refunds_paid,  -- returned by them
     known(has_closing, charged_total) as charged_total,  -- what payers paid in the month of payment
-    known(has_closing, ratio(refunds_paid, charged_total)) as ratio  -- refunds_paid over charged_total, 8 places
+    -- refunds_paid over charged_total, 8 places
+    known(has_closing, ratio(refunds_paid, charged_total)) as ratio
 from returned
 left join sold on sold.label = payment_month and sold.currency = returned.currency
 cross join int_period_known(starts_at, ends_at, known_to := known_to)

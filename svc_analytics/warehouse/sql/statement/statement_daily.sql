@@ -1,10 +1,12 @@
--- statement_daily(starts_at, ends_at, zone := 'UTC', known_to := null): a period day by day, adding up to its summary.
--- grain: one row per local day and currency with a movement. from: ledger_entries, int_period_known.
+-- statement_daily(starts_at, ends_at, zone := 'UTC', known_to := null):
+-- the figures of each day of a period; they add up to its summary.
+-- grain: one row per local day and currency with a movement.
+-- from: ledger_entries, int_period_known.
 
 with entries as (
-    select ledger_entries.*, (occurred_at at time zone zone)::date as local_day
+    select *, (occurred_at at time zone zone)::date as local_day
     from ledger_entries
-    where occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz
+    where is_within(occurred_at, starts_at, ends_at)
 ),
 
 totals as (
@@ -35,9 +37,12 @@ select
     known(has_payouts, refunds_count) as refunds_count,  -- completed refunds
     known_sum(has_payouts, refunds_debited) as refunds_debited,  -- debited for refunds
     known(has_payouts, payouts_count) as payouts_count,  -- completed payouts
-    known_sum(has_payouts, payouts_debited) as payouts_debited,  -- debited for payouts, fee included
-    known_sum(has_payments and has_payouts, net_settlement) as net_settlement,  -- net_sales less refunds_debited
-    known(has_payments and has_payouts, rail_movement) as rail_movement  -- net_settlement less payouts_debited
+    -- debited for payouts, fee included
+    known_sum(has_payouts, payouts_debited) as payouts_debited,
+    -- net_sales less refunds_debited
+    known_sum(has_payments and has_payouts, net_settlement) as net_settlement,
+    -- net_settlement less payouts_debited
+    known(has_payments and has_payouts, rail_movement) as rail_movement
 from totals
 cross join int_period_known(starts_at, ends_at, known_to := known_to)
 order by local_day, currency

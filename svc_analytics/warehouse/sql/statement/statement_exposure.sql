@@ -1,22 +1,11 @@
--- statement_exposure(starts_at, ends_at, known_to := null): what each coin's position is worth in USD at the end of a period.
--- grain: one row per currency with a position or a movement. from: int_positions, int_period_known.
+-- statement_exposure(starts_at, ends_at, known_to := null):
+-- what each coin's position is worth in USD at the end of a period.
+-- grain: one row per currency with a position or a movement. from: int_worth.
 
-with valued as (
-    select
-        currency,
-        known(has_closing, closing) as position,
-        known(has_payments, implied_rate) as implied_rate,
-        known(has_payments, rate_at) as implied_rate_at,
-        known(has_payments, rate_record_id) as rate_record_id,
-        known(has_closing, usd_exposure) as usd_exposure
-    from int_positions(starts_at, ends_at)
-    cross join int_period_known(starts_at, ends_at, known_to := known_to)
-),
-
-totalled as (
+with totalled as (
     select
         *,
-        -- With a coin whose worth is unknown, so are the total and every share of it.
+        -- If one coin's worth is unknown, the total and all shares of it are unknown.
         known(
             count(*) over () = count(usd_exposure) over (), sum(abs(usd_exposure)) over ()
         ) as total_worth,
@@ -24,18 +13,22 @@ totalled as (
             order by abs(usd_exposure) desc, currency
             rows between unbounded preceding and current row
         ) as worth_so_far
-    from valued
+    from int_worth(starts_at, ends_at, known_to := known_to)
 )
 
 select
     currency,  -- coin slug
-    position,  -- what this rail explains of the wallet at the end, in currency
+    -- payments less refunds and payouts up to the end, in currency
+    closing_position as position,
     implied_rate,  -- USD per coin of the newest priced record before the end, 18 places
     implied_rate_at,  -- when that record occurred, UTC
     rate_record_id,  -- that record
-    datesub('day', implied_rate_at, ends_at::timestamptz) as rate_age_days,  -- whole days from it to the period's end
+    -- whole days from it to the period's end
+    whole_days(implied_rate_at, ends_at::timestamptz) as rate_age_days,
     usd_exposure,  -- position at that rate, USD, 8 places
-    ratio(abs(usd_exposure), total_worth) as share,  -- of the worth of all coins, without sign, 8 places
-    ratio(worth_so_far, total_worth) as concentration  -- share of this coin and all larger ones together, 8 places
+    -- its worth over the worth of all coins, both without sign, 8 places
+    ratio(abs(usd_exposure), total_worth) as share,
+    -- share of this coin and all larger ones together, 8 places
+    ratio(worth_so_far, total_worth) as concentration
 from totalled
 order by abs(usd_exposure) desc nulls last, currency

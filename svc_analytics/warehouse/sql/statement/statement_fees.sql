@@ -1,5 +1,6 @@
--- statement_fees(starts_at, ends_at): every fee of a period, what it was charged on and at which rate.
--- grain: one row per fee incurred. from: fees.
+-- statement_fees(starts_at, ends_at):
+-- every fee of a period, the amount it was charged on and its rate.
+-- grain: one row per fee incurred. from: int_period_fees.
 
 select
     entry_id,  -- the ledger entry that carries the fee
@@ -10,6 +11,5 @@ select
     fee,  -- the fee
     rate,  -- fee over base, 8 places
     fee_bearer  -- who bears it
-from fees
-where incurred_at >= starts_at::timestamptz and incurred_at < ends_at::timestamptz
+from int_period_fees(starts_at, ends_at)
 order by incurred_at, entry_id

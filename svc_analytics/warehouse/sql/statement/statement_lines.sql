@@ -1,5 +1,7 @@
--- statement_lines(starts_at, ends_at, zone := 'UTC', label := null, known_to := null): every movement of a period, itemized.
--- grain: one row per ledger entry, in stable order. from: ledger_entries, payments, payout_records, receipt_status, stg_changes, int_period_known, int_period_refunds, int_refunded.
+-- statement_lines(starts_at, ends_at, zone := 'UTC', label := null, known_to := null):
+-- every movement of a period, one line each.
+-- grain: one row per ledger entry, in stable order.
+-- from: ledger_entries, int_line_records, int_period_known, int_period_refunds, int_refunded.
 
 with openings as (
     select currency, sum(net) as opening
@@ -8,95 +10,85 @@ with openings as (
     group by currency
 ),
 
-inside as (
+entries as (
+    select *
+    from ledger_entries
+    left join openings using (currency)
+    where is_within(occurred_at, starts_at, ends_at)
+),
+
+running as (
     select
-        ledger_entries.*,
+        *,
+        row_number() over (order by occurred_at, kind, record_id) as line_no,
         coalesce(opening, 0) + sum(net) over (
-            partition by ledger_entries.currency order by occurred_at, kind, record_id
+            partition by currency order by occurred_at, kind, record_id
             rows between unbounded preceding and current row
         ) as running_position
-    from ledger_entries
-    left join openings on openings.currency = ledger_entries.currency
-    where occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz
-),
-
-paid as (
-    select *
-    from payments
-    where paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
-),
-
-moved as (
-    select *
-    from payout_records
-    where settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
-),
-
-proof as (
-    select payment_id, verdict
-    from receipt_status
-    where paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
-),
-
-older as (
-    select stream, record_id, count(*) as versions
-    from stg_changes
-    group by all
+    from entries
 ),
 
 returned as (
     select
-        *,
-        coalesce(currency = payment_currency, false) as is_same_coin
+        payout_id as record_id,
+        payment_receipt_no as parent_receipt_no,
+        payment_reference_id as parent_reference_id,
+        payment_paid_at as parent_paid_at,
+        payment_month as parent_period,
+        -- Amounts of two coins cannot be added or subtracted.
+        case when currency = payment_currency then refunded_after - amount end as refunded_before,
+        case when currency = payment_currency then refunded_after end as refunded_after,
+        case when currency = payment_currency then payment_charged_amount - refunded_after end
+            as refundable_left
     from int_period_refunds(starts_at, ends_at)
     inner join int_refunded(starts_at, ends_at) using (payout_id)
 )
 
 select
-    row_number() over (order by occurred_at, inside.kind, inside.record_id) as line_no,  -- place in the statement, from 1
+    line_no,  -- place in the statement, from 1
     entry_id,  -- kind and record, unique
-    inside.kind,  -- payment, payout or refund
-    coalesce(paid.status, moved.status) as status,  -- completed
-    inside.record_id,  -- payment_id or payout_id
-    paid.receipt_no,  -- receipt number of a payment
-    coalesce(paid.reference_id, moved.reference_id) as reference_id,  -- the merchant's own id of the record
-    paid.session_id,  -- the checkout session of a payment
+    kind,  -- payment, payout or refund
+    status,  -- completed
+    record_id,  -- payment_id or payout_id
+    receipt_no,  -- receipt number of a payment
+    reference_id,  -- the merchant's own id of the record
+    session_id,  -- the checkout session of a payment
     parent_payment_id,  -- the refunded payment
-    payment_receipt_no as parent_receipt_no,  -- its receipt number
-    payment_reference_id as parent_reference_id,  -- its order id
-    payment_paid_at as parent_paid_at,  -- when it was paid, UTC
-    payment_month as parent_period,  -- its UTC month
+    parent_receipt_no,  -- its receipt number
+    parent_reference_id,  -- its order id
+    parent_paid_at,  -- when it was paid, UTC
+    parent_period,  -- its UTC month
     occurred_at as occurred_at_utc,  -- when the money moved, UTC
-    occurred_at at time zone zone as occurred_at_local,  -- the same on a clock of the statement's zone
+    -- the same on a clock of the statement's zone
+    occurred_at at time zone zone as occurred_at_local,
     label as period,  -- the period's name, as given
-    inside.currency,  -- coin slug
+    currency,  -- coin slug
     gross,  -- amount, + into the wallet
-    paid.charged_amount as charged,  -- what the payer paid
+    charged_amount as charged,  -- what the payer paid
     fee,  -- fee_amount with its sign
     net,  -- what the wallet gained or lost
-    known(has_opening and has_closing, running_position) as running_position,  -- rail position after this line
-    paid.fee_bearer,  -- who bears a payment's fee
-    moved.fee_percent,  -- the rate a payout record states
+    -- rail position after this line
+    known(has_opening and has_closing, running_position) as running_position,
+    fee_bearer,  -- who bears a payment's fee
+    fee_percent,  -- the rate a payout record states
     ratio(-fee, abs(gross)) as effective_fee_rate,  -- fee over amount, 8 places
-    inside.usd_value,  -- value in USD as recorded, without sign
-    muldiv18(inside.usd_value, 1, abs(gross)) as implied_usd_rate,  -- USD per coin of this record, 18 places
-    known(is_same_coin, refunded_after - returned.amount) as refunded_before,  -- returned of the payment before this refund
-    known(is_same_coin, refunded_after) as refunded_after,  -- returned of the payment with this refund
-    known(is_same_coin, payment_charged_amount - refunded_after) as refundable_left,  -- what could still be refunded of it
-    datediff('day', payment_paid_at at time zone zone, occurred_at at time zone zone) as days_to_refund,  -- local days from payment to refund
-    left(sha256(inside.payer_id), 12) as payer_ref,  -- pseudonym of the customer, the same on every statement
-    moved.comment,  -- the merchant's note
-    proof.verdict as receipt_verdict,  -- how far the payment's receipt is proven
-    sha256(paid.receipt) as receipt_sha256,  -- fingerprint of the receipt token
-    coalesce(paid.extracted_at, moved.extracted_at) as first_seen_at,  -- when this content was first read, UTC
-    1 + coalesce(older.versions, 0) as record_version  -- which version of the record this is, from 1
-from inside
+    usd_value,  -- value in USD as recorded, without sign
+    -- USD per coin of this record, 18 places
+    muldiv18(usd_value, 1, abs(gross)) as implied_usd_rate,
+    refunded_before,  -- returned of the payment before this refund
+    refunded_after,  -- returned of the payment with this refund
+    refundable_left,  -- what could still be refunded of it
+    -- local days from payment to refund
+    days_between(parent_paid_at at time zone zone, occurred_at at time zone zone) as days_to_refund,
+    -- pseudonym of the customer, the same on every statement
+    left(sha256(payer_id), 12) as payer_ref,
+    comment,  -- the merchant's note
+    verdict as receipt_verdict,  -- how far the payment's receipt is proven
+    sha256(receipt) as receipt_sha256,  -- fingerprint of the receipt token
+    first_seen_at,  -- when this content was first read, UTC
+    record_version  -- which version of the record this is, from 1
+from running
 cross join int_period_known(starts_at, ends_at, known_to := known_to)
-left join paid on inside.kind = 'payment' and paid.payment_id = inside.record_id
-left join moved on inside.kind <> 'payment' and moved.payout_id = inside.record_id
-left join proof on inside.kind = 'payment' and proof.payment_id = inside.record_id
-left join older
-    on older.record_id = inside.record_id
-    and older.stream = if(inside.kind = 'payment', 'payments', 'payout_records')
-left join returned on returned.payout_id = inside.record_id
+left join int_line_records(starts_at, ends_at) using (kind, record_id)
+left join returned using (record_id)
 order by line_no

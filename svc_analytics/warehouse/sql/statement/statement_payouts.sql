@@ -1,5 +1,5 @@
 -- statement_payouts(starts_at, ends_at): every payout of a period.
--- grain: one row per completed payout. from: payouts.
+-- grain: one row per completed payout. from: int_period_payouts.
 
 select
     payout_id,  -- the payout
@@ -11,9 +11,8 @@ select
     debited_amount,  -- debited from the wallet
     fee_percent,  -- the rate as the service states it
     usd_value,  -- as recorded, USD
-    left(sha256(payer_id), 12) as payer_ref,  -- pseudonym of the recipient, the same on every statement
+    -- pseudonym of the recipient, the same on every statement
+    left(sha256(payer_id), 12) as payer_ref,
     comment  -- the merchant's note
-from payouts
-where status = 'completed'
-    and settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
+from int_period_payouts(starts_at, ends_at)
 order by settled_at, payout_id

@@ -1,9 +1,11 @@
--- statement_position(starts_at, ends_at, zone := 'UTC', known_to := null): the rail's position, day by day.
--- grain: one row per currency with a position or a movement, and local day of the period. from: ledger_entries, int_period_known, int_lake.
+-- statement_position(starts_at, ends_at, zone := 'UTC', known_to := null):
+-- the position in each coin, day by day: what payments, refunds and payouts left in the wallet.
+-- grain: one row per local day of the period and currency with a position or a movement.
+-- from: ledger_entries, int_period_known, int_lake.
 
 with bounds as (
     select
-        -- A running period has a position only up to where it was read.
+        -- In a period that is not over, positions end where reading ended.
         least(ends_at::timestamptz, coalesce(read_to, ends_at::timestamptz)) as last_known
     from int_lake
 ),
@@ -17,7 +19,9 @@ entries as (
 openings as (
     select
         currency,
-        coalesce(sum(net) filter (where occurred_at < starts_at::timestamptz), 0)::decimal(38,18) as opening,
+        coalesce(
+            sum(net) filter (where occurred_at < starts_at::timestamptz), 0
+        )::decimal(38,18) as opening,
         count(*) filter (where occurred_at >= starts_at::timestamptz) as movements_count
     from entries
     group by currency
@@ -31,14 +35,15 @@ movements as (
 ),
 
 days as (
-    select unnest(
+    select midnight::date as day
+    from bounds
+    cross join unnest(
         generate_series(
             (starts_at::timestamptz at time zone zone)::date::timestamp,
             (last_known at time zone zone - interval 1 microsecond)::date::timestamp,
             interval 1 day
         )
-    )::date as day
-    from bounds
+    ) as listed (midnight)
 ),
 
 running as (
@@ -59,9 +64,11 @@ running as (
 select
     day,  -- the day in the statement's zone
     currency,  -- coin slug
-    known(has_opening and has_closing, closing - movement) as opening,  -- position at the start of the day
+    -- position at the start of the day
+    known(has_opening and has_closing, closing - movement) as opening,
     known(has_payments and has_payouts, movement) as movement,  -- what the rail moved that day
-    known(has_opening and has_closing, closing) as closing  -- position at its end; the next day's opening
+    -- position at its end; the next day's opening
+    known(has_opening and has_closing, closing) as closing
 from running
 cross join int_period_known(starts_at, ends_at, known_to := known_to)
 order by day, currency

@@ -1,5 +1,7 @@
--- statement_reading(starts_at, ends_at, known_to := null): how whole a period was read, and what became of its records.
--- grain: one row per stream. from: payments, payout_records, stg_quarantine, stg_spans, int_period_known.
+-- statement_reading(starts_at, ends_at, known_to := null):
+-- whether a period was read completely, and how many of its records count.
+-- grain: one row per stream.
+-- from: payments, payout_records, stg_quarantine, stg_spans, int_period_known.
 
 with streams as (
     select 'payments' as stream, 'checkout or payout' as key_class
@@ -10,14 +12,14 @@ with streams as (
 records as (
     select 'payments' as stream, status = 'completed' as is_counted, extracted_at
     from payments
-    where paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
+    where is_within(paid_at, starts_at, ends_at)
     union all
     select
         'payout_records' as stream,
         status = 'completed' and kind in ('payout', 'refund') as is_counted,
         extracted_at
     from payout_records
-    where settled_at >= starts_at::timestamptz and settled_at < ends_at::timestamptz
+    where is_within(settled_at, starts_at, ends_at)
 ),
 
 held as (
@@ -34,7 +36,7 @@ held as (
 rejected as (
     select stream, count(*) as quarantined_count
     from stg_quarantine
-    where occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz
+    where is_within(occurred_at, starts_at, ends_at)
     group by stream
 ),
 
@@ -63,12 +65,18 @@ judged as (
 
 select
     stream,  -- payments or payout_records
-    case when not was_read then 'not extracted' when is_whole then 'complete' else 'partial' end as state,  -- complete, partial or not extracted, over the period up to where time had come
+    -- complete, partial or not extracted; of a period that is not over, up to known_to
+    case when not was_read then 'not extracted'
+        when is_whole then 'complete' else 'partial' end as state,
     key_class,  -- the class of key that reads it
-    known(was_read, held_count + quarantined_count) as read_count,  -- records of the period that were read
-    known(was_read, counted_count) as counted_count,  -- those that are money: completed, of a known kind
-    known(was_read, held_count - counted_count) as unclassified_count,  -- those of an unknown status or kind, in no figure
-    known(was_read, quarantined_count) as quarantined_count,  -- those that could not be held exactly
+    -- records of the period that were read
+    known(was_read, held_count + quarantined_count) as read_count,
+    -- those that are money: completed, of a known kind
+    known(was_read, counted_count) as counted_count,
+    -- those of an unknown status or kind, in no figure
+    known(was_read, held_count - counted_count) as unclassified_count,
+    -- those that could not be held exactly
+    known(was_read, quarantined_count) as quarantined_count,
     first_read_at,  -- when the first of them was read, UTC
     last_read_at  -- when the last of them was read, UTC
 from judged

@@ -1,5 +1,6 @@
--- statement_receipts(starts_at, ends_at): how far the receipt of each payment of a period is proven.
--- grain: one row per completed payment. from: receipt_status.
+-- statement_receipts(starts_at, ends_at):
+-- what the receipt of each payment of a period was found to prove.
+-- grain: one row per completed payment. from: int_period_receipts.
 
 select
     payment_id,  -- the payment
@@ -9,6 +10,5 @@ select
     charged_amount,  -- what the payer paid
     verdict,  -- as documented; not_checked while nothing verified it
     reason  -- why, in words
-from receipt_status
-where status = 'completed' and paid_at >= starts_at::timestamptz and paid_at < ends_at::timestamptz
+from int_period_receipts(starts_at, ends_at)
 order by paid_at, payment_id

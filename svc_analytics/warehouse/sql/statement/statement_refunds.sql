@@ -1,10 +1,10 @@
 -- statement_refunds(starts_at, ends_at): every refund of a period with the payment it returns.
 -- grain: one row per completed refund. from: int_period_refunds, int_refunded.
 
-with told as (
+with compared as (
     select
         *,
-        -- Of two coins nothing can be added up or taken off.
+        -- Amounts of two coins cannot be added or subtracted.
         coalesce(currency = payment_currency, false) as is_same_coin
     from int_period_refunds(starts_at, ends_at)
     inner join int_refunded(starts_at, ends_at) using (payout_id)
@@ -24,8 +24,10 @@ select
     payment_paid_at as paid_at,  -- when it was paid, UTC
     payment_charged_amount as charged_amount,  -- what the payer had paid: the cap
     known(is_same_coin, refunded_after) as refunded_after,  -- returned of it with this refund
-    known(is_same_coin, payment_charged_amount - refunded_after) as refundable_left,  -- what could still be returned
-    known(is_same_coin, muldiv18(payment_fee_amount, amount, payment_charged_amount)) as fee_kept,  -- fee leakage: the payment's fee on the value returned
+    -- what could still be returned
+    known(is_same_coin, payment_charged_amount - refunded_after) as refundable_left,
+    -- fee leakage: the payment's fee on the value returned
+    known(is_same_coin, fee_kept) as fee_kept,
     comment  -- the merchant's note
-from told
+from compared
 order by settled_at, payout_id

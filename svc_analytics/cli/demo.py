@@ -1,0 +1,48 @@
+"""`demo`: the whole path on the local sandbox."""
+
+from __future__ import annotations
+
+import click
+
+from svc_analytics.cli import reports
+from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.options import shared_options
+from svc_analytics.cli.reports import echo_statement
+from svc_analytics.config import read_data_dir
+from svc_analytics.demo import run_demo
+from svc_analytics.extraction import progress
+from svc_analytics.lakehouse import Lakehouse
+
+
+@click.command()
+@click.option(
+    "--months",
+    default=12,
+    show_default=True,
+    type=click.IntRange(1, 120),
+    help="Months of history.",
+)
+@click.option(
+    "--payments",
+    default=20_000,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Payments in all months together.",
+)
+@click.option(
+    "--seed", default=7, show_default=True, help="The same seed makes up the same merchant."
+)
+@shared_options
+def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: bool) -> None:
+    """Try everything on the local sandbox, without any key.
+
+    Takes about half a minute, and needs no account. Makes up a merchant, extracts its
+    records over HTTP, verifies its receipts, closes the last full month, and suggests
+    what to try next.
+    """
+    lake = Lakehouse(read_data_dir(data_dir))
+    with progress.page_bar() as bar:
+        made, folder = run_demo(lake, months, payments, seed, note=echo_note, on_page=bar.show)
+    echo_statement(made, folder, as_json=as_json)
+    if not as_json:
+        click.echo("\n" + reports.what_next(made, None if data_dir is None else lake.path))

@@ -1,0 +1,106 @@
+"""`extract`: bring the lake up to date with the service."""
+
+from __future__ import annotations
+
+import click
+
+from svc_analytics.cli import reports
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.options import patience_option, shared_options
+from svc_analytics.config import Settings, read_settings
+from svc_analytics.errors import ConfigError
+from svc_analytics.extraction import lookups, progress, update
+from svc_analytics.extraction.plan import Request, missing_key_class
+from svc_analytics.instants import BEGINNING, HOUR, parse_bound
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.schema import STREAMS
+
+
+@click.command()
+@click.option(
+    "--from", "start", metavar="T", help="Read from a date (midnight UTC) or an RFC 3339 instant."
+)
+@click.option("--to", "end", metavar="T", help="Read up to here, not including it.")
+@click.option(
+    "--stream",
+    "streams",
+    multiple=True,
+    type=click.Choice(["payments", "payout_records"]),
+    help="Read only this stream.  [default: both]",
+)
+@click.option(
+    "--workers",
+    default=8,
+    show_default=True,
+    type=click.IntRange(1, 64),
+    help="Read this many pages at a time.",
+)
+@click.option(
+    "--overlap-hours",
+    default=24,
+    show_default=True,
+    type=click.IntRange(0),
+    help="Also read this many of the newest hours again, for late records.",
+)
+@click.option("--reread", is_flag=True, help="Read the whole interval again, even complete time.")
+@click.option("--sessions", is_flag=True, help="Look up the checkout sessions of the payments too.")
+@click.option(
+    "--bindings",
+    metavar="FILE",
+    help="Look up the bindings of the customers in FILE too, one customer id a line.",
+)
+@patience_option
+@shared_options
+def extract(
+    start: str | None,
+    end: str | None,
+    streams: tuple[str, ...],
+    workers: int,
+    overlap_hours: int,
+    reread: bool,
+    sessions: bool,
+    bindings: str | None,
+    patience: int | None,
+    data_dir: str | None,
+    as_json: bool,
+) -> None:
+    """Bring the lake up to date with the service.
+
+    Reads the time that is missing, and the newest day again. You can interrupt it at
+    any time: the lake keeps what was read, and the next run continues from there.
+    """
+    request = Request(
+        streams=tuple(dict.fromkeys(streams)) or tuple(STREAMS),
+        start=parse_bound(start) if start else BEGINNING,
+        end=parse_bound(end) if end else None,
+        overlap=overlap_hours * HOUR,
+        rereads=reread,
+    )
+    settings = read_settings(data_dir, patience=patience)
+    _require_keys(settings, streams, sessions=sessions)
+    customers = lookups.read_customers(bindings) if bindings else None
+    lake = Lakehouse(settings.data_dir)
+    with progress.page_bar() as bar:
+        done = update.extract(lake, settings, request, workers=workers, on_page=bar.show)
+    span = (request.start, request.end or done.read_to) if sessions else None
+    results = lookups.look_up(
+        lake, settings, sessions_of=span, customers=customers, workers=workers
+    )
+    report = reports.extraction_json if as_json else reports.extraction_text
+    click.echo(report(lake, done, results))
+    unread = (f"{name} were not extracted: {why}" for name, why in done.not_extracted.items())
+    for text in (*unread, *done.notes):
+        echo_note(text)
+    if done.needs_attention or any(result.rejected for result in results):
+        raise SystemExit(EXIT_ATTENTION)
+
+
+def _require_keys(settings: Settings, streams: tuple[str, ...], *, sessions: bool) -> None:
+    """Refuse to begin without the keys of what was asked for by name."""
+    settings.require_service()
+    for name in streams:
+        if key_class := missing_key_class(settings, STREAMS[name]):
+            variable = f"SVC_{key_class.upper()}_KEY"
+            raise ConfigError(f"{name} needs a {key_class}-class key: set {variable}")
+    if sessions:
+        lookups.check_key(settings)

@@ -1,0 +1,74 @@
+"""`status`, `sql`, `views`: what is in the lake."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+import pyarrow as pa
+
+from svc_analytics.cli import reports
+from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.options import open_lake, shared_options
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting import tables
+from svc_analytics.warehouse import status as status_module
+from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.views import list_views
+from svc_analytics.warehouse.warehouse import open_warehouse
+
+
+@click.command()
+@shared_options
+def status(data_dir: str | None, as_json: bool) -> None:
+    """Show what the lake holds and how complete it is.
+
+    Shows rows, coverage, gaps, freshness and quarantine of each stream.
+    """
+    found = status_module.lake_status(open_lake(data_dir))
+    click.echo(reports.status_json(found) if as_json else reports.status_text(found))
+
+
+@click.command()
+@click.argument("query", required=False)
+@click.option("--csv", "form", flag_value="csv", help="Print CSV.")
+@click.option(
+    "--table", "form", flag_value="table", default="table", help="Print a table (default)."
+)
+@shared_options
+def sql(query: str | None, form: str, data_dir: str | None, as_json: bool) -> None:
+    """Run one read-only query on the views.
+
+    Without QUERY, the query is read from stdin.
+
+    \b
+    svc-analytics sql "select month, currency, net_settlement from net_settlement_monthly"
+    """
+    text = query if query is not None else sys.stdin.read()
+    if not text.strip():
+        raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
+    with open_warehouse(open_lake(data_dir), models_used_by(text)) as warehouse:
+        found = warehouse.query_readonly(text)
+    if as_json:
+        click.echo(tables.to_json(tables.to_objects(found)))
+    else:
+        click.echo(
+            tables.to_csv(found) if form == "csv" else tables.to_text(found), nl=form != "csv"
+        )
+
+
+@click.command()
+@shared_options
+def views(data_dir: str | None, as_json: bool) -> None:
+    """Write analytics.duckdb and list its views.
+
+    Other tools query the lake through this file.
+    """
+    path = write_views(open_lake(data_dir))
+    if as_json:
+        click.echo(tables.to_json({"path": str(path), "views": list_views()}))
+        return
+    listed = pa.Table.from_pylist(list_views()).select(["view", "grain"])
+    click.echo(tables.to_text(listed))
+    echo_note(f"other tools find these views in {path}")

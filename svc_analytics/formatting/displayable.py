@@ -1,0 +1,44 @@
+"""Objects that display themselves: as HTML in a notebook, as plain text everywhere else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from svc_analytics.errors import SvcError
+
+if TYPE_CHECKING:
+    from svc_analytics.formatting.display import Display
+
+
+class Displayable:
+    """An object with a `_display` of its own.
+
+    Displaying it never raises an error of ours: the reason is shown in one line instead.
+    """
+
+    __slots__ = ()
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        # Each class its own: IPython takes a dataclass's repr before what it inherits.
+        cls._repr_pretty_ = Displayable._repr_pretty_  # type: ignore[method-assign]
+
+    def __str__(self) -> str:
+        return repr(self._safe_display())
+
+    def _repr_html_(self) -> str:
+        return self._safe_display()._repr_html_()
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(str(self))
+
+    def _display(self) -> Display:
+        raise NotImplementedError
+
+    def _safe_display(self) -> Display:
+        from svc_analytics.formatting.display import Display  # saves the start-up time of pyarrow
+
+        try:
+            return self._display()
+        except SvcError as error:
+            return Display(repr(self), [f"{type(error).__name__}: {error}"])

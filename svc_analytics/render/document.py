@@ -1,0 +1,47 @@
+"""What renderers need of a statement: its tables, period and manifest. They never compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from svc_analytics.periods import Period
+
+
+class Reason(Protocol):
+    """Why a document is provisional."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def is_unfinished(self) -> bool: ...
+
+
+class Document(Protocol):
+    """A statement as renderers see it."""
+
+    @property
+    def period(self) -> Period: ...
+
+    @property
+    def merchant(self) -> dict[str, Any]: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def reasons(self) -> Sequence[Reason]: ...
+
+    @property
+    def as_of(self) -> int: ...
+
+    @property
+    def tables(self) -> dict[str, pa.Table]: ...
+
+    @property
+    def options(self) -> dict[str, Any]: ...
+
+    def manifest(self, files: dict[str, dict[str, Any]]) -> dict[str, Any]: ...

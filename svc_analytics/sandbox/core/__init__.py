@@ -1,0 +1,1 @@
+"""Core of the sandbox: clock, coins, amounts, errors, validation, HTML."""

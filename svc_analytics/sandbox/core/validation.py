@@ -1,0 +1,137 @@
+"""Validation of request bodies by their schema; unknown members are allowed."""
+
+import ipaddress
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import msgspec
+
+from svc_analytics.sandbox.core.errors import invalid
+
+MAX_URI = 2048  # characters
+# Our choice: a host is an ASCII name or an IPv4 address; no control character or blank follows.
+HTTPS_PATTERN = (
+    r"^[Hh][Tt][Tt][Pp][Ss]://([A-Za-z0-9._~!$&'()*+,;=%:-]*@)?"
+    r"[A-Za-z0-9._~-]+(:[0-9]{1,5})?([/?#][^\x00-\x20\x7f]*)?$"
+)
+_HTTPS = re.compile(HTTPS_PATTERN.replace("?$", r"?\Z"))
+MAX_LEVELS = 64  # of nesting; Python can read deeper JSON than it can write
+
+Body = Mapping[str, Any]
+Rule = Callable[[Any], bool]
+
+
+def text(maximum: int, minimum: int = 1) -> Rule:
+    """Return the rule for a text of so many characters."""
+    return lambda value: isinstance(value, str) and minimum <= len(value) <= maximum
+
+
+def https_uri(value: Any) -> bool:
+    """Tell whether a value is an https URI with a host."""
+    return isinstance(value, str) and len(value) <= MAX_URI and bool(_HTTPS.match(value))
+
+
+def loopback_url(value: Any) -> bool:
+    """Tell whether a value is an http URL on this machine."""
+    try:
+        parts = urlsplit(value)
+        _ = parts.port  # raises if the port is invalid
+    except (ValueError, AttributeError):
+        return False
+    is_here = is_loopback(parts.hostname or "")
+    return parts.scheme == "http" and is_here and not any(c.isspace() for c in value)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a host is this machine's loopback.
+
+    The client has such a check too: the sandbox shares none of its code on purpose.
+
+    >>> [is_loopback(host) for host in ("localhost", "127.0.0.1", "::1", "10.0.0.1", "a.example")]
+    [True, True, True, False, False]
+    """
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def uuid_text(value: Any) -> bool:
+    """Tell whether a value is a UUID in its usual form."""
+    try:
+        return isinstance(value, str) and str(UUID(value)) == value.lower()
+    except ValueError:
+        return False
+
+
+def uuid_form(text: str) -> str:
+    """Return a UUID in lower case, as ids are stored; any other text unchanged.
+
+    >>> uuid_form("7C3A2828-E243-4264-94C9-68CE0BD58683"), uuid_form("Order-7")
+    ('7c3a2828-e243-4264-94c9-68ce0bd58683', 'Order-7')
+    """
+    return text.lower() if uuid_text(text) else text
+
+
+def whole_number(minimum: int, maximum: int) -> Rule:
+    """Return the rule for an integer in a range; true and false are not integers."""
+    return lambda value: (
+        isinstance(value, int) and not isinstance(value, bool) and minimum <= value <= maximum
+    )
+
+
+def json_integer(minimum: int, maximum: int) -> Rule:
+    """Return the rule for a JSON integer, which may be written 30.0."""
+    is_whole = whole_number(minimum, maximum)
+    return lambda value: is_whole(
+        int(value) if isinstance(value, float) and value.is_integer() else value
+    )
+
+
+def is_object(value: Any) -> bool:
+    """Tell whether a value is a JSON object."""
+    return isinstance(value, dict)
+
+
+def decode_json(raw: bytes) -> object:
+    """Decode a JSON body; what is not JSON becomes None, which no schema allows."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def as_object(body: object) -> dict[str, Any]:
+    """Return a JSON object without its null members, or refuse the body."""
+    if not isinstance(body, dict) or not _is_shallow(body, MAX_LEVELS):
+        raise invalid()
+    return {name: value for name, value in body.items() if value is not None}
+
+
+def is_valid(body: Body, required: Mapping[str, Rule], optional: Mapping[str, Rule]) -> bool:
+    """Tell whether every member obeys its rule and no required member is missing."""
+    rules = {**optional, **required}  # "required" wins where both name a member
+    return required.keys() <= body.keys() and all(
+        rule(body[name]) for name, rule in rules.items() if name in body
+    )
+
+
+def read_body(
+    body: object, required: Mapping[str, Rule], optional: Mapping[str, Rule] | None = None
+) -> dict[str, Any]:
+    """Return a body that obeys its schema, without null members, or refuse it."""
+    request = as_object(body)
+    if not is_valid(request, required, optional or {}):
+        raise invalid()
+    return request
+
+
+def _is_shallow(value: Any, levels: int) -> bool:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if not isinstance(value, list):
+        return True
+    return levels > 0 and all(_is_shallow(item, levels - 1) for item in value)

@@ -1,0 +1,1 @@
+"""HTTP of the sandbox: routes, responses, OpenAPI, faults, the control API."""

@@ -1,0 +1,198 @@
+"""Control API under `/control`: move the clock, cause faults, use the console.
+
+It is not part of the contract and answers on this machine only. The README of the sandbox
+lists every path. Errors have the contract's envelope. A write needs the header
+`Content-Type: application/json`: browsers do not let foreign pages send it unasked.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from svc_analytics.errors import DataError
+from svc_analytics.instants import SECOND, parse_instant
+from svc_analytics.sandbox.core.behaviour import Behaviour
+from svc_analytics.sandbox.core.coins import decimal_text
+from svc_analytics.sandbox.core.errors import invalid, not_found
+from svc_analytics.sandbox.core.validation import Body, decode_json
+from svc_analytics.sandbox.http.responses import json_response
+from svc_analytics.sandbox.resources.console import Console
+from svc_analytics.sandbox.resources.service import Service
+from svc_analytics.sandbox.state.rates import ENABLED
+from svc_analytics.sandbox.state.records import Record, instant_text
+
+Action = Callable[[Body, dict[str, str]], Record]
+Actions = dict[tuple[str, str], Action]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+_END_OF_TIME = parse_instant("9999-01-01T00:00:00Z")[0]
+
+
+def control_routes(service: Service) -> list[Route]:
+    """Return the routes of the control API for a service."""
+    actions = {**_sandbox_actions(service), **_console_actions(Console(service))}
+    return [
+        Route(f"/control{path}", _endpoint(service, action), methods=[method])
+        for (method, path), action in actions.items()
+    ]
+
+
+def _sandbox_actions(service: Service) -> Actions:
+    control, webhooks = ControlApi(service), service.webhooks
+    return {
+        ("GET", ""): lambda _, __: control.state(),
+        ("POST", "/clock"): lambda body, _: control.set_clock(body),
+        ("POST", "/quirks"): lambda body, _: control.set_behaviour(body),
+        ("POST", "/bind"): lambda body, _: control.bind(body),
+        ("POST", "/confirm"): lambda body, _: control.confirm(body),
+        ("GET", "/deliveries"): lambda _, __: {"data": webhooks.log()},
+        ("POST", "/deliveries"): lambda _, __: {"attempted": webhooks.deliver_due()},
+    }
+
+
+def _console_actions(console: Console) -> Actions:
+    return {
+        ("POST", "/settings"): lambda body, _: console.configure(body),
+        ("POST", "/keys"): lambda body, _: console.mint_key(body),
+        ("DELETE", "/keys/{id}"): lambda _, path: console.revoke_key(path["id"]),
+        ("POST", "/webhook-url"): lambda body, _: console.set_webhook_url(body),
+        ("POST", "/secrets/receipt/open"): lambda _, __: console.open_secret("receipt"),
+        ("POST", "/secrets/webhook/open"): lambda _, __: console.open_secret("webhook"),
+        ("POST", "/secrets/receipt/rotate"): lambda _, __: console.rotate_secret("receipt"),
+        ("POST", "/secrets/webhook/rotate"): lambda _, __: console.rotate_secret("webhook"),
+        ("POST", "/payouts"): lambda body, _: console.pay_out(body),
+        ("POST", "/test-event"): lambda _, __: console.send_test_event(),
+        ("POST", "/logo"): lambda body, _: console.set_logo(body),
+        ("POST", "/convert-target"): lambda body, _: console.set_convert_target(body),
+        ("POST", "/promote"): lambda _, __: console.promote(),
+    }
+
+
+class ControlApi:
+    """Do what only a sandbox can: move the clock, cause faults, act as the customer."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._platform = service.platform
+
+    def state(self) -> Record:
+        """Return clock, settings, faults, customers and wallets; no key and no secret."""
+        platform = self._platform
+        platform.open_wallets()
+        return {
+            "now": instant_text(platform.now()),
+            "settings": platform.settings.all(),
+            "quirks": msgspec.to_builtins(self._service.behaviour),
+            "keys": platform.api_keys.all(),
+            "customers": msgspec.to_builtins(platform.customers.all()),
+            "wallets": [
+                {
+                    "account": account,
+                    "currency": slug,
+                    "balance": _signed_text(units, ENABLED[slug].decimals),
+                }
+                for account, slug, units in platform.wallet.balances()
+            ],
+        }
+
+    def set_clock(self, body: Body) -> Record:
+        """Set or advance the clock, or let it run again."""
+        clock = self._platform.clock
+        if body.keys() == {"set"}:
+            clock.set(_writable(_instant(body["set"])))
+        elif body.keys() == {"advance_seconds"}:
+            clock.set(_writable(clock.now() + _whole(body["advance_seconds"]) * SECOND))
+        elif body == {"run": True}:
+            clock.run()
+        else:
+            raise invalid()
+        self._service.sessions.expire()
+        return {"now": instant_text(clock.now())}
+
+    def set_behaviour(self, body: Body) -> Record:
+        """Replace the faults; an empty object ends them."""
+        try:
+            if not body.keys() <= Behaviour.__dataclass_fields__.keys():
+                raise invalid()
+            self._service.behaviour = msgspec.convert(body, Behaviour)
+        except msgspec.ValidationError:
+            raise invalid() from None
+        return {"quirks": msgspec.to_builtins(self._service.behaviour)}
+
+    def bind(self, body: Body) -> Record:
+        """Link a session's customer to a platform account."""
+        payer_id = self.payer_id(_text(body, "email"))
+        binding = self._service.checkout.link(_text(body, "session"), payer_id)
+        return {"binding_id": binding.id, "status": binding.status}
+
+    def confirm(self, body: Body) -> Record:
+        """Pay a session as a customer."""
+        payer_id, totp = self.payer_id(_text(body, "email")), body.get("totp")
+        names = _text(body, "session"), payer_id, _text(body, "currency")
+        code = totp if isinstance(totp, str) else None
+        payment_id = self._service.checkout.confirm(*names, code)
+        return self._service.payment_record(payment_id)
+
+    def payer_id(self, email: str) -> str:
+        """Return the `payer_id` of a customer by email address."""
+        self._platform.open_wallets()
+        person = self._platform.customers.by_email(email)
+        if person is None:
+            raise not_found()
+        return person.payer_id
+
+
+def _endpoint(service: Service, action: Action) -> Endpoint:
+    async def endpoint(request: Request) -> Response:
+        raw = await request.body()
+        kind = request.headers.get("content-type", "").partition(";")[0]
+        if request.method == "POST" and kind != "application/json":
+            raise invalid()
+        # In a thread: a delivery waits for its receiver.
+        record = await run_in_threadpool(action, _body(raw), request.path_params)
+        return json_response(service, record)
+
+    return endpoint
+
+
+def _body(raw: bytes) -> dict[str, Any]:
+    body = decode_json(raw or b"{}")
+    if not isinstance(body, dict):
+        raise invalid()
+    return body
+
+
+def _text(body: Body, name: str) -> str:
+    value = body.get(name)
+    if not isinstance(value, str):
+        raise invalid()
+    return value
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise invalid()
+    return value
+
+
+def _instant(value: object) -> int:
+    try:
+        return parse_instant(str(value))[0]
+    except DataError:
+        raise invalid() from None
+
+
+def _writable(at: int) -> int:
+    """Refuse a time that cannot be written, or whose next day cannot."""
+    if not 0 <= at < _END_OF_TIME:
+        raise invalid()
+    return at
+
+
+def _signed_text(units: int, decimals: int) -> str:
+    return ("-" if units < 0 else "") + decimal_text(abs(units), decimals)

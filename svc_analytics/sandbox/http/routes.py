@@ -1,0 +1,153 @@
+"""Routes of the API: one table for the app and its OpenAPI document."""
+
+from dataclasses import dataclass
+
+PREFIX = "/api/pay/v1"
+
+_EVERYWHERE = (
+    "UNAUTHORIZED MERCHANT_NOT_FOUND RATE_LIMITED INTERNAL_SERVER_ERROR BAD_GATEWAY"
+    " SERVICE_UNAVAILABLE MAINTENANCE_MODE"
+)
+_STATUSES = {
+    401: "UNAUTHORIZED",
+    403: "PAY_WRONG_KEY_KIND MERCHANT_DISABLED MERCHANT_PAYOUTS_DISABLED",
+    404: "PAY_SESSION_NOT_FOUND MERCHANT_NOT_FOUND NOT_FOUND",
+    409: "PAY_DUPLICATE_REFERENCE PAY_SESSION_STATE PAY_BINDING_STATE",
+    422: "VALIDATION_FAILED PAY_CUSTOMER_REQUIRED PAY_AMOUNT_INVALID PAY_CURRENCY_NOT_ACCEPTED"
+    " PAY_RECEIPT_INVALID PAY_RECIPIENT_INVALID PAY_PAYOUT_LIMIT PAY_REFUND_EXCEEDS_PAYMENT"
+    " INSUFFICIENT_BALANCE",
+    429: "RATE_LIMITED PAY_LOOKUP_THROTTLED",
+    500: "INTERNAL_SERVER_ERROR",
+    502: "BAD_GATEWAY",
+    503: "SERVICE_UNAVAILABLE MAINTENANCE_MODE PAY_RATE_UNAVAILABLE",
+}
+
+
+@dataclass(frozen=True)
+class Route:
+    """Describe a method and path; `operation` names the `Service` method that runs."""
+
+    method: str
+    path: str
+    operation: str
+    summary: str
+    response: str  # the schema of a successful response
+    filters: tuple[str, ...] = ()  # the query parameters of a list
+    body: str | None = None  # the schema of the request body
+    codes: str = ""  # error codes besides those that every route can return
+    status: int = 200  # of a successful response
+
+    @property
+    def refusals(self) -> dict[int, list[str]]:
+        """The error codes of the route by HTTP status."""
+        codes = {*self.codes.split(), *_EVERYWHERE.split()}
+        if self.id_name:
+            codes.add("NOT_FOUND")  # an empty id makes a path that no route serves
+        found = {status: sorted(codes & {*known.split()}) for status, known in _STATUSES.items()}
+        return {status: known for status, known in found.items() if known}
+
+    @property
+    def id_name(self) -> str | None:
+        """The name of the id in the path, if it has one."""
+        parts = [part for part in self.path.split("/") if part.startswith("{")]
+        return parts[0].strip("{}") if parts else None
+
+    @property
+    def pattern(self) -> str:
+        """The path for the framework: an id may contain a slash, decoded from %2F."""
+        path = PREFIX + self.path
+        return path.replace(f"{{{self.id_name}}}", f"{{{self.id_name}:path}}")
+
+
+ROUTES = (
+    Route("GET", "/me", "me", "The merchant profile", "Profile"),
+    Route(
+        *("GET", "/payments", "payments", "Payments, newest first", "PaymentPage"),
+        filters=("limit", "cursor", "currency", "from", "to"),
+        codes="VALIDATION_FAILED",
+    ),
+    Route(
+        *("GET", "/payments/{id}", "payment", "A payment by UUID or receipt number", "Payment"),
+        codes="PAY_SESSION_NOT_FOUND",
+    ),
+    Route(
+        *("GET", "/payouts", "payouts", "Payouts and refunds, newest first", "PayoutPage"),
+        filters=("limit", "cursor", "kind", "from", "to"),
+        codes="PAY_WRONG_KEY_KIND VALIDATION_FAILED",
+    ),
+    Route(
+        *("GET", "/payouts/{id}", "payout", "A payout by UUID or reference_id", "PayoutRecord"),
+        codes="PAY_WRONG_KEY_KIND PAY_SESSION_NOT_FOUND",
+    ),
+    Route(
+        *("POST", "/receipts/verify", "verify_receipt", "Verify a receipt", "ReceiptCheck"),
+        body="ReceiptToken",
+        codes="PAY_WRONG_KEY_KIND VALIDATION_FAILED PAY_RECEIPT_INVALID",
+    ),
+    Route(
+        *("POST", "/sessions", "sessions.create", "Create a checkout session", "Session"),
+        body="NewSession",
+        codes=(
+            "PAY_WRONG_KEY_KIND MERCHANT_DISABLED PAY_DUPLICATE_REFERENCE"
+            " VALIDATION_FAILED PAY_CUSTOMER_REQUIRED PAY_AMOUNT_INVALID"
+            " PAY_CURRENCY_NOT_ACCEPTED PAY_RATE_UNAVAILABLE"
+        ),
+        status=201,
+    ),
+    Route(
+        *("POST", "/sessions/{id}/cancel", "sessions.cancel", "Cancel a session", "Session"),
+        codes="PAY_WRONG_KEY_KIND PAY_SESSION_NOT_FOUND PAY_SESSION_STATE",
+    ),
+    Route(
+        *("GET", "/sessions/{id}", "sessions.read"),
+        *("A session by UUID or reference_id", "Session"),
+        codes="PAY_WRONG_KEY_KIND PAY_SESSION_NOT_FOUND",
+    ),
+    Route(
+        *("POST", "/payouts", "pay_out", "Pay a customer", "PayoutRecord"),
+        body="NewPayout",
+        codes=(
+            "PAY_WRONG_KEY_KIND MERCHANT_PAYOUTS_DISABLED PAY_DUPLICATE_REFERENCE"
+            " VALIDATION_FAILED PAY_CURRENCY_NOT_ACCEPTED PAY_AMOUNT_INVALID"
+            " PAY_RECIPIENT_INVALID PAY_PAYOUT_LIMIT INSUFFICIENT_BALANCE"
+            " PAY_RATE_UNAVAILABLE"
+        ),
+        status=201,
+    ),
+    Route(
+        *("POST", "/payouts/recipients/lookup", "lookups.create"),
+        *("Turn an email address into a recipient token", "Recipient"),
+        body="Lookup",
+        codes=(
+            "PAY_WRONG_KEY_KIND MERCHANT_PAYOUTS_DISABLED VALIDATION_FAILED"
+            " PAY_RECIPIENT_INVALID PAY_LOOKUP_THROTTLED"
+        ),
+    ),
+    Route(
+        *("POST", "/payments/{id}/refund", "refund", "Refund a payment", "PayoutRecord"),
+        body="NewRefund",
+        codes=(
+            "PAY_WRONG_KEY_KIND MERCHANT_DISABLED PAY_SESSION_NOT_FOUND"
+            " PAY_DUPLICATE_REFERENCE VALIDATION_FAILED PAY_AMOUNT_INVALID"
+            " PAY_REFUND_EXCEEDS_PAYMENT INSUFFICIENT_BALANCE"
+        ),
+        status=201,
+    ),
+    Route(
+        *("GET", "/customers/{customer_id}/binding", "bindings.read"),
+        *("The binding of a customer", "BindingState"),
+        codes="PAY_WRONG_KEY_KIND",
+    ),
+    Route(
+        *("DELETE", "/customers/{customer_id}/binding", "bindings.revoke"),
+        *("Sever a binding", "Revoked"),
+        body="Reason",
+        codes="PAY_WRONG_KEY_KIND PAY_BINDING_STATE VALIDATION_FAILED",
+    ),
+    Route(
+        *("POST", "/customers/{customer_id}/binding/review", "bindings.review"),
+        *("Approve or reject a binding under review", "Reviewed"),
+        body="Review",
+        codes="PAY_WRONG_KEY_KIND PAY_BINDING_STATE VALIDATION_FAILED",
+    ),
+)

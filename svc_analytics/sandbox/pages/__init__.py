@@ -1,0 +1,1 @@
+"""Pages of the sandbox: business console, checkout widget, embed script."""

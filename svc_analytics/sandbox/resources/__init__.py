@@ -1,0 +1,1 @@
+"""Resources of the API: sessions, payments, payouts, refunds, bindings."""

@@ -1,0 +1,134 @@
+"""Checkout: a payer links an account and pays a session, in one transaction.
+
+Not shown by the contract, our choices: a payer whose wallet does not cover the amount gets
+INSUFFICIENT_BALANCE. The two-factor codes have the status 403, a wrong code 422.
+"""
+
+import hmac
+import uuid
+
+import msgspec
+
+from svc_analytics.sandbox.core.amounts import stored_units
+from svc_analytics.sandbox.core.coins import BASIS_POINTS, half_up
+from svc_analytics.sandbox.core.errors import Refusal, not_found
+from svc_analytics.sandbox.past import fake_texts
+from svc_analytics.sandbox.past.sales import payment_figures
+from svc_analytics.sandbox.resources.bindings import Binding, Bindings
+from svc_analytics.sandbox.resources.quotes import Quote
+from svc_analytics.sandbox.resources.sessions import Session, Sessions
+from svc_analytics.sandbox.state.customers import Person
+from svc_analytics.sandbox.state.platform import Platform
+from svc_analytics.sandbox.state.rates import ENABLED
+from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
+from svc_analytics.schema import PAYMENTS
+
+
+class Checkout:
+    """Link accounts and take payments, as the widget asks."""
+
+    def __init__(self, platform: Platform, sessions: Sessions, bindings: Bindings) -> None:
+        self._platform = platform
+        self._sessions = sessions
+        self._bindings = bindings
+
+    def link(self, session_id: str, payer_id: str) -> Binding:
+        """Bind a signed-in account to the customer of an open session."""
+        self._platform.authorizer.require_service()
+        session = self._sessions.find(session_id)
+        _require_open(session)
+        return self._bindings.bind(session.request["customer"], payer_id)
+
+    def confirm(
+        self, session_id: str, payer_id: str, currency: str, totp: str | None = None
+    ) -> str:
+        """Pay a session in one of its coins and return the payment id."""
+        self._platform.authorizer.require_service()
+        self._sessions.expire()
+        self._platform.open_wallets()
+        with self._platform.store.transaction():
+            session = self._sessions.find(session_id)
+            payer = self._allowed_payer(session, payer_id)
+            quote = _quote(session, currency)
+            self._require_totp(payer, totp)
+            return self._pay(session, payer, quote)
+
+    def _allowed_payer(self, session: Session, payer_id: str) -> Person:
+        _require_open(session)
+        self._platform.authorizer.require_sales()
+        payer = self._platform.customers.find(payer_id)
+        if payer is None or payer.state == "disabled":
+            raise not_found()
+        if payer.payer_id == self._platform.account.merchant_id:
+            raise Refusal(422, "PAY_SELF_PAYMENT")
+        self._bindings.require(session.request["customer"]["id"], payer.payer_id)
+        return payer
+
+    def _require_totp(self, payer: Person, totp: str | None) -> None:
+        """Ask for the second factor if the setting `asks_totp` is on."""
+        if not self._platform.settings["asks_totp"]:
+            return
+        if payer.totp is None:
+            raise Refusal(403, "TOTP_NOT_ENROLLED")
+        if not totp:
+            raise Refusal(403, "TOTP_REQUIRED")
+        if not hmac.compare_digest(payer.totp.encode(), totp.encode()):
+            raise Refusal(422, "TOTP_INVALID")
+
+    def _pay(self, session: Session, payer: Person, quote: Quote) -> str:
+        platform, now = self._platform, self._platform.now()
+        coin = ENABLED[quote["currency"]]
+        units = stored_units(quote["amount"], coin)
+        if platform.wallet.balance(customer(payer.payer_id), coin.slug) < units:
+            raise Refusal(422, "INSUFFICIENT_BALANCE")
+        fee = half_up(units * platform.scenario.fee_tier(now), BASIS_POINTS)
+        payment_id = str(uuid.uuid4())
+        flows = {customer(payer.payer_id): -units, BUSINESS: units - fee, FEES: fee}
+        platform.wallet.move(f"payment {payment_id}", now, coin.slug, flows)
+        named = {"id": payment_id, "receipt_no": fake_texts.receipt_no(self._next_number())}
+        figures = {**payment_figures(coin, units, fee), "usd_value": quote.get("usd_value")}
+        record = {**named, **_parties(session, payer), **figures, "paid_at": now}
+        platform.store.add(PAYMENTS, record)
+        self._sessions.complete(session, payment_id)
+        self._emit(session, payment_id)
+        return payment_id
+
+    def _emit(self, session: Session, payment_id: str) -> None:
+        self._platform.outbox.emit(
+            "payment.completed",
+            self._platform.now(),
+            session_id=session.id,
+            reference_id=session.reference_id,
+            payment_id=payment_id,
+            status="completed",
+        )
+
+    def _next_number(self) -> int:
+        """Return the next receipt number, after those of the seeded days to come."""
+        [(last,)] = self._platform.store.fetch("select max(receipt_no) from payments")
+        return int(last.rpartition("-")[2]) + 1 if last else 1
+
+
+def _require_open(session: Session) -> None:
+    if session.status == "expired":
+        raise Refusal(422, "PAY_SESSION_EXPIRED")
+    if session.status != "open":
+        raise Refusal(409, "PAY_SESSION_STATE")
+
+
+def _quote(session: Session, currency: str) -> Quote:
+    for quote in session.amounts:
+        if quote["currency"] == currency:
+            return quote
+    raise Refusal(422, "PAY_CURRENCY_NOT_ACCEPTED")
+
+
+def _parties(session: Session, payer: Person) -> dict[str, str]:
+    metadata = session.request.get("metadata", {})
+    return {
+        "session_id": session.id,
+        "reference_id": session.reference_id,
+        "status": "completed",
+        "payer_id": payer.payer_id,
+        "metadata": msgspec.json.encode(metadata).decode(),
+    }

@@ -1,0 +1,162 @@
+"""Console: what a person does in the business console, outside the API.
+
+Not shown by the contract, our choices: MERCHANT_WEBHOOK_SECRET_UNSEEN has the status 422.
+A logo is a PNG, JPEG, WebP or SVG image of at most 512 KiB; only its address is kept. A
+conversion target is an enabled coin that is kept but never used. A webhook URL with a host
+name is checked by that name alone. Beyond the contract, plain http to this machine is a
+webhook URL too, so that a tester can receive events.
+"""
+
+import ipaddress
+from typing import Any
+from urllib.parse import urlsplit
+
+from svc_analytics.sandbox.core import validation
+from svc_analytics.sandbox.core.errors import Refusal, invalid
+from svc_analytics.sandbox.resources.service import Service
+from svc_analytics.sandbox.state.rates import ENABLED
+from svc_analytics.sandbox.state.records import Record
+from svc_analytics.sandbox.state.settings import DEFAULTS
+from svc_analytics.sandbox.state.signing_secrets import SecretKind
+
+_LOGO_TYPES = {
+    "image/png": "png",
+    "image/jpeg": "jpg",
+    "image/webp": "webp",
+    "image/svg+xml": "svg",
+}
+# Each of these has its own action and error code.
+_SET_ELSEWHERE = ("webhook_url", "webhook_secret_seen", "logo_url", "convert_target")
+_LOGO_BYTES = 512 * 1024
+_PRIVATE_NAMES = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa")
+_SCOPES = ("payers", "any")
+
+
+class Console:
+    """Do what the console's buttons do; errors are the contract's."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._platform = service.platform
+
+    def mint_key(self, body: validation.Body) -> Record:
+        """Mint a key; its value is shown only once."""
+        keys, allowlist = self._platform.api_keys, body.get("allowlist", [])
+        return keys.mint(body.get("class"), allowlist, self._platform.now())
+
+    def revoke_key(self, key_id: str) -> Record:
+        """Revoke a key and list all keys."""
+        self._platform.api_keys.revoke(key_id, self._platform.now())
+        return {"keys": self._platform.api_keys.all()}
+
+    def set_webhook_url(self, body: validation.Body) -> Record:
+        """Set the webhook URL: https, or http on this machine."""
+        url = body.get("url")
+        if not (is_public_https(url) or validation.loopback_url(url)):
+            raise Refusal(422, "MERCHANT_WEBHOOK_URL_INVALID")
+        self._platform.settings["webhook_url"] = url
+        return {"webhook_url": url}
+
+    def open_secret(self, kind: SecretKind) -> Record:
+        """Show the newest receipt or webhook secret."""
+        if kind == "webhook":
+            self._platform.settings["webhook_secret_seen"] = True
+        account = self._platform.account
+        ring = account.webhook_ring if kind == "webhook" else account.receipt_ring
+        return {"secret": ring[0].secret.reveal()}
+
+    def rotate_secret(self, kind: SecretKind) -> Record:
+        """Make and show a new secret; the previous one works for 24 hours more."""
+        return {
+            "secret": self._platform.signing_secrets.rotate(kind, self._platform.now()).reveal()
+        }
+
+    def send_test_event(self) -> Record:
+        """Queue a `test.ping`; the webhook secret must have been opened."""
+        if not self._platform.settings["webhook_secret_seen"]:
+            raise Refusal(422, "MERCHANT_WEBHOOK_SECRET_UNSEEN")
+        event_id = self._platform.outbox.emit("test.ping", self._platform.now(), source="console")
+        return {"event_id": event_id}
+
+    def pay_out(self, body: validation.Body) -> Record:
+        """Pay a customer; the record has no `reference_id`."""
+        return self._service.pay_from_console({**body, "reference_id": None})
+
+    def configure(self, body: validation.Body) -> Record:
+        """Change settings by name, all or none, and return all settings."""
+        settings = self._platform.settings
+        with self._platform.store.transaction():
+            for name, value in body.items():
+                _check(name, value)
+                settings[name] = value
+            return settings.all()
+
+    def set_logo(self, body: validation.Body) -> Record:
+        """Check a logo's type and size, and set its address in the profile."""
+        size = body.get("size")
+        is_small = validation.whole_number(1, _LOGO_BYTES)(size)
+        ending = _LOGO_TYPES.get(str(body.get("content_type")))
+        if ending is None or not is_small:
+            raise Refusal(422, "MERCHANT_LOGO_INVALID")
+        url = f"https://saffron-tile.example/logo.{ending}"
+        self._platform.settings["logo_url"] = url
+        return {"logo_url": url}
+
+    def set_convert_target(self, body: validation.Body) -> Record:
+        """Set the coin to convert into, or null; the sandbox converts nothing."""
+        target = body.get("currency")
+        is_coin = isinstance(target, str) and target in ENABLED
+        if not is_coin and body != {"currency": None}:
+            raise Refusal(422, "MERCHANT_CONVERT_TARGET_INVALID")
+        self._platform.settings["convert_target"] = target
+        return {"currency": target}
+
+    def promote(self) -> Record:
+        """Make the account behind the keys a business."""
+        if self._platform.settings["is_business"]:
+            raise Refusal(409, "MERCHANT_EXISTS")
+        self._platform.settings["is_business"] = True
+        return {"is_business": True}
+
+
+def is_public_https(url: object) -> bool:
+    """Tell whether a webhook URL is valid https and its host is public.
+
+    >>> [is_public_https(f"https://{host}/") for host in ("shop.example", "10.0.0.1", "224.0.1.1")]
+    [True, False, False]
+    """
+    if not isinstance(url, str) or len(url) > validation.MAX_URI or any(c.isspace() for c in url):
+        return False
+    try:
+        parts = urlsplit(url)
+        host = (parts.hostname or "").rstrip(".")
+        _ = parts.port  # raises if the port is invalid
+    except ValueError:
+        return False
+    if parts.scheme != "https":
+        return False
+    try:
+        address = ipaddress.ip_address(host)
+        return address.is_global and not address.is_multicast
+    except ValueError:
+        return "." in host and not host.endswith(_PRIVATE_NAMES) and not host[-1].isdigit()
+
+
+def _check(name: str, value: Any) -> None:
+    """Refuse an unknown setting, or a value that its setting cannot have."""
+    if name in _SET_ELSEWHERE or name not in DEFAULTS:
+        raise invalid()
+    default = DEFAULTS[name]
+    if name == "deliver_to":
+        is_good = value is None or validation.loopback_url(value)
+    elif name == "payout_scope":
+        is_good = value in _SCOPES
+    elif isinstance(default, list):
+        is_good = isinstance(value, list) and all(slug in ENABLED for slug in value)
+    elif isinstance(default, bool):
+        is_good = isinstance(value, bool)
+    else:
+        is_unset = value is None and name.startswith("payout_")
+        is_good = is_unset or validation.whole_number(1, 10**9)(value)
+    if not is_good:
+        raise invalid()

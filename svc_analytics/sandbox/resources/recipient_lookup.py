@@ -1,0 +1,94 @@
+"""Recipient lookup: turn an email address into a signed, short-lived token.
+
+Not shown by the contract, our choice: 10 lookups a minute and 100 a day, failed ones
+included; the business's own address is not a recipient.
+"""
+
+import hmac
+
+import msgspec
+
+from svc_analytics.instants import DAY, MINUTE
+from svc_analytics.sandbox.core import validation
+from svc_analytics.sandbox.core.errors import Refusal
+from svc_analytics.sandbox.state.api_keys import Key
+from svc_analytics.sandbox.state.customers import Person
+from svc_analytics.sandbox.state.platform import Platform
+from svc_analytics.sandbox.state.records import Record, instant_text
+from svc_analytics.sandbox.state.signed_text import read_signed, write_signed
+from svc_analytics.signing.secrets import Secret
+
+TOKEN_LIFETIME = 10 * MINUTE  # Limits: recipient_token valid 10 minutes
+_PURPOSE = "recipient"
+
+
+class RecipientLookup:
+    """Find recipients by email within the lookup budgets."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+
+    def create(self, key: Key, body: object) -> Record:
+        """Return a recipient token and the masked name for an email address."""
+        platform, now = self._platform, self._platform.now()
+        platform.authorizer.authorize(key, "payout")
+        request = validation.read_body(body, {"email": validation.text(320)})
+        platform.authorizer.require_payouts()
+        platform.authorizer.require_any_scope()
+        platform.open_wallets()
+        self._spend()
+        person = platform.customers.by_email(request["email"])
+        if person is None or not self._is_payable(person):
+            raise invalid_recipient()
+        expires_at = now + TOKEN_LIFETIME
+        return {
+            "recipient_token": self._write_token([person.payer_id, expires_at]),
+            "masked_name": person.masked_name,
+            "expires_at": instant_text(expires_at),
+        }
+
+    def resolve(self, token: str, confirm: str) -> str:
+        """Return the `payer_id` in a valid token, if the masked name is confirmed."""
+        payer_id, expires_at = self._read_token(token)
+        person = self._platform.customers.find(payer_id)
+        if person is None or not self._is_payable(person):
+            raise invalid_recipient()
+        is_confirmed = hmac.compare_digest(person.masked_name.encode(), confirm.encode())
+        if expires_at <= self._platform.now() or not is_confirmed:
+            raise invalid_recipient()
+        return payer_id
+
+    def _spend(self) -> None:
+        """Count a lookup, or refuse it if the budget of the minute or day is used up."""
+        platform, now = self._platform, self._platform.now()
+        budgets = (MINUTE, "lookups_per_minute"), (DAY, "lookups_per_day")
+        with platform.store.transaction():
+            for length, name in budgets:
+                sql = "select count(*) from lookups where at > ?"
+                [(used,)] = platform.store.fetch(sql, (now - length,))
+                if used >= platform.settings[name]:
+                    raise Refusal(429, "PAY_LOOKUP_THROTTLED")
+            platform.store.fetch("insert into lookups values (?)", (now,))
+
+    def _is_payable(self, person: Person) -> bool:
+        return person.can_receive and person.payer_id != self._platform.account.merchant_id
+
+    def _write_token(self, facts: list[str | int]) -> str:
+        return write_signed(msgspec.json.encode(facts), _PURPOSE, self._secret)
+
+    def _read_token(self, token: str) -> tuple[str, int]:
+        payload = read_signed(token, _PURPOSE, self._secret)
+        if payload is None:
+            raise invalid_recipient()
+        payer_id, expires_at = msgspec.json.decode(payload)
+        return payer_id, expires_at
+
+    @property
+    def _secret(self) -> Secret:
+        """The secret of this merchant alone: tokens of another merchant never fit."""
+        return self._platform.account.cursor_secret
+
+
+def invalid_recipient() -> Refusal:
+    """Return the same error for every recipient that cannot be paid."""
+    return Refusal(422, "PAY_RECIPIENT_INVALID")

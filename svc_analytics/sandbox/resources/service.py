@@ -1,0 +1,185 @@
+"""Service: the Merchant Payments API without HTTP, an operation per method."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.sandbox.core.behaviour import Behaviour
+from svc_analytics.sandbox.core.clock import Clock
+from svc_analytics.sandbox.core.errors import invalid, invalid_receipt, not_found
+from svc_analytics.sandbox.core.validation import uuid_form
+from svc_analytics.sandbox.resources.bindings import Bindings
+from svc_analytics.sandbox.resources.checkout import Checkout
+from svc_analytics.sandbox.resources.pagination import Paginator
+from svc_analytics.sandbox.resources.payouts import Payouts
+from svc_analytics.sandbox.resources.recipient_lookup import RecipientLookup
+from svc_analytics.sandbox.resources.refunds import Refunds
+from svc_analytics.sandbox.resources.sessions import Sessions
+from svc_analytics.sandbox.resources.transfers import Transfers
+from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
+from svc_analytics.sandbox.state.account import Account, KeyClass
+from svc_analytics.sandbox.state.api_keys import Key
+from svc_analytics.sandbox.state.platform import Platform
+from svc_analytics.sandbox.state.records import (
+    PAGE_EXTRAS,
+    RECORD_EXTRAS,
+    Record,
+    contract_form,
+    receipt_facts,
+)
+from svc_analytics.sandbox.state.store import Store, StoredRecord
+from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
+from svc_analytics.signing.receipts import MalformedToken, parse_receipt, verify_receipt
+
+_VALID = ("valid", "valid_previous_secret")
+
+
+class Service:
+    """Serve one merchant's API; `behaviour` and the clock may be changed at any time.
+
+    Every operation takes the key of the request first, None if there is none, and raises
+    `Refusal` for the contract's errors.
+    """
+
+    def __init__(
+        self, store: Store, clock: Clock | None = None, behaviour: Behaviour | None = None
+    ) -> None:
+        scenario = store.scenario()
+        if scenario is None:
+            raise ConfigError(f"{store.name} holds no scenario yet: seed it first")
+        self.store = store
+        self.clock = clock or Clock()
+        self.behaviour = behaviour or Behaviour()
+        self.platform = Platform(store, scenario, self.clock)
+        self._paginator = Paginator(store, self.account.cursor_secret)
+        transfers = Transfers(self.platform)
+        self.lookups = RecipientLookup(self.platform)
+        self._payouts = Payouts(self.platform, transfers, self.lookups)
+        self._refunds = Refunds(self.platform, transfers)
+        self.bindings = Bindings(self.platform)
+        self.sessions = Sessions(self.platform, self.payment_record)
+        self.webhooks = WebhookSender(self.platform)
+        self.checkout = Checkout(self.platform, self.sessions, self.bindings)
+
+    @property
+    def account(self) -> Account:
+        """The account of the merchant with its current secrets."""
+        return self.platform.account
+
+    def revoke(self, key_class: KeyClass) -> None:
+        """Refuse the keys of a class until this process ends."""
+        self.platform.authorizer.revoke(key_class)
+
+    def me(self, key: Key) -> Record:
+        """Return the merchant profile."""
+        self.platform.authorizer.authorize(key, "checkout", "payout")
+        settings = self.platform.settings
+        return {
+            **self.account.profile,
+            "logo_url": settings["logo_url"],
+            "status": "suspended" if settings["is_suspended"] else "active",
+            "accepted_currencies": settings["accepted_currencies"],
+            "webhook_url": settings["webhook_url"],
+        }
+
+    def payments(self, key: Key, query: Mapping[str, str]) -> dict[str, Any]:
+        """Return a page of payments; `query` holds the query parameters as text."""
+        self.platform.authorizer.authorize(key, "checkout", "payout")
+        return self._page(PAYMENTS, query)
+
+    def payment(self, key: Key, id_or_receipt_no: str) -> Record:
+        """Return one payment."""
+        self.platform.authorizer.authorize(key, "checkout", "payout")
+        return self.payment_record(id_or_receipt_no)
+
+    def payouts(self, key: Key, query: Mapping[str, str]) -> dict[str, Any]:
+        """Return a page of payouts and refunds."""
+        self.platform.authorizer.authorize(key, "payout")
+        return self._page(PAYOUT_RECORDS, query)
+
+    def payout(self, key: Key, id_or_reference: str) -> Record:
+        """Return one payout or refund."""
+        self.platform.authorizer.authorize(key, "payout")
+        return self.payout_record(id_or_reference)
+
+    def pay_out(self, key: Key, body: object) -> Record:
+        """Pay a customer and return the record; a replay returns the first one."""
+        return self.payout_record(self._payouts.create(key, body))
+
+    def pay_from_console(self, body: object) -> Record:
+        """Pay a customer as a person in the console does: without key and reference."""
+        return self.payout_record(self._payouts.create_in_console(body))
+
+    def refund(self, key: Key, id_or_receipt_no: str, body: object) -> Record:
+        """Refund a payment and return the record; a replay returns the first one."""
+        self.platform.authorizer.authorize(key, "payout")
+        payment = self._find(PAYMENTS, "receipt_no", id_or_receipt_no)
+        return self.payout_record(self._refunds.create(payment, body))
+
+    def verify_receipt(self, key: Key, body: object) -> dict[str, Any]:
+        """Return the payment that a receipt proves; `body` is `{"receipt": token}`.
+
+        An invalid receipt is refused with PAY_RECEIPT_INVALID (422); the response never
+        says `valid: false`.
+        """
+        self.platform.authorizer.authorize(key, "checkout")
+        token = body.get("receipt") if isinstance(body, dict) else None
+        if not isinstance(token, str):
+            raise invalid()
+        return {"valid": True, "payment": self._shown(PAYMENTS, self._proven(token))}
+
+    def payment_record(self, id_or_receipt_no: str) -> Record:
+        """Return one payment as the API shows it, without asking for a key."""
+        return self._shown(PAYMENTS, self._find(PAYMENTS, "receipt_no", id_or_receipt_no))
+
+    def payout_record(self, id_or_reference: str) -> Record:
+        """Return one payout or refund as the API shows it, without asking for a key."""
+        found = self._find(PAYOUT_RECORDS, "reference_id", id_or_reference)
+        return self._shown(PAYOUT_RECORDS, found)
+
+    def records(self, stream: str) -> Iterator[Record]:
+        """Yield every record of `payments` or `payout_records` until now, oldest first.
+
+        Tests compare against these: no pages, no faults.
+        """
+        kept, account = STREAMS[stream], self.account
+        for stored in self.store.walk(kept, self.clock.now()):
+            yield contract_form(kept, stored, account)
+
+    def _find(self, stream: Stream, other_key: str, value: str) -> StoredRecord:
+        """Find a record by id, or else by its other key."""
+        now = self.clock.now()
+        for column, name in (("id", uuid_form(value)), (other_key, value)):
+            if found := self.store.find(stream, column, name, now):
+                return found
+        raise not_found()
+
+    def _shown(
+        self, stream: Stream, stored: StoredRecord, account: Account | None = None
+    ) -> Record:
+        record = self.behaviour.altered(contract_form(stream, stored, account or self.account))
+        return {**record, **RECORD_EXTRAS} if self.behaviour.extra_properties else record
+
+    def _proven(self, token: str) -> StoredRecord:
+        """Return the payment of a valid receipt, or refuse the receipt."""
+        now, account = self.clock.now(), self.account
+        try:
+            payment_id = parse_receipt(token).facts["payment_id"]
+        except MalformedToken:
+            raise invalid_receipt() from None
+        stored = self.store.find(PAYMENTS, "id", payment_id, now)
+        facts = receipt_facts(stored, account) if stored else None
+        ring = account.accepted_receipt_ring(now)
+        if stored is None or verify_receipt(token, ring, facts).verdict not in _VALID:
+            raise invalid_receipt()
+        return stored
+
+    def _page(self, stream: Stream, query: Mapping[str, str]) -> dict[str, Any]:
+        shown_until = self.clock.now() - self.behaviour.visible_after
+        stored, next_cursor = self._paginator.page(stream, query, shown_until, self.behaviour)
+        account = self.account
+        return {
+            "data": [self._shown(stream, record, account) for record in stored],
+            "next_cursor": next_cursor,
+            **(PAGE_EXTRAS if self.behaviour.extra_properties else {}),
+        }

@@ -1,0 +1,1 @@
+"""State of the merchant in SQLite: records, wallet, keys, secrets, settings."""

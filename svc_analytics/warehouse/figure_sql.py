@@ -1,0 +1,258 @@
+"""The SQL made from the catalogue of figures: a statement's two tables of them, and explanations.
+
+Each source is read by one scan, which counts every figure of its records. What was not read is
+masked at the end, so that an unknown figure is NULL and never zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from svc_analytics.warehouse.figures import (
+    Figure,
+    other_figures,
+    read_figures,
+    summary_figures,
+)
+
+# What a figure needs, as a condition on what was read of the period.
+_CONDITIONS = {
+    "payments": "has_payments",
+    "payouts": "has_payouts",
+    "refunds_to_date": "has_refunds_to_date",
+    "payments_before": "has_payments_before",
+    "parents": "(refunds_unresolved_count = 0 or has_payments_before)",
+    "opening": "has_opening",
+    "closing": "has_closing",
+    "verdicts": "has_verdicts",
+}
+_COINS = ("movements_count", "closing_position")  # which coins have a row
+_KNOWN = "int_period_known(starts_at, ends_at, as_of := as_of, known_to := known_to)"
+_AMOUNTS = ("coin", "USD")
+_SIGNATURE = "(starts_at, ends_at, as_of := null, known_to := null, assertions := null)"
+_HEADER = """\
+-- {name}{signature}: {meaning}.
+-- grain: one row per currency with a position or a movement{grain}. from: {sources}.
+"""
+# Without a secret no verdict was ever made: the figures are unknown, not zero.
+_VERIFIED = "select count(*) > 0 as has_verdicts from stg_receipt_verdicts"
+
+
+def figure_models() -> Iterator[str]:
+    """Yield the SQL of the models that are made from the catalogue, headers included."""
+    stated, others = summary_figures(), other_figures()
+    worth = [read_figures()[name] for name in ("closing_position", "usd_exposure")]
+    rate = [figure for figure in read_figures().values() if "newest" in figure.source]
+    yield _model("int_figures", "every figure of a period", read_figures().values())
+    yield _model("int_worth", "what each coin is worth in USD", dict.fromkeys(worth + rate))
+    signature = "(starts_at, ends_at, label := null, as_of := null, known_to := null)"
+    head = _header("statement_summary", signature, "every figure of a period", "", stated)
+    yield head + _made(stated) + select_summary("made")
+    meaning = "every figure of a period that its summary has no column for"
+    head = _header("statement_figures", _SIGNATURE, meaning, ", and figure", others)
+    yield head + _made(others) + select_others("made")
+
+
+def select_summary(source: str, label: str = "label") -> str:
+    """Return the SQL of the table `summary` over a table of all its figures."""
+    columns = [(f"{label} as period", "the period's name, as given"), ("currency", "coin slug")]
+    columns += [(figure.name, figure.meaning) for figure in summary_figures()]
+    return f"""
+select
+    {_commented(columns)}
+from {source}
+order by currency
+"""
+
+
+def select_others(source: str) -> str:
+    """Return the SQL of the table `figures` over a table of all of them."""
+    others = other_figures()
+    values = [f"({_quote(f.name)}, {_quote(f.unit)}, {_quote(f.meaning)})" for f in others]
+    cases = [f"when {_quote(f.name)} then {f.name}::decimal(38,18)" for f in others]
+    notes = [f"when {_quote(f.name)} then {f.name}_note" for f in others if f.note]
+    return f"""
+select
+    name,  -- the figure
+    currency,  -- coin slug
+    case name
+        {_lines(cases, " ", 8)}
+    end as value,  -- NULL where it is unknown or undefined
+    unit,  -- coin, USD, ratio, or what is counted
+    case name {" ".join(notes)} else note end as note  -- what the figure says
+from {source}
+cross join (
+    values
+        {_lines(values, ",", 8)}
+) as listed (name, unit, note)
+order by currency, name
+"""
+
+
+def select_figures(chosen: Iterable[Figure]) -> str:
+    """Return the SQL of figures: one row per coin, NULL where one is unknown.
+
+    The records of each source are read once. What is not there although it was read is zero.
+    """
+    chosen = list(chosen)
+    ratios = [figure for figure in chosen if figure.denominator]
+    scans = _by_scan(figure for figure in _with_operands(chosen) if not figure.operands)
+    steps = [_step(scan, _counted(figures)) for scan, figures in scans.items()]
+    steps += [_step("counted", _joined(scans)), _step("verified", _VERIFIED)]
+    steps += _divided(ratios) if ratios else []
+    stated = [("counted.currency", "coin slug")]
+    stated += [(f"{_masked(figure)} as {figure.name}", figure.meaning) for figure in chosen]
+    stated += [(f"{f.note} as {f.name}_note", "the same in words") for f in chosen if f.note]
+    return f"""\
+with {_lines(steps, ",", 0)}
+
+select
+    {_commented(stated)}
+from counted
+cross join verified
+cross join {_KNOWN}
+{"left join ratios on ratios.currency = counted.currency" if ratios else ""}
+where movements_count > 0 or closing_position <> 0"""
+
+
+def _step(name: str, sql: str) -> str:
+    return f"{name} as (\n    {_indented(sql)}\n)"
+
+
+def _joined(scans: dict[str, list[Figure]]) -> str:
+    """Return the SQL of what all scans counted, side by side."""
+    base, *others = scans
+    joins = [f"left join {scan} on {scan}.currency = {base}.currency" for scan in others]
+    filled = [
+        f"{_filled(figure, scan, base)} as {figure.name}"
+        for scan, figures in scans.items()
+        for figure in figures
+    ]
+    columns = _lines([f"{base}.currency", *filled], ",", 4)
+    return "\n".join([f"select\n    {columns}\nfrom {base}", *joins])
+
+
+def _divided(ratios: list[Figure]) -> list[str]:
+    """Return the steps that make ratios, all by one division: planning an exact one is slow."""
+    names = ", ".join(f"({_quote(figure.name)})" for figure in ratios)
+    part, whole = (
+        " ".join(f"when {_quote(f.name)} then {f.operands[i]}::decimal(38,18)" for f in ratios)
+        for i in (0, 1)
+    )
+    columns = [f"max(ratio) filter (where name = {_quote(f.name)}) as {f.name}" for f in ratios]
+    return [
+        _step(
+            "terms",
+            f"select currency, name, case name {part} end as part, case name {whole} end as whole\n"
+            f"from counted\ncross join (values {names}) as listed (name)",
+        ),
+        _step("divided", "select currency, name, ratio(part, whole) as ratio\nfrom terms"),
+        _step("ratios", f"select currency, {', '.join(columns)}\nfrom divided\ngroup by currency"),
+    ]
+
+
+def select_records(figure: Figure) -> str:
+    """Return the SQL of the records behind a figure of one coin, `{currency}`."""
+    narrowed = f" and {figure.rows}" if figure.rows else ""
+    return f"select * from {figure.source} where currency = {{currency}}{narrowed}"
+
+
+def select_one(figure: Figure) -> str:
+    """Return the SQL of one figure of one coin, known or not, that stands on its own."""
+    if not figure.operands:
+        return f"""\
+with records as (
+    {select_records(figure)}
+)
+select {figure.expression} as {figure.name} from records"""
+    operands = [f"({_part(read_figures()[name])}) as {name}" for name in figure.operands]
+    return f"""\
+with counted as (
+    select
+        {_lines(operands, ",", 8)}
+)
+select {figure.expression} as {figure.name} from counted"""
+
+
+def _part(figure: Figure) -> str:
+    return f"select {figure.expression} from {figure.source} where currency = {{currency}}"
+
+
+def _with_operands(chosen: Iterable[Figure]) -> list[Figure]:
+    """Return figures, those they are made of, and those that say which coins there are."""
+    names = [figure.name for figure in chosen]
+    names += [name for figure in chosen for name in figure.operands]
+    names += ["refunds_unresolved_count"] * any("parents" in figure.needs for figure in chosen)
+    names += ["asserted_at"] * any(figure.note for figure in chosen)
+    return [read_figures()[name] for name in dict.fromkeys((*_COINS, *names))]
+
+
+def _by_scan(parts: Iterable[Figure]) -> dict[str, list[Figure]]:
+    """Return figures by the scan that counts them, the one that lists all coins first.
+
+    A distinct count holds in memory what it works on, so it is made apart, of one column.
+    """
+    scans: dict[str, list[Figure]] = {}
+    for figure in parts:
+        is_apart = "distinct" in figure.expression
+        scans.setdefault(_scan_of(figure.source) + "_apart" * is_apart, []).append(figure)
+    return scans
+
+
+def _scan_of(source: str) -> str:
+    return source.partition("(")[0].removeprefix("int_")
+
+
+def _counted(figures: list[Figure]) -> str:
+    columns = ["currency", *(f"{figure.expression} as {figure.name}" for figure in figures)]
+    return f"select {', '.join(columns)} from {figures[0].source} group by currency"
+
+
+def _filled(figure: Figure, scan: str, base: str) -> str:
+    """Return the SQL of a figure where its source may have no record of the coin."""
+    column = f"{scan}.{figure.name}"
+    if not figure.is_zero_when_empty or scan == base:
+        return column
+    zero = "0::decimal(38,18)" if figure.unit in _AMOUNTS else "0"
+    return f"case when {scan}.currency is null then {zero} else {column} end"
+
+
+def _masked(figure: Figure) -> str:
+    conditions = " and ".join(_CONDITIONS[need] for need in figure.needs)
+    value = figure.expression if figure.operands and not figure.denominator else figure.name
+    return f"known({conditions}, {value})" if conditions else value
+
+
+def _model(name: str, meaning: str, chosen: Iterable[Figure]) -> str:
+    figures = list(chosen)
+    return _header(name, _SIGNATURE, meaning, "", figures) + "\n" + select_figures(figures)
+
+
+def _header(name: str, signature: str, meaning: str, grain: str, figures: Iterable[Figure]) -> str:
+    sources = [f"int_{_scan_of(figure.source)}" for figure in _with_operands(list(figures))]
+    listed = ", ".join(dict.fromkeys([*sources, "int_period_known", "stg_receipt_verdicts"]))
+    return _HEADER.format(
+        name=name, signature=signature, meaning=meaning, grain=grain, sources=listed
+    )
+
+
+def _lines(texts: Iterable[str], separator: str, indent: int) -> str:
+    return (separator + "\n" + " " * indent).join(texts)
+
+
+def _commented(columns: list[tuple[str, str]]) -> str:
+    """Return the columns of a select, one a line, each with its meaning behind it."""
+    texts = [f"{sql},  -- {meaning}" for sql, meaning in columns[:-1]]
+    return _lines([*texts, "{}  -- {}".format(*columns[-1])], "", 4)
+
+
+def _made(figures: Iterable[Figure]) -> str:
+    return f"\nwith {_step('made', select_figures(figures))}\n"
+
+
+def _indented(sql: str) -> str:
+    return sql.replace("\n", "\n    ")
+
+
+def _quote(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,114 @@
+"""The catalogue of figures: each is defined in a file of its own in `sql/figures/`.
+
+A figure is one SQL expression over the records of one coin, or over other figures where its
+header says `of`. Its header also says what it means, its unit and its sign (`in` to the wallet,
+`out` of it, `either` way, `none`), what must have been read for it to be known, and the table
+macro that yields its records. Those of no group are steps to others, and not stated.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+_TITLE = re.compile(r"(?P<name>\w+): (?P<meaning>.+?)\. (?P<rest>group: .+)", re.DOTALL)
+_PAIR = re.compile(r"(\w+): (.+?)\.(?= \w+: |$)")
+# A column of the summary that is known exactly where such a need is met.
+_WITNESSES = {
+    "payments": "payments_count",
+    "payouts": "refunds_count",
+    "opening": "opening_position",
+    "closing": "closing_position",
+    "verdicts": "receipts_checked",
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of a statement, as its file defines it."""
+
+    name: str
+    meaning: str
+    group: str
+    unit: str
+    sign: str
+    source: str
+    expression: str
+    needs: tuple[str, ...] = ()
+    operands: tuple[str, ...] = ()  # the figures that it is made of, if it is
+    rows: str = ""  # which records of the source stand behind it; all without it
+    column: int | None = None  # its place among the columns of the summary
+    is_zero_when_empty: bool = True  # what it is where there is no record; else undefined
+    unread: str = ""  # why it is unknown where what it needs was not read
+    unstated: str = ""  # why it is unknown where that was read
+    note: str = ""  # SQL of a text that says more than the meaning
+
+    @property
+    def is_stated(self) -> bool:
+        """Whether a statement shows it: in its summary, or in its table `figures`."""
+        return self.group != "none"
+
+    @property
+    def denominator(self) -> str | None:
+        """The figure that a ratio is divided by."""
+        return self.operands[1] if self.unit == "ratio" and self.operands else None
+
+    def is_read(self, row: dict[str, object]) -> bool:
+        """Whether what it needs was read, as a row of the summary shows."""
+        witnesses = [_WITNESSES[need] for need in self.needs if need in _WITNESSES]
+        return all(row.get(witness) is not None for witness in witnesses)
+
+
+@cache
+def read_figures() -> dict[str, Figure]:
+    """Return all figures by name: the summary's in the order of its columns, then the others."""
+    folder = files("svc_analytics.warehouse") / "sql" / "figures"
+    texts = [entry.read_text(encoding="utf-8") for entry in folder.iterdir()]
+    found = sorted(
+        map(parse_figure, texts), key=lambda figure: (figure.column or 9999, figure.name)
+    )
+    return {figure.name: figure for figure in found}
+
+
+def parse_figure(text: str) -> Figure:
+    """Read one figure's file: its header, and the expression below it."""
+    header, expression = text.split("\n\n", 1)
+    title = _TITLE.fullmatch(header.removeprefix("-- ").replace("\n-- ", " "))
+    if not title:
+        message = f"a figure without a meaning and a group: {header}"
+        raise ValueError(message)
+    pairs = dict(_PAIR.findall(title["rest"]))
+    return Figure(
+        name=title["name"],
+        meaning=title["meaning"],
+        expression=expression.strip(),
+        needs=_names(pairs.pop("needs", "")),
+        operands=_names(pairs.pop("of", "")),
+        column=int(pairs.pop("column", 0)) or None,
+        is_zero_when_empty=pairs.pop("empty", "zero") == "zero",
+        **pairs,
+    )
+
+
+def summary_figures() -> list[Figure]:
+    """Return the figures that are columns of the summary, in order."""
+    return [figure for figure in read_figures().values() if figure.column]
+
+
+def other_figures() -> list[Figure]:
+    """Return the figures that stand in the table `figures`, by name."""
+    return [figure for figure in read_figures().values() if figure.is_stated and not figure.column]
+
+
+def figure_groups() -> dict[str, tuple[str, ...]]:
+    """Return the names of the summary's figures by group, both in the order of its columns."""
+    groups: dict[str, tuple[str, ...]] = {}
+    for figure in summary_figures():
+        groups[figure.group] = (*groups.get(figure.group, ()), figure.name)
+    return groups
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(re.findall(r"\w+", text))

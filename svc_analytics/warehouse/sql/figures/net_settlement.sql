@@ -1,0 +1,9 @@
+-- net_settlement: what sales left in the wallet.
+-- group: Settlement. column: 190. unit: coin. sign: either. needs: payments, payouts.
+-- source: int_entries_until(starts_at, ends_at).
+-- rows: occurred_at >= starts_at::timestamptz and kind in ('payment', 'refund').
+
+coalesce(
+    sum(net) filter (where occurred_at >= starts_at::timestamptz and kind in ('payment', 'refund')),
+    0
+)::decimal(38,18)

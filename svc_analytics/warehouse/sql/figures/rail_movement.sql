@@ -1,0 +1,6 @@
+-- rail_movement: net_settlement less payouts_debited.
+-- group: Settlement. column: 200. unit: coin. sign: either. needs: payments, payouts.
+-- source: int_entries_until(starts_at, ends_at).
+-- rows: occurred_at >= starts_at::timestamptz.
+
+coalesce(sum(net) filter (where occurred_at >= starts_at::timestamptz), 0)::decimal(38,18)

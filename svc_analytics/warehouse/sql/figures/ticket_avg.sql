@@ -1,0 +1,6 @@
+-- ticket_avg: gross_sales over payments_count, 18 places.
+-- group: Sales. unit: coin. sign: in. needs: payments.
+-- source: int_period_payments(starts_at, ends_at).
+-- of: gross_sales, payments_count.
+
+muldiv18(gross_sales, 1, payments_count)

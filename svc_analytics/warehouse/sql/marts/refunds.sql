@@ -1,0 +1,39 @@
+-- refunds: money returned to payers, each with the payment it returns.
+-- grain: one row per refund. from: payout_records, payments.
+
+-- Few payments are refunded: only those are read, which keeps years of payments out of memory.
+with parents as (
+    select payment_id, currency, paid_at, month, charged_amount, fee_amount
+    from payments
+    where payment_id in (select payment_id from payout_records where kind = 'refund')
+)
+
+select
+    payout_records.payout_id,  -- the refund, UUID
+    payout_records.reference_id,  -- the refund's own merchant id, not the order's
+    payout_records.payer_id,  -- opaque handle of the recipient, UUID
+    payout_records.status,  -- completed is money; any other value is counted in no figure
+    payout_records.currency,  -- coin slug
+    payout_records.amount,  -- what the payer receives back
+    payout_records.debited_amount,  -- what the business wallet is debited; equals amount
+    payout_records.fee_amount,  -- zero by contract
+    payout_records.fee_percent,  -- the rate of the fee as the service states it
+    payout_records.usd_value,  -- value in USD as recorded by the service; NULL when it gave none
+    payout_records.created_at,  -- when it was made, UTC
+    payout_records.settled_at,  -- when the money moved, UTC
+    payout_records.month,  -- UTC month of settled_at, as text 2026-10
+    payout_records.settled_on,  -- UTC day of settled_at
+    payout_records.kind,  -- refund
+    payout_records.payment_id,  -- the refunded payment
+    payout_records.comment,  -- the merchant's note
+    payout_records.extra,  -- properties the contract does not name, JSON text
+    payout_records.extracted_at,  -- when this content was first read, UTC
+    parents.payment_id is not null as has_payment,  -- whether the refunded payment is in the lake
+    parents.currency as payment_currency,  -- coin of the refunded payment
+    parents.paid_at as payment_paid_at,  -- when the refunded payment was paid, UTC
+    parents.month as payment_month,  -- UTC month of the refunded payment
+    parents.charged_amount as payment_charged_amount,  -- the cap for all refunds of the payment
+    parents.fee_amount as payment_fee_amount  -- the payment's fee, which a refund does not return
+from payout_records
+left join parents on parents.payment_id = payout_records.payment_id
+where payout_records.kind = 'refund'

@@ -1,0 +1,230 @@
+"""Paying a session (contract, States; Payments; Receipts)."""
+
+import base64
+import json
+
+import pytest
+
+from svc_analytics.instants import DAY, HOUR
+from svc_analytics.signing.receipts import verify_receipt
+from svc_analytics.signing.secrets import SigningSecret
+
+
+def test_payment_holds_every_figure_of_the_contract(shop):
+    """
+    20 USDT at 1 %: charged 20, fee 0.2, net 19.8, borne by the merchant.
+    """
+    payment = shop.paid(metadata={"cart": [1]})
+    figures = {
+        "amount": "20.000000",
+        "charged_amount": "20.000000",
+        "fee_amount": "0.200000",
+        "net_amount": "19.800000",
+        "fee_bearer": "merchant",
+        "status": "completed",
+        "reference_id": "order-a",
+        "payer_id": shop.people["sara"].payer_id,
+        "metadata": {"cart": [1]},
+        "paid_at": "2026-11-20T12:00:00Z",
+    }
+    assert {name: payment[name] for name in figures} == figures
+
+
+def test_payment_is_embedded_in_its_session_and_told_once(shop):
+    """
+    open to completed; the event has ids and a status, never an amount.
+    """
+    payment = shop.paid(metadata={"cart": 1})
+    session = shop.service.sessions.read(shop.checkout, "order-a")
+    assert (session["status"], session["payment"]) == ("completed", payment)
+    event = shop.events()[-1]
+    assert event == {
+        "event_id": event["event_id"],
+        "type": "payment.completed",
+        "session_id": session["id"],
+        "reference_id": "order-a",
+        "payment_id": payment["id"],
+        "status": "completed",
+    }
+
+
+def test_payment_is_found_by_uuid_and_receipt_number(shop):
+    """
+    Its receipt number follows on those of the past, and it leads the list.
+    """
+    payment = shop.paid()
+    assert shop.service.payment(shop.payout, payment["receipt_no"]) == payment
+    assert shop.service.payments(shop.payout, {"limit": "1"})["data"] == [payment]
+    numbers = [row["receipt_no"] for row in shop.service.records("payments")]
+    assert len(set(numbers)) == len(numbers) and payment["receipt_no"] == max(numbers)
+
+
+def test_receipt_verifies_offline_and_through_the_api(shop):
+    """
+    The token is signed with the receipt secret, not with the webhook's.
+    """
+    payment = shop.paid()
+    facts = {
+        **payment,
+        "payment_id": payment["id"],
+        "merchant_id": shop.service.account.merchant_id,
+    }
+    ring = shop.service.account.receipt_ring
+    assert verify_receipt(payment["receipt"], ring, facts).verdict == "valid"
+    webhook = shop.service.account.webhook_ring
+    assert verify_receipt(payment["receipt"], webhook, facts).verdict == "bad_signature"
+    answer = shop.service.verify_receipt(shop.checkout, {"receipt": payment["receipt"]})
+    assert answer == {"valid": True, "payment": payment}
+
+
+def test_receipt_states_its_facts_in_the_canonical_order(shop):
+    """
+    All ten, and nothing else, read by plain base64 and json.
+    """
+    payload = shop.paid()["receipt"].split(".")[1]
+    facts = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+    names = "payment_id receipt_no merchant_id reference_id currency amount charged_amount"
+    assert list(facts) == [*names.split(), "fee_bearer", "net_amount", "paid_at"]
+
+
+def test_receipts_outlive_a_rotation_of_the_webhook_secret(shop):
+    """
+    The two secrets have nothing to do with each other.
+    """
+    payment = shop.paid()
+    shop.platform.signing_secrets.rotate("webhook", shop.clock.now())
+    shop.clock.advance(3 * DAY)
+    assert shop.service.verify_receipt(shop.checkout, {"receipt": payment["receipt"]})["valid"]
+    assert shop.service.payment(shop.checkout, payment["id"]) == payment
+
+
+def test_quote_holds_until_the_session_expires(shop):
+    """
+    The rate of creation, a day and another price later: what was quoted is charged.
+    """
+    shop.bind()
+    session = shop.session(amounts=None, price_usd="20", ttl_minutes=1440)
+    quoted = {quote["currency"]: quote["amount"] for quote in session["amounts"]}
+    shop.clock.advance(DAY - 1)
+    later = shop.session("order-b", amounts=None, price_usd="20")
+    assert later["amounts"] != session["amounts"]
+    payment = shop.service.payment(shop.checkout, shop.confirm(session, currency="btc"))
+    assert payment["charged_amount"] == quoted["btc"]
+
+
+def test_rotated_receipt_secret_overlaps_for_a_day(shop, refusal):
+    """
+    Delivery 8: old tokens verify for 24 hours more; the payment remains readable.
+    """
+    payment = shop.paid()
+    shop.clock.advance(HOUR)
+    secret = shop.platform.signing_secrets.rotate("receipt", shop.clock.now())
+    later = shop.paid("order-b")
+    assert (
+        verify_receipt(later["receipt"], [SigningSecret(secret)], None).verdict != "bad_signature"
+    )
+    body = {"receipt": payment["receipt"]}
+    shop.clock.advance(DAY - 1)
+    assert shop.service.verify_receipt(shop.checkout, body)["valid"]
+    shop.clock.advance(1)
+    invalid = (422, "PAY_RECEIPT_INVALID")
+    assert refusal(shop.service.verify_receipt, shop.checkout, body) == invalid
+    assert shop.service.payment(shop.checkout, payment["id"])["receipt"] == payment["receipt"]
+
+
+def test_paying_twice_is_refused(shop, refusal):
+    """
+    A completed session is at its end.
+    """
+    shop.paid()
+    session = shop.service.sessions.read(shop.checkout, "order-a")
+    assert refusal(shop.confirm, session) == (409, "PAY_SESSION_STATE")
+
+
+def test_payer_picks_one_of_the_sessions_coins(shop, refusal):
+    """
+    And pays exactly that figure; another coin is not accepted.
+    """
+    shop.bind()
+    amounts = [{"currency": "usdt", "amount": "20"}, {"currency": "eth", "amount": "0.01"}]
+    session = shop.session(amounts=amounts)
+    refused = refusal(shop.confirm, session, currency="btc")
+    assert refused == (422, "PAY_CURRENCY_NOT_ACCEPTED")
+    payment_id = shop.confirm(session, currency="eth")
+    payment = shop.service.payment(shop.checkout, payment_id)
+    assert (payment["charged_amount"], payment["currency"]) == ("0.010000000000000000", "eth")
+
+
+@pytest.mark.parametrize("person", ["sara", "omid", "owner"])
+def test_only_the_bound_account_pays(shop, refusal, person):
+    """
+    Unbound: PAY_BINDING_REQUIRED; another account: MISMATCH; the business itself: SELF_PAYMENT.
+    """
+    session = shop.session()
+    unbound = (422, "PAY_SELF_PAYMENT") if person == "owner" else (403, "PAY_BINDING_REQUIRED")
+    assert refusal(shop.confirm, session, person) == unbound
+    shop.bind("sara")
+    if person == "sara":
+        assert shop.confirm(session)
+    else:
+        own = (422, "PAY_SELF_PAYMENT") if person == "owner" else (403, "PAY_BINDING_MISMATCH")
+        assert refusal(shop.confirm, session, person) == own
+
+
+def test_payment_waits_for_the_review(shop, refusal):
+    """
+    PAY_BINDING_REVIEW until approved; then paid without another ceremony.
+    """
+    shop.bind(supplied="Somebody Else")
+    session = shop.session()
+    assert refusal(shop.confirm, session) == (403, "PAY_BINDING_REVIEW")
+    shop.service.bindings.review(shop.checkout, "C-1", {"action": "approve"})
+    assert shop.confirm(session)
+
+
+def test_second_factor_is_asked_for_when_told_so(shop, refusal):
+    """
+    TOTP_NOT_ENROLLED, TOTP_REQUIRED, TOTP_INVALID, and at last the payment.
+    """
+    shop.platform.settings["asks_totp"] = True
+    shop.bind("sara")
+    shop.bind("leila", "C-2")
+    assert refusal(shop.confirm, shop.session()) == (403, "TOTP_NOT_ENROLLED")
+    customer = {"id": "C-2", "name": "Leila Moradi", "email": "l@shop.example"}
+    session = shop.session("order-b", customer=customer)
+    assert refusal(shop.confirm, session, "leila") == (403, "TOTP_REQUIRED")
+    assert refusal(shop.confirm, session, "leila", totp="000000") == (422, "TOTP_INVALID")
+    assert shop.confirm(session, "leila", totp="246810")
+
+
+def test_payer_cannot_spend_what_is_not_there(shop, refusal):
+    """
+    The payer's own wallet is checked in the transaction that would move it.
+    """
+    shop.bind()
+    session = shop.session(amounts=[{"currency": "usdt", "amount": "10000000"}])
+    assert refusal(shop.confirm, session) == (422, "INSUFFICIENT_BALANCE")
+
+
+def test_ceremony_belongs_to_an_open_session(shop, refusal):
+    """
+    Neither an expired nor a cancelled session links an account.
+    """
+    link, payer_id = shop.service.checkout.link, shop.people["sara"].payer_id
+    shop.session()
+    shop.service.sessions.cancel(shop.checkout, "order-a")
+    assert refusal(link, "order-a", payer_id) == (409, "PAY_SESSION_STATE")
+    shop.session("order-b")
+    shop.clock.advance(HOUR)
+    assert refusal(link, "order-b", payer_id) == (422, "PAY_SESSION_EXPIRED")
+    assert shop.service.bindings.live("customer_id", "C-1") is None
+
+
+def test_suspended_business_is_not_paid(shop, refusal):
+    """
+    MERCHANT_DISABLED at the confirmation too.
+    """
+    shop.bind()
+    session = shop.session()
+    shop.platform.settings["is_suspended"] = True
+    assert refusal(shop.confirm, session) == (403, "MERCHANT_DISABLED")

@@ -1,0 +1,423 @@
+"""The control API, the console's page and the widget, over HTTP."""
+
+import json
+import re
+import time
+from functools import partial
+
+import httpx
+import pytest
+
+from svc_analytics.sandbox import serve
+from svc_analytics.sandbox.site import create_site
+from tests.sandbox.in_process import InProcess
+
+
+@pytest.fixture
+def site(shop):
+    """A browser at the site of a shop."""
+    transport = InProcess(create_site(shop.service))
+    with httpx.Client(transport=transport, base_url=shop.platform.base_url) as client:
+        yield client
+
+
+@pytest.fixture
+def control(site):
+    """Posts to the control API and returns the answer's JSON."""
+
+    def call(path, **body):
+        answer = site.post(f"/control/{path}", json=body)
+        return answer.json()
+
+    return call
+
+
+@pytest.fixture
+def api(site, shop):
+    """Calls the API with a checkout key."""
+
+    def call(method, path, **options):
+        headers = {"authorization": f"Bearer {shop.checkout}", **options.pop("headers", {})}
+        return site.request(method, f"/api/pay/v1{path}", headers=headers, **options)
+
+    return call
+
+
+def test_session_is_created_paid_and_refunded_over_http(shop, site, control, api):
+    """
+    The whole way of an order, with the statuses of the contract.
+    """
+    made = api("POST", "/sessions", json=shop.order())
+    assert made.status_code == 201
+    who = {"session": made.json()["id"], "email": "sara@customers.example"}
+    assert control("bind", **who)["status"] == "active"
+    payment = control("confirm", **who, currency="usdt")
+    headers = {"authorization": f"Bearer {shop.payout}"}
+    path = f"/api/pay/v1/payments/{payment['receipt_no']}/refund"
+    body = {"reference_id": "back/1", "amount": "5"}
+    refunded = site.post(path, json=body, headers=headers)
+    assert (refunded.status_code, refunded.json()["payment_id"]) == (201, payment["id"])
+    assert site.post(path, json=body, headers=headers).json() == refunded.json()
+    read = site.get("/api/pay/v1/payouts/back%2F1", headers=headers)
+    assert read.json() == refunded.json()
+
+
+@pytest.fixture
+def pay_out(shop, site):
+    """Posts a payout with a payout key; returns the answer."""
+    headers = {"authorization": f"Bearer {shop.payout}"}
+    payer_id = shop.paid()["payer_id"]
+
+    def call(reference, **more):
+        body = {"reference_id": reference, "currency": "usdt", "amount": "1", "payer_id": payer_id}
+        return site.post("/api/pay/v1/payouts", json=body, headers={**headers, **more})
+
+    return call
+
+
+def test_replay_has_the_status_of_its_original(shop, api, pay_out):
+    """
+    Payouts rule 4: 201 again, with the same record; so it is for sessions.
+    """
+    create = partial(api, "POST", "/sessions", json=shop.order("order-z"))
+    for call in (create, partial(pay_out, "out-z")):
+        first, second = call(), call()
+        assert (first.status_code, second.status_code) == (201, 201)
+        assert first.json() == second.json()
+
+
+def test_idempotency_is_in_no_header(pay_out):
+    """
+    Versioning 6: reference_id alone carries it, whatever a client sends beside it.
+    """
+    one, other = (pay_out(name, **{"idempotency-key": "same"}).json() for name in ("a", "b"))
+    assert one["id"] != other["id"]
+
+
+def test_body_is_read_whatever_its_content_type(shop, api):
+    """
+    The contract asks clients to send it, and does not say what happens without it.
+    """
+    content = json.dumps(shop.order())
+    answer = api("POST", "/sessions", content=content, headers={"content-type": "text/plain"})
+    assert answer.status_code == 201
+
+
+def test_bindings_are_served_over_http(shop, api):
+    """
+    GET, POST review and DELETE with a body; the customer id may hold a slash.
+    """
+    shop.bind(customer_id="C/1", supplied="Somebody Else")
+    path = "/customers/C%2F1/binding"
+    assert api("GET", path).json()["state"] == "pending_review"
+    assert api("POST", f"{path}/review", json={"action": "approve"}).status_code == 200
+    answer = api("DELETE", path, json={"reason": "asked"})
+    assert answer.json() == {"customer_id": "C/1", "state": "revoked"}
+
+
+def test_clock_is_set_moved_and_released(control, api, shop):
+    """
+    Sessions expire on it; released, it follows this machine again.
+    """
+    api("POST", "/sessions", json=shop.order())
+    assert control("clock", set="2026-11-21T00:00:00Z") == {"now": "2026-11-21T00:00:00Z"}
+    assert api("GET", "/sessions/order-a").json()["status"] == "expired"
+    assert control("clock", advance_seconds=60) == {"now": "2026-11-21T00:01:00Z"}
+    assert control("clock", run=True)["now"] > "2026"
+    for bad in ({"jump": 1}, {"set": "9999-12-31T00:00:00Z"}, {"advance_seconds": 10**12}):
+        assert control("clock", **bad)["statusCode"] == 422
+
+
+def test_faults_come_and_go(control, api):
+    """
+    Faults by name; an empty body ends them; the control API itself never fails.
+    """
+    control("quirks", fail_every=1, failures=["503"])
+    assert api("GET", "/me").status_code == 503
+    control("quirks")
+    assert api("GET", "/me").status_code == 200
+    nothing_to_fail_by = {"fail_every": 1, "failures": []}
+    wrong = ({"nonsense": 1}, {"latency": "slow"}, {"page_size": [5, 2]}, nothing_to_fail_by)
+    for faults in (*wrong, {"fail_every": -1}):
+        assert control("quirks", **faults)["errors"]["error"] == ["VALIDATION_FAILED"]
+    assert api("GET", "/me").status_code == 200
+
+
+def test_rows_can_become_visible_late_and_have_unknown_statuses(shop, api, control):
+    """
+    Listed only after their delay; read by id at once.
+    """
+    payment = shop.paid()
+    control("quirks", visible_after=60_000_000, unknown_status=1)
+    newest = api("GET", "/payments").json()["data"][0]
+    assert newest["id"] != payment["id"] and newest["status"] == "under_observation"
+    control("clock", advance_seconds=60)
+    assert api("GET", "/payments").json()["data"][0]["id"] == payment["id"]
+
+
+def test_payout_records_can_have_unknown_kinds(shop, site, control):
+    """
+    New values may appear in any enumeration; the record is otherwise as it was.
+    """
+    record = shop.pay_out()
+    control("quirks", unknown_kind=1)
+    headers = {"authorization": f"Bearer {shop.payout}"}
+    shown = site.get("/api/pay/v1/payouts/out-a", headers=headers).json()
+    assert shown == record | {"kind": "adjustment"}
+
+
+def test_settings_are_changed_all_or_none(control, api):
+    """
+    Unknown names and wrong kinds are refused, and then nothing changes.
+    """
+    assert control("settings", is_suspended=True)["is_suspended"] is True
+    assert api("GET", "/me").json()["status"] == "suspended"
+    for bad in ({"nonsense": 1}, {"is_suspended": "no"}, {"deliver_to": "https://shop.example/"}):
+        answer = control("settings", **{"is_rail_enabled": False, **bad})
+        assert answer["errors"]["error"] == ["VALIDATION_FAILED"]
+    assert control("settings", payout_max_usd=None)["is_rail_enabled"] is True
+
+
+def test_allowlist_holds_over_http(shop, control):
+    """
+    Another address than the key's own is UNAUTHORIZED, as named by the proxy before us.
+    """
+    body = {"class": "checkout", "allowlist": ["203.0.113.9"]}
+    headers = {"authorization": f"Bearer {control('keys', **body)['key']}"}
+    with serve(shop.service) as running:  # it is the server that reads the header
+        me = f"{running.base_url}/api/pay/v1/me"
+        assert httpx.get(me, headers=headers).json()["errors"]["error"] == ["UNAUTHORIZED"]
+        headers["x-forwarded-for"] = "203.0.113.9"
+        assert httpx.get(me, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        '{"n": 123456789012345678901234567890}',
+        '{"n": 1e400}',
+        '{"s": "\\ud800"}',
+        '{"s": "\\u0000"}',
+        '{"d": ' + "[" * 5000 + "]" * 5000 + "}",
+        '{"d": ' + "[" * 900 + "]" * 900 + "}",
+    ],
+    ids=["big", "huge", "surrogate", "nul", "deep", "just too deep"],
+)
+def test_odd_json_is_kept_or_refused_but_breaks_nothing(shop, api, metadata):
+    """
+    201 with the metadata echoed, or 422; never a 500.
+    """
+    body = json.dumps(shop.order(metadata="here")).replace('"here"', metadata)
+    answer = api("POST", "/sessions", content=body)
+    assert answer.status_code in (201, 422)
+
+
+def test_keys_and_secrets_are_managed_over_http(site, control, api):
+    """
+    Minted and revoked, opened and rotated; the overview holds none of them.
+    """
+    minted = control("keys", **{"class": "payout"})
+    opened = control("secrets/webhook/open")["secret"]
+    rotated = control("secrets/webhook/rotate")["secret"]
+    overview = site.get("/control").text
+    assert not any(text in overview for text in (minted["key"], opened, rotated))
+    assert site.delete(f"/control/keys/{minted['id']}").status_code == 200
+    assert control("test-event")["event_id"] in site.get("/control/deliveries").text
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "status", "code"),
+    [
+        ("logo", {"content_type": "text/html", "size": 1}, 422, "MERCHANT_LOGO_INVALID"),
+        ("logo", {"content_type": "image/png", "size": 10**7}, 422, "MERCHANT_LOGO_INVALID"),
+        ("convert-target", {"currency": "irt"}, 422, "MERCHANT_CONVERT_TARGET_INVALID"),
+        ("convert-target", {"currency": ["btc"]}, 422, "MERCHANT_CONVERT_TARGET_INVALID"),
+        ("convert-target", {}, 422, "MERCHANT_CONVERT_TARGET_INVALID"),
+        ("promote", {}, 409, "MERCHANT_EXISTS"),
+    ],
+)
+def test_codes_of_the_console_share_the_envelope(site, path, body, status, code):
+    """
+    Merchant account, the last rows of the table.
+    """
+    answer = site.post(f"/control/{path}", json=body)
+    assert answer.status_code == status
+    assert answer.json() == {"statusCode": status, "errors": {"error": [code]}}
+
+
+def test_branding_and_conversion_are_kept(site, control, api):
+    """
+    The profile shows the logo's new address; the target stands in the console until taken back.
+    """
+    logo = control("logo", content_type="image/webp", size=512)["logo_url"]
+    assert logo.endswith(".webp") and api("GET", "/me").json()["logo_url"] == logo
+    for target in ("btc", None):
+        assert control("convert-target", currency=target) == {"currency": target}
+        assert site.get("/control").json()["settings"]["convert_target"] == target
+    assert "errors" in control("settings", logo_url="x")
+
+
+@pytest.mark.parametrize("path", ["/control", "/console", "/checkout/x", "/embed.js"])
+def test_foreign_host_is_forbidden_beside_the_api(site, path):
+    """
+    A name that merely resolves to this machine reaches none of it.
+    """
+    answer = site.get(path, headers={"host": "evil.example"})
+    assert answer.json() == {"statusCode": 403, "errors": {"error": ["FORBIDDEN"]}}
+
+
+def test_forms_of_other_sites_press_no_button(site):
+    """
+    Neither on the control API nor on the console.
+    """
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert site.post("/control/promote", content=b"", headers=form).status_code == 422
+    origin = {"origin": "https://evil.example"}
+    assert site.post("/console/mint-payout", headers=origin).status_code == 404
+
+
+def test_console_shows_the_shop_and_mints_a_key_once(site):
+    """
+    The new key stands on the answer's page, not on the next.
+    """
+    shown = site.post("/console/mint-payout").text
+    [key] = re.findall(r"svc_payout_[0-9a-f]{64}", shown)
+    later = site.get("/console").text
+    assert key not in later and "Business console" in later
+
+
+def test_console_mints_a_key_with_an_allowlist(shop, site):
+    """
+    Its addresses stand beside it; what is no address is refused.
+    """
+    form = {"class": "payout", "allowlist": "203.0.113.9, 10.0.0.0/8"}
+    assert "from 203.0.113.9, 10.0.0.0/8 alone" in site.post("/console/mint", data=form).text
+    assert shop.platform.api_keys.all()[-1]["allowlist"] == ["203.0.113.9", "10.0.0.0/8"]
+    assert "VALIDATION_FAILED" in site.post("/console/mint", data=form | {"allowlist": "x"}).text
+
+
+def test_console_lists_the_newest_hundred_events(shop, site):
+    """
+    A year of them would bury the page; the control API has them all.
+    """
+    with shop.platform.store.transaction():
+        for _ in range(101):
+            shop.platform.outbox.emit("test.ping", shop.clock.now(), source="console")
+    page = site.get("/console").text
+    newest, *_, oldest = shop.service.webhooks.log()
+    assert newest["event_id"] in page and oldest["event_id"] not in page
+    assert "The newest 100 of 101" in page
+    assert len(site.get("/control/deliveries").json()["data"]) == 101
+
+
+def test_console_sets_what_the_shop_may_do(shop, site):
+    """
+    Each form posts to its address; what is refused is told by its code and changes nothing.
+    """
+    site.post("/console/accept", data={"coin": ["btc", "eth"]})
+    site.post("/console/webhook-url", data={"url": "https://shop.example/hook"})
+    terms = {"scope": "any", "payout_max_usd": "50", "payout_day_usd": ""}
+    site.post("/console/payout-terms", data=terms)
+    settings = shop.platform.settings
+    assert settings["accepted_currencies"] == ["btc", "eth"]
+    assert settings["webhook_url"] == "https://shop.example/hook"
+    names = ("payouts_armed", "payout_scope", "payout_max_usd", "payout_day_usd")
+    assert [settings[name] for name in names] == [False, "any", 50, None]
+    answer = site.post("/console/payout-terms", data=terms | {"payout_day_usd": "much"})
+    assert (answer.status_code, "VALIDATION_FAILED" in answer.text) == (422, True)
+    assert settings["payout_day_usd"] is None
+
+
+def test_console_pays_a_customer(shop, site):
+    """
+    The answer stands above the console; a refusal is told by its code.
+    """
+    payer_id = shop.paid()["payer_id"]
+    sent = {"currency": "usdt", "payer_id": payer_id, "amount": "5"}
+    assert "5.050000" in site.post("/console/pay-out", data=sent).text
+    assert shop.events()[-1]["type"] == "payout.completed"
+    refused = site.post("/console/pay-out", data=sent | {"amount": "5000000"})
+    assert "PAY_PAYOUT_LIMIT" in refused.text
+
+
+def test_console_begins_and_ends_maintenance(shop, site, api):
+    """
+    The button turns into the way back.
+    """
+    assert "End maintenance" in site.post("/console/maintain").text
+    assert api("GET", "/me").json()["errors"]["error"] == ["MAINTENANCE_MODE"]
+    site.post("/console/reopen")
+    assert api("GET", "/me").status_code == 200
+
+
+def test_widget_binds_pays_and_returns_to_the_shop(shop, site):
+    """
+    Sign in, link, choose the coin, confirm; back with receipt and payment_id appended.
+    """
+    made = shop.session(return_url="https://shop.example/done?o=1")
+    page = made["checkout_url"]
+    assert "Sign in" in site.get(page).text
+    who = {"as": "sara@customers.example"}
+    assert "Link my account" in site.get(page, params=who).text
+    linked = site.post(page, data={**who, "action": "link"}, follow_redirects=True)
+    assert "Pay with" in linked.text and linked.request.method == "GET"
+    answer = site.post(page, data={**who, "currency": "usdt"})
+    payment = shop.service.sessions.read(shop.checkout, made["id"])["payment"]
+    assert answer.status_code == 303
+    target = httpx.URL(answer.headers["location"])
+    expected = {"o": "1", "receipt": payment["receipt"], "payment_id": payment["id"]}
+    assert dict(target.params) == expected
+
+
+def test_widget_says_why_it_refuses(shop, site):
+    """
+    The code is shown, the status is the contract's, and the way back is there.
+    """
+    made = shop.session(cancel_url="https://shop.example/cart", title="<b>Tea</b>")
+    who = {"as": "sara@customers.example", "currency": "usdt"}
+    answer = site.post(made["checkout_url"], data=who)
+    assert (answer.status_code, "PAY_BINDING_REQUIRED" in answer.text) == (403, True)
+    assert 'href="https://shop.example/cart"' in answer.text
+    assert "<b>Tea" not in answer.text
+    assert "script" not in answer.text
+    barred = site.get(made["checkout_url"], params={"as": "disabled@customers.example"}).text
+    assert "This account cannot sign in." in barred and "Sign in</button>" in barred
+
+
+def test_widget_asks_for_the_second_factor(shop, site):
+    """
+    The field is there when the step is asked for, and only then.
+    """
+    made = shop.session()
+    shop.bind("leila")
+    who = {"as": "leila@customers.example"}
+    assert "totp" not in site.get(made["checkout_url"], params=who).text
+    shop.platform.settings["asks_totp"] = True
+    assert "totp" in site.get(made["checkout_url"], params=who).text
+    answer = site.post(made["checkout_url"], data={**who, "currency": "usdt", "totp": "246810"})
+    assert "completed" in answer.text
+
+
+def test_unknown_checkout_is_not_found(site, shop):
+    """
+    A reference is no address either.
+    """
+    shop.session()
+    for name in ("nowhere", "order-a"):
+        answer = site.get(f"/checkout/{name}")
+        assert answer.status_code == 404 and "There is no such checkout." in answer.text
+
+
+def test_served_shop_expires_and_delivers_unasked(shop):
+    """
+    Within a moment, without any request.
+    """
+    shop.session(ttl_minutes=5)
+    shop.clock.advance(10**9)
+    with serve(shop.service):
+        for _ in range(100):
+            if shop.service.webhooks.log() and shop.service.webhooks.log()[0]["attempts"]:
+                break
+            time.sleep(0.02)
+    assert shop.service.webhooks.log()[0]["type"] == "session.expired"
+    assert shop.service.webhooks.log()[0]["attempts"]

@@ -1,0 +1,319 @@
+"""Webhooks (contract, Events)."""
+
+import http.server
+import json
+import socket
+import time
+from contextlib import suppress
+from threading import Thread
+from uuid import UUID
+
+import pytest
+
+from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
+from svc_analytics.sandbox.resources.console import Console
+from svc_analytics.sandbox.resources.webhook_delivery import (
+    BACKOFF,
+    WebhookSender,
+    post_to_this_machine,
+)
+from svc_analytics.signing.webhooks import verify_webhook
+
+
+class Receiver:
+    """What was posted, and what to answer it with: a failure, or nothing for a 2xx."""
+
+    def __init__(self):
+        self.posts = []
+        self.failure = ""
+
+    def __call__(self, url, body, headers):
+        self.posts.append((url, body, headers["x-pay-signature"]))
+        return self.failure
+
+
+@pytest.fixture
+def receiver():
+    return Receiver()
+
+
+@pytest.fixture
+def deliveries(shop, receiver):
+    shop.platform.settings["deliver_to"] = "http://127.0.0.1:9/hook"
+    return WebhookSender(shop.platform, receiver)
+
+
+@pytest.fixture
+def ping(shop):
+    """Sends a test event."""
+    console = Console(shop.service)
+    console.open_secret("webhook")
+    return console.send_test_event
+
+
+def test_delivery_is_signed_over_its_raw_body(shop, deliveries, receiver, ping):
+    """
+    One v1 by the webhook secret, at the sandbox's own time.
+    """
+    event_id = ping()["event_id"]
+    assert deliveries.deliver_due() == 1
+    [(_, body, signature)] = receiver.posts
+    assert json.loads(body) == {"event_id": event_id, "type": "test.ping", "source": "console"}
+    assert signature.count("v1=") == 1
+    ring = shop.service.account.webhook_ring
+    assert verify_webhook(body, signature, ring, shop.clock.now()) is None
+    assert verify_webhook(body + b" ", signature, ring, shop.clock.now())
+    assert verify_webhook(body, signature, ring, shop.clock.now() + 301 * SECOND)
+
+
+def test_delivered_event_is_not_sent_again(deliveries, receiver, ping):
+    """
+    A 2xx ends it.
+    """
+    ping()
+    assert [deliveries.deliver_due(), deliveries.deliver_due()] == [1, 0]
+    assert deliveries.log()[0]["state"] == "delivered"
+
+
+def test_rotation_signs_with_both_secrets_for_a_day(shop, deliveries, receiver, ping):
+    """
+    Delivery 7: two v1 until 24 hours after, then one; either secret verifies meanwhile.
+    """
+    old = shop.service.account.webhook_ring
+    Console(shop.service).rotate_secret("webhook")
+    shop.clock.advance(DAY - 1)
+    ping()
+    deliveries.deliver_due()
+    _, body, signature = receiver.posts[-1]
+    assert signature.count("v1=") == 2
+    for ring in (old, shop.service.account.webhook_ring[:1]):
+        assert verify_webhook(body, signature, ring, shop.clock.now()) is None
+    shop.clock.advance(1)
+    ping()
+    deliveries.deliver_due()
+    assert receiver.posts[-1][2].count("v1=") == 1
+
+
+def test_failed_attempts_are_repeated_over_a_day_and_abandoned(shop, deliveries, receiver, ping):
+    """
+    Exponential backoff on the clock, one event_id throughout, every reason in the log.
+    """
+    receiver.failure = "answered 500"
+    event_id = ping()["event_id"]
+    started = shop.clock.now()
+    for pause in (*BACKOFF, DAY):
+        assert deliveries.deliver_due() == 1
+        assert deliveries.deliver_due() == 0
+        last = shop.clock.now()
+        shop.clock.advance(pause)
+    assert deliveries.deliver_due() == 0
+    assert 23 * HOUR < last - started <= 24 * HOUR
+    assert {json.loads(body)["event_id"] for _, body, _ in receiver.posts} == {event_id}
+    [logged] = deliveries.log()
+    assert (logged["state"], len(logged["attempts"])) == ("abandoned", len(BACKOFF) + 1)
+    assert {attempt["outcome"] for attempt in logged["attempts"]} == {"answered 500"}
+
+
+def test_attempt_after_a_failure_can_succeed(shop, deliveries, receiver, ping):
+    """
+    Then the event is delivered and rests.
+    """
+    receiver.failure = "answered 503"
+    ping()
+    deliveries.deliver_due()
+    receiver.failure = ""
+    shop.clock.advance(BACKOFF[0])
+    assert deliveries.deliver_due() == 1
+    shop.clock.advance(MINUTE)
+    assert deliveries.deliver_due() == 0
+    [failed, delivered] = [json.loads(body) for _, body, _ in receiver.posts]
+    assert failed == delivered and failed["event_id"]
+
+
+def test_operation_does_not_wait_for_its_delivery(shop, deliveries, receiver):
+    """
+    A payment is done before anything is posted.
+    """
+    shop.paid()
+    assert receiver.posts == []
+    assert deliveries.deliver_due() == 2
+
+
+def test_refused_operation_emits_nothing(shop, refusal):
+    """
+    An event is queued in the transaction of what it tells.
+    """
+    payment = shop.paid()
+    before = shop.events()
+    refusal(shop.refund, payment, "21")
+    assert shop.events() == before
+
+
+def test_without_a_receiver_nothing_leaves_the_machine(shop, ping):
+    """
+    The log says why, as it does for what never reached a receiver.
+    """
+    ping()
+    shop.service.webhooks.deliver_due()
+    [attempt] = shop.service.webhooks.log()[0]["attempts"]
+    assert attempt["outcome"] == "not sent: no receiver on this machine is set"
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [(204, ""), (302, "answered 302"), (400, "answered 400"), (500, "answered 500")],
+)
+def test_any_2xx_is_success_and_nothing_else(status, outcome):
+    """
+    Delivery 1, against a real receiver; a redirect is not followed.
+    """
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            self.rfile.read(int(self.headers["content-length"]))
+            self.send_response(status)
+            self.send_header("location", "http://127.0.0.1:9/")
+            self.end_headers()
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = Thread(target=server.handle_request)
+        thread.start()
+        url = f"http://127.0.0.1:{server.server_port}/hook"
+        assert post_to_this_machine(url, b"{}", {}) == outcome
+        thread.join()
+
+
+def test_receiver_that_is_not_there_is_a_failure():
+    """
+    With its kind as the reason.
+    """
+    assert post_to_this_machine("http://127.0.0.1:1/", b"", {}).startswith("no answer: ")
+
+
+def test_receiver_that_does_not_answer_in_time_is_a_failure(monkeypatch):
+    """
+    It took the connection, and then its time.
+    """
+    monkeypatch.setattr("svc_analytics.sandbox.resources.webhook_delivery.ATTEMPT_SECONDS", 0.05)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/hook"
+        assert post_to_this_machine(url, b"{}", {}) == "no answer: TimeoutError"
+
+
+def test_receiver_that_answers_drop_by_drop_gets_no_more_time(monkeypatch):
+    """
+    Each byte comes soon after the last, and the whole far too late.
+    """
+    monkeypatch.setattr("svc_analytics.sandbox.resources.webhook_delivery.ATTEMPT_SECONDS", 0.1)
+
+    def drip():
+        with server.accept()[0] as connection, suppress(OSError):
+            for byte in b"HTTP/1.1 200 " + b" " * 500:
+                connection.sendall(bytes([byte]))
+                time.sleep(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        Thread(target=drip, daemon=True).start()
+        url = f"http://127.0.0.1:{server.getsockname()[1]}/hook"
+        assert post_to_this_machine(url, b"{}", {}) == "no answer: TimeoutError"
+
+
+def test_stop_is_heard_between_two_attempts(deliveries, receiver, ping):
+    """
+    However many are due, and however long their receiver takes: the rest stays queued.
+    """
+    [ping() for _ in range(3)]
+    assert deliveries.deliver_due(lambda: len(receiver.posts) == 1) == 1
+    assert [one["state"] for one in deliveries.log()] == ["pending", "pending", "delivered"]
+
+
+def test_ids_of_events_are_uuids(shop, ping):
+    """
+    All but the merchant's own strings.
+    """
+    payment = shop.paid()
+    shop.refund(payment, "1")
+    shop.session("order-b", ttl_minutes=5)
+    shop.clock.advance(HOUR)
+    shop.service.sessions.expire()
+    ping()
+    own = ("customer_id", "reference_id")
+    events = [event.items() for event in shop.events()]
+    ids = [value for event in events for name, value in event if name.endswith("_id")]
+    kept = [value for event in events for name, value in event if name in own]
+    assert {len(event) for event in events} >= {3, 5, 6}
+    assert all(str(UUID(value)) == value for value in ids if value not in kept)
+
+
+def test_test_event_needs_the_secret_to_have_been_seen(shop, refusal):
+    """
+    Delivery 6.
+    """
+    console = Console(shop.service)
+    unseen = (422, "MERCHANT_WEBHOOK_SECRET_UNSEEN")
+    assert refusal(console.send_test_event) == unseen
+    console.open_secret("receipt")
+    assert refusal(console.send_test_event) == unseen
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        None,
+        "http://shop.example/hook",
+        "http://127.0.0.1:port/",
+        "http://127.0.0.1.shop.example/",
+        "https://",
+        "https://shop.example:port/",
+        "https://127.0.0.1/",
+        "https://10.1.2.3/",
+        "https://[::1]/",
+        "https://192.168.0.1/",
+        "https://169.254.169.254/",
+        "https://224.0.1.1/",
+        "https://[ff0e::1]/",
+        "https://localhost/",
+        "https://printer.local/",
+        "https://2130706433/",
+    ],
+)
+def test_webhook_url_must_be_https_and_public(shop, refusal, url):
+    """
+    Delivery 5: MERCHANT_WEBHOOK_URL_INVALID.
+    """
+    answer = refusal(Console(shop.service).set_webhook_url, {"url": url})
+    assert answer == (422, "MERCHANT_WEBHOOK_URL_INVALID")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:9000", "localhost:9000", "[::1]:9000"])
+def test_receiver_on_this_machine_can_be_the_webhook_url(shop, receiver, ping, host):
+    """
+    A liberty of the sandbox: plain http to loopback; then that is where events go.
+    """
+    url = f"http://{host}/hook"
+    Console(shop.service).set_webhook_url({"url": url})
+    ping()
+    WebhookSender(shop.platform, receiver).deliver_due()
+    assert receiver.posts[0][0] == url == shop.service.me(shop.checkout)["webhook_url"]
+
+
+def test_registered_url_shows_in_the_profile(shop):
+    """
+    GET /me.
+    """
+    Console(shop.service).set_webhook_url({"url": "https://shop.example/new"})
+    assert shop.service.me(shop.checkout)["webhook_url"] == "https://shop.example/new"
+
+
+def test_console_payout_has_no_reference_and_tells_its_event(shop):
+    """
+    Also for payouts made from the console.
+    """
+    payer_id = shop.paid()["payer_id"]
+    body = {"currency": "usdt", "amount": "5", "payer_id": payer_id, "reference_id": "mine"}
+    record = Console(shop.service).pay_out(body)
+    assert (record["reference_id"], record["kind"]) == (None, "payout")
+    assert shop.events()[-1]["payout_id"] == record["id"]
