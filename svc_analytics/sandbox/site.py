@@ -12,11 +12,10 @@ from svc_analytics.sandbox.http.app import create_app
 from svc_analytics.sandbox.http.control_api import control_routes
 from svc_analytics.sandbox.http.responses import error_response
 from svc_analytics.sandbox.pages.console_pages import ConsolePages
-from svc_analytics.sandbox.pages.embed import PATH, embed_route
-from svc_analytics.sandbox.pages.widget import Widget
+from svc_analytics.sandbox.pages.widget import EMBED_PATH, Widget
 from svc_analytics.sandbox.resources.service import Service
 
-_OTHER_PATHS = ("/control", "/console", "/checkout", PATH)
+_OTHER_PATHS = ("/control", "/console", "/checkout", EMBED_PATH)
 
 
 def create_site(service: Service) -> ASGIApp:
@@ -45,11 +44,7 @@ def _create_pages(service: Service) -> Starlette:
             service, Refusal(status, "NOT_FOUND" if status == 404 else "BAD_REQUEST")
         )
 
-    routes = [
-        *control_routes(service),
-        *ConsolePages(service).routes(),
-        *Widget(service).routes(),
-        embed_route(service),
-    ]
+    pages = ConsolePages(service), Widget(service)
+    routes = [*control_routes(service), *(route for page in pages for route in page.routes())]
     handlers = {Refusal: refused, HTTPException: not_routed, Exception: refused}
     return Starlette(routes=routes, exception_handlers=handlers)

@@ -20,6 +20,7 @@ HTTPS_PATTERN = (
 _HTTPS = re.compile(HTTPS_PATTERN.replace("?$", r"?\Z"))
 MAX_LEVELS = 64  # of nesting; Python can read deeper JSON than it can write
 
+Json = dict[str, Any]
 Body = Mapping[str, Any]
 Rule = Callable[[Any], bool]
 

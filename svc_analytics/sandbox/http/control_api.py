@@ -17,13 +17,12 @@ from starlette.routing import Route
 from svc_analytics.errors import DataError
 from svc_analytics.instants import SECOND, parse_instant
 from svc_analytics.sandbox.core.behaviour import Behaviour
-from svc_analytics.sandbox.core.coins import decimal_text
+from svc_analytics.sandbox.core.coins import ENABLED, decimal_text
 from svc_analytics.sandbox.core.errors import invalid, not_found
 from svc_analytics.sandbox.core.validation import Body, decode_json
 from svc_analytics.sandbox.http.responses import json_response
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.resources.service import Service
-from svc_analytics.sandbox.state.rates import ENABLED
 from svc_analytics.sandbox.state.records import Record, instant_text
 
 Action = Callable[[Body, dict[str, str]], Record]
