@@ -73,13 +73,6 @@ class Wallet:
             most = max(most, coming)
         return self.balance(BUSINESS, coin.slug) - most
 
-    def sums(self) -> dict[str, int]:
-        """Return the sum of all entries per coin, each of which must be zero."""
-        found: dict[str, int] = defaultdict(int)
-        for currency, units in self._store.fetch("select currency, units from entries"):
-            found[currency] += int(units)
-        return dict(found)
-
     def balances(self) -> Iterator[tuple[str, str, int]]:
         """Yield every balance as (account, currency, units)."""
         for account, currency, units in self._store.fetch("select * from balances"):
