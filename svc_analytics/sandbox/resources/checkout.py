@@ -14,6 +14,7 @@ from svc_analytics.sandbox.resources.quotes import Quote
 from svc_analytics.sandbox.resources.sessions import Session, Sessions
 from svc_analytics.sandbox.state.customers import Person
 from svc_analytics.sandbox.state.platform import Platform
+from svc_analytics.sandbox.state.store import StoredRecord
 from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
 from svc_analytics.schema import PAYMENTS
 
@@ -74,14 +75,11 @@ class Checkout:
         if platform.wallet.balance(customer(payer.payer_id), coin.slug) < units:
             raise Refusal(422, "INSUFFICIENT_BALANCE")
         fee = half_up(units * platform.scenario.fee_tier(now), BASIS_POINTS)
-        payment_id = str(uuid.uuid4())
-        flows = {customer(payer.payer_id): -units, BUSINESS: units - fee, FEES: fee}
-        platform.wallet.move(f"payment {payment_id}", now, coin.slug, flows)
-        names = {"session_id": session.id, "reference_id": session.reference_id}
-        record = {
-            "id": payment_id,
+        record: StoredRecord = {
+            "id": str(uuid.uuid4()),
             "receipt_no": self._next_receipt_no(),
-            **names,
+            "session_id": session.id,
+            "reference_id": session.reference_id,
             "status": "completed",
             **payment_figures(coin, units, fee),
             "usd_value": quote.get("usd_value"),
@@ -89,11 +87,14 @@ class Checkout:
             "metadata": msgspec.json.encode(session.request.get("metadata", {})).decode(),
             "paid_at": now,
         }
+        flows = {customer(payer.payer_id): -units, BUSINESS: units - fee, FEES: fee}
+        platform.wallet.move(f"payment {record['id']}", now, coin.slug, flows)
         platform.store.add(PAYMENTS, record)
-        self._sessions.complete(session, payment_id)
-        told = {**names, "payment_id": payment_id, "status": "completed"}
+        self._sessions.complete(session, record["id"])
+        told = {name: record[name] for name in ("session_id", "reference_id")}
+        told |= {"payment_id": record["id"], "status": "completed"}
         platform.outbox.emit("payment.completed", now, **told)
-        return payment_id
+        return str(record["id"])
 
     def _next_receipt_no(self) -> str:
         """Return the next receipt number, after those of the seeded days to come."""

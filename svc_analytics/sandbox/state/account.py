@@ -5,7 +5,7 @@ import secrets
 import uuid
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 from svc_analytics.instants import format_instant
 from svc_analytics.sandbox.past.scenario import Scenario
@@ -32,15 +32,6 @@ class Account:
     receipt_ring: Ring
     webhook_ring: Ring
     tampering: Tampering
-
-    @property
-    def profile(self) -> dict[str, Any]:
-        """The part of the merchant profile that no setting changes."""
-        return {
-            "id": self.merchant_id,
-            "display_name": "Saffron & Tile",
-            "display_name_fa": "زعفران و کاشی",
-        }
 
     def receipt_secret(self, at: int) -> Secret:
         """Return the secret that signs receipts issued at an instant."""
