@@ -170,10 +170,11 @@ class Bindings:
 
 
 def match_percent(supplied: str, person: Person) -> int:
-    """Compare a supplied name with both names of an account, in percent."""
-    return max(_likeness(supplied, name) for name in (person.name, person.native_name))
+    """Compare a supplied name with both names of an account, words in any order."""
 
+    def words(name: str) -> str:
+        return " ".join(sorted(name.casefold().split()))
 
-def _likeness(one: str, other: str) -> int:
-    first, second = (" ".join(sorted(name.casefold().split())) for name in (one, other))
-    return int(100 * SequenceMatcher(None, first, second).ratio())
+    names = (person.name, person.native_name)
+    likeness = (SequenceMatcher(None, words(supplied), words(name)).ratio() for name in names)
+    return int(100 * max(likeness))

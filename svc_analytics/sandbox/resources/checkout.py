@@ -91,9 +91,6 @@ class Checkout:
         platform.wallet.move(f"payment {record['id']}", now, coin.slug, flows)
         platform.store.add(PAYMENTS, record)
         self._sessions.complete(session, record["id"])
-        told = {name: record[name] for name in ("session_id", "reference_id")}
-        told |= {"payment_id": record["id"], "status": "completed"}
-        platform.outbox.emit("payment.completed", now, **told)
         return str(record["id"])
 
     def _next_receipt_no(self) -> str:

@@ -33,7 +33,7 @@ _PAYOUT = {"currency": validation.text(32), "amount": is_plain}
 _COMMENT = {"comment": validation.text(512, minimum=0)}
 _OPTIONAL = {
     **_COMMENT,
-    "payer_id": validation.uuid_text,
+    "payer_id": validation.is_uuid,
     "recipient_token": validation.text(2048, minimum=0),
     "recipient_confirm": validation.text(128, minimum=0),
 }

@@ -48,11 +48,8 @@ class Sessions:
         self.expire()
         with self._platform.store.transaction():
             self._check(request)
-            reference_id = request["reference_id"]
-            if not self._platform.idempotency_keys.is_replay("session", reference_id, request):
-                self._insert(request)
-            session = self._stored("reference_id", reference_id)
-            return self.form(session or self._past(reference_id))
+            made_before = self._stored("reference_id", request["reference_id"])
+            return self.form(made_before or self._insert(request))
 
     def read(self, key: Key, id_or_reference: str) -> Record:
         """Return one session, with its payment if it is completed."""
@@ -71,8 +68,11 @@ class Sessions:
             return self.form(self.find(session.id))
 
     def complete(self, session: Session, payment_id: str) -> None:
-        """Mark a session as completed; call inside the transaction that moves the money."""
+        """Complete a session and tell it; call inside the transaction that moves the money."""
         self._set("status = 'completed', payment_id = ?", payment_id, session.id)
+        told = {"session_id": session.id, "reference_id": session.reference_id}
+        told |= {"payment_id": payment_id, "status": "completed"}
+        self._platform.outbox.emit("payment.completed", self._platform.now(), **told)
 
     def find(self, id_or_reference: str) -> Session:
         """Find a session by UUID, or else by the merchant's reference."""
@@ -134,7 +134,7 @@ class Sessions:
             raise Refusal(422, *sorted(codes))
         platform.authorizer.require_sales()
 
-    def _insert(self, request: Body) -> None:
+    def _insert(self, request: Body) -> Session:
         platform, now = self._platform, self._platform.now()
         reference_id = request["reference_id"]
         if platform.store.first("select 1 from payments where reference_id = ?", reference_id):
@@ -144,6 +144,7 @@ class Sessions:
         named = (str(uuid.uuid4()), reference_id, "open", _json(request), amounts, None)
         platform.store.insert("sessions", *named, now + minutes * MINUTE, now)
         platform.idempotency_keys.keep("session", reference_id, request)
+        return self.find(named[0])
 
     def _set(self, change: str, *values: str) -> None:
         self._platform.store.fetch(f"update sessions set {change} where id = ?", values)
