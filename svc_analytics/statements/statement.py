@@ -26,7 +26,7 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month, utc_months
-from svc_analytics.render.figures import figures_grid
+from svc_analytics.render.figures import figures_table
 from svc_analytics.statements.acknowledgements import (
     acknowledge,
     blocking_findings,
@@ -106,7 +106,7 @@ class Statement(Displayable):
             f"data as of {format_instant(self.as_of)}"
         ]
         lines += [f"provisional: {reason.text}" for reason in self.reasons]
-        table = figures_grid(self)
+        table = figures_table(self)
         title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")
         return Display(title, lines, [table] if table.rows else [])
 
