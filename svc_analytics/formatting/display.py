@@ -17,7 +17,7 @@ import pyarrow as pa
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.tables import align
-from svc_analytics.formatting.values import display_text, is_ratio, rows_of
+from svc_analytics.formatting.values import display_text, is_exact_number, is_ratio, rows_of
 from svc_analytics.money import EXACT
 
 DASH = "\N{EN DASH}"
@@ -59,7 +59,7 @@ def cells_of(table: pa.Table, row: tuple[Any, ...], why: str = "unknown") -> lis
 
 def cell_of(value: Any, field: pa.Field, currency: str, why: str = "unknown") -> Cell:
     """Return a value of a column as a cell; a NULL is a dash that says why."""
-    is_number = pa.types.is_decimal(field.type) or pa.types.is_integer(field.type)
+    is_number = is_exact_number(field)
     if value is None:
         return Cell(DASH, note=why if is_number else "none stated", is_number=is_number)
     if is_ratio(field):

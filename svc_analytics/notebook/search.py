@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -11,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_analytics.formatting.display import Display, DisplayTable, arrow_of, cell_text, framed
+from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.show import show
 
 SHORT = 40  # letters, up to which a text is not broken into lines
@@ -39,7 +39,7 @@ def search(
     Elsewhere, and for a table without rows, it returns what `show` does. At most `most`
     rows are shown, with a note of how many there are. It loads nothing from elsewhere.
     """
-    if not _is_in_notebook() or not len(table):
+    if ipython_shell() is None or not len(table):
         return show(table, title, why=why)
     try:
         from itables import to_html_datatable  # an optional extra
@@ -72,11 +72,6 @@ def _scripts() -> str:
     with capture.capture_output() as captured:
         init_notebook_mode(all_interactive=False, connected=False)
     return "".join(str(output.data["text/html"]) for output in reversed(captured.outputs))
-
-
-def _is_in_notebook() -> bool:
-    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
-    return get_ipython() is not None
 
 
 def _sorted_by_value(arrow: pa.Table) -> list[int]:

@@ -1,4 +1,4 @@
-"""`svc.show`: a table, or a statement's figures, as notebooks show them."""
+"""`svc.show`: a table, or a statement's figures, displayed in a notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A statement's folder: every table in the forms asked for, and the manifest over them."""
+"""A statement's folder: its tables in every chosen format, and the manifest."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write_parquet(table: pa.Table, path: Path) -> None:
     pq.write_table(table.combine_chunks(), path, compression="zstd", write_page_checksum=True)
 
 
-# A form is written either once per table, or once of the whole statement.
+# These hold one table; the formats of DOCUMENTS hold a whole statement.
 TABLE_FORMATS: dict[str, Callable[[pa.Table, Path], None]] = {
     "csv": write_csv,
     "parquet": write_parquet,
@@ -46,7 +46,7 @@ FORMATS = (*TABLE_FORMATS, *DOCUMENTS)
 
 
 def check_formats(formats: tuple[str, ...]) -> None:
-    """Refuse a format that is not written, or none at all."""
+    """Raise `ConfigError` for an unknown format, or for none at all."""
     if not formats:
         raise ConfigError(f"no format given: choose from {', '.join(FORMATS)}")
     for name in formats:
@@ -72,7 +72,7 @@ def write_folder(
     try:
         recover(out)
         check_replaceable(out)
-        _sweep(out)
+        _remove_stale(out)
         beside.mkdir(parents=True)
         facts = _facts(finish(statement.manifest({})))
         rows = _write_tables(statement, beside, formats)
@@ -93,7 +93,7 @@ def write_folder(
 
 
 def _write_tables(statement: Document, folder: Path, formats: tuple[str, ...]) -> dict[str, int]:
-    """Write each table in each form that holds one table; return the files' rows."""
+    """Write each table in each format of one table; return the files' rows."""
     rows = {}
     for table_name, table in statement.tables.items():
         for suffix in dict.fromkeys(name for name in formats if name in TABLE_FORMATS):
@@ -115,7 +115,7 @@ def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
 def _write_documents(
     statement: Document, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
 ) -> dict[str, int]:
-    """Write each form that holds the whole statement; return the files' rows."""
+    """Write each format of a whole statement; return the files' rows."""
     rows: dict[str, int] = {}
     for name in dict.fromkeys(formats):
         if name in DOCUMENTS:
@@ -124,7 +124,7 @@ def _write_documents(
 
 
 def check_replaceable(out: Path) -> None:
-    """Refuse a folder that holds anything but an unsealed statement of ours."""
+    """Raise `LakeError` for a folder with anything but an unsealed statement of ours."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     try:
@@ -139,38 +139,36 @@ def check_replaceable(out: Path) -> None:
 
 
 def recover(out: Path) -> None:
-    """Put back the folder that a run killed within its swap has moved aside."""
+    """Put a folder back that a run killed within its swap has moved aside."""
     moved_aside = sorted(out.parent.glob(f".{out.name}.*.old"))
     if moved_aside and not out.exists():
         moved_aside[-1].rename(out)
 
 
-def _sweep(out: Path) -> None:
-    """Remove what a killed run left beside the folder; an hour is longer than any run."""
-    for left in (
-        *out.parent.glob(f".{out.name}.*.writing"),
-        *out.parent.glob(f".{out.name}.*.old"),
-    ):
-        with suppress(FileNotFoundError):  # a run beside this one has finished
-            if time.time() - left.stat().st_mtime > STALE:
-                shutil.rmtree(left, ignore_errors=True)
+def _remove_stale(out: Path) -> None:
+    """Remove temporary folders of killed runs: an hour is longer than any run."""
+    for suffix in ("writing", "old"):
+        for folder in out.parent.glob(f".{out.name}.*.{suffix}"):
+            with suppress(FileNotFoundError):  # another run has just finished
+                if time.time() - folder.stat().st_mtime > STALE:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:
-    """Make files durable: a seal is never written again, so it must survive a power cut."""
+    """Sync the files to disk: a seal is written only once and must survive a power cut."""
     for path in folder.iterdir():
         with path.open("rb+") as file:
             os.fsync(file.fileno())
     sync_folder(folder)
 
 
-def _swap(beside: Path, out: Path) -> None:
-    """Put a finished folder in its place; an old one is moved aside first, then removed."""
+def _swap(temporary: Path, out: Path) -> None:
+    """Move a finished folder into place; an old one is moved aside, then removed."""
     old = out.with_name(f".{out.name}.{os.getpid()}.old")
     if out.exists():
         out.rename(old)
     try:
-        beside.rename(out)
+        temporary.rename(out)
     except OSError:
         if old.exists():
             old.rename(out)
