@@ -21,13 +21,14 @@ from svc_analytics.formatting.row_files import check_form, write_rows
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import month as read_month
-from svc_analytics.receipts.duplicates import REPEATED
+from svc_analytics.receipts.bulk import VerifyOnline
+from svc_analytics.receipts.duplicates import is_duplicate
 from svc_analytics.receipts.online import OnlineVerifier
 from svc_analytics.receipts.token_files import read_sources
-from svc_analytics.receipts.verify_files import OUTPUT, open_records, require_ring, verify_batches
-from svc_analytics.receipts.verify_lake import Confirm, verify_lake
+from svc_analytics.receipts.verify_files import OUTPUT, open_payments, verify_batches
+from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.receipts import WEBHOOK_SIGNED
+from svc_analytics.signing.receipts import PROVEN, WEBHOOK_SIGNED
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
@@ -44,7 +45,7 @@ select
     differences
 from receipt_status
 where ($month is null or month = $month)
-    and ($every or not is_proven(verdict))
+    and ($every or not list_contains($proven, verdict))
 order by month, payment_id
 """
 _COUNTS = """
@@ -104,7 +105,7 @@ def verify(
     if files and (month or every):
         raise ConfigError("--month and --every are for the lake: give no files with them")
     settings = read_settings(data_dir, patience=patience)
-    require_ring(settings.receipt_secrets)
+    settings.require_receipt_secrets()
     with _opinion(settings, online) as confirm:
         if files:
             code = _verify_files(files, column, settings, confirm, out, as_json)
@@ -114,29 +115,29 @@ def verify(
 
 
 @contextmanager
-def _opinion(settings: Settings, online: bool) -> Iterator[Confirm | None]:
+def _opinion(settings: Settings, online: bool) -> Iterator[VerifyOnline | None]:
     if not online:
         yield None
         return
     settings.require_service()
     with Client(settings, workers=1) as client:
-        yield OnlineVerifier(client, settings.receipt_secrets).confirm
+        yield OnlineVerifier(client, settings.receipt_secrets).verify
 
 
 def _verify_files(
     files: tuple[str, ...],
     column: str | None,
     settings: Settings,
-    confirm: Confirm | None,
+    confirm: VerifyOnline | None,
     out: str | None,
     as_json: bool,
 ) -> int:
     counts: Counter[str] = Counter()
     remarks: Counter[str] = Counter()
     with ExitStack() as stack:
-        records = stack.enter_context(open_records(Lake(settings.data_dir)))
+        payments = stack.enter_context(open_payments(Lake(settings.data_dir)))
         bar = stack.enter_context(_bar())
-        tables = verify_batches(read_sources(files, column), records, settings, confirm)
+        tables = verify_batches(read_sources(files, column), payments, settings, confirm)
         _write(_counted(tables, counts, remarks, bar), counts, out, as_json)
     return _conclude(counts, remarks)
 
@@ -147,7 +148,7 @@ def _verify_lake(
     every: bool,
     workers: int | None,
     settings: Settings,
-    confirm: Confirm | None,
+    confirm: VerifyOnline | None,
     out: str | None,
     as_json: bool,
 ) -> int:
@@ -159,14 +160,14 @@ def _verify_lake(
             settings,
             [label] if label else None,
             workers=workers or _workers_for(lake),
-            confirm=confirm,
+            verify_online=confirm,
             on_rows=bar.update,
         )
     echo_note(
         f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since an earlier check"
     )
     with open_warehouse(lake, models_used_by(_ON_FILE, _COUNTS)) as warehouse:
-        listed = warehouse.query(_ON_FILE, {"month": label, "every": every})
+        listed = warehouse.query(_ON_FILE, {"month": label, "every": every, "proven": PROVEN})
         found = warehouse.query(_COUNTS, {"month": label}).to_pylist()
     counts = Counter({row["verdict"]: row["receipts"] for row in found})
     _write([listed], counts, out, as_json)
@@ -175,7 +176,7 @@ def _verify_lake(
 
 def _workers_for(lake: Lake) -> int:
     """Return how many processes are worth their start, which takes as long as many tokens."""
-    rows = sum(footer.tally.rows for footer in lake.footers(PAYMENTS).values())
+    rows = sum(footer.totals.rows for footer in lake.footers(PAYMENTS).values())
     has_affinity = hasattr(os, "sched_getaffinity")  # what this process may use, not all there is
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return cores if rows >= MANY else 1
@@ -199,7 +200,7 @@ def _remarks_on(table: pa.Table) -> Counter[str]:
     """Count what a person should be told at the end, beyond the verdicts."""
     reasons = table["reason"].to_pylist()
     return Counter(
-        repeated=sum(REPEATED in reason for reason in reasons),
+        repeated=sum(map(is_duplicate, reasons)),
         webhook_signed=sum(reason.startswith(WEBHOOK_SIGNED) for reason in reasons),
     )
 

@@ -73,8 +73,9 @@ class StatementDiff:
 def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -> SealVerification:
     """Check a sealed statement against its seal, the seals before it, and its lake.
 
-    The lake is the one that holds the folder, unless given. Raises `LakeError` when the
-    folder holds no statement, or when the lake cannot make it again.
+    Unless given, the lake is the one that holds the folder, else the one of the settings.
+    Raises `LakeError` when the folder holds no statement, or when the lake cannot make
+    it again.
     """
     place = Path(folder).absolute()
     manifest = read_manifest(place)
@@ -85,7 +86,8 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     if manifest["seal"] not in (None, seal_of(manifest)):
         # Its bounds and options are a forger's, perhaps: nothing can be derived from them.
         return SealVerification(place, manifest["seal"], tuple(broken), (), compare({}, {}))
-    lake = lake or find_lake(place)
+    lake = lake or _lake_around(place) or Lake(read_data_dir())
+    lake.require()
     if manifest["merchant"].get("id") != lake.merchant_id:
         raise LakeError(
             f"{place} is a statement of another merchant than {lake.path}: give its lake"
@@ -167,9 +169,7 @@ def broken_chain(folder: Path, manifest: Manifest, lake: Lake, period: Period) -
     ]
 
 
-def find_lake(folder: Path) -> Lake:
-    """Return the lake that a statement lies in, else the one of the settings."""
+def _lake_around(folder: Path) -> Lake | None:
+    """Return the lake that a statement's folder lies in, if it lies in one."""
     around = folder.parent.parent
-    lake = Lake(around if (around / "lake.json").is_file() else read_data_dir())
-    lake.require()
-    return lake
+    return Lake(around) if (around / "lake.json").is_file() else None

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage, describe_span, difference, gaps, intersection
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.display import Display, names_of
@@ -27,6 +28,7 @@ from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month, utc_months
 from svc_analytics.render.figures import figures_table
+from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.acknowledgements import (
     acknowledge,
     blocking_findings,
@@ -131,7 +133,7 @@ class Statement(Displayable):
             "coverage": {
                 name: [
                     [format_instant(start), format_instant(end), state]
-                    for (start, end), state in found.intervals()
+                    for start, end, state in found.intervals()
                 ]
                 for name, found in self.coverage.items()
             },
@@ -173,6 +175,7 @@ def statement(
     now: int | None = None,
     as_of: int | None = None,
     webhooks: str | Path | None = None,
+    webhook_secrets: Secrets | None = None,
     metadata: Collection[str] = (),
 ) -> Statement:
     """Make the statement of a month, `2026-10` or a name such as `october`.
@@ -181,7 +184,8 @@ def statement(
     NULL. `as_of` (UTC microseconds) makes the statement of an earlier instant again; by
     default it is the end of the newest read. `now` (UTC microseconds) replaces this
     machine's clock. `webhooks` is a log of deliveries: a record that it names and the
-    lake lacks becomes a finding. `metadata` names properties of the payments' metadata to
+    lake lacks becomes a finding; `webhook_secrets` verify it, by default those of the
+    settings. `metadata` names properties of the payments' metadata to
     add to `lines` as columns.
 
     Raises `ConfigError` for a month that does not exist or has not begun.
@@ -202,7 +206,9 @@ def statement(
         tables["lines"] = with_metadata(warehouse, tables["lines"], chosen)
     options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
     if webhooks is not None:
-        found = reconcile_log(webhooks, lake, period)
+        secrets = webhook_secrets
+        ring = read_settings(lake.path).webhook_secrets if secrets is None else parse_ring(secrets)
+        found = reconcile_log(webhooks, lake, period, ring)
         options["webhooks"] = found.facts | {"sha256": hash_file(Path(webhooks))}
         schema = tables["checks"].schema
         findings = pa.Table.from_pylist(found.findings, schema=schema)
