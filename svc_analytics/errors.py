@@ -1,4 +1,4 @@
-"""Everything this package raises on purpose.
+"""Errors that this package raises on purpose, and their exit codes.
 
 SvcError                   the base of them all                                exit 1
   ConfigError              a setting or an argument is missing or wrong        exit 2
@@ -55,11 +55,11 @@ class WrongKeyClass(ApiError):
 
 
 class NotFound(ApiError):
-    """No such object, or it belongs to another business: the service answers alike."""
+    """No such object, or another business's: the service does not tell which."""
 
 
 class ProtocolError(ApiError):
-    """An answer that breaks the contract's own rules, such as a page without a cursor."""
+    """An answer that breaks the contract's rules, such as a page without a cursor."""
 
 
 class TooLarge(ProtocolError):

@@ -186,6 +186,12 @@ def display_table(
     return DisplayTable(title, arrow.column_names, rows, len(arrow))
 
 
+def text_table(title: str, header: list[str], rows: Iterable[Iterable[str]]) -> DisplayTable:
+    """Return texts as a table to display."""
+    cells = [[Cell(text) for text in row] for row in rows]
+    return DisplayTable(title, header, cells, len(cells))
+
+
 def count_table(name: str, counts: Iterable[tuple[str, int]]) -> DisplayTable:
     """Return counts as a table of two columns, `name` and count."""
     rows = [[Cell(text), Cell(f"{count:,}", is_number=True)] for text, count in counts]
