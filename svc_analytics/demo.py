@@ -13,7 +13,7 @@ from filelock import FileLock
 from svc_analytics.closing.close import CloseResult, close
 from svc_analytics.closing.seals import STATEMENTS
 from svc_analytics.config import read_settings
-from svc_analytics.errors import ConfigError, LakeBusy
+from svc_analytics.errors import ConfigError, LakeBusy, needs_extra
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import OnPage
 from svc_analytics.extraction.progress import page_bar
@@ -73,12 +73,9 @@ def _play(
     on_page: OnPage | None,
 ) -> CloseResult:
     """Extract from a sandbox, verify the receipts, and close the last full month."""
-    try:
-        from svc_analytics import sandbox  # an optional extra
+    with needs_extra("sandbox"):
+        from svc_analytics import sandbox  # an optional extra, as is its web server
         from svc_analytics.sandbox.server import serve
-    except ModuleNotFoundError as error:
-        message = f'{error.name} is not installed: pip install -e ".[sandbox]"'
-        raise ConfigError(message) from error
     clock = sandbox.Clock()
     month = month_of(clock.now()).shift(-1).label
     with sandbox.Store() as store:

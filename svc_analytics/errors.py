@@ -19,6 +19,9 @@ Exit codes are those of the command line; callers in Python branch on the class
 and on the attributes, never on the message. Messages never hold a key or secret.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class SvcError(Exception):
     """Anything this package raises on purpose."""
@@ -92,3 +95,13 @@ class QueryError(SvcError):
 
 class PeriodNotClosed(SvcError):
     """The month is still running, or ended so recently that records may still come."""
+
+
+@contextmanager
+def needs_extra(name: str) -> Iterator[None]:
+    """Raise `ConfigError` if an import fails because an optional extra is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = f'{error.name} is not installed: pip install -e ".[{name}]"'
+        raise ConfigError(message) from error

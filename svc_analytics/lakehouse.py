@@ -78,16 +78,11 @@ class Lakehouse(Displayable, Lake):
 
 def _records(status: LakeStatus) -> pa.Table:
     """Return a row per stream: rows, first and last record, quarantined ones."""
-    names = ("name", "rows", "first_at", "last_at", "quarantined")
-    kinds = (pa.string(), pa.int64(), INSTANT, INSTANT, pa.int64())
-    return pa.table(
-        {
-            name.replace("name", "stream"): pa.array(
-                [getattr(stream, name) for stream in status.streams], kind
-            )
-            for name, kind in zip(names, kinds, strict=True)
-        }
-    )
+    columns = {"stream": pa.array([stream.name for stream in status.streams], pa.string())}
+    for name in ("rows", "first_at", "last_at", "quarantined"):
+        values = [getattr(stream, name) for stream in status.streams]
+        columns[name] = pa.array(values, INSTANT if name.endswith("_at") else pa.int64())
+    return pa.table(columns)
 
 
 def _completeness(stream: StreamStatus) -> str:

@@ -38,7 +38,7 @@ def percent(ratio: Decimal) -> str:
 
 def rows_of(table: Table, currency: str | None = None) -> list[Row]:
     """Return a table's rows, or those of one coin."""
-    import pyarrow as pa
+    import pyarrow as pa  # takes long to load
 
     arrow = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table)
     rows: list[Row] = arrow.to_pylist()
@@ -87,7 +87,7 @@ def all_days(table: Table) -> list[int]:
 
 
 def mark_unknown(axes: Axes, places: Sequence[int]) -> None:
-    """Mark unknown figures with a cross on the zero line: an empty place reads as zero."""
+    """Mark unknown figures with a cross: an empty place would look like zero."""
     if places:
         axes.plot(places, [0] * len(places), "x", color=GREY, label="unknown", clip_on=False)
         add_legend(axes)

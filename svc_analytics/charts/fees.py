@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> None:
-    """Draw fee tiers as steps, and the fees that were paid over gross sales as points.
+    """Draw fee tiers as steps, and the fees over gross sales as points.
 
     `table` has `currency`, `rate`, `first_at`, `last_at`, `payment_fees` and `gross_sales`,
     as the view `fee_tiers`. A tier is inferred from the fees: no record states it.

@@ -36,13 +36,12 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
     )
     drawn: list[float] = []
     for name, label, shift, look in series:
-        known = [(month, row[name]) for month, row in zip(labels(rows), rows, strict=True)]
-        known = [(month, value) for month, value in known if value is not None]
-        heights = [float(value) for _, value in known]
-        places = [months.index(month) + shift for month, _ in known]
+        known = [row for row in rows if row[name] is not None]
+        heights = [float(row[name]) for row in known]
+        places = [months.index(month) + shift for month in labels(known)]
         bars = axes.bar(places, heights, 0.36, label=label, **look)
         if len(months) <= MOST_TICKS:
-            texts = [percent(value) for _, value in known]
+            texts = [percent(row[name]) for row in known]
             axes.bar_label(bars, texts, padding=2, fontsize="small")
         drawn += heights
     label_places(axes, months)

@@ -213,7 +213,7 @@ def cell_text(cell: Cell) -> str:
 
 
 def framed(table: DisplayTable, html: str) -> str:
-    """Return a table's HTML with its title above and its notes below; wide ones scroll."""
+    """Return a table's HTML with its title above and its notes below."""
     title = f'<div style="font-weight:bold">{escape(table.title)}</div>' if table.title else ""
     notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in table.notes)
     return f'{title}<div style="overflow-x:auto">{html}</div>{notes}'

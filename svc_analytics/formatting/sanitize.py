@@ -24,7 +24,7 @@ def single_line(text: str) -> str:
 
 
 def escape_formula(text: str) -> str:
-    """Return a text with an apostrophe before what a spreadsheet would run as a formula.
+    """Return a text with an apostrophe before it if a spreadsheet would run it.
 
     A text that already has one gets one more, so that `unescape_formula` restores every
     text. Numbers stay as they are.

@@ -35,11 +35,11 @@ def to_csv(table: pa.Table) -> str:
 
 def to_safe_csv(table: pa.Table) -> str:
     """Write a table as CSV for spreadsheets: texts like formulas are escaped."""
-    is_text = [pa.types.is_string(field.type) for field in table.schema]
-    rows = (
-        [escape_formula(text) if flag else text for text, flag in zip(row, is_text, strict=True)]
-        for row in text_rows(table)
-    )
+    texts = [place for place, field in enumerate(table.schema) if pa.types.is_string(field.type)]
+    rows = list(text_rows(table))
+    for row in rows:
+        for place in texts:
+            row[place] = escape_formula(row[place])
     return "".join(map(csv_line, [table.column_names, *rows]))
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow.compute as pc
 
 from svc_analytics import charts
-from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.display import Display
 from svc_analytics.lake.months import known_months, last_full_month
 from svc_analytics.notebook.errors import one_line_of
@@ -33,26 +33,26 @@ _RECEIPTS = ("payments_count", "receipts_checked", "receipts_valid", "attested_r
 
 # What is shown of a statement and a coin.
 PARTS: dict[str, Parts] = {
-    "settlement": lambda made, coin: (
-        draw(charts.net_settlement_daily, made, coin),
-        show(_of_coin(made, "daily", coin), f"{made.period.folder} by day, {coin}"),
+    "settlement": lambda st, coin: (
+        draw(charts.net_settlement_daily, st, coin),
+        show(_of_coin(st, "daily", coin), f"{st.period.folder} by day, {coin}"),
     ),
-    "fees": lambda made, coin: (
-        _figures(made, coin, "fees", _FEES),
-        draw(charts.fee_rate, made, coin),
-        draw(charts.refund_cohorts, made, coin),
+    "fees": lambda st, coin: (
+        _figures(st, coin, "fees", _FEES),
+        draw(charts.fee_rate, st, coin),
+        draw(charts.refund_cohorts, st, coin),
     ),
-    "position": lambda made, coin: (
-        _figures(made, coin, "position", _POSITION),
-        draw(charts.position, made, coin),
+    "position": lambda st, coin: (
+        _figures(st, coin, "position", _POSITION),
+        draw(charts.position, st, coin),
     ),
-    "exposure": lambda made, coin: (
-        draw(charts.usd_exposure, made),
-        show(_of_coin(made, "exposure", coin), f"exposure in {coin}"),
+    "exposure": lambda st, coin: (
+        draw(charts.usd_exposure, st),
+        show(_of_coin(st, "exposure", coin), f"exposure in {coin}"),
     ),
-    "receipts": lambda made, coin: (
-        _figures(made, coin, "receipts", _RECEIPTS),
-        draw(charts.receipt_verdicts, _of_coin(made, "receipts", coin)),
+    "receipts": lambda st, coin: (
+        _figures(st, coin, "receipts", _RECEIPTS),
+        draw(charts.receipt_verdicts, _of_coin(st, "receipts", coin)),
     ),
 }
 
@@ -72,10 +72,8 @@ def pick(
     statement and a currency. Raises `ConfigError` when ipywidgets is not installed, or
     the lake holds no month.
     """
-    try:
+    with needs_extra("lab"):
         import ipywidgets  # an optional extra
-    except ModuleNotFoundError as error:
-        raise ConfigError('ipywidgets is not installed: pip install -e ".[lab]"') from error
     if isinstance(parts, str) and parts not in PARTS:
         raise ConfigError(f"there are no parts {parts!r}: choose one of {', '.join(PARTS)}")
     made = made or statement(lake, month or last_full_month(lake, zone), zone=zone)
@@ -98,7 +96,7 @@ class _View:
     """A statement below its pickers, made again only when the month changes."""
 
     lake: Lakehouse
-    made: Statement
+    statement: Statement
     parts: Parts
     months: Any
     coins: Any
@@ -106,7 +104,7 @@ class _View:
 
     def offer_coins(self) -> None:
         """Offer the statement's coins; keep the chosen one if it has it. Draws nothing."""
-        names = self.made.tables["summary"]["currency"].to_pylist()
+        names = self.statement.tables["summary"]["currency"].to_pylist()
         chosen = self.coins.value
         self.coins.unobserve(self.redraw, "value")
         self.coins.options = names
@@ -115,15 +113,17 @@ class _View:
 
     def redraw(self, _: object = None) -> None:
         """Replace the tables and charts below the pickers."""
-        label, period = self.months.value, self.made.period
+        label, period = self.months.value, self.statement.period
         try:
             if label != period.label:  # no figure of another month stays below
                 self._set([_line(f"making the statement of {label} …")])
-                self.made = statement(self.lake, label, zone=period.zone, calendar=period.calendar)
+                self.statement = statement(
+                    self.lake, label, zone=period.zone, calendar=period.calendar
+                )
                 self.offer_coins()
             coin = self.coins.value
             nothing = [_line(f"{label} has no movement and no position")]
-            self._set(nothing if coin is None else self.parts(self.made, coin))
+            self._set(nothing if coin is None else self.parts(self.statement, coin))
         except SvcError as error:
             self._set([_line(one_line_of(error))])
 
@@ -141,10 +141,10 @@ def _output(part: Any) -> dict[str, Any]:
     return {"output_type": "display_data", "data": data, "metadata": {}}
 
 
-def _of_coin(made: Statement, name: str, coin: str) -> Any:
-    table = made.tables[name]
+def _of_coin(st: Statement, name: str, coin: str) -> Any:
+    table = st.tables[name]
     return table.filter(pc.equal(table["currency"], coin))
 
 
-def _figures(made: Statement, coin: str, title: str, names: Sequence[str]) -> Display:
-    return show(made, f"{title} of {made.period.folder}", only=names, coins=[coin])
+def _figures(st: Statement, coin: str, title: str, names: Sequence[str]) -> Display:
+    return show(st, f"{title} of {st.period.folder}", only=names, coins=[coin])

@@ -11,7 +11,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.sanitize import single_line
 
 _WIDGET = "application/vnd.jupyter.widget-view+json"
@@ -175,13 +175,10 @@ def _without_widgets(notebook: Any) -> Any:
 
 
 def _lab_modules() -> tuple[Any, Any]:
-    try:
+    with needs_extra("lab"):
         import nbclient  # an optional extra, as are these
         import nbconvert  # noqa: F401
         import nbformat
-    except ModuleNotFoundError as error:
-        message = f'{error.name} is not installed: pip install -e ".[lab]"'
-        raise ConfigError(message) from error
     return nbformat, nbclient
 
 

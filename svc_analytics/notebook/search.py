@@ -81,9 +81,9 @@ def _sorted_by_value(arrow: pa.Table) -> list[int]:
 
 
 def _frame(arrow: pa.Table, shown: DisplayTable) -> pd.DataFrame:
-    """Return the texts to display, followed by a hidden column of ranks for each number.
+    """Return the texts to display, and hidden columns of ranks to sort by.
 
-    The browser sorts by rank: it would compare numbers as floats, or as texts.
+    The browser itself would compare numbers as floats, or as texts.
     """
     columns: list[list[Any]] = [
         [cell_text(row[n]) for row in shown.rows] for n in range(len(shown.header))

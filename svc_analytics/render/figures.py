@@ -34,9 +34,9 @@ def figures_table(
     groups = summary_groups(summary.column_names) if rows else {}
     names = [name for group in groups.values() for name in group]
     starts = accumulate(map(len, groups.values()), initial=0)
-    headings = dict(zip(starts, groups, strict=False)) if only is None else {}
-    if only is not None and rows:
-        names = select_known(only, names)
+    headings = dict(zip(starts, groups, strict=False))
+    if only is not None:
+        names, headings = select_known(only, names) if rows else [], {}
     return DisplayTable(
         title,
         ["figure", *(str(row["currency"]) for row in rows)],
@@ -51,7 +51,7 @@ def figures_table(
 
 
 def _coin_cell(statement: Document, row: dict[str, Any], name: str) -> Cell:
-    """Return a figure of a coin; the column's header already names the coin of a rate."""
+    """Return a figure as a cell of its coin's column, whose header names the coin."""
     cell = figure_cell(statement, row, name)
     return replace(cell, unit=cell.unit.removesuffix(f" per {row['currency']}"))
 

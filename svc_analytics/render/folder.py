@@ -155,7 +155,7 @@ def _remove_stale(out: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Sync the files to disk: a seal is written only once and must survive a power cut."""
+    """Sync the files to disk: a seal is written once and must survive a power cut."""
     for path in folder.iterdir():
         sync_file(path)
     sync_folder(folder)

@@ -39,24 +39,18 @@ _UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
 class _Column:
     """The layout of a table's column; `has_exact` adds a column of exact texts."""
 
-    name: str
-    kind: pa.DataType
-    is_ratio: bool
+    field: pa.Field
     has_exact: bool
     places: int
     width: int
 
     @property
-    def is_number(self) -> bool:
-        return bool(pa.types.is_decimal(self.kind) or pa.types.is_integer(self.kind))
-
-    @property
     def number_format(self) -> str:
         """The Excel format: thousands separators and every decimal place in use."""
-        if self.is_ratio:
+        if is_ratio(self.field):
             return "0.000000%"
-        if pa.types.is_integer(self.kind):
-            return "0" if self.name.endswith("_no") else "#,##0"
+        if pa.types.is_integer(self.field.type):
+            return "0" if self.field.name.endswith("_no") else "#,##0"
         return "#,##0.00" + "#" * max(self.places - 2, 0)
 
 
@@ -125,14 +119,14 @@ class _CellWriter:
 
     def value(self, sheet: Any, row: int, place: int, value: Any, column: _Column) -> None:
         """Write a value of a table's column, and its exact text next to it if need be."""
-        if column.is_number:
+        if is_exact_number(column.field):
             self.number(sheet, row, place, Decimal(value), column.number_format)
             if column.has_exact:
-                exact = value_text(value, is_ratio=column.is_ratio)
+                exact = value_text(value, is_ratio=is_ratio(column.field))
                 self.text(sheet, row, place + 1, exact, align="right")
         elif isinstance(value, bool):
             sheet.write_boolean(row, place, value)
-        elif pa.types.is_date(column.kind) and value >= _FIRST_DAY:
+        elif pa.types.is_date(column.field.type) and value >= _FIRST_DAY:
             sheet.write_datetime(row, place, value, self.style(num_format="yyyy-mm-dd"))
         elif isinstance(value, (list, dict)):
             text = json.dumps(value, ensure_ascii=False, default=value_text)
@@ -190,8 +184,7 @@ def _write_table(pen: _CellWriter, name: str, table: pa.Table) -> None:
 
 def _lay_out(field: pa.Field, values: pa.ChunkedArray) -> _Column:
     known = [value for value in values.to_pylist() if value is not None]
-    ratio = is_ratio(field)
-    texts = [value_text(value, is_ratio=ratio) for value in known]
+    texts = [value_text(value, is_ratio=is_ratio(field)) for value in known]
     has_exact, places = False, 0
     if is_exact_number(field):
         has_exact = any(significant_digits(value) > EXACT_DIGITS for value in known)
@@ -199,16 +192,15 @@ def _lay_out(field: pa.Field, values: pa.ChunkedArray) -> _Column:
     grouped = 1.3 if has_exact or places else 1.15
     longest = max(map(len, texts), default=0)
     width = min(max(longest * grouped, len(field.name) + 4, 8), WIDEST)
-    return _Column(field.name, field.type, ratio, has_exact, places, int(width) + 1)
+    return _Column(field, has_exact, places, int(width) + 1)
 
 
 def _write_header(pen: _CellWriter, sheet: Any, columns: list[_Column]) -> int:
     place = 0
     for column in columns:
-        look = {"bold": True, "bottom": 1, "align": "right" if column.is_number else "left"}
-        titles = [column.name, f"{column.name} exact"][: 1 + column.has_exact]
-        for title in titles:
+        name, align = column.field.name, "right" if is_exact_number(column.field) else "left"
+        for title in (name, f"{name} exact")[: 1 + column.has_exact]:
             sheet.set_column(place, place, max(column.width, len(title) + 4))
-            pen.text(sheet, 0, place, title, **look)
+            pen.text(sheet, 0, place, title, bold=True, bottom=1, align=align)
             place += 1
     return place
