@@ -118,6 +118,11 @@ def gaps(coverage: Coverage, start: int, end: int) -> Spans:
     return difference([(start, end)], coverage.read) if start < end else ()
 
 
+def span_texts(span: Span) -> list[str]:
+    """Write an interval for programs: its start and its end."""
+    return list(map(format_instant, span))
+
+
 def describe_span(span: Span) -> str:
     """Write an interval for people."""
     start = "the beginning" if span[0] == BEGINNING else format_instant(span[0])

@@ -3,14 +3,13 @@
 import re
 from collections import Counter
 from decimal import Decimal
-from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from svc_analytics.closing.seals import with_seal
+from svc_analytics.closing.seals import seal_of
 from svc_analytics.config import Settings
 from svc_analytics.formatting.display import DASH
 from svc_analytics.render import matrix, page
@@ -155,8 +154,8 @@ def test_a_long_history_shows_its_newest_months(monkeypatch: pytest.MonkeyPatch)
 def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     """The page of a seal is known for one, with its version and what it replaces."""
     made = make()
-    finish = partial(with_seal, version=2, previous_seal="a" * 64, supersedes="b" * 64)
-    text = html(write_folder(made, tmp_path / "out", ("html",), finish))
+    chain = {"version": 2, "previous_seal": "a" * 64, "supersedes": "b" * 64}
+    text = html(write_folder(made, tmp_path / "out", ("html",), chain, seal_of))
     assert '<div class="badge sealed">sealed</div>' in text
     assert "<dd>2, replaces the version with the seal" in text and "b" * 64 in text
     unsealed = html(made.save(tmp_path / "other", ("html",)))
