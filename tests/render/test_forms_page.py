@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from html.parser import HTMLParser
 from pathlib import Path
@@ -124,7 +125,8 @@ def test_tables_that_come_later_are_shown(make: Make, tmp_path: Path) -> None:
     """`restatement` has a section once a statement has it."""
     made = make()
     ratio = pa.array([Decimal("0.01273686")], pa.decimal128(38, 8))
-    made.tables["restatement"] = pa.table({"refunds_count": [12_345], "ratio": ratio})
+    tables = {"restatement": pa.table({"refunds_count": [12_345], "ratio": ratio})}
+    made = replace(made, tables=made.tables | tables)
     text = html(made.save(tmp_path / "out", ("html",)))
     assert "<h2>Restatement</h2>" in text
     assert '<td class="n">12,345</td><td class="n">1.273686%</td>' in text
@@ -164,9 +166,7 @@ def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
 
 def test_a_merchant_of_few_words_has_a_page(make: Make, tmp_path: Path) -> None:
     """Without any name, its id stands in its place."""
-    made = make()
-    made.merchant.clear()
-    made.merchant["id"] = "m-1"
+    made = replace(make(), merchant={"id": "m-1"})
     assert '<bdi dir="auto">m-1</bdi>' in html(made.save(tmp_path / "out", ("html",)))
 
 
