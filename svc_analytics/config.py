@@ -1,7 +1,8 @@
-"""Settings: read once, passed down, secrets masked.
+"""Settings from options, environment, secret files and `.env`; secrets stay hidden.
 
-A value comes from the command's option, else the environment, else the file the
-`…_FILE` variable names, else `.env` in the working folder (`interface.md`, Settings).
+Commands and public functions read them, once, and pass them down. A value comes from
+the option, else the environment, else the file that the `…_FILE` variable names, else
+`.env` in the working folder (`interface.md`, Settings).
 """
 
 import ipaddress
@@ -29,7 +30,7 @@ DEFAULT_PATIENCE = 60
 
 @dataclass(frozen=True)
 class Settings:
-    """Hold the settings of a run, read once; no repr shows a key."""
+    """The settings of one run: address, keys, secrets, folder. No repr shows a key."""
 
     base_url: str = ""
     checkout_key: Secret | None = None
@@ -42,7 +43,7 @@ class Settings:
 
     @property
     def key_classes(self) -> tuple[KeyClass, ...]:
-        """The key classes at hand, least power first."""
+        """The classes of the keys that are set, the one with fewer rights first."""
         keys: dict[KeyClass, Secret | None] = {
             "checkout": self.checkout_key,
             "payout": self.payout_key,
@@ -54,11 +55,17 @@ class Settings:
         return self.checkout_key if key_class == "checkout" else self.payout_key
 
     def require_service(self) -> None:
-        """Refuse to go on without an address and at least one key."""
+        """Raise `ConfigError` without the service's address and at least one key."""
         if not self.base_url:
             raise ConfigError("SVC_BASE_URL is not set: give the service's address, https://host")
         if not self.key_classes:
             message = "no key is set: give SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, or both"
+            raise ConfigError(message)
+
+    def require_receipt_secrets(self) -> None:
+        """Raise `ConfigError` without a receipt secret."""
+        if not self.receipt_secrets:
+            message = "SVC_RECEIPT_SECRETS is not set: no receipt can be verified without it"
             raise ConfigError(message)
 
 
@@ -89,7 +96,7 @@ def read_data_dir(
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Path:
-    """Read where the lake is, for work that needs no service and so no key."""
+    """Read only the lake's folder, for work that needs neither key nor secret."""
     source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
     return Path(data_dir or source.text("SVC_DATA_DIR") or "data")
 
@@ -116,7 +123,7 @@ def check_base_url(url: str) -> str:
 
 @dataclass(frozen=True)
 class _Source:
-    """Where the text of a setting comes from, in the documented order."""
+    """The places a setting's text is looked up in, in the documented order."""
 
     environ: Mapping[str, str]
     folder: Path
@@ -132,11 +139,9 @@ class _Source:
     def _dotenv(self) -> Mapping[str, str | None]:
         file = self.folder / ".env"
         try:
-            return (
-                dotenv_values(file, interpolate=False, encoding="utf-8-sig")
-                if file.is_file()
-                else {}
-            )
+            if not file.is_file():
+                return {}
+            return dotenv_values(file, interpolate=False, encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError) as error:
             raise ConfigError(f"cannot read {file}: {type(error).__name__}") from error
 
@@ -144,7 +149,7 @@ class _Source:
         try:
             return Path(path).read_text(encoding="utf-8-sig").strip()
         except (OSError, UnicodeDecodeError) as error:
-            # Neither the path nor the cause is shown: it may be the key itself, misplaced.
+            # Show neither path nor cause: someone may have put the key itself there.
             message = f"cannot read the file that {name}_FILE names: {type(error).__name__}"
             raise ConfigError(message) from None
 

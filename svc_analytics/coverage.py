@@ -66,9 +66,9 @@ class Coverage(Displayable):
     provisional: Spans = ()
 
     @classmethod
-    def of(cls, spans: Iterable[Span], settled_at: int) -> Self:
-        """Return these spans as coverage: complete before `settled_at`, provisional after."""
-        complete = intersection(spans, BEGINNING, settled_at)
+    def of(cls, spans: Iterable[Span], watermark: int) -> Self:
+        """Return these spans as coverage: complete before the watermark, provisional after."""
+        complete = intersection(spans, BEGINNING, watermark)
         return cls(complete, difference(spans, complete))
 
     @property
@@ -99,15 +99,18 @@ class Coverage(Displayable):
             intersection(self.complete, start, end), intersection(self.provisional, start, end)
         )
 
-    def intervals(self) -> list[tuple[Span, str]]:
-        """List the spans with their state, `complete` or `provisional`, oldest first."""
-        states = [(span, "complete") for span in self.complete]
-        return sorted(states + [(span, "provisional") for span in self.provisional])
+    def intervals(self) -> list[tuple[int, int, str]]:
+        """List every interval with its state, `complete` or `provisional`, oldest first."""
+        complete = [(*span, "complete") for span in self.complete]
+        return sorted([*complete, *((*span, "provisional") for span in self.provisional)])
 
     def _display(self) -> Display:
         from svc_analytics.formatting.display import Cell, Display, DisplayTable  # pyarrow is slow
 
-        rows = [[Cell(state), Cell(describe_span(span))] for span, state in self.intervals()]
+        rows = [
+            [Cell(state), Cell(describe_span((start, end)))]
+            for start, end, state in self.intervals()
+        ]
         lines = [] if rows else ["nothing was read"]
         tables = [DisplayTable("", ["state", "interval"], rows, len(rows))] * bool(rows)
         return Display("Coverage", lines, tables)
@@ -116,11 +119,6 @@ class Coverage(Displayable):
 def gaps(coverage: Coverage, start: int, end: int) -> Spans:
     """Return the parts of [start, end) that were not read."""
     return difference([(start, end)], coverage.read) if start < end else ()
-
-
-def span_texts(span: Span) -> list[str]:
-    """Write an interval for programs: its start and its end."""
-    return list(map(format_instant, span))
 
 
 def describe_span(span: Span) -> str:

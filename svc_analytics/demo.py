@@ -17,7 +17,7 @@ from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, LakeBusy
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import OnPage
-from svc_analytics.lake.snapshot import snapshot_folders
+from svc_analytics.lake.layout import data_folders
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month_of
 from svc_analytics.receipts.verify_lake import verify_lake
@@ -142,7 +142,7 @@ def _make_room(lake: Lakehouse) -> None:
         names = {child.name for child in lake.path.iterdir()}
     except OSError as error:
         raise ConfigError(f"{lake.path} cannot hold a lake: {error.strerror}") from error
-    folders = {Path(folder).parts[0] for folder in snapshot_folders()} | {STATEMENTS}
+    folders = {Path(folder).parts[0] for folder in data_folders()} | {STATEMENTS}
     if taken := sorted(names & folders):
         message = f"{lake.path} holds {taken[0]} but is not a lake: choose another folder"
         raise ConfigError(message)

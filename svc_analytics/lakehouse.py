@@ -45,9 +45,9 @@ class Lakehouse(Displayable, Lake):
             return Display(f"Lake {self.path}", [_OFFER.format(path=str(self.path))])
         status = lake_status(self)
         rows = [
-            [Cell(stream.name), Cell(state), Cell(describe_span(span))]
+            [Cell(stream.name), Cell(state), Cell(describe_span((start, end)))]
             for stream in status.streams
-            for span, state in stream.coverage.intervals()
+            for start, end, state in stream.coverage.intervals()
         ]
         header = ["stream", "state", "interval"]
         coverage = DisplayTable("time that was read", header, rows, len(rows))

@@ -9,12 +9,15 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Literal
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from svc_analytics.money import PRECISION, SCALE
 
 MONEY = pa.decimal128(PRECISION, SCALE)
 INSTANT = pa.timestamp("us", tz="UTC")
+Instants = npt.NDArray[np.int64]  # UTC microseconds
 
 Kind = Literal["text", "money", "instant", "json"]
 _TYPES = {"text": pa.string(), "money": MONEY, "instant": INSTANT, "json": pa.string()}
@@ -64,6 +67,10 @@ class Stream:
     def money(self) -> tuple[str, ...]:
         """The names of the amounts, in physical order."""
         return self.of_kind("money")
+
+    def instants(self, rows: pa.Table) -> Instants:
+        """Return the instant of each row, in UTC microseconds."""
+        return np.asarray(rows[self.instant].cast(pa.int64()))
 
     def of_kind(self, kind: Kind) -> tuple[str, ...]:
         """The names of the columns of a kind, in physical order."""

@@ -23,6 +23,21 @@ def test_only_the_client_and_its_transport_import_httpx() -> None:
     assert users == {"client.py", "transport.py"}
 
 
+# Public functions that read the settings where their caller gives none, as commands do.
+EDGES = {
+    *("closing/close.py", "closing/verify.py", "demo.py", "extraction/update.py"),
+    *("receipts/verify_files.py", "statements/statement.py", "webhooks/reconcile.py"),
+}
+
+
+def test_settings_are_read_at_the_edges_only() -> None:
+    """Below the edges a result depends on its arguments, not on the environment."""
+    reads = re.compile(r"\bread_(settings|data_dir)\(")
+    users = {path for path in PACKAGE.rglob("*.py") if reads.search(path.read_text())}
+    names = {path.relative_to(PACKAGE).as_posix() for path in users}
+    assert {name for name in names if not name.startswith("cli/")} == EDGES | {"config.py"}
+
+
 def test_no_money_passes_through_a_float() -> None:
     """The doors that lose digits stay shut."""
     banned = re.compile(r"\.df\(|fetchdf|\bfetch_df|to_df\(|\.to_pandas\(\)|float64|astype\(float")

@@ -15,6 +15,7 @@ from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import data_dir_option, open_lake, shared_options, zone_option
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
+from svc_analytics.files import atomic_write
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lake import months
 from svc_analytics.lake.lake import Lake
@@ -106,11 +107,8 @@ def _absolute(name: str, value: str) -> str:
 
 
 def _write(target: Path, text: str) -> None:
-    temporary = target.with_name(f".{target.name}.writing")
     try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(target)
+        with atomic_write(target, is_durable=False) as temporary:  # the command makes it again
+            temporary.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"cannot write {target}: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)

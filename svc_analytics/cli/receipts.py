@@ -22,11 +22,12 @@ from svc_analytics.formatting.row_files import check_form, write_rows
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import month as read_month
-from svc_analytics.receipts.duplicates import REPEATED
+from svc_analytics.receipts.bulk import VerifyOnline
+from svc_analytics.receipts.duplicates import is_duplicate
 from svc_analytics.receipts.online import OnlineVerifier
 from svc_analytics.receipts.token_files import read_sources
-from svc_analytics.receipts.verify_files import OUTPUT, open_records, require_ring, verify_batches
-from svc_analytics.receipts.verify_lake import Confirm, verify_lake
+from svc_analytics.receipts.verify_files import OUTPUT, open_payments, verify_batches
+from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import PROVEN, WEBHOOK_SIGNED
 from svc_analytics.warehouse.models import models_used_by
@@ -45,7 +46,7 @@ select
     differences
 from receipt_status
 where ($month is null or month = $month)
-    and ($every or not is_proven(verdict))
+    and ($every or not list_contains($proven, verdict))
 order by month, payment_id
 """
 _COUNTS = """
@@ -105,27 +106,27 @@ def verify(
     if files and (month or every):
         raise ConfigError("--month and --every are for the lake: give no files with them")
     settings = read_settings(data_dir, patience=patience)
-    require_ring(settings.receipt_secrets)
+    settings.require_receipt_secrets()
     report = _Report(out, as_json)
-    with _online_verifier(settings, online) as confirm:
+    with _online_verifier(settings, online) as verify_online:
         if files:
-            _verify_files(files, column, settings, confirm, report)
+            _verify_files(files, column, settings, verify_online, report)
         else:
             lake, label = open_lake(data_dir), read_month(month).label if month else None
-            _verify_lake(lake, label, workers, settings, confirm)
+            _verify_lake(lake, label, workers, settings, verify_online)
             _report_lake(lake, label, every, report)
     raise SystemExit(report.conclude())
 
 
 @contextmanager
-def _online_verifier(settings: Settings, online: bool) -> Iterator[Confirm | None]:
+def _online_verifier(settings: Settings, online: bool) -> Iterator[VerifyOnline | None]:
     """Connect to the service for receipts that are unsure offline; None without --online."""
     if not online:
         yield None
         return
     settings.require_service()
     with Client(settings, workers=1) as client:
-        yield OnlineVerifier(client, settings.receipt_secrets).confirm
+        yield OnlineVerifier(client, settings.receipt_secrets).verify
 
 
 @dataclass
@@ -146,7 +147,7 @@ class _Report:
     def count_reasons(self, table: pa.Table) -> None:
         """Count the reasons that the summary explains."""
         reasons = table["reason"].to_pylist()
-        self.repeated += sum(REPEATED in reason for reason in reasons)
+        self.repeated += sum(map(is_duplicate, reasons))
         self.webhook_signed += sum(reason.startswith(WEBHOOK_SIGNED) for reason in reasons)
 
     @property
@@ -184,7 +185,7 @@ def _verify_files(
     files: tuple[str, ...],
     column: str | None,
     settings: Settings,
-    confirm: Confirm | None,
+    verify_online: VerifyOnline | None,
     report: _Report,
 ) -> None:
     """Verify the tokens in files, and write a row for each as it comes."""
@@ -195,8 +196,8 @@ def _verify_files(
             bar.update(len(table))
             yield table
 
-    with open_records(Lake(settings.data_dir)) as records, _bar() as bar:
-        tables = verify_batches(read_sources(files, column), records, settings, confirm)
+    with open_payments(Lake(settings.data_dir)) as payments, _bar() as bar:
+        tables = verify_batches(read_sources(files, column), payments, settings, verify_online)
         report.write(counted(tables))
 
 
@@ -205,7 +206,7 @@ def _verify_lake(
     month: str | None,
     workers: int | None,
     settings: Settings,
-    confirm: Confirm | None,
+    verify_online: VerifyOnline | None,
 ) -> None:
     """Verify the lake's new and changed receipts; the lake keeps their verdicts."""
     with _bar() as bar:
@@ -214,7 +215,7 @@ def _verify_lake(
             settings,
             [month] if month else None,
             workers=workers or _workers_for(lake),
-            confirm=confirm,
+            verify_online=verify_online,
             on_rows=bar.update,
         )
     echo_note(
@@ -225,7 +226,7 @@ def _verify_lake(
 def _report_lake(lake: Lake, month: str | None, every: bool, report: _Report) -> None:
     """Write the verdicts that the lake keeps."""
     with open_warehouse(lake, models_used_by(_VERDICTS, _COUNTS)) as warehouse:
-        rows = warehouse.query(_VERDICTS, {"month": month, "every": every})
+        rows = warehouse.query(_VERDICTS, {"month": month, "every": every, "proven": PROVEN})
         counts = warehouse.query(_COUNTS, {"month": month}).to_pylist()
     report.verdicts.update({row["verdict"]: row["receipts"] for row in counts})
     report.count_reasons(rows)
@@ -234,7 +235,7 @@ def _report_lake(lake: Lake, month: str | None, every: bool, report: _Report) ->
 
 def _workers_for(lake: Lake) -> int:
     """Return how many processes to start: one for a small lake, else one per core."""
-    rows = sum(footer.tally.rows for footer in lake.footers(PAYMENTS).values())
+    rows = sum(footer.totals.rows for footer in lake.footers(PAYMENTS).values())
     has_affinity = hasattr(os, "sched_getaffinity")  # the cores this process may use
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return cores if rows >= MANY else 1

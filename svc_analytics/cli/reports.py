@@ -8,7 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from shlex import quote
 
-from svc_analytics.coverage import describe_span, span_texts
+from svc_analytics.coverage import Spans, describe_span
 from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.formatting.display import names_of
@@ -112,9 +112,9 @@ def status_json(status: LakeStatus) -> str:
             "is_start_proven": stream.is_proven,
             "first_record_at": _instant(stream.first_at),
             "last_record_at": _instant(stream.last_at),
-            "complete": list(map(span_texts, stream.coverage.complete)),
-            "provisional": list(map(span_texts, stream.coverage.provisional)),
-            "gaps": list(map(span_texts, stream.gaps)),
+            "complete": _spans(stream.coverage.complete),
+            "provisional": _spans(stream.coverage.provisional),
+            "gaps": _spans(stream.gaps),
             "read_to": _instant(stream.coverage.read[-1][1] if stream.coverage.read else None),
             "written_at": _instant(stream.written_at),
             "quarantined": stream.quarantined,
@@ -220,6 +220,10 @@ def _figures(new: Statement) -> str:
     rows = [list(row) for row in zip(names, *map(align_decimal_points, columns), strict=True)]
     header = ["figure", *summary["currency"].to_pylist()]
     return align(header, rows, [False, *(True for _ in columns)])
+
+
+def _spans(spans: Spans) -> list[list[str]]:
+    return [list(map(format_instant, span)) for span in spans]
 
 
 def _instant(micros: int | None) -> str | None:

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from svc_analytics.closing.diff import RESTATEMENT
 from svc_analytics.closing.result import CloseResult, State
@@ -30,9 +28,10 @@ from svc_analytics.closing.seals import (
 )
 from svc_analytics.closing.verify import rederive, restatement
 from svc_analytics.config import Settings, read_settings
-from svc_analytics.errors import ConfigError, LakeBusy, LakeError, PeriodNotClosed
+from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.files import locked
 from svc_analytics.instants import HOUR, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of, named_month
@@ -275,11 +274,6 @@ def _note_order(folder: Path, after: Period) -> str | None:
     )
 
 
-@contextmanager
-def _one_at_a_time(lake: Lake) -> Iterator[None]:
+def _one_at_a_time(lake: Lake) -> AbstractContextManager[None]:
     """Let one process close at a time: two would not see each other's versions."""
-    try:
-        with FileLock(lake.path / ".close.lock", timeout=0):
-            yield
-    except Timeout as error:
-        raise LakeBusy(f"another process is closing a month of {lake.path}") from error
+    return locked(lake.path / ".close.lock", f"is closing a month of {lake.path}", patience=0)

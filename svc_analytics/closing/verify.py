@@ -73,8 +73,9 @@ class StatementDiff:
 def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -> SealVerification:
     """Check a sealed statement against its seal, the seals before it, and its lake.
 
-    By default the lake is the one that the folder lies in. Raises `LakeError` when the
-    folder holds no statement, or when the lake cannot make the statement again.
+    By default the lake is the one that the folder lies in, else the one of the settings.
+    Raises `LakeError` when the folder holds no statement, or when the lake cannot make
+    the statement again.
     """
     path = Path(folder).absolute()
     manifest = read_manifest(path)
@@ -84,7 +85,8 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     if manifest["seal"] not in (None, seal_of(manifest)):
         # The manifest was altered, so its period and options cannot be trusted either.
         return SealVerification(path, manifest["seal"], tuple(broken), (), compare({}, {}))
-    lake = lake or find_lake(path)
+    lake = lake or _lake_around(path) or Lake(read_data_dir())
+    lake.require()
     if manifest["merchant"].get("id") != lake.merchant_id:
         message = f"{path} is a statement of another merchant than {lake.path}: give its lake"
         raise LakeError(message)
@@ -161,9 +163,7 @@ def broken_chain(folder: Path, manifest: Manifest, lake: Lake, period: Period) -
     ]
 
 
-def find_lake(folder: Path) -> Lake:
-    """Return the lake that a statement lies in, else the one of the settings."""
+def _lake_around(folder: Path) -> Lake | None:
+    """Return the lake that a statement's folder lies in, if it lies in one."""
     around = folder.parent.parent
-    lake = Lake(around if (around / "lake.json").is_file() else read_data_dir())
-    lake.require()
-    return lake
+    return Lake(around) if (around / "lake.json").is_file() else None

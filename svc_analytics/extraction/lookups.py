@@ -16,13 +16,13 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from filelock import FileLock, Timeout
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.routes import quote_id
 from svc_analytics.config import Settings
 from svc_analytics.coverage import Span
-from svc_analytics.errors import ConfigError, DataError, LakeBusy, NotFound, ProtocolError
+from svc_analytics.errors import ConfigError, DataError, NotFound, ProtocolError
+from svc_analytics.files import locked
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.side_files import begin_side_folders, keep_objects
 from svc_analytics.records.page import Page
@@ -33,7 +33,6 @@ from svc_analytics.warehouse.warehouse import open_warehouse
 
 AT_ONCE = 1000  # ids handed to the workers together
 CHECKPOINT = 5.0  # seconds of work that a crash may cost, or ten times what keeping it costs
-LOCK_PATIENCE = 5
 _UNHELD = """
 select distinct session_id
 from payments
@@ -76,7 +75,11 @@ def look_up(
         return []
     lake.require()
     done = []
-    with _locked(lake), _connected(settings, workers, client) as service:
+    doing = f"looks up sessions or bindings of {lake.path}"
+    with (
+        locked(lake.path / ".lookups.lock", doing),
+        _connected(settings, workers, client) as service,
+    ):
         begin_side_folders(lake.path, PAYMENTS)
         if sessions_of is not None:
             ids = _unheld_sessions(lake, sessions_of)
@@ -103,20 +106,6 @@ def read_customers(path: str) -> list[str]:
         raise ConfigError(f"cannot read {path!r:.200}: {reason}") from error
     # Not splitlines: it ends a line at characters that an id may hold.
     return [line.strip() for line in text.split("\n") if line.strip()]
-
-
-@contextmanager
-def _locked(lake: Lake) -> Iterator[None]:
-    lock = FileLock(lake.path / ".lookups.lock", timeout=LOCK_PATIENCE)
-    try:
-        lock.acquire()
-    except Timeout as error:
-        message = f"another process looks up sessions or bindings of {lake.path}"
-        raise LakeBusy(message) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @contextmanager

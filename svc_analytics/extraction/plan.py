@@ -11,7 +11,7 @@ from svc_analytics.extraction.segments import Segment
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import BEGINNING, HOUR, format_instant
-from svc_analytics.lake.publisher import PublishStats
+from svc_analytics.lake.month_files import PublishStats
 from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 

@@ -39,16 +39,16 @@ def extract(
         check_merchant(lake, profile)
         now = time.time_ns() // 1000
         read_to = now if clock is None else clock
-        settled_at = (now - UNKNOWN_CLOCK if clock is None else clock) - SETTLE_LAG
+        watermark = (now - UNKNOWN_CLOCK if clock is None else clock) - SETTLE_LAG
         if request.start >= read_to:
             message = f"--from is later than the service's clock, {format_instant(read_to)}"
             raise ConfigError(message)
         run = ExtractionResult(profile["id"], read_to)
         with open_writer(lake, profile, now) as writer:
             writer.begin_run(
-                settled_at=settled_at,
+                watermark=watermark,
                 is_open_ended=request.start == BEGINNING,
-                overlap=request.overlap,
+                lookback=request.overlap,
             )
             segments = plan_segments(writer, settings, request, run)
             WorkerPool(service, writer, segments, run, on_page).work(workers)

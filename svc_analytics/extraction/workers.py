@@ -82,7 +82,7 @@ class WorkerPool:
             self._take_in(parcel)
             if self._is_time():
                 self._publish()
-            elif self._writer.staged_bytes >= self._limit:
+            elif self._writer.buffered_bytes >= self._limit:
                 self._publish(holds_back=True)
 
     def _take_in(self, parcel: Parcel) -> None:
@@ -100,7 +100,7 @@ class WorkerPool:
     def _stage(self, delivery: Delivery) -> None:
         delivery.check()
         stream = delivery.stream
-        self._writer.stage(stream, delivery.rows, delivery.rejected, delivery.size)
+        self._writer.add(stream, delivery.rows, delivery.rejected, delivery.size)
         for progress in delivery.progress:
             if progress.retracted:
                 # What an earlier run proved stays covered: only this sweep is in doubt.

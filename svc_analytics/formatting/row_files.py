@@ -16,8 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.files import atomic_write
 from svc_analytics.formatting.sanitize import escape_formula, escape_invisible
-from svc_analytics.formatting.tables import to_csv
+from svc_analytics.formatting.tables import to_csv, to_objects
 
 FORMS = (".csv", ".parquet", ".json")
 
@@ -40,7 +41,7 @@ def write_rows(
         write_file(tables, schema, out)
         return {"out": out}
     if as_json:
-        return {name: [row for table in tables for row in to_objects(table)]}
+        return {name: [row for table in tables for row in _verdict_objects(table)]}
     write_csv(tables, sys.stdout)
     return {}
 
@@ -55,21 +56,18 @@ def write_csv(tables: Iterable[pa.Table], file: TextIO) -> None:
 
 
 def write_file(tables: Iterable[pa.Table], schema: pa.Schema, out: str) -> None:
-    """Write rows to a file of the form its suffix names, beside it first."""
+    """Write rows atomically to a file of the form its suffix names."""
     path = Path(out)
-    temporary = path.with_name(f".{path.name}.writing")
     try:
-        _WRITERS[path.suffix.lower()](tables, schema, temporary)
-        temporary.replace(path)
+        with atomic_write(path, is_durable=False) as temporary:  # the command makes it again
+            _WRITERS[path.suffix.lower()](tables, schema, temporary)
     except OSError as error:
         raise ConfigError(f"cannot write {out}: {error.strerror}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
-def to_objects(table: pa.Table) -> Iterator[dict[str, Any]]:
-    """Yield rows as objects for JSON, their differences, if any, as objects too."""
-    for row in table.to_pylist():
+def _verdict_objects(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """Yield verdicts as objects for JSON, with their differences as objects too."""
+    for row in to_objects(table):
         if row.get("differences"):
             row["differences"] = json.loads(row["differences"])
         yield row
@@ -101,7 +99,7 @@ def _to_json_file(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> 
     with path.open("w", encoding="utf-8") as file:
         lead = "[\n"
         for table in tables:
-            for row in to_objects(table):
+            for row in _verdict_objects(table):
                 file.write(lead + json.dumps(row, ensure_ascii=False))
                 lead = ",\n"
         file.write("\n]\n" if lead != "[\n" else "[]\n")

@@ -1,4 +1,4 @@
-"""Control figures of a set of rows: how many, which ids, and what their amounts add up to."""
+"""Control totals of a set of rows: count, digest of ids, sums of amounts."""
 
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -16,32 +16,32 @@ from svc_analytics.schema import Stream
 
 @dataclass(frozen=True)
 class ControlTotals:
-    """Control figures of a set of rows; adding tallies gives the tally of all their rows."""
+    """Control totals of a set of rows; those of parts add up to those of the whole."""
 
     rows: int = 0
     ids_digest: int = 0  # exclusive or of the MD5 of every id: the order does not matter
-    totals: dict[str, dict[str, Decimal]] = field(default_factory=dict)
+    sums: dict[str, dict[str, Decimal]] = field(default_factory=dict)  # by currency and column
 
     def __add__(self, other: "ControlTotals") -> "ControlTotals":
-        totals = {currency: dict(sums) for currency, sums in self.totals.items()}
-        for currency, sums in other.totals.items():
-            mine = totals.setdefault(currency, {})
-            for name, value in sums.items():
-                mine[name] = EXACT.add(mine.get(name, Decimal()), value)
-        return ControlTotals(self.rows + other.rows, self.ids_digest ^ other.ids_digest, totals)
+        sums = {currency: dict(amounts) for currency, amounts in self.sums.items()}
+        for currency, amounts in other.sums.items():
+            total = sums.setdefault(currency, {})
+            for name, value in amounts.items():
+                total[name] = EXACT.add(total.get(name, Decimal()), value)
+        return ControlTotals(self.rows + other.rows, self.ids_digest ^ other.ids_digest, sums)
 
     def __sub__(self, other: "ControlTotals") -> "ControlTotals":
-        totals = {
-            currency: {name: EXACT.minus(value) for name, value in sums.items()}
-            for currency, sums in other.totals.items()
+        negated = {
+            currency: {name: EXACT.minus(value) for name, value in amounts.items()}
+            for currency, amounts in other.sums.items()
         }
-        return self + ControlTotals(-other.rows, other.ids_digest, totals)
+        return self + ControlTotals(-other.rows, other.ids_digest, negated)
 
     def is_same(self, other: "ControlTotals") -> bool:
-        """Tell whether both are of the same rows; a currency of nothing but zeros says nothing."""
-        left = self - other
-        sums = (value for sums in left.totals.values() for value in sums.values())
-        return not (left.rows or left.ids_digest or any(sums))
+        """Tell whether both are of the same rows, whatever currencies add up to zero."""
+        rest = self - other
+        amounts = (value for amounts in rest.sums.values() for value in amounts.values())
+        return not (rest.rows or rest.ids_digest or any(amounts))
 
     def __str__(self) -> str:
         return f"{self.rows:,} rows, ids {self.ids_digest:032x}"
@@ -49,14 +49,16 @@ class ControlTotals:
 
 @interruptible()
 def control_totals(stream: Stream, table: pa.Table) -> ControlTotals:
-    """Return the control figures of a table of the stream's rows; their sums are exact."""
-    with _engine().cursor() as cursor:
-        # Only what is asked for: registering a column takes longer than summing a hundred.
+    """Return the control totals of a table of a stream's rows; sums are exact."""
+    if not len(table):
+        return ControlTotals()
+    with _connection().cursor() as cursor:
+        # Only the columns needed: registering one takes longer than summing a hundred rows.
         cursor.register("t", table.select(["currency", "id", *stream.money]))
         try:
             rows = _sum(cursor, stream, "sum({0})")
         except duckdb.OutOfRangeException:
-            # Past 38 digits: whole and fractional parts fit when summed apart.
+            # More than 38 digits: whole and fractional parts fit when summed separately.
             rows = _sum(cursor, stream, "sum(trunc({0})::hugeint)", "sum({0} % 1)")
     digest = 0
     for row in rows:
@@ -65,20 +67,20 @@ def control_totals(stream: Stream, table: pa.Table) -> ControlTotals:
 
 
 @cache
-def _engine() -> duckdb.DuckDBPyConnection:
-    """One for the process: it holds nothing, and takes longer to start than to count."""
+def _connection() -> duckdb.DuckDBPyConnection:
+    """Return the process's one connection: starting DuckDB costs more than a count."""
     return duckdb.connect(config={"threads": 1})
 
 
 def _sum(cursor: duckdb.DuckDBPyConnection, stream: Stream, *forms: str) -> list[tuple[Any, ...]]:
-    """Sum each form of all amounts, form by form."""
+    """Return per currency a digest of its ids, and the sums of all its amounts."""
     sums = ", ".join(form.format(name) for form in forms for name in stream.money)
     query = f"select currency, bit_xor(md5_number(id)), {sums} from t group by currency"
     return cursor.execute(query).fetchall()
 
 
 def _total(stream: Stream, sums: tuple[Any, ...]) -> dict[str, Decimal]:
-    """Add up the parts of each amount's sum."""
+    """Return each amount's sum, added up from its parts."""
     totals = dict.fromkeys(stream.money, Decimal())
     for name, part in zip(cycle(stream.money), sums, strict=False):
         totals[name] = EXACT.add(totals[name], Decimal(part or 0))

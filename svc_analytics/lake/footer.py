@@ -1,15 +1,15 @@
-"""A checksum over the part of a Parquet file that has none: its own footer.
+"""The footer of a month file: what it holds and covers, as JSON under a checksum.
 
-Pages carry checksums; the footer, which says what they hold and where they lie, does
-not. One flipped bit of its statistics, and a reader passes over rows without a word.
-So the JSON that we keep in it holds the SHA-256 of the whole footer, which is taken
-with zeros in the checksum's own place.
+Parquet's pages carry checksums; Parquet's own footer, which says what they hold and
+where they lie, does not. With one bit of its statistics flipped, a reader skips rows
+and reports nothing. So our JSON in it holds the SHA-256 of the whole Parquet footer,
+taken with zeros in the checksum's own place.
 """
 
 import json
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
@@ -18,76 +18,20 @@ from typing import BinaryIO, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.coverage import Coverage
+from svc_analytics.coverage import Coverage, Span
 from svc_analytics.errors import LakeError
+from svc_analytics.files import damaged_file
 from svc_analytics.lake.control_totals import ControlTotals
-from svc_analytics.lake.files import damaged_file
-from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT
+from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, tool_version
 from svc_analytics.money import format_amount
 from svc_analytics.schema import STREAMS
 
-CHECKSUM_BLANK = "0" * 64  # what stands in the JSON until the footer is written
-CHECKSUM_KEY = "footer_sha256"
-_MARK = re.compile(rb'"footer_sha256": "([0-9a-f]{64})"')
-_BEGINNING = b'{"layout": '  # of the JSON; within its texts every quote has a backslash before it
-_END = 8  # bytes behind the footer: its length, and the magic
+_BLANK = "0" * 64  # in the checksum's place until the footer is written
+_CHECKSUM = re.compile(rb'"footer_sha256": "([0-9a-f]{64})"')
+_JSON_START = b'{"layout": '  # not found within its texts: there, quotes have a backslash
+_TRAILER = 8  # bytes after the footer: its length, and the magic
 _MAGIC = b"PAR1"
-_USUAL = 64 * 1024  # bytes: nearly every footer fits
-
-
-def sign_footer(file: BinaryIO) -> None:
-    """Put the checksum into the footer of a finished file, open for reading and writing."""
-    footer = _read_footer(file)
-    found = _find_mark(footer)
-    if found is None:
-        raise ValueError("the footer has no place for its checksum")
-    file.seek(found.start(1) - len(footer) - _END, os.SEEK_END)
-    file.write(_digest(footer).encode())
-
-
-def read_signed_footer(path: Path) -> bytes:
-    """Return a file's footer with all that stands behind it, as a Parquet reader wants it.
-
-    Raises `ValueError` when it is not what was written. A file without a checksum is
-    taken as it is: it comes from another tool, or from before there were any.
-    """
-    with path.open("rb") as file:
-        footer = _read_footer(file)
-    found = _find_mark(footer)
-    if found and found[1].decode() != _digest(footer):
-        raise ValueError("the footer is not the one that was written")
-    return footer + len(footer).to_bytes(4, "little") + _MAGIC
-
-
-def signed_text(footer: bytes) -> bytes | None:
-    """Return the JSON that the checksum stands in, without a look at the rest of the footer."""
-    found = _find_mark(footer)
-    begins_at = footer.rfind(_BEGINNING, 0, found.start()) if found else -1
-    return footer[begins_at : found.end() + 1] if found and begins_at >= 0 else None
-
-
-def _find_mark(footer: bytes) -> re.Match[bytes] | None:
-    """Find the checksum's place: the last one, for columns' statistics hold texts of others."""
-    return max(_MARK.finditer(footer), key=re.Match.start, default=None)
-
-
-def _read_footer(file: BinaryIO) -> bytes:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - _USUAL, 0))
-    tail = file.read()
-    length = int.from_bytes(tail[-_END:-4], "little")
-    if tail[-4:] != _MAGIC or length + _END > size:
-        raise ValueError("no Parquet file")
-    if length + _END > len(tail):
-        file.seek(size - length - _END)
-        tail = file.read()
-    return tail[-length - _END : -_END]
-
-
-def _digest(footer: bytes) -> str:
-    if found := _find_mark(footer):
-        footer = footer[: found.start(1)] + CHECKSUM_BLANK.encode() + footer[found.end(1) :]
-    return sha256(footer).hexdigest()
+_USUAL_SIZE = 64 * 1024  # bytes: nearly every footer fits
 
 
 @dataclass(frozen=True)
@@ -96,36 +40,33 @@ class PartitionFooter:
 
     stream: str
     merchant_id: str
-    owns: tuple[int, int]
+    owns: Span  # the time whose rows the file holds: its month
     coverage: Coverage
-    tally: ControlTotals
-    quarantined: int
+    quarantined: int  # rejected records of the month, not resolved
     written_at: int
-    tool_version: str
-    layout: int = LAYOUT
+    totals: ControlTotals = field(default_factory=ControlTotals)
+    tool_version: str = field(default_factory=tool_version)
 
     def to_json(self) -> str:
-        """Write the footer as the JSON kept in the file."""
-        spans = [[*span, "complete"] for span in self.coverage.complete]
-        spans += [[*span, "provisional"] for span in self.coverage.provisional]
-        totals = {
-            currency: {name: format_amount(value) for name, value in sums.items()}
-            for currency, sums in sorted(self.tally.totals.items())
+        """Return the footer as the JSON kept in the file, its checksum not yet filled in."""
+        sums = {
+            currency: {name: format_amount(value) for name, value in amounts.items()}
+            for currency, amounts in sorted(self.totals.sums.items())
         }
         document = {
-            "layout": self.layout,
+            "layout": LAYOUT,
             "stream": self.stream,
             "merchant_id": self.merchant_id,
             "owns": self.owns,
-            "coverage": sorted(spans),
-            "rows": self.tally.rows,
-            "ids_digest": f"{self.tally.ids_digest:032x}",
-            "totals": totals,
+            "coverage": self.coverage.intervals(),
+            "rows": self.totals.rows,
+            "ids_digest": f"{self.totals.ids_digest:032x}",
+            "totals": sums,
             "quarantined": self.quarantined,
             "written_at": self.written_at,
             "tool_version": self.tool_version,
             "schema": STREAMS[self.stream].schema_digest,
-            CHECKSUM_KEY: CHECKSUM_BLANK,
+            "footer_sha256": _BLANK,
         }
         return json.dumps(document)
 
@@ -135,22 +76,21 @@ class PartitionFooter:
         document = json.loads(text)
         if document["layout"] > LAYOUT:
             raise LakeError("written by a newer svc-analytics; update this one")
-        totals = {
-            currency: {name: Decimal(value) for name, value in sums.items()}
-            for currency, sums in document["totals"].items()
+        sums = {
+            currency: {name: Decimal(value) for name, value in amounts.items()}
+            for currency, amounts in document["totals"].items()
         }
-        by_state = {
-            state: tuple((a, b) for a, b, found in document["coverage"] if found == state)
-            for state in ("complete", "provisional")
-        }
+        spans: dict[str, list[Span]] = {"complete": [], "provisional": []}
+        for start, end, state in document["coverage"]:
+            spans[state].append((start, end))
         return cls(
             stream=document["stream"],
             merchant_id=document["merchant_id"],
             owns=tuple(document["owns"]),
-            coverage=Coverage(**by_state),
-            tally=ControlTotals(document["rows"], int(document["ids_digest"], 16), totals),
+            coverage=Coverage(tuple(spans["complete"]), tuple(spans["provisional"])),
             quarantined=document["quarantined"],
             written_at=document["written_at"],
+            totals=ControlTotals(document["rows"], int(document["ids_digest"], 16), sums),
             tool_version=document["tool_version"],
         )
 
@@ -158,11 +98,11 @@ class PartitionFooter:
 def read_footer(path: Path) -> PartitionFooter:
     """Read a file's footer, or raise `LakeError` naming the file and what to do."""
     try:
-        raw = read_signed_footer(path)
-        if footer := _signed_footer(raw):
+        raw = _read_signed_footer(path)
+        if footer := _known_footer(raw):
             return footer
-        found = pq.read_metadata(pa.BufferReader(raw))
-        footer = PartitionFooter.from_json((found.metadata or {})[FOOTER_KEY.encode()])
+        metadata = pq.read_metadata(pa.BufferReader(raw))
+        footer = PartitionFooter.from_json((metadata.metadata or {})[FOOTER_KEY.encode()])
     except LakeError as error:
         raise LakeError(f"{path}: {error}") from error
     except KeyError as error:
@@ -171,20 +111,70 @@ def read_footer(path: Path) -> PartitionFooter:
     except (pa.ArrowException, OSError, ValueError, TypeError, ArithmeticError) as error:
         raise damaged_file(path, error) from error
     stream = STREAMS.get(footer.stream)
-    if stream and not found.schema.to_arrow_schema().equals(stream.schema):
-        # Another tool wrote it anew, in types that may have cost it digits.
+    if stream and not metadata.schema.to_arrow_schema().equals(stream.schema):
+        # Another tool has rewritten it, in types that may have cost digits.
         raise damaged_file(path)
     return footer
 
 
-def _signed_footer(raw: bytes) -> PartitionFooter | None:
-    """Read a footer whose checksum holds, without the rest of it; None if it needs a closer look.
+def _known_footer(raw: bytes) -> PartitionFooter | None:
+    """Read our JSON in a footer without decoding the Parquet footer around it.
 
-    It does where the columns are not today's own.
+    Return None where that must be decoded: the file's columns are not today's.
     """
-    text = signed_text(raw)
-    if text is None:
+    checksum = _find_checksum(raw)
+    start = raw.rfind(_JSON_START, 0, checksum.start()) if checksum else -1
+    if checksum is None or start < 0:
         return None
+    text = raw[start : checksum.end() + 1]
     footer = PartitionFooter.from_json(text)
     stream = STREAMS.get(footer.stream)
     return footer if stream and stream.schema_digest.encode() in text else None
+
+
+def _read_signed_footer(path: Path) -> bytes:
+    """Return a file's footer and trailer, as a Parquet reader wants them.
+
+    Raises `ValueError` when they are not what was written. A file without a checksum is
+    not refused: it comes from another tool, or from before there were any.
+    """
+    with path.open("rb") as file:
+        footer = _read_raw_footer(file)
+    checksum = _find_checksum(footer)
+    if checksum and checksum[1].decode() != _digest(footer):
+        raise ValueError("the footer is not the one that was written")
+    return footer + len(footer).to_bytes(4, "little") + _MAGIC
+
+
+def sign_footer(file: BinaryIO) -> None:
+    """Write the checksum into the footer of a file open for reading and writing."""
+    footer = _read_raw_footer(file)
+    checksum = _find_checksum(footer)
+    if checksum is None:
+        raise ValueError("the footer has no place for its checksum")
+    file.seek(checksum.start(1) - len(footer) - _TRAILER, os.SEEK_END)
+    file.write(_digest(footer).encode())
+
+
+def _find_checksum(footer: bytes) -> re.Match[bytes] | None:
+    """Find our checksum, the last: column statistics may hold a merchant's text."""
+    return max(_CHECKSUM.finditer(footer), key=re.Match.start, default=None)
+
+
+def _read_raw_footer(file: BinaryIO) -> bytes:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - _USUAL_SIZE, 0))
+    tail = file.read()
+    length = int.from_bytes(tail[-_TRAILER:-4], "little")
+    if tail[-4:] != _MAGIC or length + _TRAILER > size:
+        raise ValueError("no Parquet file")
+    if length + _TRAILER > len(tail):
+        file.seek(size - length - _TRAILER)
+        tail = file.read()
+    return tail[-length - _TRAILER : -_TRAILER]
+
+
+def _digest(footer: bytes) -> str:
+    if checksum := _find_checksum(footer):
+        footer = footer[: checksum.start(1)] + _BLANK.encode() + footer[checksum.end(1) :]
+    return sha256(footer).hexdigest()

@@ -1,32 +1,27 @@
 """The lake: a folder of month files that any Parquet tool reads correctly.
 
-`Lake` reads; `LakeWriter`, of which there is one at a time, changes. Nothing here is
-remembered outside the month files, so there is no state to lose or to disagree.
+`Lake` reads it; one process at a time changes it, by a `LakeWriter`. All state is in
+the files themselves, so no second copy of it can be lost or disagree.
 """
 
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from filelock import BaseFileLock, FileLock
-
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.lake.files import damaged_file, is_refused
+from svc_analytics.files import damaged_file, is_refused
 from svc_analytics.lake.footer import PartitionFooter, read_footer
 from svc_analytics.lake.layout import LAYOUT, ORIGIN
-from svc_analytics.lake.snapshot import SNAPSHOT_PREFIX, link_all, snapshot_folders
+from svc_analytics.lake.snapshot import open_snapshot
 from svc_analytics.periods import month_of
 from svc_analytics.schema import Stream
 
 
 class Lake:
-    """A merchant's records in a folder. Opening reads nothing but `lake.json`."""
+    """A merchant's records in a folder of Parquet files. Opening it reads nothing."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).absolute()
@@ -41,11 +36,11 @@ class Lake:
 
     @property
     def exists(self) -> bool:
-        """Whether a lake was ever begun here."""
+        """Whether the folder holds a lake."""
         return (self.path / "lake.json").is_file()
 
     def require(self) -> None:
-        """Refuse to go on where no lake is."""
+        """Raise `LakeError` if the folder holds no lake."""
         if not self.exists:
             message = f"no lake in {self.path}: run svc-analytics extract, or svc-analytics demo"
             raise LakeError(message)
@@ -82,67 +77,35 @@ class Lake:
 
     def months(self, stream: Stream) -> list[str]:
         """The months that have a file, oldest first."""
-        found = (file.stem for file in self.folder(stream).glob("*.parquet"))
-        return sorted(month for month in found if month != ORIGIN)
+        labels = (file.stem for file in self.folder(stream).glob("*.parquet"))
+        return sorted(label for label in labels if label != ORIGIN)
 
     def footers(self, stream: Stream, merchant_id: str | None = None) -> dict[str, PartitionFooter]:
         """The footers of a stream's files by month, the origin's included."""
         merchant_id = merchant_id or self.merchant_id
-        found = {}
+        footers = {}
         for file in sorted(self.folder(stream).glob("*.parquet")):
             footer = read_footer(file)
             if (footer.merchant_id, footer.stream) != (merchant_id, stream.name):
                 raise LakeError(f"{file} is of another merchant or stream: move it out of the lake")
             if file.stem not in (ORIGIN, month_of(footer.owns[0]).label):
                 raise LakeError(f"{file} is the file of another month: move it out of the lake")
-            found[file.stem] = footer
-        return found
+            footers[file.stem] = footer
+        return footers
 
     def coverage(self, stream: Stream) -> Coverage:
-        """The time that was read of a stream."""
+        """The time that was read of a stream, in all its files."""
         return whole_coverage(self.footers(stream))
 
-    @contextmanager
-    def snapshot(self) -> Iterator[Path]:
-        """Give a folder in which the month files stand still while they are being read.
-
-        DuckDB opens a file twice by its path; a replacement in between would mix an
-        old footer with new data. Hard links keep what they name (design 4).
-        """
+    def snapshot(self) -> AbstractContextManager[Path]:
+        """Give a folder in which the month files stand still while they are being read."""
         self.require()
-        folder, lock = self._begin_snapshot()
-        try:
-            for name in snapshot_folders():
-                link_all(self.path / name, folder / name)
-            yield folder
-        finally:
-            lock.release()
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def _begin_snapshot(self) -> tuple[Path, BaseFileLock]:
-        """Make a folder and hold its lock, by which a writer knows that it is in use.
-
-        A writer's sweep may come between the two; then there is another folder.
-        """
-        while True:
-            folder = self._snapshot_folder()
-            lock = FileLock(folder / "lock")
-            with suppress(FileNotFoundError):
-                lock.acquire()
-                if (folder / "lock").exists():
-                    return folder, lock
-                lock.release()
-
-    def _snapshot_folder(self) -> Path:
-        try:
-            return Path(tempfile.mkdtemp(prefix=SNAPSHOT_PREFIX, dir=self.path))
-        except OSError:  # a read-only lake: its files are copied instead
-            return Path(tempfile.mkdtemp(prefix="svc-analytics-"))
+        return open_snapshot(self.path)
 
 
 def whole_coverage(footers: dict[str, PartitionFooter]) -> Coverage:
     """Return the union of what all files of a stream cover."""
-    found = Coverage()
+    coverage = Coverage()
     for footer in footers.values():
-        found = found.add(footer.coverage)
-    return found
+        coverage = coverage.add(footer.coverage)
+    return coverage

@@ -1,4 +1,4 @@
-"""Names, folders and schemas of the lake's files."""
+"""The lake's layout on disk: folders, file names, schemas of the side files."""
 
 from functools import cache
 from importlib.metadata import version
@@ -6,19 +6,14 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from svc_analytics.schema import INSTANT, Stream
+from svc_analytics.schema import INSTANT, SIDE_STREAMS, STREAMS, Stream
 
 LAYOUT = 1
 FOOTER_KEY = "svc_analytics"
 
-ORIGIN = "0000-00"  # the file without rows: the schema, and the proof of where history starts
-
-
-@cache
-def tool_version() -> str:
-    """The version of this package, as footers and manifests name it."""
-    return version("svc-analytics")
-
+ORIGIN = "0000-00"  # a file without rows: it covers the time before the first month with a file
+IDS_FOLDER = ".ids"
+VERDICTS_FOLDER = "receipt_verdicts"
 
 QUARANTINE = pa.schema(
     [
@@ -35,9 +30,7 @@ QUARANTINE = pa.schema(
     ]
 )
 
-# One row per checked token. `record_extracted_at` names the version of the record that
-# was held against it; `ring` is a fingerprint of the secrets, which tells none of them.
-VERDICTS_FOLDER = "receipt_verdicts"
+# One row per verified receipt.
 VERDICTS = pa.schema(
     [
         ("payment_id", pa.string()),
@@ -46,20 +39,30 @@ VERDICTS = pa.schema(
         ("reason", pa.string()),
         ("differences", pa.string()),  # JSON: each differing fact with both values
         ("checked_at", INSTANT),
-        ("ring", pa.string()),
-        ("record_extracted_at", INSTANT),
+        ("ring", pa.string()),  # a fingerprint of the secrets, from which none can be guessed
+        ("record_extracted_at", INSTANT),  # the version of the record it was compared with
     ]
 )
 
 
+@cache
+def tool_version() -> str:
+    """Return the version of this package, as footers and manifests name it."""
+    return version("svc-analytics")
+
+
+def data_folders() -> list[str]:
+    """Return the folders of Parquet files that views read, relative to the lake."""
+    kinds = ("{}", "changes/{}", "quarantine/{}")
+    by_stream = (kind.format(name) for kind in kinds for name in STREAMS)
+    return [*by_stream, VERDICTS_FOLDER, *SIDE_STREAMS]
+
+
 def changes_schema(stream: Stream) -> pa.Schema:
-    """The schema of superseded versions: the record, and whether money or identity changed."""
+    """Return the schema of superseded versions: a stream's, and what changed."""
     return stream.schema.append(pa.field("is_restatement", pa.bool_()))
 
 
 def quarantine_path(lake: Path, stream: Stream) -> Path:
-    """The one file of a stream's rejected records."""
+    """Return the path of the one file of a stream's rejected records."""
     return lake / "quarantine" / stream.name / "rejected.parquet"
-
-
-IDS_FOLDER = ".ids"

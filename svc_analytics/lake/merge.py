@@ -1,6 +1,6 @@
-"""Merging newly read rows into a month: one row per id, the newest observation wins.
+"""Merging new rows into a month file: one row per id, the last observed wins.
 
-A month is merged as a stream of row groups, so that memory does not grow with it.
+A month is merged row group by row group, so that memory does not grow with it.
 """
 
 import json
@@ -19,10 +19,10 @@ from svc_analytics.schema import Column, Stream
 
 @dataclass(frozen=True)
 class Upsert:
-    """Rows to merge into one month, settled against what the month holds.
+    """Rows to insert into one month, or to replace rows of it that have the same id.
 
-    `rows` has one row per id, sorted; `replaced` are the versions that the month holds
-    of them, and `superseded` those that differ, with `is_restatement` telling whether
+    `rows` has one row per id, sorted; `replaced` are the versions of them that the month
+    holds, and `superseded` those that differ. There, `is_restatement` tells whether
     money or identity changed.
     """
 
@@ -33,24 +33,24 @@ class Upsert:
 
 
 def deduplicate(stream: Stream, tables: list[pa.Table]) -> tuple[pa.Table, pa.Table]:
-    """Join tables into one, in order, keeping the last row of each id; return the others too.
+    """Return the last row of each id, and all earlier rows of them; both sorted.
 
-    Rows come in the order they were observed. The list is emptied.
+    The tables are in the order of observation. The list is emptied, to free its memory.
     """
     table = pa.concat_tables([stream.no_rows, *tables]).combine_chunks()
     tables.clear()
     order = pc.sort_indices(table, sort_keys=_sort_keys(stream))
     earlier = table.slice(0, 0)
     if pc.count_distinct(table["id"]).as_py() < len(table):
-        places = {name: place for place, name in enumerate(table["id"].to_pylist())}
-        is_last = pc.is_in(order, value_set=pa.array(places.values(), order.type))
+        last = {id_: place for place, id_ in enumerate(table["id"].to_pylist())}
+        is_last = pc.is_in(order, value_set=pa.array(last.values(), order.type))
         earlier = table.take(order.filter(pc.invert(is_last)))
         order = order.filter(is_last)
     return table.take(order), earlier
 
 
 def conflicting_versions(stream: Stream, rows: pa.Table, earlier: pa.Table) -> pa.Table:
-    """Return which of the rows seen earlier say something else than the last of their id."""
+    """Return the rows observed earlier that differ from the last row of the same id."""
     places = pc.index_in(earlier["id"], value_set=rows["id"].combine_chunks())
     differs, is_restated = compare(stream, earlier, rows.take(places))
     return earlier.append_column("is_restatement", is_restated).filter(differs)
@@ -66,7 +66,7 @@ def _sort_keys(stream: Stream) -> list[tuple[str, str]]:
 
 
 def plan_upsert(stream: Stream, rows: pa.Table, path: Path) -> Upsert:
-    """Compare new rows (one per id) with the versions of them that a month file holds."""
+    """Compare new rows, one per id, with the versions that a month file holds."""
     held = read_rows(stream, path, rows["id"])
     if not len(held):
         superseded = held.append_column("is_restatement", pa.array([], pa.bool_()))
@@ -75,7 +75,7 @@ def plan_upsert(stream: Stream, rows: pa.Table, path: Path) -> Upsert:
     fresh, again = rows.filter(pc.invert(is_known)), rows.filter(is_known)
     again, held = again.sort_by("id"), held.sort_by("id")
     differs, is_restated = compare(stream, held, again)
-    # An identical re-read keeps the moment its content was first seen.
+    # An identical row keeps the instant at which its content was first seen.
     seen_at = pc.if_else(differs, again["extracted_at"], held["extracted_at"])
     place = stream.schema.get_field_index("extracted_at")
     again = again.set_column(place, stream.schema.field(place), seen_at)
@@ -83,27 +83,22 @@ def plan_upsert(stream: Stream, rows: pa.Table, path: Path) -> Upsert:
     is_news = bool(
         len(fresh) or len(superseded) or not again.select(["extra"]).equals(held.select(["extra"]))
     )
-    settled = in_order(stream, pa.concat_tables([fresh, again]))
-    return Upsert(settled, held, superseded, is_news)
+    return Upsert(in_order(stream, pa.concat_tables([fresh, again])), held, superseded, is_news)
 
 
 def read_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:
     """Return the rows of a month file that have one of these ids."""
+    if not path.exists():
+        return stream.no_rows
     wanted = ids.combine_chunks()
-    found = [stream.no_rows]
-    for group in (
-        read_groups(path, where=lambda ids: pc.is_in(ids, value_set=wanted))
-        if path.exists()
-        else ()
-    ):
-        found.append(group)
-    return pa.concat_tables(found)
+    groups = read_groups(path, where=lambda ids: pc.is_in(ids, value_set=wanted))
+    return pa.concat_tables([stream.no_rows, *groups])
 
 
 def compare(
     stream: Stream, held: pa.Table, again: pa.Table
 ) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
-    """Tell for each pair of rows whether it differs, and whether money or identity does."""
+    """Tell for each pair of rows if it differs, and if money or identity does."""
     no = pa.chunked_array([pa.repeat(pa.scalar(False), len(held))])
     differs = is_restated = no
     for column in stream.columns:
@@ -123,7 +118,7 @@ def _is_changed(column: Column, old: pa.ChunkedArray, new: pa.ChunkedArray) -> p
 
 
 def _is_same_json(old: str | None, new: str | None) -> bool:
-    """Compare JSON by meaning: a service may write an object's keys in any order."""
+    """Compare JSON by meaning: the service may write an object's keys in any order."""
     if old is None or new is None:
         return old == new
     try:
@@ -133,7 +128,7 @@ def _is_same_json(old: str | None, new: str | None) -> bool:
 
 
 def _read_json(text: str) -> Any:
-    """Decode for comparison alone: numbers stay what was written, however many digits."""
+    """Decode JSON for comparison: numbers stay as written, with all their digits."""
     return json.loads(text, parse_float=_Number, parse_int=_Number)
 
 
@@ -145,15 +140,14 @@ class _Number:
 
 
 def merge_rows(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Table]:
-    """Yield a month's rows in order: the held ones, each id of `incoming` replaced or added."""
+    """Yield a month's rows, sorted, with `incoming` inserted or replacing some."""
     if not path.exists():
         yield incoming
         return
-    instants = incoming[stream.instant].cast(pa.int64()).to_pylist()
-    keys = list(zip(instants, incoming["id"].to_pylist(), strict=True))
+    keys = list(zip(stream.instants(incoming), incoming["id"].to_pylist(), strict=True))
     ids, done = incoming["id"].combine_chunks(), 0
     for group in read_groups(path):
-        last = (group[stream.instant].cast(pa.int64())[-1].as_py(), group["id"][-1].as_py())
+        last = (stream.instants(group)[-1], group["id"][-1].as_py())
         until = bisect_right(keys, last, lo=done)
         kept = group.filter(pc.invert(pc.is_in(group["id"], value_set=ids)))
         yield in_order(stream, pa.concat_tables([kept, incoming.slice(done, until - done)]))
@@ -162,6 +156,6 @@ def merge_rows(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Ta
 
 
 def drop_rows(path: Path, ids: pa.Array) -> Iterator[pa.Table]:
-    """Yield a month's rows in order, but for those with one of these ids."""
+    """Yield a month's rows, sorted, without those of these ids."""
     for group in read_groups(path):
         yield group.filter(pc.invert(pc.is_in(group["id"], value_set=ids)))

@@ -1,11 +1,11 @@
-"""One month file: rows sorted by instant and id, and a footer that vouches for them.
+"""Month files, the lake's partitions: how one is read, checked, and written.
 
-The footer is JSON under the Parquet key `svc_analytics`. Rows, coverage and control
-totals change in one atomic replacement, so they can never disagree (design 2 and 3).
+Rows, coverage and control totals are in the same file, so that one atomic replacement
+changes them together and they never disagree (design 2 and 3).
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,17 +16,17 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError
+from svc_analytics.files import atomic_write, damaged_file
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.files import damaged_file, sync_folder
 from svc_analytics.lake.footer import PartitionFooter, sign_footer
 from svc_analytics.lake.layout import FOOTER_KEY
-from svc_analytics.schema import Stream
+from svc_analytics.schema import Instants, Stream
 
-ROW_GROUP = 12_000  # what is in memory at a time while a month is rewritten
-_WRITTEN_AT_ONCE = 1 << 20  # bytes
+ROW_GROUP = 12_000  # rows in memory at a time while a month is rewritten
+_WRITE_BUFFER = 1 << 20  # bytes
 
-_CATEGORIES = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
+_DICTIONARY_COLUMNS = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
 
 
 def read_groups(
@@ -34,15 +34,15 @@ def read_groups(
     columns: list[str] | None = None,
     where: Callable[[pa.ChunkedArray], pa.ChunkedArray] | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield a file's row groups in order, every page held against its checksum.
+    """Yield a file's row groups in order; every page's checksum is verified.
 
-    `where` tells by the ids of a group which rows are wanted; groups without any
-    are not read further.
+    `where` takes the ids of a group and returns a mask of the rows wanted; of groups
+    with none, only the ids are read.
     """
     try:
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             for group in range(file.num_row_groups):
-                # Threads of Arrow's own would each keep a heap of what they once held.
+                # With threads, each of Arrow's would keep its peak memory allocated.
                 read = partial(file.read_row_group, group, use_threads=False)
                 if where is None:
                     yield read(columns=columns)
@@ -58,63 +58,52 @@ def write_partition(
     path: Path,
     stream: Stream,
     tables: Iterable[pa.Table],
-    describe: Callable[[ControlTotals], PartitionFooter],
+    footer: PartitionFooter,
     expected: ControlTotals | None = None,
 ) -> PartitionFooter:
-    """Replace a month file in one step by these rows, already in order.
+    """Replace a month file atomically by these rows, already in order.
 
-    The new file is synced, read back and held against its own footer, and against
-    what it is `expected` to hold, before it takes the name; until then, and after any
-    failure, the old file stands untouched.
+    The new file is read back before it takes the name: its rows must have the totals of
+    its footer, and those `expected`. After any failure the old file is as it was. Return
+    the `footer` with the totals of what was written.
     """
-    temporary = path.with_name(f".{path.stem}.writing")
-    try:
-        footer = _write(temporary, stream, tables, describe)
+    with atomic_write(path) as temporary:
+        footer = _write(temporary, stream, tables, footer)
         _check(temporary, stream, footer, expected)
-        os.replace(temporary, path)  # noqa: PTH105  (fault tests count on this one call)
-        sync_folder(path.parent)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
     return footer
 
 
 def _write(
-    path: Path,
-    stream: Stream,
-    tables: Iterable[pa.Table],
-    describe: Callable[[ControlTotals], PartitionFooter],
+    path: Path, stream: Stream, tables: Iterable[pa.Table], footer: PartitionFooter
 ) -> PartitionFooter:
-    tally = ControlTotals()
+    totals = ControlTotals()
     names = stream.schema.names
     with (
         path.open("w+b") as file,
-        # Each write to a file of Python's waits for the interpreter, which workers hold.
-        pa.BufferedOutputStream(pa.PythonFile(file, "w"), _WRITTEN_AT_ONCE) as sink,
+        # Every write to a Python file needs the interpreter lock, which workers compete for.
+        pa.BufferedOutputStream(pa.PythonFile(file, "w"), _WRITE_BUFFER) as sink,
         pq.ParquetWriter(
             sink,
             stream.schema,
             compression="zstd",
             compression_level=1,
-            use_dictionary=[name for name in _CATEGORIES if name in names],
+            use_dictionary=[name for name in _DICTIONARY_COLUMNS if name in names],
             write_page_checksum=True,
         ) as writer,
     ):
         for table in _regroup(tables):
-            tally += control_totals(stream, table)
+            totals += control_totals(stream, table)
             writer.write_table(table, row_group_size=ROW_GROUP)
-        footer = describe(tally)
+        footer = replace(footer, totals=totals)
         writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
         writer.close()
         sink.detach()
         sign_footer(file)
-        file.flush()
-        os.fsync(file.fileno())
     return footer
 
 
 def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Cut a stream of tables into full row groups, so that rewriting never frays a file."""
+    """Cut tables into full row groups: rewriting must not make them smaller."""
     carried: pa.Table | None = None
     for table in tables:
         carried = table if carried is None else pa.concat_tables([carried, table])
@@ -128,43 +117,42 @@ def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 def _check(
     path: Path, stream: Stream, footer: PartitionFooter, expected: ControlTotals | None
 ) -> None:
-    """Read back what was written, and hold it against all that must be true of it."""
+    """Read a file back: rows must be sorted, of its month, and have its totals."""
     name = f"{stream.name} {path.name.removeprefix('.').partition('.')[0]}"
     columns = ["id", "currency", stream.instant, *stream.money]
-    found, order = ControlTotals(), SortedCheck(name, footer.owns)
+    totals, order = ControlTotals(), SortedCheck(name, footer.owns)
     for table in read_groups(path, columns):
-        found += control_totals(stream, table)
-        order.see(table[stream.instant])
-    check_totals(name, "its footer", found, footer.tally)
+        totals += control_totals(stream, table)
+        order.check(stream.instants(table))
+    check_totals(name, "its footer", totals, footer.totals)
     if expected is not None:
-        check_totals(name, "what it held and what came", found, expected)
+        check_totals(name, "what it held and what came", totals, expected)
 
 
 def check_totals(name: str, of: str, found: ControlTotals, expected: ControlTotals) -> None:
-    """Refuse a month whose rows are not those it should hold: count, ids and sums."""
+    """Raise `LakeError` if a month's rows do not have the totals expected."""
     if found.is_same(expected):
         return
     amounts = [
         f"{column} of {currency} off by {value:f}"
-        for currency, sums in (found - expected).totals.items()
+        for currency, sums in (found - expected).sums.items()
         for column, value in sums.items()
         if value
     ]
-    seen = "; ".join([f"{found}, by {of} {expected}", *amounts])
-    raise LakeError(f"{name}: the rows written are not those to be kept ({seen}); not published")
+    facts = "; ".join([f"{found}, by {of} {expected}", *amounts])
+    raise LakeError(f"{name}: the rows written are not those to be kept ({facts}); not published")
 
 
 class SortedCheck:
-    """Watches the instants of a month's rows, group by group: its own, and never falling."""
+    """Checks, group by group, that rows are of their month and sorted by instant."""
 
     def __init__(self, name: str, owns: Span) -> None:
         self._name = name
         self._owns = owns
         self._last: int | None = None
 
-    def see(self, column: pa.ChunkedArray) -> None:
-        """Refuse a row of another month, or one before the row it follows."""
-        instants = np.asarray(column.cast(pa.int64()))
+    def check(self, instants: Instants) -> None:
+        """Raise `LakeError` for an instant of another month, or out of order."""
         if not len(instants):
             return
         last = instants[0] if self._last is None else self._last

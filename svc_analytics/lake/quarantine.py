@@ -1,7 +1,6 @@
-"""The files beside the month files: what could not be held, and what was superseded.
+"""The quarantine: rejected records, with their bytes and the reason.
 
-Both are written before the month that counts them, under names and with contents
-that depend on nothing but what they hold, so that a repeated write changes nothing.
+It is written before the months that count its records, and a repeated write changes nothing.
 """
 
 import hashlib
@@ -24,7 +23,7 @@ from svc_analytics.schema import INSTANT, Stream
 
 @dataclass(frozen=True)
 class QuarantinedRecord:
-    """A rejected record, the instant that decides its month, and the window that gave it."""
+    """A rejected record, the instant that places it, and the window it was read in."""
 
     record: RejectedRecord
     position: int
@@ -32,7 +31,7 @@ class QuarantinedRecord:
     seen_at: int
 
     def to_row(self) -> dict[str, Any]:
-        """Return the row kept of it."""
+        """Return the record as a row of the quarantine file."""
         return {
             "sha256": hashlib.sha256(self.record.body).hexdigest(),
             "record_id": self.record.record_id,
@@ -49,9 +48,9 @@ class QuarantinedRecord:
 
 @dataclass(frozen=True)
 class QuarantineUpdate:
-    """What stands in a stream's quarantine: how many are new, and how many open by month.
+    """What an update made of a quarantine: how many are new, and open by month.
 
-    `cleared` are the ids of those that are open on file and about to be published.
+    `cleared` are the ids of open records of which a good version is about to be published.
     """
 
     new: int = 0
@@ -62,33 +61,34 @@ class QuarantineUpdate:
 def keep_quarantine(
     lake: Path,
     stream: Stream,
-    found: Iterable[QuarantinedRecord],
+    rejected: Iterable[QuarantinedRecord],
     good_ids: pa.ChunkedArray,
 ) -> QuarantineUpdate:
-    """Merge rejected records into the quarantine, and say what then stands in it.
+    """Add rejected records to the quarantine file, and count what is open in it.
 
-    Those of `good_ids` do not count: they are about to be published. On file they stay
-    open until they are (`resolve_quarantine`), so that no kill in between hides them.
+    Records of `good_ids` are not counted: good versions are about to be published. On
+    file they stay open until then (`resolve_quarantine`), so that a kill does not hide them.
     """
     before = _read_rows(quarantine_path(lake, stream))
     rows = {str(row["sha256"]): row for row in before}
-    for item in found:
-        rows.setdefault(str(item.to_row()["sha256"]), item.to_row())
+    for record in rejected:
+        row = record.to_row()
+        rows.setdefault(str(row["sha256"]), row)
     if not rows:
         return QuarantineUpdate()
     if len(rows) > len(before):
         _write_rows(lake, stream, rows)
     good = set(good_ids.to_pylist())
-    left = [row for row in rows.values() if row["resolved_at"] is None]
-    cleared = frozenset(row["record_id"] for row in left) & good
-    still_open = _open_by_month(row for row in left if row["record_id"] not in good)
+    unresolved = [row for row in rows.values() if row["resolved_at"] is None]
+    cleared = frozenset(row["record_id"] for row in unresolved) & good
+    still_open = _open_by_month(row for row in unresolved if row["record_id"] not in good)
     return QuarantineUpdate(len(rows) - len(before), still_open, cleared)
 
 
 def resolve_quarantine(lake: Path, stream: Stream, cleared: Collection[str], now: int) -> None:
-    """Note that records of these ids were read rightly since, and published.
+    """Mark records as resolved, now that good versions of them are published.
 
-    They stay on file, but no longer stand in a statement's way.
+    They stay on file, but no longer keep a statement from being final.
     """
     if not cleared:
         return
@@ -101,15 +101,15 @@ def resolve_quarantine(lake: Path, stream: Stream, cleared: Collection[str], now
 
 
 def count_quarantined(lake: Path, stream: Stream) -> dict[str, int]:
-    """Return how many rejected records of each month are on file and not yet resolved."""
+    """Return how many open rejected records are on file, by month."""
     return _open_by_month(_read_rows(quarantine_path(lake, stream)))
 
 
 def open_quarantine(lake: Path, stream: Stream) -> dict[str, int]:
-    """Return the ids of records set aside and not resolved, and when each was last set aside."""
+    """Return the ids of open rejected records, and when each was last rejected."""
     rows = sorted(_read_rows(quarantine_path(lake, stream)), key=lambda row: row["first_seen_at"])
-    left = [row for row in rows if row["resolved_at"] is None and row["record_id"]]
-    return {row["record_id"]: row["first_seen_at"] for row in left}
+    unresolved = (row for row in rows if row["resolved_at"] is None and row["record_id"])
+    return {row["record_id"]: row["first_seen_at"] for row in unresolved}
 
 
 def _open_by_month(rows: Iterable[dict[str, Any]]) -> dict[str, int]:

@@ -1,8 +1,7 @@
-"""What a writer looks after first, where the one before it did not come to its end.
+"""Recovery after a kill, a power cut or a disk error, by the next writer.
 
-A writer leaves a mark while it writes, and takes it away when all it did is safe. A
-mark that is found tells of a kill, a power cut or a disk that failed: names may stand
-in folders that were never synced, and months may be on file that are torn.
+While a writer is at work there is a file `.writer` in the lake, removed when all it wrote
+is durable. If the next writer finds one, folders may not be synced and files may be torn.
 """
 
 import os
@@ -14,51 +13,51 @@ from pathlib import Path
 import pyarrow as pa
 
 from svc_analytics.errors import LakeError
+from svc_analytics.files import damaged_file, sync_folder
 from svc_analytics.instants import BEGINNING, MINUTE
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.files import damaged_file, sync_folder
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import data_folders
 from svc_analytics.lake.merge import read_rows
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.quarantine import open_quarantine, resolve_quarantine
 from svc_analytics.lake.side_files import read_side_file
-from svc_analytics.lake.snapshot import snapshot_folders
 from svc_analytics.schema import STREAMS, Stream
 
-_MARK = ".writer"
-HELD_BACK = 10 * MINUTE  # how long a disk may have kept to itself what it said was written
+_MARKER = ".writer"
+WRITE_DELAY = 10 * MINUTE  # how long a disk may delay writes that it has reported as done
 
 
 @contextmanager
 def dirty_marker(lake: Lake, now: int) -> Iterator[int | None]:
-    """Mark the lake as being written; give the beginning of a run that did not end, if any.
+    """Mark the lake as being written; give when an unfinished run began, if any.
 
-    An error of the service leaves nothing to look after, and takes the mark away too.
+    After an error of the service all that was written is whole, so the marker goes too.
     """
-    unfinished = _read_mark(lake)
+    unfinished = _read_marker(lake)
     since = now if unfinished is None else min(now, unfinished)
-    (lake.path / _MARK).write_text(f"{os.getpid()} {since}\n")
+    (lake.path / _MARKER).write_text(f"{os.getpid()} {since}\n")
     try:
         yield unfinished
     except (LakeError, OSError):
         raise
     except Exception:
-        _take_away(lake)
+        _remove_marker(lake)
         raise
-    _take_away(lake)
+    _remove_marker(lake)
 
 
 def recover(lake: Lake, since: int, now: int) -> None:
-    """Make safe what an unfinished run put in place, and read it all: it may be torn.
+    """Make durable what an unfinished run wrote, and verify it.
 
-    Raises `LakeError` for the first file that does not hold what its footer says.
+    Raises `LakeError` for the first file whose rows do not have the totals of its footer.
     """
-    with suppress(PermissionError):  # a folder that is not ours to read, nor to sync
+    with suppress(PermissionError):  # the folder above is another user's: nothing to sync
         sync_folder(lake.path.parent)
     for folder in sorted(_folders(lake)):
         sync_folder(folder)
-    for name in sorted({*snapshot_folders()} - {*STREAMS}):
+    for name in sorted({*data_folders()} - {*STREAMS}):
         for path in sorted((lake.path / name).glob("*.parquet")):
             read_side_file(path)
     for stream in STREAMS.values():
@@ -67,21 +66,20 @@ def recover(lake: Lake, since: int, now: int) -> None:
 
 
 def _verify(lake: Lake, stream: Stream, since: int) -> list[Path]:
+    """Verify the month files written since then, or just before; return them."""
     written = []
     for path in sorted(lake.folder(stream).glob("*.parquet")):
         footer = read_footer(path)
-        if footer.written_at >= since - HELD_BACK:
-            if (
-                sum(map(partial(control_totals, stream), read_groups(path)), ControlTotals())
-                != footer.tally
-            ):
+        if footer.written_at >= since - WRITE_DELAY:
+            totals = map(partial(control_totals, stream), read_groups(path))
+            if sum(totals, ControlTotals()) != footer.totals:
                 raise damaged_file(path)
             written.append(path)
     return written
 
 
 def _resolve(lake: Lake, stream: Stream, written: list[Path], now: int) -> None:
-    """Note that records were read rightly where the run published them, and got no further."""
+    """Resolve rejected records that the unfinished run published good versions of."""
     seen_at = open_quarantine(lake.path, stream)
     ids = pa.chunked_array([list(seen_at)], pa.string())
     for path in written if seen_at else ():
@@ -93,27 +91,27 @@ def _resolve(lake: Lake, stream: Stream, written: list[Path], now: int) -> None:
 
 
 def lock_holder(lake: Lake) -> str:
-    """Say who writes to the lake now."""
+    """Return which process writes to the lake, by its number if it is known."""
     try:
-        return f"process {int((lake.path / _MARK).read_text().split()[0])}"
+        return f"process {int((lake.path / _MARKER).read_text().split()[0])}"
     except (OSError, ValueError, IndexError):
         return "another process"
 
 
-def _read_mark(lake: Lake) -> int | None:
+def _read_marker(lake: Lake) -> int | None:
     try:
-        return int((lake.path / _MARK).read_text().split()[1])
+        return int((lake.path / _MARKER).read_text().split()[1])
     except FileNotFoundError:
         return None
     except (OSError, ValueError, IndexError):
-        return BEGINNING  # a mark that was torn itself: everything may be
+        return BEGINNING  # the marker itself is torn, so any file may be
 
 
-def _take_away(lake: Lake) -> None:
-    with suppress(OSError):  # a mark that stays costs the next writer a look, nothing else
-        (lake.path / _MARK).unlink(missing_ok=True)
+def _remove_marker(lake: Lake) -> None:
+    with suppress(OSError):  # if it stays, the next writer verifies files without need
+        (lake.path / _MARKER).unlink(missing_ok=True)
 
 
 def _folders(lake: Lake) -> set[Path]:
-    inner = [lake.path / name for name in snapshot_folders()]
+    inner = [lake.path / name for name in data_folders()]
     return {lake.path, *inner, *(folder.parent for folder in inner)}

@@ -1,9 +1,6 @@
-"""Side files: superseded versions of records, and objects looked up one by one."""
-
-from __future__ import annotations
+"""Side files, beside the months: superseded versions, and looked-up objects."""
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
-from svc_analytics.lake.files import damaged_file, make_folder, sync_folder
+from svc_analytics.files import atomic_write, damaged_file, make_folder
 from svc_analytics.lake.layout import (
     ORIGIN,
     QUARANTINE,
@@ -25,7 +22,7 @@ from svc_analytics.schema import SIDE_STREAMS, Stream
 
 
 def begin_side_folders(lake: Path, stream: Stream) -> None:
-    """Make the folders with a file without rows each, so that views always find a schema."""
+    """Make the folders of side files, each with an empty file: views need one."""
     paths = {
         lake / "changes" / stream.name / f"{ORIGIN}.parquet": changes_schema(stream),
         quarantine_path(lake, stream): QUARANTINE,
@@ -40,49 +37,45 @@ def begin_side_folders(lake: Path, stream: Stream) -> None:
 
 
 def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -> int:
-    """Keep older versions of records; return how many of them were restated."""
+    """Write superseded versions to a file; return how many were restated.
+
+    Its name depends on the versions alone, so that a run after a kill writes the same file.
+    """
     if not len(superseded):
         return 0
-    marks = zip(
-        superseded["id"].to_pylist(),
-        superseded["extracted_at"].cast(pa.int64()).to_pylist(),
-        strict=True,
-    )
-    digest = hashlib.sha256(repr(sorted(marks)).encode()).hexdigest()[:16]
+    seen_at = superseded["extracted_at"].cast(pa.int64()).to_pylist()
+    versions = sorted(zip(superseded["id"].to_pylist(), seen_at, strict=True))
+    digest = hashlib.sha256(repr(versions).encode()).hexdigest()[:16]
     replace_file(lake / "changes" / stream.name / f"{month}-{digest}.parquet", superseded)
     return int(pc.sum(superseded["is_restatement"].cast(pa.int64())).as_py())
 
 
-def keep_objects(lake: Path, stream: Stream, found: pa.Table) -> None:
-    """Put objects that were looked up in the place of older observations of the same ids.
+def keep_objects(lake: Path, stream: Stream, objects: pa.Table) -> None:
+    """Replace the held versions of looked-up objects by these.
 
-    An identical one keeps its `extracted_at`: since when this content is known.
+    An object that did not change keeps its `extracted_at`: when this content was first seen.
     """
     key = stream.columns[0].name
     path = lake / stream.name / "held.parquet"
-    before = read_side_file(path) if path.exists() else stream.schema.empty_table()
-    is_asked = pc.is_in(before[key], value_set=found[key].combine_chunks())
-    known = {row.pop(key): row for row in before.filter(is_asked).to_pylist()}
-    newest = {row[key]: _since(row, known.get(row[key])) for row in found.to_pylist()}
-    after = pa.concat_tables(
-        [
-            before.filter(pc.invert(is_asked)),
-            pa.Table.from_pylist(list(newest.values()), schema=stream.schema),
-        ]
-    )
-    # Not the name that the lake's writer sweeps: it may begin its own run meanwhile.
-    replace_file(path, after.sort_by(key), ".fetching")
+    held = read_side_file(path) if path.exists() else stream.schema.empty_table()
+    is_known = pc.is_in(held[key], value_set=objects[key].combine_chunks())
+    known = {row[key]: row for row in held.filter(is_known).to_pylist()}
+    newest = {row[key]: _first_seen(row, known.get(row[key])) for row in objects.to_pylist()}
+    rows = pa.Table.from_pylist(list(newest.values()), schema=stream.schema)
+    merged = pa.concat_tables([held.filter(pc.invert(is_known)), rows]).sort_by(key)
+    # A suffix of its own: a lake's writer that begins meanwhile removes files of the usual one.
+    replace_file(path, merged, ".fetching")
 
 
-def _since(row: dict[str, Any], before: dict[str, Any] | None) -> dict[str, Any]:
-    is_same = before is not None and all(
-        row[name] == value for name, value in before.items() if name != "extracted_at"
-    )
-    return row | {"extracted_at": before["extracted_at"]} if before and is_same else row
+def _first_seen(row: dict[str, Any], held: dict[str, Any] | None) -> dict[str, Any]:
+    """Return the held row if the new one differs only in when it was extracted."""
+    if held is None or row | {"extracted_at": held["extracted_at"]} != held:
+        return row
+    return held
 
 
 def read_side_file(path: Path) -> pa.Table:
-    """Read a whole file beside the months, or raise `LakeError` naming it."""
+    """Read a side file, verifying its checksums, or raise `LakeError` naming it."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             return file.read(use_threads=False)
@@ -91,20 +84,13 @@ def read_side_file(path: Path) -> pa.Table:
 
 
 def replace_file(path: Path, table: pa.Table, suffix: str = ".writing") -> None:
-    temporary = path.with_name(f".{path.stem}{suffix}")
-    try:
-        with temporary.open("wb") as file:
-            pq.write_table(table, file, compression="zstd", write_page_checksum=True)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
+    """Replace a side file atomically."""
+    with atomic_write(path, suffix=suffix) as temporary, temporary.open("wb") as file:
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
 
 
 def is_whole(path: Path) -> bool:
-    """Tell whether every page passes its checksum: a footer outlives what it speaks of."""
+    """Tell whether a file of verdicts is undamaged: every page passes its checksum."""
     try:
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             for group in range(file.num_row_groups):
@@ -115,7 +101,7 @@ def is_whole(path: Path) -> bool:
 
 
 def require_whole(path: Path, name: Path) -> None:
-    """Raise `LakeError` where a file of verdicts is there and torn; `name` is what to call it."""
+    """Raise `LakeError`, with this `name`, if a file of verdicts is damaged."""
     if path.exists() and not is_whole(path):
         message = f"{name} is torn or altered: run receipts verify, which makes it again"
         raise LakeError(message)

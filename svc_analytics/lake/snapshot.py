@@ -1,35 +1,66 @@
-"""Snapshots: hard links of the month files that a reader works on."""
+"""Snapshots: hard links to the lake's files, which stay as they are for a reader."""
 
 import os
 import shutil
-from contextlib import suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from filelock import FileLock, Timeout
+from filelock import BaseFileLock, FileLock, Timeout
 
-from svc_analytics.schema import SIDE_STREAMS, STREAMS
+from svc_analytics.lake.layout import data_folders
 
-SNAPSHOT_PREFIX = ".snapshot-"
-
-
-def snapshot_folders() -> list[str]:
-    """The folders of Parquet files that views read, relative to the lake."""
-    kinds = ("{}", "changes/{}", "quarantine/{}")
-    return [
-        *(kind.format(name) for kind in kinds for name in STREAMS),
-        "receipt_verdicts",
-        *SIDE_STREAMS,
-    ]
+_PREFIX = ".snapshot-"
 
 
-def sweep_snapshots(path: Path) -> None:
-    """Remove the snapshots of readers that are no more: nobody holds their lock."""
-    for folder in path.glob(f"{SNAPSHOT_PREFIX}*"):
+@contextmanager
+def open_snapshot(lake: Path) -> Iterator[Path]:
+    """Give a folder with links to the lake's Parquet files as they are now.
+
+    DuckDB opens a file twice by its path; a replacement in between would mix an old
+    footer with new data. A hard link keeps the old file (design 4).
+    """
+    folder, lock = _locked_folder(lake)
+    try:
+        for name in data_folders():
+            _link_files(lake / name, folder / name)
+        yield folder
+    finally:
+        lock.release()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def remove_abandoned_snapshots(lake: Path) -> None:
+    """Remove the snapshots of readers that were killed: nobody holds their lock."""
+    for folder in lake.glob(f"{_PREFIX}*"):
         with suppress(Timeout, OSError), FileLock(folder / "lock", timeout=0):
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def link_all(source: Path, target: Path) -> None:
+def _locked_folder(lake: Path) -> tuple[Path, BaseFileLock]:
+    """Make a folder and lock it, so that a writer does not take it for abandoned.
+
+    A writer may remove it before it is locked; then another one is made.
+    """
+    while True:
+        folder = _new_folder(lake)
+        lock = FileLock(folder / "lock")
+        with suppress(FileNotFoundError):
+            lock.acquire()
+            if (folder / "lock").exists():
+                return folder, lock
+            lock.release()
+
+
+def _new_folder(lake: Path) -> Path:
+    try:
+        return Path(tempfile.mkdtemp(prefix=_PREFIX, dir=lake))
+    except OSError:  # a read-only lake: its files are copied instead
+        return Path(tempfile.mkdtemp(prefix="svc-analytics-"))
+
+
+def _link_files(source: Path, target: Path) -> None:
     target.mkdir(parents=True)
     for file in source.glob("*.parquet"):
         while True:
@@ -37,8 +68,8 @@ def link_all(source: Path, target: Path) -> None:
                 _link(file, target / f"{file.stem}.pq")
                 break
             except FileNotFoundError:
-                # Replaced between the look-up and the link, so the name has a new
-                # file now; or moved away by a person, then it is not ours to read.
+                # A writer replaced it between the listing and the link: link its
+                # successor. Or a person moved it away: then it is not read.
                 if not file.exists():
                     break
 

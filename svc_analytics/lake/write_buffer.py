@@ -1,4 +1,4 @@
-"""What waits to be published of one stream: rows, proofs of time, and doubts."""
+"""The write buffer: rows and covered time of a stream, not yet published."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -10,12 +10,12 @@ from svc_analytics.coverage import Coverage, Span, Spans, difference, union
 from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.periods import Period, month
 
-PACKED_ROWS = 6_400  # joined at a time
+PACKED_ROWS = 6_400  # rows copied into one block at a time
 
 
 @dataclass
 class WriteBuffer:
-    """What waits to be published of one stream, in the order it was observed."""
+    """What was read of a stream and is not yet published, in order of observation."""
 
     tables: list[pa.Table] = field(default_factory=list)
     rejected: list[QuarantinedRecord] = field(default_factory=list)
@@ -25,59 +25,59 @@ class WriteBuffer:
     _loose: list[pa.Table] = field(default_factory=list)
 
     def add(self, rows: pa.Table, size: int) -> None:
-        """Take some pages' rows. They are packed: small buffers hold twice what they carry."""
+        """Add rows. They are packed: small tables take twice the memory."""
         self.size += size
         self._loose.append(rows)
         if sum(map(len, self._loose)) >= PACKED_ROWS:
             self.pack()
 
     def pack(self) -> None:
-        """Copy loose rows into one exact block."""
+        """Copy the rows added last into one block of exactly their size."""
         if self._loose:
             self.tables.append(pa.concat_tables(self._loose).combine_chunks())
             self._loose.clear()
 
     def cover(self, span: Span) -> None:
-        """Note that all rows of [start, end) are staged or were published."""
+        """Mark [start, end) as covered: all its rows were added, now or before."""
         self.covered = union(self.covered, [span])
 
     def retract(self, spans: Iterable[Span]) -> None:
-        """Take back what was covered of these intervals: they must be read again."""
+        """Mark intervals as not covered after all: they must be read again."""
         spans = union(spans)
         self.covered = Coverage(self.covered).remove(spans).complete
         self.retracted = union(self.retracted, spans)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits at all."""
+        """Whether nothing waits for publishing."""
         return not (self.tables or self._loose or self.rejected or self.covered or self.retracted)
 
     def hold_back(self, rows: dict[str, pa.Table], read: Spans) -> "WriteBuffer":
-        """Take those of the months' rows out, with their proofs, that are still being read.
+        """Move months that are still being read out of `rows` into another buffer.
 
-        Return them to wait for more; but publish them if they are most of all there is.
-        `read` is what was read of the stream by now.
+        If they are most of the rows they stay: memory is to be freed. `read` is all time
+        of the stream that was read by now, published or not.
         """
-        unread = sorted(label for label in rows if not _is_whole(month(label), read))
+        unread = sorted(label for label in rows if not _is_read(month(label), read))
         held = sum(len(rows[label]) for label in unread)
         total = sum(map(len, rows.values()))
         if 2 * held > total:
             return WriteBuffer()
-        # Copied, for a slice would keep in memory all that is published now.
+        # Copied: a slice would keep in memory all that is published now.
         tables = [_copy(rows.pop(label)) for label in unread]
-        left = WriteBuffer(tables, covered=self._give_up(unread))
-        left.size = self.size * held // max(total, 1)
-        return left
+        waiting = WriteBuffer(tables, covered=self._uncover(unread))
+        waiting.size = self.size * held // max(total, 1)
+        return waiting
 
-    def _give_up(self, labels: Iterable[str]) -> Spans:
-        kept = difference(
-            self.covered, union((period.start, period.end) for period in map(month, labels))
-        )
-        given, self.covered = difference(self.covered, kept), kept
-        return given
+    def _uncover(self, labels: Iterable[str]) -> Spans:
+        """Take the coverage of these months out of the buffer, and return it."""
+        months = [(period.start, period.end) for period in map(month, labels)]
+        remaining = difference(self.covered, months)
+        taken, self.covered = difference(self.covered, remaining), remaining
+        return taken
 
 
-def _is_whole(period: Period, read: Spans) -> bool:
+def _is_read(period: Period, read: Spans) -> bool:
     """Whether a month was read from its start to its end, or to the newest time read."""
     newest = read[-1][1] if read else period.start
     return not difference([(period.start, max(period.start, min(period.end, newest)))], read)

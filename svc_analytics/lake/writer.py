@@ -1,141 +1,126 @@
-"""The one process that may change a lake.
+"""The lake's writer: one process at a time may change a lake.
 
-Rows and the intervals they prove arrive together and are published together, so a
-kill at any instant leaves every month either as it was or as it should be (design 3).
+Rows and the time they cover are published together, so that a kill at any instant
+leaves every month either as it was or as it should be (design 3).
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from filelock import FileLock, Timeout
 
 from svc_analytics.coverage import Coverage, Span
-from svc_analytics.errors import ConfigError, LakeBusy, LakeError
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.files import locked, make_folder, write_json
 from svc_analytics.instants import BEGINNING, format_instant
-from svc_analytics.lake.control_totals import ControlTotals
-from svc_analytics.lake.files import make_folder, write_json
 from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, tool_version
+from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, data_folders
+from svc_analytics.lake.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.partition import write_partition
-from svc_analytics.lake.publisher import PublishStats, StreamPublisher
+from svc_analytics.lake.publisher import StreamPublisher
 from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.lake.recovery import dirty_marker, lock_holder, recover
 from svc_analytics.lake.side_files import begin_side_folders
-from svc_analytics.lake.snapshot import snapshot_folders, sweep_snapshots
+from svc_analytics.lake.snapshot import remove_abandoned_snapshots
 from svc_analytics.lake.write_buffer import WriteBuffer
 from svc_analytics.periods import month_of
 from svc_analytics.schema import STREAMS, Stream
 
-LOCK_PATIENCE = 5  # seconds to wait for another writer to finish
-
 
 class LakeWriter:
-    """Stages what workers read and publishes it. Made by `open_writer`."""
+    """Buffers what workers read, and publishes it. Made by `open_writer`."""
 
     def __init__(self, lake: Lake, merchant_id: str, now: int) -> None:
         self.lake = lake
+        self.published = PublishStats()  # by this writer so far, of all streams
         self._publishers = {
-            name: StreamPublisher(lake, stream, merchant_id, now)
+            name: StreamPublisher(MonthFiles(lake, stream, merchant_id, now, self.published))
             for name, stream in STREAMS.items()
         }
-        # What was set aside and then lost cannot be told from nothing: it is read anew.
-        self._staged = {
-            name: WriteBuffer(retracted=publisher.lost())
+        # Months whose quarantine file is gone are read again: otherwise nobody would know
+        # which records were rejected.
+        self._buffers = {
+            name: WriteBuffer(retracted=publisher.months_with_lost_quarantine())
             for name, publisher in self._publishers.items()
         }
 
-    def begin_run(self, *, settled_at: int, is_open_ended: bool, overlap: int = 0) -> None:
-        """Set when time counts as settled, and whether the run reads from the beginning.
+    def begin_run(self, *, watermark: int, is_open_ended: bool, lookback: int = 0) -> None:
+        """Set the watermark, before which covered time is complete.
 
-        `overlap` is how far back, in microseconds, late records are looked for again.
+        A run that `is_open_ended` has no lower bound. `lookback` is how much of the newest
+        time, in microseconds, the run reads again for late records.
         """
         for publisher in self._publishers.values():
-            publisher.settled_at = settled_at
-            publisher.gives_every_month_a_file = not is_open_ended
-            publisher.look_back(overlap)
+            publisher.watermark = watermark
+            publisher.fills_months = not is_open_ended
+            publisher.set_lookback(lookback)
 
     def coverage(self, stream: Stream) -> Coverage:
-        """What is published as read of a stream, and not in doubt."""
-        return self._publishers[stream.name].coverage.remove(self._staged[stream.name].retracted)
+        """Return what is published as read of a stream, and not retracted."""
+        published = self._publishers[stream.name].files.coverage
+        return published.remove(self._buffers[stream.name].retracted)
 
     @property
-    def published(self) -> PublishStats:
-        """The sum of all that was published so far."""
-        return PublishStats(
-            **{
-                item.name: sum(
-                    getattr(publisher.published, item.name)
-                    for publisher in self._publishers.values()
-                )
-                for item in fields(PublishStats)
-            }
-        )
-
-    @property
-    def staged_bytes(self) -> int:
-        """The memory that waits to be published."""
-        return sum(staged.size for staged in self._staged.values())
+    def buffered_bytes(self) -> int:
+        """The memory of the rows that wait to be published."""
+        return sum(buffer.size for buffer in self._buffers.values())
 
     @property
     def has_finished_month(self) -> bool:
-        """Whether what waits was read past the start of a month, which so need not wait longer."""
-        covered = (span for staged in self._staged.values() for span in staged.covered)
+        """Whether the buffers hold a month read to its start, which need not wait."""
+        covered = (span for buffer in self._buffers.values() for span in buffer.covered)
         return any(start < month_of(end - 1).start for start, end in covered)
 
-    def stage(
+    def add(
         self,
         stream: Stream,
         rows: pa.Table,
         rejected: Iterable[QuarantinedRecord] = (),
         size: int = 0,
     ) -> None:
-        """Take rows, in the order they were observed, and rejected records.
+        """Buffer rows, in the order of observation, and rejected records.
 
         `size` is about what the rows take in memory, in bytes.
         """
-        staged = self._staged[stream.name]
+        buffer = self._buffers[stream.name]
         if len(rows):
-            staged.add(rows, size)
-        staged.rejected.extend(rejected)
+            buffer.add(rows, size)
+        buffer.rejected.extend(rejected)
 
     def cover(self, stream: Stream, span: Span) -> None:
-        """Note that all rows of [start, end) were staged, now or before."""
-        self._staged[stream.name].cover(span)
+        """Mark [start, end) as covered: all its rows were added, now or before."""
+        self._buffers[stream.name].cover(span)
 
     def retract(self, stream: Stream, spans: Iterable[Span]) -> None:
-        """Take back what was covered of these intervals: they must be read again."""
-        self._staged[stream.name].retract(spans)
+        """Mark intervals as not covered after all: they must be read again."""
+        self._buffers[stream.name].retract(spans)
 
     def publish(self, *, holds_back: bool = False) -> None:
-        """Publish everything staged, or let months that are not yet read whole wait for more."""
+        """Publish all that is buffered, or let months that are still being read wait."""
         for name, publisher in self._publishers.items():
-            self._staged[name] = publisher.publish(self._staged[name], holds_back=holds_back)
+            self._buffers[name] = publisher.publish(self._buffers[name], holds_back=holds_back)
         if not holds_back:  # else the same memory is wanted again at once
             pa.default_memory_pool().release_unused()
 
 
 @contextmanager
 def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeWriter]:
-    """Become the lake's writer, beginning the lake if there is none.
+    """Lock the lake and give its writer; a lake is begun if there is none.
 
     Raises `ConfigError` when the lake is another merchant's, `LakeBusy` when another
     process writes, `LakeError` when the folder cannot be written or a file is torn.
     """
     check_merchant(lake, profile)
+    doing, holder = f"is writing to {lake.path}", partial(lock_holder, lake)
     try:
         make_folder(lake.path)
-        with FileLock(lake.path / ".lock").acquire(timeout=LOCK_PATIENCE):
-            check_merchant(lake, profile)  # again: someone may have begun it meanwhile
+        with locked(lake.path / ".lock", doing, holder=holder):
+            check_merchant(lake, profile)  # again: another process may have begun it meanwhile
             with dirty_marker(lake, now) as unfinished:
                 yield _begin_writing(lake, profile, now, unfinished)
-    except Timeout as error:
-        message = f"{lake.path} is being written by {lock_holder(lake)}: try again later"
-        raise LakeBusy(message) from error
     except OSError as error:
         reason = error.strerror or type(error).__name__
         message = f"cannot write to {lake.path}: {reason}; the records written before are untouched"
@@ -143,7 +128,7 @@ def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeW
 
 
 def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
-    """Refuse to mix two merchants' records in one lake."""
+    """Raise `ConfigError` if the lake holds another merchant's records."""
     if lake.exists and lake.merchant_id != profile["id"]:
         message = (
             f"{lake.path} holds the records of merchant {lake.merchant_id}, and the keys belong to "
@@ -155,9 +140,9 @@ def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
 def _begin_writing(
     lake: Lake, profile: dict[str, Any], now: int, unfinished: int | None
 ) -> LakeWriter:
-    _sweep(lake)
+    _remove_leftovers(lake)
     _begin(lake, profile["id"], now)
-    # Made here: a torn file is found before anything is changed.
+    # It reads all footers: a torn file is found before anything is changed.
     writer = LakeWriter(lake, profile["id"], now)
     if unfinished is not None:
         recover(lake, unfinished, now)
@@ -173,23 +158,17 @@ def _begin(lake: Lake, merchant_id: str, now: int) -> None:
         begin_side_folders(lake.path, stream)
         path = lake.month_path(stream, ORIGIN)
         if not path.exists():
-            _begin_stream(path, stream, merchant_id, now)
+            owns = (BEGINNING, now)
+            footer = PartitionFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
+            write_partition(path, stream, (), footer)
 
 
-def _begin_stream(path: Path, stream: Stream, merchant_id: str, now: int) -> None:
-    def describe(tally: ControlTotals) -> PartitionFooter:
-        owns = (BEGINNING, now)
-        tool = tool_version()
-        return PartitionFooter(stream.name, merchant_id, owns, Coverage(), tally, 0, now, tool)
-
-    write_partition(path, stream, (), describe)
-
-
-def _sweep(lake: Lake) -> None:
-    """Remove what a killed run left: half-written files, and snapshots nobody reads."""
+def _remove_leftovers(lake: Lake) -> None:
+    """Remove what a killed run left: half-written files, abandoned snapshots."""
     hashes = (f"{IDS_FOLDER}/{name}" for name in STREAMS)
-    for folder in (".", *snapshot_folders(), *hashes):
-        for left in (lake.path / folder).glob(".*.writing"):
-            if left.is_file() and not left.name.startswith(".analytics"):
-                left.unlink(missing_ok=True)
-    sweep_snapshots(lake.path)
+    for folder in (".", *data_folders(), *hashes):
+        for file in (lake.path / folder).glob(".*.writing"):
+            # `analytics.duckdb` is written under a lock of its own.
+            if file.is_file() and not file.name.startswith(".analytics"):
+                file.unlink(missing_ok=True)
+    remove_abandoned_snapshots(lake.path)

@@ -1,1 +1,1 @@
-"""Bulk verification of receipt tokens, of the lake or of files."""
+"""Verification of many receipt tokens: the lake's own, or those in files."""

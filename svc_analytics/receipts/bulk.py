@@ -1,8 +1,8 @@
-"""Receipts in bulk: many tokens against their records, with one key ring.
+"""Bulk verification: many receipt tokens against their records, with one key ring.
 
 A token that is exactly the text the service would issue for the record needs no
-parsing: its facts are the record's, and only its signature is left to compute. All
-other tokens go through `tokens.verify_receipt`, which alone defines the verdicts.
+parsing: its facts are the record's, and only its signature is left to compute.
+Everything else falls through to `verify_receipt`, which alone defines the verdicts.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from svc_analytics.signing.receipts import (
     FACTS,
     MAX_TOKEN_LENGTH,
     MONEY_FACTS,
+    NO_PAYMENT,
     OLDER_BUT_EQUAL,
     UNSIGNED_BUT_EQUAL,
     Verdict,
@@ -39,19 +40,22 @@ from svc_analytics.signing.secrets import Secret, SigningSecret, oldest_date, va
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-BLOCK = 64  # bytes that SHA-256 takes at a time
+BLOCK = 64  # bytes of a SHA-256 block
 SIGNATURE = 43  # characters of 32 bytes in base64url
 FOREVER = (1 << 63) - 1
 TRIMMED = -1  # amounts without trailing zeros
+NO_KEY = -1
 
-# The records that tokens are held against, row by row; a row without payment_id is none.
+# The records that tokens are compared with, row by row; no payment_id means no record.
 RECORDS = pa.schema(
     [
         (fact, MONEY if fact in MONEY_FACTS else pa.int64() if fact == "paid_at" else pa.string())
         for fact in FACTS
     ]
 )
+# What the service may know better than we do offline.
 UNSURE = frozenset({"bad_signature", "unknown_payment", "not_checked"})
+VerifyOnline = Callable[[str, Verdict], Verdict]
 
 _SIGNATURE = re.compile(rb"[A-Za-z0-9_-]+")
 _NEWEST = Verdict("valid", BY_NEWEST)
@@ -60,9 +64,9 @@ _BY_RECORD = Verdict("proven_by_record", OLDER_BUT_EQUAL)
 _UNSIGNED = Verdict("bad_signature", UNSIGNED_BUT_EQUAL)
 _NOT_COVERED = "the lake was not read for its time: run extract, or verify with --online"
 
-# `places` is how many decimals the service writes of a currency. DECIMAL(38,18) as
-# text always has 18, so the wanted form is a cut, and a cut digit that is not zero
-# only yields a text that no token has.
+# `places` is how many decimals the service writes for a currency. A DECIMAL(38,18) as
+# text always has 18, so it is cut to that many; should a cut digit not be zero, the
+# text equals no token, and `verify_receipt` decides.
 _IS_CANONICAL = """
 with amounts as (
     select *, {amounts}
@@ -115,10 +119,10 @@ _AMOUNT_TEXT = """
 
 
 class BulkVerifier:
-    """Checks tables of tokens; keeps nothing of them but which secret verified most lately.
+    """Verifies tables of tokens with one key ring; keeps no token.
 
-    `is_covered` tells whether all payments of an instant are in the records, so that
-    one that is missing does not exist.
+    `is_covered` tells whether the records hold every payment of an instant, so that
+    one that is missing does not exist. `verify_online` is asked where a verdict is unsure.
     """
 
     def __init__(
@@ -126,40 +130,56 @@ class BulkVerifier:
         ring: Sequence[SigningSecret],
         webhook_ring: Sequence[SigningSecret] = (),
         is_covered: Callable[[int], bool] = lambda at: False,
+        verify_online: VerifyOnline | None = None,
     ) -> None:
+        self.verify_online = verify_online
         self._ring = tuple(ring)
         self._webhook_ring = tuple(webhook_ring)
         self._is_covered = is_covered
-        self._signers = _distinct(self._ring)
-        self._webhook_signers = _distinct(self._webhook_ring)
+        self._keys = _keys_of(self._ring, self._webhook_ring)
         self._oldest = oldest_date(self._ring)
         self._connection = duckdb.connect(config={"threads": 1})
 
-    def check(self, tokens: Sequence[str | None], records: pa.Table) -> list[Verdict]:
+    def verify(self, tokens: Sequence[str | None], records: pa.Table) -> list[Verdict]:
         """Return the verdict on each token against the record in the same row of `RECORDS`."""
-        found: list[Verdict | None] = [None] * len(tokens)
+        verdicts: list[Verdict | None] = [None] * len(tokens)
         if self._ring:
-            self._check_canonical(tokens, records, found)
-        rest = [row for row, verdict in enumerate(found) if verdict is None]
+            for row, verdict in self._verify_canonical(tokens, records):
+                verdicts[row] = verdict
+        rest = [row for row, verdict in enumerate(verdicts) if verdict is None]
         rows = records.take(pa.array(rest, pa.int64())).to_pylist()
         for row, record in zip(rest, rows, strict=True):
-            found[row] = self._check_one(tokens[row], record)
-        return [verdict for verdict in found if verdict]
+            verdicts[row] = self._verify_one(tokens[row], record)
+        pairs = zip(tokens, verdicts, strict=True)
+        return [self._verify_if_unsure(token, verdict) for token, verdict in pairs if verdict]
 
-    def _check_canonical(
-        self, tokens: Sequence[str | None], records: pa.Table, found: list[Verdict | None]
-    ) -> None:
+    def _verify_if_unsure(self, token: str | None, verdict: Verdict) -> Verdict:
+        if self.verify_online and token and verdict.verdict in UNSURE:
+            return self.verify_online(token, verdict)
+        return verdict
+
+    def _verify_canonical(
+        self, tokens: Sequence[str | None], records: pa.Table
+    ) -> Iterator[tuple[int, Verdict | None]]:
+        """Yield verdicts on tokens whose facts equal the record's; None where not certain."""
         plain = [t if t and t.isascii() and len(t) <= MAX_TOKEN_LENGTH else None for t in tokens]
         texts = pa.array(plain, pa.string())
         rows = np.flatnonzero(self._is_canonical(texts, records))
-        signed = [(tokens[row] or "").encode() for row in rows.tolist()]
         paid_at = np.asarray(records["paid_at"].combine_chunks().fill_null(0))[rows]
-        for place, verdict in self._verified(signed, paid_at):
-            found[rows[place]] = verdict
+        signed = [(tokens[row] or "").encode() for row in rows.tolist()]
+        keys, signers = self._keys, match_signers(self._keys, signed)
+        self._keys = _most_used_first(keys, signers)
+        for row, token, signer, at in zip(
+            rows.tolist(), signed, signers.tolist(), paid_at.tolist(), strict=True
+        ):
+            if signer == NO_KEY:
+                yield row, self._verify_unsigned(token, at)
+            elif at <= keys[signer].until:
+                yield row, keys[signer].verdict
 
     @interruptible()
     def _is_canonical(self, texts: pa.Array, records: pa.Table) -> npt.NDArray[np.bool_]:
-        """Tell which tokens but for their signature are what the service would issue."""
+        """Tell which tokens are, up to the signature, what the service would issue."""
         table = records.append_column("token", texts)
         table = table.append_column("places", _places_written(texts, records))
         with self._connection.cursor() as cursor:
@@ -169,64 +189,41 @@ class BulkVerifier:
         flags = answer["is_canonical"].combine_chunks().fill_null(False)
         return np.asarray(flags.to_numpy(zero_copy_only=False))
 
-    def _verified(
-        self, tokens: Sequence[bytes], paid_at: npt.NDArray[np.int64]
-    ) -> Iterator[tuple[int, Verdict]]:
-        """Yield verdicts on tokens whose facts are the record's, by signature and date.
+    def _verify_unsigned(self, token: bytes, paid_at: int) -> Verdict | None:
+        if not _SIGNATURE.fullmatch(token, len(token) - SIGNATURE):
+            return None
+        is_older = self._oldest is not None and paid_at < self._oldest
+        return _BY_RECORD if is_older else _UNSIGNED
 
-        What is signed too late, by a webhook secret or by no MAC is left to the careful way.
-        """
-        left = np.arange(len(tokens))
-        for signer in list(self._signers):
-            hits = signer.verifies([tokens[row] for row in left.tolist()])
-            is_due = paid_at[left[hits]] <= signer.until
-            verdict = _NEWEST if signer.is_newest else _OLDER
-            yield from ((row, verdict) for row in left[hits][is_due].tolist())
-            if hits.sum() * 2 > len(left):  # what follows is most likely signed alike
-                self._signers.remove(signer)
-                self._signers.insert(0, signer)
-            left = left[~hits]
-        for signer in self._webhook_signers:
-            left = left[~signer.verifies([tokens[row] for row in left.tolist()])]
-        for row in left.tolist():
-            if not _SIGNATURE.fullmatch(tokens[row], len(tokens[row]) - SIGNATURE):
-                continue
-            is_older = self._oldest is not None and paid_at[row] < self._oldest
-            yield row, _BY_RECORD if is_older else _UNSIGNED
-
-    def _check_one(self, token: str | None, record: Mapping[str, Any]) -> Verdict:
+    def _verify_one(self, token: str | None, record: Mapping[str, Any]) -> Verdict:
         if token is None:
-            return Verdict("malformed", "no token in this row")
-        held = record if record["payment_id"] is not None else None
-        verdict = verify_receipt(token, self._ring, held, self._webhook_ring)
+            return Verdict("malformed", "there is no token in this row")
+        known = record if record["payment_id"] is not None else None
+        verdict = verify_receipt(token, self._ring, known, self._webhook_ring)
         receipt = verdict.receipt
-        if (
-            verdict.verdict == "unknown_payment"
-            and receipt
-            and not self._is_covered(receipt.paid_at)
-        ):
-            how = verdict.reason.partition(",")[0]
-            return replace(verdict, verdict="not_checked", reason=f"{how}, but {_NOT_COVERED}")
-        return verdict
+        if verdict.verdict != "unknown_payment" or not receipt or self._is_covered(receipt.paid_at):
+            return verdict
+        reason = verdict.reason.replace(NO_PAYMENT, _NOT_COVERED)
+        return replace(verdict, verdict="not_checked", reason=reason)
 
 
 class _MacKey:
-    """The MAC of one secret, its key already taken in; no repr shows it."""
+    """One secret as a prepared HMAC key, and the verdict on what it signed; repr hides it."""
 
-    def __init__(self, secret: Secret, until: int, *, is_newest: bool) -> None:
+    def __init__(self, secret: Secret, verdict: Verdict | None, until: int | None) -> None:
         key = secret.reveal().encode()
         key = hashlib.sha256(key).digest() if len(key) > BLOCK else key
         key = key.ljust(BLOCK, b"\0")
         self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in key))
         self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in key))
-        self.until = until
-        self.is_newest = is_newest
+        self.verdict = verdict
+        self.until = FOREVER if until is None else until
 
-    def verifies(self, tokens: Sequence[bytes]) -> npt.NDArray[np.bool_]:
-        """Tell which tokens end in their MAC, compared whole, as canonical text."""
+    def matches(self, tokens: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+        """Tell which tokens this key signed, comparing whole MACs as canonical text."""
         received = _as_matrix(b"".join([token[-SIGNATURE:] for token in tokens]), SIGNATURE)
         digests = b"\0".join(self._digests(tokens)) + b"\0" * bool(tokens)
-        # 33 bytes make 44 characters, so one call writes all of them.
+        # 33 bytes make 44 characters, so one call encodes all digests.
         text = binascii.b2a_base64(digests, newline=False).replace(b"+", b"-").replace(b"/", b"_")
         expected = _as_matrix(text, SIGNATURE + 1)[:, :SIGNATURE]
         differing = np.bitwise_or.reduce(received ^ expected, axis=1)
@@ -242,25 +239,39 @@ class _MacKey:
             yield outer.digest()
 
 
+def match_signers(keys: Sequence[_MacKey], tokens: Sequence[bytes]) -> npt.NDArray[np.int64]:
+    """Return for each token the place of the key that signed it, or `NO_KEY`."""
+    signers = np.full(len(tokens), NO_KEY)
+    for place, key in enumerate(keys):
+        rest = np.flatnonzero(signers == NO_KEY)
+        is_match = key.matches([tokens[row] for row in rest.tolist()])
+        signers[rest[is_match]] = place
+    return signers
+
+
+def _most_used_first(keys: Sequence[_MacKey], signers: npt.NDArray[np.int64]) -> list[_MacKey]:
+    """Order keys by how many tokens they signed: the next tokens are probably alike."""
+    counts = np.bincount(signers[signers != NO_KEY], minlength=len(keys))
+    return [keys[place] for place in np.argsort(-counts, kind="stable").tolist()]
+
+
+def _keys_of(ring: Sequence[SigningSecret], webhook_ring: Sequence[SigningSecret]) -> list[_MacKey]:
+    """Prepare the keys of both rings; a secret listed twice counts at its newer place."""
+    keys: dict[Secret, _MacKey] = {}
+    for entry in ring:
+        verdict = _NEWEST if entry == ring[0] else _OLDER
+        keys.setdefault(entry.secret, _MacKey(entry.secret, verdict, valid_until(entry, ring)))
+    for entry in webhook_ring:
+        keys.setdefault(entry.secret, _MacKey(entry.secret, None, None))
+    return list(keys.values())
+
+
 def _as_matrix(text: bytes, width: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(text, np.uint8).reshape(-1, width)
 
 
-def _distinct(ring: Sequence[SigningSecret]) -> list[_MacKey]:
-    """Make the signers of a ring; of a secret that stands twice, the newer place counts."""
-    first = {entry.secret: entry for entry in reversed(ring)}
-    found = []
-    for entry in dict.fromkeys(first[entry.secret] for entry in ring):
-        until = valid_until(entry, ring)
-        is_newest = entry == ring[0]
-        found.append(
-            _MacKey(entry.secret, FOREVER if until is None else until, is_newest=is_newest)
-        )
-    return found
-
-
 def _places_written(texts: pa.Array, records: pa.Table) -> pa.Array:
-    """Learn of one token of each currency how many decimals the service writes."""
+    """Return the decimals the service writes per currency, read from one token of each."""
     currencies = records["currency"].combine_chunks()
     known = pc.unique(currencies.drop_null())
     firsts = (pc.index(currencies, currency).as_py() for currency in known)

@@ -1,4 +1,4 @@
-"""DuplicateFinder: the same token twice in a shoebox, and two tokens of one payment."""
+"""Duplicates among tokens of files: the same token again, or another for its payment."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
 
     Keys = npt.NDArray[np.int64]
 
-NOTHING = 0  # the key of a row that has none
-REPEATED = " is also in "  # part of the note on every row that repeats another
+NO_KEY = 0  # of a row without a token or payment
+IDENTICAL = "; the same token is in "
+SAME_PAYMENT = "; another token for this payment is in "
 
 
 class DuplicateFinder:
-    """Remembers where tokens and payments stood first, in a few bytes each."""
+    """Remembers the first row of each token and payment, in a few bytes each."""
 
     def __init__(self) -> None:
-        self._tokens = _Seen()
-        self._payments = _Seen()
+        self._tokens = _FirstRows()
+        self._payments = _FirstRows()
         self._sources: list[str] = []
-        self._ends: list[int] = []  # of each batch, counted over all rows
+        self._ends: list[int] = []  # the row number at which each batch ends
         self._lines: list[npt.NDArray[np.int32]] = []
-        self.count = 0  # rows that repeat another
 
-    def of(self, batch: Batch, ids: Sequence[str | None]) -> list[str]:
-        """Return a note for each row, empty where nothing is repeated."""
+    def notes_on(self, batch: Batch, ids: Sequence[str | None]) -> list[str]:
+        """Return a note for each row that names the first duplicate, else an empty text."""
         self._sources.append(batch.source)
         self._lines.append(np.asarray(batch.lines, np.int32))
         self._ends.append((self._ends[-1] if self._ends else 0) + len(batch.lines))
@@ -39,10 +39,8 @@ class DuplicateFinder:
         notes = [""] * len(batch.lines)
         for row in np.flatnonzero((tokens >= 0) | (payments >= 0)).tolist():
             is_same = tokens[row] >= 0
-            what = "the same token" if is_same else "another token of this payment"
             place = self._place(int(tokens[row] if is_same else payments[row]))
-            notes[row] = f"; {what}{REPEATED}{place}"
-            self.count += 1
+            notes[row] = (IDENTICAL if is_same else SAME_PAYMENT) + place
         return notes
 
     def _place(self, row: int) -> str:
@@ -51,8 +49,13 @@ class DuplicateFinder:
         return f"{self._sources[batch]} line {self._lines[batch][row - start]}"
 
 
-class _Seen:
-    """The keys met so far, sorted, and the row of each one's first occurrence."""
+def is_duplicate(reason: str) -> bool:
+    """Tell whether a reason carries a note on a duplicate."""
+    return IDENTICAL in reason or SAME_PAYMENT in reason
+
+
+class _FirstRows:
+    """The keys seen so far, sorted, each with the row of its first occurrence."""
 
     def __init__(self) -> None:
         self._keys: Keys = np.empty(0, np.int64)
@@ -60,15 +63,15 @@ class _Seen:
         self._count = 0
 
     def first(self, keys: Keys) -> Keys:
-        """Return for each key the row where it stood before, or -1; then remember them."""
+        """Return the row in which each key occurred before, or -1; then remember the keys."""
         rows = np.arange(self._count, self._count + len(keys))
         known, places = np.unique(np.concatenate([self._keys, keys]), return_index=True)
         all_rows = np.concatenate([self._rows, rows])
         self._keys, self._rows, self._count = known, all_rows[places], self._count + len(keys)
         earliest = self._rows[np.searchsorted(known, keys)]
-        return np.where((earliest < rows) & (keys != NOTHING), earliest, -1)
+        return np.where((earliest < rows) & (keys != NO_KEY), earliest, -1)
 
 
 def _keys(texts: Iterable[str | None]) -> Keys:
-    """Take 64 bits of each text: chance makes two of a million alike once in 30 million runs."""
-    return np.fromiter((hash(text) if text else NOTHING for text in texts), np.int64)
+    """Hash texts to 64 bits: among a million, two collide once in 30 million runs."""
+    return np.fromiter((hash(text) if text else NO_KEY for text in texts), np.int64)

@@ -1,4 +1,4 @@
-"""Work shared out between this process and helpers beside it."""
+"""Parallel jobs: some run in this process, the rest in helper processes."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -16,36 +16,36 @@ def map_shared(
     there: Callable[[Job], Result],
     helpers: int,
 ) -> Generator[Result]:
-    """Yield the result of each job as it is done; give the largest jobs first.
+    """Yield each job's result, in any order; give the largest jobs first.
 
-    `here` works in this thread, which would otherwise wait while helpers start;
-    `there` waits for a helper's answer. An error of either ends it: what is under
-    way is finished, nothing more is begun.
+    `here` runs a job in this thread, which would otherwise wait while helpers start;
+    `there` runs one in a helper and waits for it. After an error of either, running
+    jobs end but no other job starts.
     """
-    left, done = deque(jobs), deque[Result]()
+    waiting, done = deque(jobs), deque[Result]()
 
-    def keep_busy() -> None:
+    def feed_a_helper() -> None:
         try:
-            done.extend(there(job) for job in _drain(left))
+            done.extend(map(there, _drain(waiting)))
         except BaseException:
-            left.clear()
+            waiting.clear()
             raise
 
     with ThreadPoolExecutor(helpers) as threads:
         try:
-            others = [threads.submit(keep_busy) for _ in range(helpers)]
-            for job in _drain(left):
+            feeders = [threads.submit(feed_a_helper) for _ in range(helpers)]
+            for job in _drain(waiting):
                 yield here(job)
                 yield from _drain(done)
-            for other in others:
-                other.result()
+            for feeder in feeders:
+                feeder.result()
         finally:
-            left.clear()
+            waiting.clear()
     yield from _drain(done)
 
 
 def _drain(items: deque[Job]) -> Iterator[Job]:
-    """Take what is there, one by one, while others take too."""
+    """Take items one by one until none is left; other threads may take too."""
     with suppress(IndexError):
         while True:
             yield items.popleft()

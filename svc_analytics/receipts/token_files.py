@@ -1,7 +1,7 @@
-"""Tokens wherever people keep them: CSV, Parquet, NDJSON, plain text, stdin.
+"""Read receipt tokens from files: CSV, Parquet, NDJSON, plain text, or stdin.
 
-Inputs are hostile or merely broken: lines are bounded, encodings are forgiven, and
-what cannot be read is a row without a token, never the end of the run.
+Files may be broken or hostile: the length of a line is limited, wrong encodings are
+tolerated, and a row that cannot be read has no token but never ends the run.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ import msgspec
 from svc_analytics.errors import ConfigError, DataError
 
 BATCH = 50_000
-BATCH_TEXT = 1 << 25  # characters: as many tokens of an ordinary length as a batch may hold
+BATCH_TEXT = 1 << 25  # characters in a batch: 50,000 tokens of ordinary length have fewer
 LONGEST_LINE = 1 << 20
-ROWS_OF_PARQUET = 256  # at a time: its texts may be of any length
+ROWS_OF_PARQUET = 256  # at a time, because its texts may have any length
 MOST_LINES_OF_A_ROW = 50  # a quote that never closes must not swallow the rest of a file
 NAMES = ("receipt", "receipt_token", "token")
 
 _TOKEN = re.compile(r"v1\.[A-Za-z0-9_=-]+\.[A-Za-z0-9_=-]+")
 _LOOSE = re.compile(rf"(?<![\w.=-]){_TOKEN.pattern}(?![\w=-]|\.[\w-])", re.ASCII)
 
-Row = tuple[int, str | None]  # line number from 1, and the token if one stands there
+Row = tuple[int, str | None]  # line number from 1, and the token if there is one
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,13 @@ class Batch:
 
 
 def read_sources(paths: Iterable[str], column: str | None = None) -> Iterator[Batch]:
-    """Yield the tokens of files in order; `-` is stdin. `column` names theirs, else it is found.
+    """Yield batches of tokens from files in order; `-` is stdin.
 
-    Raises `ConfigError` for a file that is not there or a column that cannot be found.
+    Without a `column` the column of tokens is detected. Raises `ConfigError` for a file
+    or a column that cannot be found.
     """
     for path in paths:
-        # Names of files need not be text; and a cell that is "-" begins a formula.
+        # A file name need not be valid text; and "-" would begin a formula in a cell.
         source = "stdin" if path == "-" else path.encode("utf-8", "replace").decode()
         with _opened(path) as file:
             rows = _rows_of(file, Path(path).suffix.lower(), source, column)
@@ -60,7 +61,7 @@ def read_sources(paths: Iterable[str], column: str | None = None) -> Iterator[Ba
 
 
 def _next_batch(rows: Iterator[Row]) -> list[Row]:
-    """Take some rows: fewer of them where they are long, so that memory stays bounded."""
+    """Take the rows of one batch: fewer where they are long, to limit memory."""
     batch, room = [], BATCH_TEXT
     for row in islice(rows, BATCH):
         batch.append(row)
@@ -76,7 +77,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
         return
     try:
-        file = Path(path).open("rb")  # noqa: SIM115 - closed below, where only its own errors count
+        file = Path(path).open("rb")  # noqa: SIM115 - closed below; only errors of opening are ours
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a file name"
         raise ConfigError(f"cannot read {path!r:.200}: {reason}") from error
@@ -101,7 +102,7 @@ def _encoding(head: bytes) -> str:
 
 
 def _bounded(file: BinaryIO, encoding: str) -> Iterator[str]:
-    """Yield lines, of a longer one only its beginning."""
+    """Yield lines, cutting those that are longer than `LONGEST_LINE`."""
     text = io.TextIOWrapper(file, encoding, errors="replace")
     try:
         while line := text.readline(LONGEST_LINE):
@@ -109,7 +110,7 @@ def _bounded(file: BinaryIO, encoding: str) -> Iterator[str]:
             while not line.endswith("\n") and len(line) == LONGEST_LINE:
                 line = text.readline(LONGEST_LINE)
     finally:
-        with suppress(ValueError):  # closed already, by whoever opened it
+        with suppress(ValueError):  # whoever opened it has already closed it
             text.detach()
 
 
@@ -126,7 +127,7 @@ def _guess(first: str, column: str | None) -> Callable[..., Iterator[Row]]:
 
 
 def _text(lines: Iterator[str], source: str, column: str | None) -> Iterator[Row]:
-    """Read a token a line, as it is, in a link, or among words; empty lines count for nothing."""
+    """Read tokens that stand alone on a line, in a link, or among words."""
     for number, line in enumerate(lines, 1):
         text = line.strip(" \t\r\n")
         if text:
@@ -135,27 +136,27 @@ def _text(lines: Iterator[str], source: str, column: str | None) -> Iterator[Row
 
 def _tokens_in(text: str) -> list[str]:
     if "receipt=" in text:
-        return [_of_link(text)]
+        return [_token_in_link(text)]
     if re.search(r"\s", text):
         return _LOOSE.findall(text) or [text]
     return [text]
 
 
-def _of_link(text: str) -> str:
+def _token_in_link(text: str) -> str:
     try:
-        found = parse_qs(urlsplit(text).query, max_num_fields=50).get("receipt")
+        values = parse_qs(urlsplit(text).query, max_num_fields=50).get("receipt")
     except ValueError:
-        found = None
-    return found[0] if found else next(iter(_LOOSE.findall(text)), text)
+        values = None
+    return values[0] if values else next(iter(_LOOSE.findall(text)), text)
 
 
 def _ndjson(lines: Iterator[str], source: str, column: str | None) -> Iterator[Row]:
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield number, _of_json(line, column)
+            yield number, _token_in_json(line, column)
 
 
-def _of_json(line: str, column: str | None) -> str | None:
+def _token_in_json(line: str, column: str | None) -> str | None:
     try:
         value: Any = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, ValueError):
@@ -185,37 +186,40 @@ def _csv(lines: Iterator[str], source: str, column: str | None) -> Iterator[Row]
 
 
 def _csv_records(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
-    """Yield each record with the number of its first line.
-
-    Where a quote never closes, its lines are read one by one instead.
-    """
+    """Yield each CSV record with the number of its first line."""
     numbered = enumerate(lines, 1)
     first = next(numbered, None)
     if first is None:
         return
     separator = max(",;\t", key=first[1].count)
     for number, line in chain([first], numbered):
-        if '"' not in line:
+        if '"' in line:
+            following = (text for _, text in islice(numbered, MOST_LINES_OF_A_ROW - 1))
+            yield from _quoted_records(number, chain([line], following), separator)
+        else:
             yield number, line.rstrip("\r\n").split(separator)
-            continue
-        taken = [line]
 
-        def more(taken: list[str] = taken) -> Iterator[str]:
-            yield taken[0]
-            for _, following in islice(numbered, MOST_LINES_OF_A_ROW - 1):
-                taken.append(following)
-                yield following
 
-        try:
-            cells = next(csv.reader(more(), delimiter=separator, strict=True), [])
-            yield number, cells
-        except csv.Error:
-            for offset, text in enumerate(taken):
-                yield number + offset, [cell.strip(' "\r\n') for cell in text.split(separator)]
+def _quoted_records(
+    number: int, lines: Iterator[str], separator: str
+) -> Iterator[tuple[int, list[str]]]:
+    """Read one record that has quotes; if one never closes, each line as a record."""
+    taken: list[str] = []
+
+    def take() -> Iterator[str]:
+        for line in lines:
+            taken.append(line)
+            yield line
+
+    try:
+        yield number, next(csv.reader(take(), delimiter=separator, strict=True), [])
+    except csv.Error:
+        for place, line in enumerate(taken, number):
+            yield place, [cell.strip(' "\r\n') for cell in line.split(separator)]
 
 
 def _place_in_csv(opening: list[list[str]], column: str | None, source: str) -> tuple[int, bool]:
-    """Tell which cell holds the token, and whether the first row names the columns."""
+    """Return which cell holds the token, and whether the first row is a header."""
     header = [cell.strip().lower() for cell in opening[0]]
     if column is not None:
         if column.lower() not in header:
@@ -228,9 +232,8 @@ def _place_in_csv(opening: list[list[str]], column: str | None, source: str) -> 
     for cells in opening:
         for place, cell in enumerate(cells):
             if _TOKEN.match(cell.strip()):
-                return place, not _TOKEN.match(
-                    opening[0][place].strip() if place < len(header) else ""
-                )
+                first = opening[0][place].strip() if place < len(header) else ""
+                return place, not _TOKEN.match(first)
     raise ConfigError(f"no column of {source} holds receipt tokens: name it with --column")
 
 
@@ -267,7 +270,7 @@ def _column_of_parquet(table: Any, column: str | None, source: str) -> str:
 
 
 def _is_text(kind: Any) -> bool:
-    """Tell whether a column may hold tokens: texts, or texts by number, as of categories."""
+    """Tell whether a column may hold tokens: texts, or a dictionary of texts."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(kind):

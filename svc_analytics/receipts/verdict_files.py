@@ -1,9 +1,8 @@
-"""A month's file of verdicts: written whole or not at all, believed only where it is whole."""
+"""Read and write a month's file of receipt verdicts."""
 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.lake.files import sync_folder
+from svc_analytics.files import atomic_write
 from svc_analytics.lake.layout import FOOTER_KEY, VERDICTS
 
-# Not the name that the lake's writer sweeps: it may begin its own run meanwhile.
+# Not the suffix that the lake's writer deletes: it may start while this file is written.
 UNFINISHED = ".checking"
 
 
 def read_verdicts(path: Path) -> pa.Table | None:
-    """Return a month's verdicts; None for what cannot be read, or is of another layout."""
+    """Return a month's verdicts, or None where they are unreadable or of another layout."""
     try:
         table = pq.read_table(path, page_checksum_verification=True)
     except (OSError, pa.ArrowException):
@@ -28,7 +27,7 @@ def read_verdicts(path: Path) -> pa.Table | None:
 
 
 def basis_of(path: Path) -> tuple[int, Any]:
-    """Return how many verdicts a file holds, and what they rest on. Only its footer is read."""
+    """Return how many verdicts a file holds and what they depend on, from its footer."""
     try:
         metadata = pq.read_metadata(path)
         return metadata.num_rows, json.loads((metadata.metadata or {})[FOOTER_KEY.encode()])
@@ -38,22 +37,12 @@ def basis_of(path: Path) -> tuple[int, Any]:
 
 def write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:
     """Put a month's verdicts in place, with what they rest on."""
-    temporary = path.with_name(f".{path.stem}{UNFINISHED}")
-    try:
-        with (
-            temporary.open("wb") as file,
-            pq.ParquetWriter(
-                file, VERDICTS, compression="zstd", write_page_checksum=True
-            ) as writer,
-        ):
-            for table in tables:
-                if len(table):
-                    writer.write_table(table)
-            writer.add_key_value_metadata({FOOTER_KEY: json.dumps(basis)})
-            writer.close()
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
+    with (
+        atomic_write(path, suffix=UNFINISHED) as temporary,
+        temporary.open("wb") as file,
+        pq.ParquetWriter(file, VERDICTS, compression="zstd", write_page_checksum=True) as writer,
+    ):
+        for table in tables:
+            if len(table):
+                writer.write_table(table)
+        writer.add_key_value_metadata({FOOTER_KEY: json.dumps(basis)})

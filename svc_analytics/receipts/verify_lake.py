@@ -1,8 +1,8 @@
-"""The verdicts on the lake's own receipts: one file per UTC month of `paid_at`.
+"""Verify the lake's own receipts: one file of verdicts per UTC month of `paid_at`.
 
-A file remembers what each verdict rests on: the token, the version of the record,
-and a fingerprint of the key ring. A later run checks only rows of which one of them
-changed; of a month of which none did, it only makes sure that its verdicts are whole.
+With each verdict the file keeps what it depends on: the token, the version of the
+record, and a fingerprint of the key ring. A later run verifies only the rows where one
+of them changed; in a month without changes it only tests the file's checksums.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import hmac
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from filelock import FileLock, Timeout
 
 from svc_analytics.config import Settings
-from svc_analytics.errors import ConfigError, LakeBusy, LakeError
+from svc_analytics.errors import LakeError
+from svc_analytics.files import locked
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.lake.footer import read_footer
@@ -35,25 +35,24 @@ from svc_analytics.lake.layout import ORIGIN, VERDICTS, VERDICTS_FOLDER
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.side_files import begin_side_folders, is_whole
 from svc_analytics.periods import utc_months
-from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier
+from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier, VerifyOnline
 from svc_analytics.receipts.parallel import map_shared
 from svc_analytics.receipts.verdict_files import UNFINISHED, basis_of, read_verdicts, write_verdicts
-from svc_analytics.schema import INSTANT, PAYMENTS
-from svc_analytics.signing.receipts import FactDifference, Verdict
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.signing.receipts import FactDifference
 from svc_analytics.signing.secrets import Secret, SigningSecret
 
-LOCK_PATIENCE = 5
 LONGEST_FACT = 200
 _COLUMNS = ["id", *[fact for fact in RECORDS.names if fact in PAYMENTS.schema.names]]
 _INPUT = [*_COLUMNS, "receipt", "extracted_at"]
 
-Confirm = Callable[[str, Verdict], Verdict]
 OnRows = Callable[[int], object]
+Counts = Counter[str]  # of verdicts: "checked" and "unchanged"
 
 
 @dataclass(frozen=True)
 class VerificationResult(Displayable):
-    """What a run over the lake did: how many tokens it checked, and how the rest stood."""
+    """How many of the lake's receipts a run verified, and how many were unchanged."""
 
     checked: int
     unchanged: int
@@ -68,7 +67,7 @@ class VerificationResult(Displayable):
 
 @dataclass(frozen=True)
 class _Month:
-    """One month to check: its payments as they stand still, and where verdicts go."""
+    """One month to verify: the snapshot of its payments, and the file for its verdicts."""
 
     payments: Path
     verdicts: Path
@@ -78,9 +77,9 @@ class _Month:
 
 
 def ring_fingerprint(ring: Sequence[SigningSecret]) -> str:
-    """Return a text that changes with any secret or date of a ring, and tells none of them.
+    """Return a hash that changes with any secret or date of a key ring, and reveals none.
 
-    Whoever has the file also has tokens, which say as much about a secret.
+    The tokens in the lake are hashed with the same secrets, so it tells nothing new.
     """
     mark = b""
     for entry in ring:
@@ -95,101 +94,98 @@ def verify_lake(
     months: Sequence[str] | None = None,
     *,
     workers: int = 1,
-    confirm: Confirm | None = None,
+    verify_online: VerifyOnline | None = None,
     on_rows: OnRows | None = None,
 ) -> VerificationResult:
-    """Check what changed among the lake's receipts, and keep the verdicts beside it.
+    """Verify the lake's receipts that are new or changed, and save the verdicts.
 
-    `months` are UTC months of `paid_at`; all of them unless given. `confirm` is asked
-    about each verdict that is unsure offline. Interrupt it at any time: finished
+    `months` are UTC months of `paid_at`, by default all. `verify_online` is asked about
+    each verdict that is unsure offline. It may be interrupted at any time: finished
     months are kept. Raises `ConfigError` without a receipt secret, `LakeBusy` while
     another process verifies.
     """
-    if not settings.receipt_secrets:
-        raise ConfigError("SVC_RECEIPT_SECRETS is not set: no receipt can be verified without it")
-    merchant_id = lake.merchant_id
-    lake.footers(PAYMENTS)  # a torn or foreign file is named here
-    ring, now = ring_fingerprint(settings.receipt_secrets), time.time_ns() // 1000
+    settings.require_receipt_secrets()
+    lake.footers(PAYMENTS)  # raises an error that names a torn or foreign file
     try:
         with (
-            FileLock(lake.path / ".receipts.lock", timeout=LOCK_PATIENCE),
-            lake.snapshot() as still,
+            locked(lake.path / ".receipts.lock", f"verifies the receipts of {lake.path}"),
+            lake.snapshot() as snapshot,
         ):
             begin_side_folders(lake.path, PAYMENTS)
-            folder = lake.path / VERDICTS_FOLDER
-            _sweep(folder)
-            jobs = [
-                _Month(file, folder / f"{file.stem}.parquet", merchant_id, ring, now)
-                for file in sorted((still / PAYMENTS.name).glob("*.pq"))
-                if file.stem != ORIGIN and (months is None or file.stem in months)
-            ]
-            return _run(jobs, settings, workers, confirm, on_rows)
-    except Timeout as error:
-        message = f"the receipts of {lake.path} are being verified by another process"
-        raise LakeBusy(message) from error
+            _remove_leftovers(lake.path / VERDICTS_FOLDER)
+            jobs = _jobs(lake, snapshot, settings, months)
+            with closing(_results(jobs, settings, workers, verify_online)) as results:
+                return _total(results, on_rows)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise LakeError(f"cannot write verdicts to {lake.path}: {reason}") from error
 
 
-def _sweep(folder: Path) -> None:
-    """Remove what a killed run left."""
-    for left in folder.glob(f".*{UNFINISHED}"):
-        left.unlink(missing_ok=True)
+def _remove_leftovers(folder: Path) -> None:
+    """Delete the unfinished files of a killed run."""
+    for leftover in folder.glob(f".*{UNFINISHED}"):
+        leftover.unlink(missing_ok=True)
 
 
 def verify_month(lake: Lake, settings: Settings, start: int, end: int) -> VerificationResult:
-    """Check the receipts of all payments of [start, end), in UTC microseconds."""
+    """Verify the receipts of the UTC months that [start, end) touches, in microseconds."""
     return verify_lake(lake, settings, [period.label for period in utc_months(start, end)])
 
 
-def _run(
-    jobs: Sequence[_Month],
-    settings: Settings,
-    workers: int,
-    confirm: Confirm | None,
-    on_rows: OnRows | None,
-) -> VerificationResult:
-    jobs = sorted(jobs, key=lambda job: job.payments.stat().st_size, reverse=True)
-    checker = BulkVerifier(settings.receipt_secrets, settings.webhook_secrets)
-    helpers = 0 if confirm else min(workers, len(jobs)) - 1
+def _jobs(
+    lake: Lake, snapshot: Path, settings: Settings, months: Sequence[str] | None
+) -> list[_Month]:
+    """Return the months to verify, the largest first."""
+    ring, now = ring_fingerprint(settings.receipt_secrets), time.time_ns() // 1000
+    files = (snapshot / PAYMENTS.name).glob("*.pq")
+    folder, merchant_id = lake.path / VERDICTS_FOLDER, lake.merchant_id
+    return [
+        _Month(file, folder / f"{file.stem}.parquet", merchant_id, ring, now)
+        for file in sorted(files, key=lambda file: (-file.stat().st_size, file.name))
+        if file.stem != ORIGIN and (months is None or file.stem in months)
+    ]
+
+
+def _results(
+    jobs: Sequence[_Month], settings: Settings, workers: int, verify_online: VerifyOnline | None
+) -> Generator[Counts]:
+    """Verify months one by one, or with helper processes; yield the counts of each."""
+    rings = settings.receipt_secrets, settings.webhook_secrets
+    verifier = BulkVerifier(*rings, verify_online=verify_online)
+    helpers = 0 if verify_online else min(workers, len(jobs)) - 1
     if helpers < 1:
-        return _tally((_check_month(job, checker, confirm) for job in jobs), on_rows)
+        yield from (_verify_month(job, verifier) for job in jobs)
+        return
     # Spawned, not forked: DuckDB and Arrow have threads. Secrets go through a pipe.
     pool = ProcessPoolExecutor(
-        helpers,
-        mp_context=get_context("spawn"),
-        initializer=_begin_worker,
-        initargs=(_plain(settings.receipt_secrets), _plain(settings.webhook_secrets)),
+        helpers, get_context("spawn"), _begin_worker, tuple(map(_plain, rings))
     )
     try:
-        shared = map_shared(
+        yield from map_shared(
             jobs,
-            here=lambda job: _check_month(job, checker, None),
-            there=lambda job: pool.submit(_check_in_worker, job).result(),
+            here=lambda job: _verify_month(job, verifier),
+            there=lambda job: pool.submit(_verify_in_worker, job).result(),
             helpers=helpers,
         )
-        with closing(shared):
-            return _tally(shared, on_rows)
     finally:
-        pool.shutdown(wait=False)  # whatever ended it, no job is under way any more
+        pool.shutdown(wait=False)  # no job is running any more, however it ended
 
 
-def _tally(results: Iterator[tuple[int, int]], on_rows: OnRows | None) -> VerificationResult:
-    total: Counter[str] = Counter()
-    for checked, unchanged in results:
-        total.update(checked=checked, unchanged=unchanged)
+def _total(results: Iterator[Counts], on_rows: OnRows | None) -> VerificationResult:
+    total = Counts()
+    for counts in results:
+        total += counts
         if on_rows:
-            on_rows(checked + unchanged)
+            on_rows(counts.total())
     return VerificationResult(total["checked"], total["unchanged"])
 
 
-_worker: list[BulkVerifier] = []  # the one checker of a worker process
+_worker: list[BulkVerifier] = []  # the one verifier of a worker process
 
 
 def _begin_worker(*rings: tuple[tuple[str, int | None], ...]) -> None:
     ring, webhook_ring = (
-        tuple(SigningSecret(Secret(text), since) for text, since in plain) for plain in rings
+        [SigningSecret(Secret(text), valid_from) for text, valid_from in plain] for plain in rings
     )
     _worker[:] = [BulkVerifier(ring, webhook_ring)]
 
@@ -198,88 +194,82 @@ def _plain(ring: Sequence[SigningSecret]) -> tuple[tuple[str, int | None], ...]:
     return tuple((entry.secret.reveal(), entry.valid_from) for entry in ring)
 
 
-def _check_in_worker(job: _Month) -> tuple[int, int]:
-    return _check_month(job, _worker[0], None)
+def _verify_in_worker(job: _Month) -> Counts:
+    return _verify_month(job, _worker[0])
 
 
-def _check_month(job: _Month, checker: BulkVerifier, confirm: Confirm | None) -> tuple[int, int]:
-    """Bring one month's verdicts up to date; return how many were checked, and how many stood."""
+def _verify_month(job: _Month, verifier: BulkVerifier) -> Counts:
+    """Bring one month's verdicts up to date; count the checked and the unchanged ones."""
     footer = read_footer(job.payments)
     basis = {
         "ring": job.ring,
         "written_at": footer.written_at,
-        "ids": f"{footer.tally.ids_digest:x}",
+        "ids": f"{footer.totals.ids_digest:x}",
     }
     rows, basis_before = basis_of(job.verdicts)
-    if not confirm and basis_before == basis and is_whole(job.verdicts):
-        return 0, rows
-    kept = _still_true(read_verdicts(job.verdicts), job.ring, confirm)
-    checked = unchanged = 0
-
-    def tables() -> Iterator[pa.Table]:
-        nonlocal checked, unchanged
-        for group in read_groups(job.payments, _INPUT):
-            group = group.filter(pc.is_valid(group["receipt"]))
-            place = _places_of(group, kept)
-            held = kept.take(pa.array(place[place >= 0]))
-            fresh = group.filter(pa.array(place < 0))
-            checked, unchanged = checked + len(fresh), unchanged + len(held)
-            yield held
-            yield _check_rows(fresh, job, checker, confirm)
-
-    write_verdicts(job.verdicts, tables(), basis)
-    return checked, unchanged
+    is_online = verifier.verify_online is not None
+    if not is_online and basis_before == basis and is_whole(job.verdicts):
+        return Counts(unchanged=rows)
+    reusable = _reusable(read_verdicts(job.verdicts), job.ring, is_online)
+    counts = Counts()
+    write_verdicts(job.verdicts, _verdict_tables(job, reusable, verifier, counts), basis)
+    return counts
 
 
-def _still_true(before: pa.Table | None, ring: str, confirm: Confirm | None) -> pa.Table:
-    """Return the verdicts that rest on this ring, and need no second opinion."""
+def _verdict_tables(
+    job: _Month, reusable: pa.Table, verifier: BulkVerifier, counts: Counts
+) -> Iterator[pa.Table]:
+    """Yield a month's verdicts, reused ones and new ones, and count both."""
+    for group in read_groups(job.payments, _INPUT):
+        group = group.filter(pc.is_valid(group["receipt"]))
+        place = _places_of(group, reusable)
+        unchanged = reusable.take(pa.array(place[place >= 0]))
+        checked = _verify_rows(group.filter(pa.array(place < 0)), job, verifier)
+        counts.update(checked=len(checked), unchanged=len(unchanged))
+        yield unchanged
+        yield checked
+
+
+def _reusable(before: pa.Table | None, ring: str, is_online: bool) -> pa.Table:
+    """Return the verdicts made with this key ring; online, without the unsure ones."""
     if before is None:
         return VERDICTS.empty_table()
     mask = pc.equal(before["ring"], ring)
-    if confirm:
+    if is_online:
         unsure = pc.is_in(before["verdict"], value_set=pa.array(sorted(UNSURE)))
         mask = pc.and_(mask, pc.invert(unsure))
     return before.filter(mask)
 
 
-def _places_of(group: pa.Table, kept: pa.Table) -> Any:
-    """Find the verdict on each record as it stands now; -1 where there is none."""
-    if not len(kept):
+def _places_of(group: pa.Table, reusable: pa.Table) -> Any:
+    """Return the row of the verdict on each record's current version, or -1."""
+    if not len(reusable):
         return np.full(len(group), -1)
-    place = np.asarray(pc.index_in(group["id"], kept["payment_id"].combine_chunks()).fill_null(-1))
-    seen_at = np.asarray(kept["record_extracted_at"].cast(pa.int64()))
+    ids = reusable["payment_id"].combine_chunks()
+    place = np.asarray(pc.index_in(group["id"], ids).fill_null(-1))
+    seen_at = np.asarray(reusable["record_extracted_at"].cast(pa.int64()))
     is_same = seen_at[place] == np.asarray(group["extracted_at"].cast(pa.int64()))
     return np.where(is_same, place, -1)
 
 
-def _check_rows(
-    rows: pa.Table, job: _Month, checker: BulkVerifier, confirm: Confirm | None
-) -> pa.Table:
+def _verify_rows(rows: pa.Table, job: _Month, verifier: BulkVerifier) -> pa.Table:
     tokens = rows["receipt"].to_pylist()
-    found = checker.check(tokens, records_of(rows, job.merchant_id))
-    if confirm:
-        found = [
-            confirm(token, verdict) if verdict.verdict in UNSURE else verdict
-            for token, verdict in zip(tokens, found, strict=True)
-        ]
-    size = len(rows)
-    return pa.table(
-        [
-            rows["id"],
-            pa.array([hashlib.sha256(token.encode()).hexdigest() for token in tokens], pa.string()),
-            pa.array([verdict.verdict for verdict in found], pa.string()),
-            pa.array([verdict.reason for verdict in found], pa.string()),
-            pa.array([differences_text(verdict.differences) for verdict in found], pa.string()),
-            pa.array(np.full(size, job.now), INSTANT),
-            pa.array([job.ring] * size, pa.string()),
-            rows["extracted_at"],
-        ],
-        schema=VERDICTS,
-    )
+    verdicts = verifier.verify(tokens, _records_of(rows, job.merchant_id))
+    columns = {
+        "payment_id": rows["id"],
+        "receipt_sha256": [hashlib.sha256(token.encode()).hexdigest() for token in tokens],
+        "verdict": [verdict.verdict for verdict in verdicts],
+        "reason": [verdict.reason for verdict in verdicts],
+        "differences": [differences_text(verdict.differences) for verdict in verdicts],
+        "checked_at": np.full(len(rows), job.now),
+        "ring": [job.ring] * len(rows),
+        "record_extracted_at": rows["extracted_at"],
+    }
+    return pa.table(columns, schema=VERDICTS)
 
 
-def records_of(rows: pa.Table, merchant_id: str) -> pa.Table:
-    """Return rows of a payments file as the records that tokens are held against."""
+def _records_of(rows: pa.Table, merchant_id: str) -> pa.Table:
+    """Return rows of a payments file as the records that tokens are compared with."""
     columns = {
         "payment_id": rows["id"],
         "merchant_id": pa.array([merchant_id] * len(rows), pa.string()),
@@ -290,15 +280,15 @@ def records_of(rows: pa.Table, merchant_id: str) -> pa.Table:
 
 
 def differences_text(differences: Sequence[FactDifference]) -> str | None:
-    """Write differing facts as JSON, each with both values, cut to a length that fits a cell."""
+    """Return differing facts as JSON, each with both values, cut to fit a cell."""
     if not differences:
         return None
-    found = {
+    values = {
         difference.fact: {
             "receipt": difference.in_receipt[:LONGEST_FACT],
             "record": difference.in_record and difference.in_record[:LONGEST_FACT],
         }
         for difference in differences
     }
-    # A record of the service may hold half a surrogate pair, which no file can.
-    return json.dumps(found, ensure_ascii=False).encode("utf-8", "replace").decode()
+    # A record of the service may hold an unpaired surrogate, which no file can.
+    return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace").decode()

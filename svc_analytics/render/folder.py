@@ -16,8 +16,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.files import sync_file, sync_folder
 from svc_analytics.formatting.tables import to_safe_csv
-from svc_analytics.lake.files import sync_folder
 from svc_analytics.render.formats import DOCUMENTS, require_pdf
 
 if TYPE_CHECKING:
@@ -162,8 +162,7 @@ def _sweep(out: Path) -> None:
 def _sync(folder: Path) -> None:
     """Make files durable: a seal is never written again, so it must survive a power cut."""
     for path in folder.iterdir():
-        with path.open("rb+") as file:
-            os.fsync(file.fileno())
+        sync_file(path)
     sync_folder(folder)
 
 

@@ -41,37 +41,41 @@ FACTS = (
     "paid_at",
 )
 MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
-MAX_TOKEN_LENGTH = 16_384
-NO_SIGNER = "no receipt secret verifies its signature"
-UNSIGNED_BUT_EQUAL = f"{NO_SIGNER}; the record holds the same facts"
-OLDER_BUT_EQUAL = "issued before the oldest receipt secret; the record holds the same facts"
-BY_NEWEST = "signed by the newest secret; all facts agree"
-BY_OLDER = "signed by an older secret; all facts agree"
-WEBHOOK_SIGNED = (
-    "a webhook secret verifies it, no receipt secret does: a settings error; "
-    "put the receipt secret of the console into SVC_RECEIPT_SECRETS"
-)
+# The verdicts that count: attested by a signature; proven by it, or else by the record.
 # The SQL macros is_attested and is_proven say the same.
 ATTESTED = ("valid", "valid_previous_secret")
 PROVEN = (*ATTESTED, "proven_by_record")
+MAX_TOKEN_LENGTH = 16_384
+# Reasons are kept in the lake's verdict files, beside older ones in older words.
+NO_PAYMENT = "there is no such payment"
+NO_SIGNER = "none of the receipt secrets signed it"
+OLDER = "issued before the oldest dated secret"
+OLDER_BUT_EQUAL = f"{OLDER}; the record holds the same facts"
+UNSIGNED_BUT_EQUAL = f"{NO_SIGNER}; the record holds the same facts"
+BY_NEWEST = "signed by the newest secret; all facts agree"
+BY_OLDER = "signed by an older secret; all facts agree"
+WEBHOOK_SIGNED = (  # `receipts verify` finds it in old verdict files too: do not reword it
+    "a webhook secret verifies it, no receipt secret does: a settings error, "
+    "SVC_RECEIPT_SECRETS must hold the receipt secret of the console"
+)
 
 _TOKEN = re.compile(r"v1\.([A-Za-z0-9_-]+)(={0,2})\.([A-Za-z0-9_-]{43})(=?)\Z", re.ASCII)
 
 
 class MalformedToken(DataError):
-    """A text that is not a receipt token of the contract's form."""
+    """Raised for a text that is not a receipt token of the contract's form."""
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """A receipt token taken apart: the facts it states, not yet believed."""
+    """A parsed receipt token: the facts it states, not yet verified."""
 
     facts: Mapping[str, str]
     more_facts: tuple[str, ...]
 
     @property
     def paid_at(self) -> int:
-        """The instant the receipt is dated, in UTC microseconds."""
+        """The instant of payment that the receipt states, in UTC microseconds."""
         return parse_instant(self.facts["paid_at"])[0]
 
 
@@ -86,7 +90,7 @@ class FactDifference:
 
 @dataclass(frozen=True)
 class Verdict(Displayable):
-    """What one receipt check found (`interface.md`, Receipt verdicts), with its reason."""
+    """The verdict on one receipt, with its reason (`interface.md`, Receipt verdicts)."""
 
     verdict: str
     reason: str
@@ -123,22 +127,22 @@ def encode_segment(data: bytes) -> str:
 
 
 def sign_receipt(facts: Mapping[str, str], secret: Secret) -> str:
-    """Make the token the service would issue for these ten facts."""
+    """Sign ten facts; return the receipt token that the service would issue."""
     payload = json.dumps({fact: facts[fact] for fact in FACTS}, separators=(",", ":"))
     signed = f"v1.{encode_segment(payload.encode())}"
     return f"{signed}.{_mac(signed, secret)}"
 
 
 def parse_receipt(token: str) -> Receipt:
-    """Take a token apart, or raise `MalformedToken` with the reason. Proves nothing yet."""
+    """Parse a token without verifying it, or raise `MalformedToken` with the reason."""
     _, payload, _ = _split(token)
     return _read_payload(payload)
 
 
 def signer_of(token: str, ring: Iterable[SigningSecret]) -> SigningSecret | None:
-    """Return the first secret of the ring whose MAC the token carries."""
+    """Return the first secret of the ring that signed the token, or None."""
     signed, _, signature = _split(token)
-    # Padding is optional, and a transport may have added it behind the signing.
+    # Padding is optional, and a transport may have added it after signing.
     texts = dict.fromkeys((signed, signed.rstrip("=")))
     for entry in ring:
         if any(hmac.compare_digest(_mac(text, entry.secret), signature) for text in texts):
@@ -152,12 +156,12 @@ def verify_receipt(
     record: Mapping[str, Any] | None,
     webhook_ring: Iterable[SigningSecret] = (),
 ) -> Verdict:
-    """Check one token: form, then signature, then its ten facts against the record.
+    """Verify one receipt token: its form, its signature, its facts against the record.
 
     `record` holds the ten facts under their names in the token, amounts as Decimal
     or contract text and `paid_at` as microseconds or text; None when no such
-    payment exists. The webhook secrets verify nothing: they only explain why a
-    token fails that was taken to be signed with them.
+    payment exists. A token signed with one of the webhook secrets is not valid: its
+    reason says that the settings mixed up the two kinds of secrets.
     """
     if not ring:
         return Verdict("not_checked", "no receipt secret is configured")
@@ -166,13 +170,13 @@ def verify_receipt(
         receipt = parse_receipt(token)
     except MalformedToken as error:
         return Verdict("malformed", str(error))
-    found = _judge(receipt, signer, ring, record)
+    verdict = _classify(receipt, signer, ring, record)
     if signer is None and signer_of(token, webhook_ring):
-        return Verdict("bad_signature", WEBHOOK_SIGNED, receipt, found.differences)
-    return found
+        return Verdict("bad_signature", WEBHOOK_SIGNED, receipt, verdict.differences)
+    return verdict
 
 
-def _judge(
+def _classify(
     receipt: Receipt,
     signer: SigningSecret | None,
     ring: Sequence[SigningSecret],
@@ -180,14 +184,12 @@ def _judge(
 ) -> Verdict:
     differences = () if record is None else compare_facts(receipt, record)
     if signer is None or is_after_expiry(signer, ring, receipt.paid_at):
-        return _judge_unsigned(receipt, signer, ring, record, differences)
+        return _classify_unsigned(receipt, signer, ring, record, differences)
     if record is None:
-        return Verdict(
-            "unknown_payment", "the signature is right, but there is no such payment", receipt
-        )
+        return Verdict("unknown_payment", f"correctly signed; {NO_PAYMENT}", receipt)
     if differences:
         names = ", ".join(difference.fact for difference in differences)
-        reason = f"the signature is right, but the record differs in {names}"
+        reason = f"correctly signed; the record differs in {names}"
         return Verdict("facts_mismatch", reason, receipt, differences)
     notes = _notes(receipt, record)
     if signer is ring[0]:
@@ -196,7 +198,7 @@ def _judge(
 
 
 def compare_facts(receipt: Receipt, record: Mapping[str, Any]) -> tuple[FactDifference, ...]:
-    """List the facts that differ: amounts compare as decimals, instants as instants."""
+    """Return the facts that differ; amounts and instants are compared by value."""
     return tuple(
         FactDifference(fact, receipt.facts[fact], _as_text(fact, record.get(fact)))
         for fact in FACTS
@@ -210,9 +212,9 @@ def _mac(signed: str, secret: Secret) -> str:
 
 
 def _split(token: str) -> tuple[str, str, str]:
-    """Return the signed text, the payload segment and the canonical signature text."""
+    """Split a token into signed text, payload segment and canonical signature."""
     if not isinstance(token, str) or len(token) > MAX_TOKEN_LENGTH:
-        raise MalformedToken("not a text of a receipt's length")
+        raise MalformedToken("not text, or longer than a receipt can be")
     match = _TOKEN.match(token)
     if not match:
         raise MalformedToken("not of the form v1.<payload>.<signature>")
@@ -237,21 +239,20 @@ def _read_payload(segment: str) -> Receipt:
     facts = {fact: payload[fact] for fact in FACTS}
     try:
         "".join(facts.values()).encode()
-    except UnicodeEncodeError as error:
-        raise MalformedToken("a fact of the payload is half of a surrogate pair") from error
-    try:
         parse_instant(facts["paid_at"])
         [parse_amount(facts[fact]) for fact in MONEY_FACTS]
+    except UnicodeEncodeError as error:
+        raise MalformedToken("a fact of the payload holds an unpaired surrogate") from error
     except DataError as error:
         raise MalformedToken(f"a fact of the payload is {error}") from error
     return Receipt(facts, tuple(sorted(payload.keys() - set(FACTS))))
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise MalformedToken("a key appears twice in the payload")
-    return found
+    payload = dict(pairs)
+    if len(payload) != len(pairs):
+        raise MalformedToken("the payload has the same key twice")
+    return payload
 
 
 def _is_equal(fact: str, stated: str, recorded: Any) -> bool:
@@ -263,7 +264,7 @@ def _is_equal(fact: str, stated: str, recorded: Any) -> bool:
             at = recorded if isinstance(recorded, int) else parse_instant(recorded)[0]
             return parse_instant(stated)[0] == at
     except DataError:
-        return False  # the record breaks the contract: whatever it says, it is not this fact
+        return False  # the record breaks the contract, so it does not hold this fact
     return bool(stated == recorded)
 
 
@@ -276,9 +277,9 @@ def _as_text(fact: str, recorded: Any) -> str | None:
 
 
 def _notes(receipt: Receipt, record: Mapping[str, Any]) -> str:
-    """Tell what is tolerated and still worth knowing: amounts written otherwise, more facts."""
+    """Describe tolerated differences: amounts with other zeros, additional facts."""
     notes = [
-        f"{fact} {receipt.facts[fact]} is written {record[fact]} in the record"
+        f"the record writes {fact} {receipt.facts[fact]} as {record[fact]}"
         for fact in FACTS
         if fact in MONEY_FACTS
         and isinstance(record[fact], str)
@@ -286,38 +287,30 @@ def _notes(receipt: Receipt, record: Mapping[str, Any]) -> str:
     ]
     if receipt.more_facts:
         shown = ", ".join(repr(name)[:40] for name in receipt.more_facts[:5])
-        notes.append(f"the receipt has {len(receipt.more_facts)} more facts: {shown}")
+        notes.append(f"the receipt states {len(receipt.more_facts)} additional facts: {shown}")
     return "".join(f"; {note}" for note in notes)
 
 
-def _judge_unsigned(
+def _classify_unsigned(
     receipt: Receipt,
     signer: SigningSecret | None,
     ring: Sequence[SigningSecret],
     record: Mapping[str, Any] | None,
     differences: tuple[FactDifference, ...],
 ) -> Verdict:
-    """Judge a token that no secret verifies: forged, or merely older than the ring.
+    """Classify a token that no secret in force signed: forged, or older than the ring.
 
     The contract lets old tokens stop verifying after a rotation while the record
-    stays the proof, so age alone is never called a forgery.
+    stays the proof, so age alone never makes a token a forgery.
     """
-    is_same = record is not None and not differences
     oldest = oldest_date(ring)
     if oldest is None or receipt.paid_at >= oldest:
-        known = "the record holds the same facts" if is_same else "no record holds its facts"
-        why = (
-            "an older secret verifies it, but was not in force on its date" if signer else NO_SIGNER
-        )
-        reason = f"{why}; {known}"
-        return Verdict("bad_signature", reason, receipt, differences)
+        is_same = record is not None and not differences
+        facts = "the record holds the same facts" if is_same else "no record holds the same facts"
+        why = "signed by an older secret after it had expired" if signer else NO_SIGNER
+        return Verdict("bad_signature", f"{why}; {facts}", receipt, differences)
     if record is None:
-        return Verdict(
-            "unknown_payment",
-            "issued before the oldest receipt secret, and there is no such payment",
-            receipt,
-        )
+        return Verdict("unknown_payment", f"{OLDER}; {NO_PAYMENT}", receipt)
     if differences:
-        reason = "issued before the oldest receipt secret, and the record differs"
-        return Verdict("facts_mismatch", reason, receipt, differences)
+        return Verdict("facts_mismatch", f"{OLDER}; the record differs", receipt, differences)
     return Verdict("proven_by_record", OLDER_BUT_EQUAL, receipt)

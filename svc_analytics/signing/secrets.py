@@ -1,4 +1,4 @@
-"""Key rings: the signing secrets of a merchant, newest first, and since when each is in force."""
+"""Secrets that never show themselves, and key rings of them, the newest secret first."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,10 @@ from svc_analytics.instants import HOUR, parse_bound
 
 
 class Secret:  # no dataclass: `asdict` would take it apart
-    """A key or secret. `reveal()` is the only way to its text; every repr hides it.
+    """A key or secret whose repr hides it; only `reveal()` returns its text.
 
     >>> Secret("svc_live_0123")
-    Masked(***)
+    Secret(***)
     """
 
     __slots__ = ("_text",)
@@ -37,7 +37,7 @@ class Secret:  # no dataclass: `asdict` would take it apart
         return self._text
 
     def __repr__(self) -> str:
-        return "Masked(***)"
+        return "Secret(***)"
 
     __str__ = __repr__
 
@@ -52,18 +52,28 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 @dataclass(frozen=True)
 class SigningSecret:
-    """One secret of a key ring, and the instant it came into force if that is known."""
+    """One secret of a key ring, and when it came into force if that is known."""
 
     secret: Secret
     valid_from: int | None = None
 
 
-def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
-    """Read a key ring, newest first: `new@2026-08-15T00:00:00Z,old`.
+Secrets = str | SigningSecret | Sequence[str | SigningSecret]
 
-    >>> [ring.valid_from for ring in parse_secrets("b@1970-01-01T00:00:01Z, a")]
+
+def parse_ring(secrets: Secrets) -> tuple[SigningSecret, ...]:
+    """Return one key ring from secrets given as texts, as `SigningSecret`, or both.
+
+    >>> [entry.valid_from for entry in parse_ring(["b@1970-01-01T00:00:01Z", "a"])]
     [1000000, None]
     """
+    given = [secrets] if isinstance(secrets, (str, SigningSecret)) else secrets
+    parsed = ((one,) if isinstance(one, SigningSecret) else parse_secrets(one) for one in given)
+    return tuple(entry for entries in parsed for entry in entries)
+
+
+def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
+    """Read the text of a key ring, newest first: `new@2026-08-15T00:00:00Z,old`."""
     ring = tuple(_parse_secret(part.strip()) for part in text.split(",") if part.strip())
     dates = [entry.valid_from for entry in ring if entry.valid_from is not None]
     if dates != sorted(dates, reverse=True):
@@ -72,7 +82,7 @@ def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
 
 
 def valid_until(signer: SigningSecret, ring: Sequence[SigningSecret]) -> int | None:
-    """The last instant at which a secret may have signed, or None when no date ends it.
+    """Return the last instant at which a secret may have signed; None for no end.
 
     Contract, Events 8: the previous secret is accepted for 24 hours after its successor.
     """
@@ -82,13 +92,13 @@ def valid_until(signer: SigningSecret, ring: Sequence[SigningSecret]) -> int | N
 
 
 def is_after_expiry(signer: SigningSecret, ring: Sequence[SigningSecret], paid_at: int) -> bool:
-    """Tell whether an older secret signed something dated after its overlap had ended."""
+    """Tell whether an older secret signed something dated after it had expired."""
     until = valid_until(signer, ring)
     return until is not None and paid_at > until
 
 
 def oldest_date(ring: Iterable[SigningSecret]) -> int | None:
-    """The instant before which the ring's secrets signed nothing, or None where no date says."""
+    """Return when the ring's oldest dated secret came into force; None without dates."""
     return min((entry.valid_from for entry in ring if entry.valid_from is not None), default=None)
 
 

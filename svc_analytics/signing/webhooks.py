@@ -14,7 +14,7 @@ _HEADER_TIME = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
 
 
 def sign_webhook(body: bytes, secrets: Iterable[Secret], at: int) -> str:
-    """Make the `x-pay-signature` header of a delivery; two secrets during a rotation."""
+    """Sign a webhook body; return its `x-pay-signature` header, one entry per secret."""
     entries = [f"v1={_webhook_mac(body, secret, at)}" for secret in secrets]
     return ",".join([f"t={at}", *entries])
 
@@ -22,7 +22,7 @@ def sign_webhook(body: bytes, secrets: Iterable[Secret], at: int) -> str:
 def verify_webhook(
     body: bytes, header: str | None, ring: Iterable[SigningSecret], now: int
 ) -> str | None:
-    """Return None when a delivery is authentic, else the reason why it is not.
+    """Verify a webhook delivery: None when it is authentic, else the reason it is not.
 
     `body` is the exact raw body and `now` the receiver's clock in UTC microseconds.
     """
@@ -33,7 +33,7 @@ def verify_webhook(
         return "the x-pay-signature header is missing or malformed"
     at = int(times[0])
     if abs(now - at * SECOND) > WEBHOOK_TOLERANCE:
-        return "signed more than 5 minutes away from this clock"
+        return "signed more than 5 minutes before or after this clock"
     expected = [_webhook_mac(body, entry.secret, times[0]).encode() for entry in ring]
     offered = [signature.encode("utf-8", "replace") for signature in signatures]
     # No early end: the time taken must not tell which pair matched.

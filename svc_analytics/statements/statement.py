@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage, describe_span, gaps, intersection, span_texts
+from svc_analytics.config import read_settings
+from svc_analytics.coverage import Coverage, describe_span, gaps, intersection
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
@@ -27,6 +28,7 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month, utc_months
 from svc_analytics.render.figures import figures_grid
+from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.acknowledgements import (
     acknowledge,
     blocking_findings,
@@ -129,7 +131,7 @@ class Statement(Displayable):
             "end": format_instant(period.end),
             "as_of": format_instant(self.as_of),
             "coverage": {
-                name: [[*span_texts(span), state] for span, state in coverage.intervals()]
+                name: [[*map(format_instant, span), state] for *span, state in coverage.intervals()]
                 for name, coverage in self.coverage.items()
             },
             "options": self.options,
@@ -170,6 +172,7 @@ def statement(
     now: int | None = None,
     as_of: int | None = None,
     webhooks: str | Path | None = None,
+    webhook_secrets: Secrets | None = None,
     metadata: Collection[str] = (),
 ) -> Statement:
     """Make the statement of a month, `2026-10` or a name such as `october`.
@@ -178,8 +181,9 @@ def statement(
     NULL. `as_of` (UTC microseconds) makes the statement of an earlier instant again; by
     default it is the end of the newest read. `now` (UTC microseconds) replaces this
     machine's clock. `webhooks` is a log of deliveries: a record that it names and the
-    lake lacks becomes a finding. `metadata` names properties of the payments' metadata to
-    add to `lines` as columns.
+    lake lacks becomes a finding; `webhook_secrets` verify it, by default those of the
+    settings. `metadata` names properties of the payments' metadata to add to `lines` as
+    columns.
 
     Raises `ConfigError` for a month that does not exist or has not begun.
     """
@@ -197,7 +201,7 @@ def statement(
         tables = _read(warehouse, lake, period, as_of, known_to, names)
     options: dict[str, Any] = {"metadata": [*names]} if names else {}
     if webhooks is not None:
-        options["webhooks"] = _add_findings(tables, Path(webhooks), lake, period)
+        options["webhooks"] = _add_findings(tables, webhooks, webhook_secrets, lake, period)
     tables["checks"] = acknowledge(tables["checks"], read_acknowledgements(lake.path))
     reasons = _reasons(period, coverage, tables["checks"], known_to, period.end <= clock)
     clipped = {name: found.clip(period.start, period.end) for name, found in coverage.items()}
@@ -230,14 +234,19 @@ def _read(
 
 
 def _add_findings(
-    tables: dict[str, pa.Table], log: Path, lake: Lake, period: Period
+    tables: dict[str, pa.Table],
+    log: str | Path,
+    secrets: Secrets | None,
+    lake: Lake,
+    period: Period,
 ) -> dict[str, Any]:
-    """Add the findings of a webhook log to `checks`; return what the manifest says of the log."""
-    found = reconcile_log(log, lake, period)
+    """Add the findings of a webhook log to `checks`; return the manifest's facts of the log."""
+    ring = read_settings(lake.path).webhook_secrets if secrets is None else parse_ring(secrets)
+    found = reconcile_log(log, lake, period, ring)
     checks = tables["checks"]
     findings = pa.Table.from_pylist(found.findings, schema=checks.schema)
     tables["checks"] = pa.concat_tables([checks, findings])
-    return found.facts | {"sha256": hash_file(log)}
+    return found.facts | {"sha256": hash_file(Path(log))}
 
 
 def _reasons(

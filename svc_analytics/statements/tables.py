@@ -29,7 +29,6 @@ _KEPT = {
     "int_period_known": f"int_period_known({_BOUNDS}, {_AS_OF}, {_KNOWN})",
     "int_period_refunds": f"int_period_refunds({_BOUNDS})",
     "int_refunded": f"int_refunded({_BOUNDS})",
-    "int_period_fees": f"int_period_fees({_BOUNDS})",
     "int_fee_rates_within": f"int_fee_rates_within({_BOUNDS})",
     "int_figures": f"int_figures({_BOUNDS}, {_KNOWN}, {_AS_OF}, assertions := $assertions)",
     "int_worth": f"int_figures({_BOUNDS})",

@@ -25,8 +25,8 @@ def prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         "cache_local_files=false",
         "parquet_metadata_cache=false",
         # What one step of a query has freed is given back before the next one takes more.
-        "allocator_flush_threshold='8MiB'",
-        "allocator_bulk_deallocation_flush_threshold='8MiB'",
+        "allocator_flush_threshold='1MiB'",
+        "allocator_bulk_deallocation_flush_threshold='1MiB'",
     ):
         connection.execute(f"SET {setting}")
 

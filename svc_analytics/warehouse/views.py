@@ -147,8 +147,8 @@ def _findings() -> str:
     return "\nunion all\n".join(
         f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
         "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, detail, occurred_at "
-        f"from ({check.sql.rstrip()}) where occurred_at is null or "
-        "(occurred_at >= starts_at::timestamptz and occurred_at < ends_at::timestamptz)"
+        f"from ({check.sql.rstrip()}) "
+        "where occurred_at is null or is_within(occurred_at, starts_at, ends_at)"
         for check in read_checks()
     )
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, union
 from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.files import damaged_file
 from svc_analytics.interrupts import interruptible, run_interruptibly
-from svc_analytics.lake.files import damaged_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.lake.partition import read_groups
@@ -87,28 +87,18 @@ class Warehouse:
             )
 
     @interruptible()
-    def keep(
-        self,
-        name: str,
-        query: str,
-        parameters: Mapping[str, Any] | None = None,
-        signature: str = "",
-    ) -> None:
+    def keep(self, name: str, query: str, values: Mapping[str, Any], signature: str) -> None:
         """Answer a query once: whatever reads `name` from here on reads its rows.
 
-        They are kept for this warehouse alone, beside the views, which stay as they are. With
-        the `signature` of a table macro they are its rows, whatever it is called with.
+        The views stay as they are. With the `signature` of a table macro these are its rows,
+        whatever it is called with.
         """
         table = f"kept_{name}" if signature else name
         with self._naming_errors():
-            create = f"create temp table {table} as {query}"
-            values = dict(parameters or {})
-            run_interruptibly(
-                self._connection, lambda: self._connection.execute(create, values).fetchall()
-            )
+            create, run = f"create temp table {table} as {query}", self._connection.execute
+            run_interruptibly(self._connection, lambda: run(create, dict(values)))
             if signature:
-                macro = f"create temp macro {name}{signature} as table from {table}"
-                self._connection.execute(macro)
+                run(f"create temp macro {name}{signature} as table from {table}")
 
     @contextmanager
     def _registered(self, tables: Mapping[str, pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -1,1 +1,1 @@
-"""Webhook deliveries reconciled with the lake."""
+"""Webhook deliveries: verified from a saved log, and reconciled with the lake."""

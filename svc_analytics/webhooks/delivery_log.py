@@ -1,8 +1,8 @@
-"""A saved log of webhook deliveries, line by line: authentic or not, and what each names.
+"""Read a saved log of webhook deliveries: a verdict on each, and the record it names.
 
 A line is a JSON object: `received_at` (RFC 3339), `signature` (the x-pay-signature
-header) and `body_base64` (the exact raw body). Lines come from outside: each is
-bounded, and one that cannot be read is a row with its reason, never the end of the run.
+header) and `body_base64` (the exact raw body). Lines come from outside: their length is
+limited, and one that cannot be read gets a verdict but never ends the run.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from svc_analytics.signing.secrets import SigningSecret, valid_until
 from svc_analytics.signing.webhooks import WEBHOOK_TOLERANCE, verify_webhook
 
 MAX_BODY = 10 * 1000 * 1000
-LONGEST_LINE = 16 * 1000 * 1000  # such a body in base64, and room for the rest of the line
-PIECE = 1 << 16  # of a longer line, to pass over it
+LONGEST_LINE = 16 * 1000 * 1000  # holds such a body in base64, and the other fields
+PIECE = 1 << 16  # to skip the rest of a longer line
 LONGEST_SIGNATURE = 8192
 LONGEST_ID = 128
-# Contract, Event types: what each names, and the property that holds its id.
+# Contract, Event types: what each type names, and the property with its id.
 NAMED = {
     "payment.completed": ("payment", "payment_id"),
     "payout.completed": ("payout", "payout_id"),
@@ -39,8 +39,8 @@ NAMED = {
     "binding.revoked": ("binding", "binding_id"),
 }
 WITHOUT_RECORD = "test.ping"
-INVALID = ("bad_signature", "conflicting", "malformed")  # what a person should look at
-UNTIMELY = "signed by a secret that was not in force when it was received"
+INVALID = ("bad_signature", "conflicting", "malformed")  # a person should look at these
+UNTIMELY = "signed with a secret that was not in force when the delivery was received"
 
 Lines = str | os.PathLike[str] | Iterable[str | bytes | Mapping[str, Any]]
 
@@ -58,7 +58,7 @@ class _Event(msgspec.Struct):
 
 @dataclass(frozen=True)
 class WebhookDelivery:
-    """One delivery: what became of it, and the record its event names if it is authentic."""
+    """One webhook delivery: its verdict, and if authentic the record its event names."""
 
     line_no: int
     verdict: str
@@ -71,13 +71,13 @@ class WebhookDelivery:
 
     @property
     def names_money(self) -> bool:
-        """Whether an authentic event says that this payment or payout record exists."""
+        """Whether an authentic event names a payment or payout record."""
         is_authentic = self.verdict in ("valid", "repeated", "conflicting")
         return is_authentic and self.subject in ("payment", "payout")
 
 
 def read_deliveries(source: Lines, ring: Sequence[SigningSecret]) -> Iterator[WebhookDelivery]:
-    """Yield a verdict for each line of a file (`-` is stdin) or of an iterable, in order.
+    """Yield the webhook deliveries of a file (`-` is stdin) or of lines, with verdicts.
 
     Raises `ConfigError` without a webhook secret, and for a file that cannot be read.
     """
@@ -87,11 +87,11 @@ def read_deliveries(source: Lines, ring: Sequence[SigningSecret]) -> Iterator[We
     seen: dict[bytes, bytes] = {}
     for number, line in enumerate(_lines_of(source), 1):
         if line is None or line.strip():
-            yield _repeated(_judge(number, line, ring), seen)
+            yield _mark_repeated(_classify(number, line, ring), seen)
 
 
 def ring_at(ring: Sequence[SigningSecret], at: int) -> tuple[SigningSecret, ...]:
-    """The secrets that may have signed what was received at an instant.
+    """Return the secrets that may have signed a delivery received at an instant.
 
     Contract, Events 7: a new secret is valid at once, the one before it for 24 hours
     more; the receiver's clock may be 5 minutes off on either side.
@@ -108,7 +108,7 @@ def ring_at(ring: Sequence[SigningSecret], at: int) -> tuple[SigningSecret, ...]
 
 
 def _lines_of(source: Lines) -> Iterator[bytes | None]:
-    """Yield each line as bytes; None for one that is too long, or no line at all."""
+    """Yield each line as bytes, or None for one that is too long or not text."""
     if not isinstance(source, (str, os.PathLike)):
         yield from map(_as_bytes, source)
     elif os.fspath(source) == "-":
@@ -146,41 +146,41 @@ def _as_bytes(line: Any) -> bytes | None:
 # ---------- one delivery
 
 
-def _judge(number: int, line: bytes | None, ring: Sequence[SigningSecret]) -> WebhookDelivery:
-    if line is None:
-        return WebhookDelivery(number, "malformed", "the line is too long, or not text")
+def _classify(number: int, line: bytes | None, ring: Sequence[SigningSecret]) -> WebhookDelivery:
     try:
-        entry = msgspec.json.decode(line, type=_Line)
-        at = parse_instant(entry.received_at)[0]
-        body = _read_body(entry.body_base64)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        reason = "not an object with received_at, signature and body_base64 as texts"
-        return WebhookDelivery(number, "malformed", reason)
+        entry, at, body = _parse_line(line)
     except DataError as error:
-        reason = str(error) if isinstance(error, _BadBody) else "received_at is not an instant"
-        return WebhookDelivery(number, "malformed", reason)
+        return WebhookDelivery(number, "malformed", str(error))
     if len(entry.signature or "") > LONGEST_SIGNATURE:
         return WebhookDelivery(number, "malformed", "the signature is too long", received_at=at)
-    if refusal := _refusal(body, entry.signature, ring, at):
-        return WebhookDelivery(number, "bad_signature", refusal, received_at=at)
-    return _name(body, WebhookDelivery(number, "valid", "authentic", received_at=at))
+    if reason := _signature_fault(body, entry.signature, ring, at):
+        return WebhookDelivery(number, "bad_signature", reason, received_at=at)
+    return _read_event(body, WebhookDelivery(number, "valid", "authentic", received_at=at))
 
 
-class _BadBody(DataError):
-    """A body that cannot be had from its line."""
-
-
-def _read_body(text: str) -> bytes:
+def _parse_line(line: bytes | None) -> tuple[_Line, int, bytes]:
+    """Return the fields of a line, the instant it was received, and the raw body."""
+    if line is None:
+        raise DataError("the line is too long, or not text")
     try:
-        body = base64.b64decode(text, validate=True)
+        entry = msgspec.json.decode(line, type=_Line)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        message = "not an object with received_at, signature and body_base64 as texts"
+        raise DataError(message) from error
+    try:
+        at = parse_instant(entry.received_at)[0]
+    except DataError as error:
+        raise DataError("received_at is not an instant") from error
+    try:
+        body = base64.b64decode(entry.body_base64, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _BadBody("body_base64 is not base64") from error
+        raise DataError("body_base64 is not base64") from error
     if len(body) > MAX_BODY:
-        raise _BadBody("the body is longer than 10 MB")
-    return body
+        raise DataError("the body is longer than 10 MB")
+    return entry, at, body
 
 
-def _refusal(
+def _signature_fault(
     body: bytes, signature: str | None, ring: Sequence[SigningSecret], at: int
 ) -> str | None:
     reason = verify_webhook(body, signature, ring_at(ring, at), at)
@@ -189,49 +189,51 @@ def _refusal(
     return reason and reason.replace("this clock", "received_at")
 
 
-def _name(body: bytes, found: WebhookDelivery) -> WebhookDelivery:
-    """Read what an authentic body says; never more of it than its ids."""
+def _read_event(body: bytes, delivery: WebhookDelivery) -> WebhookDelivery:
+    """Return an authentic delivery with its event's id and type, and the record named."""
     try:
         event = msgspec.json.decode(body, type=_Event)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         reason = "authentic, but not an object with event_id and type"
-        return replace(found, verdict="malformed", reason=reason)
+        return replace(delivery, verdict="malformed", reason=reason)
     if not 0 < len(event.event_id) <= LONGEST_ID or len(event.type) > LONGEST_ID:
         reason = "authentic, but its event_id or type is empty or too long"
-        return replace(found, verdict="malformed", reason=reason)
-    found = replace(found, event_id=event.event_id, event_type=event.type)
+        return replace(delivery, verdict="malformed", reason=reason)
+    delivery = replace(delivery, event_id=event.event_id, event_type=event.type)
     if event.type == WITHOUT_RECORD:
-        return found
+        return delivery
     if event.type not in NAMED:
         # Contract, Versioning 4: new event types can appear, unknown types are ignored.
-        return replace(
-            found, verdict="ignored", reason="authentic, of an event type that is not known here"
-        )
-    return _name_record(body, found, *NAMED[event.type])
+        return replace(delivery, verdict="ignored", reason="authentic; its type is not known here")
+    return _read_record_id(body, delivery, *NAMED[event.type])
 
 
-def _name_record(body: bytes, found: WebhookDelivery, subject: str, holder: str) -> WebhookDelivery:
+def _read_record_id(
+    body: bytes, delivery: WebhookDelivery, subject: str, id_name: str
+) -> WebhookDelivery:
     try:
-        record_id = msgspec.json.decode(body, type=dict[str, msgspec.Raw]).get(holder)
+        record_id = msgspec.json.decode(body, type=dict[str, msgspec.Raw]).get(id_name)
         text = msgspec.json.decode(record_id or b"", type=str)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         text = ""
     if not 0 < len(text) <= LONGEST_ID:
-        reason = f"authentic, but {holder} is missing or is not an id"
-        return replace(found, verdict="malformed", reason=reason)
-    return replace(found, subject=subject, record_id=text)
+        reason = f"authentic, but its {id_name} is missing or not an id"
+        return replace(delivery, verdict="malformed", reason=reason)
+    return replace(delivery, subject=subject, record_id=text)
 
 
-def _repeated(found: WebhookDelivery, seen: dict[bytes, bytes]) -> WebhookDelivery:
-    """Point out an event that came before: only an authentic one can (contract, Delivery 3)."""
-    if found.verdict != "valid" or found.event_id is None:
-        return found
-    told = f"{found.event_type}\0{found.subject}\0{found.record_id}"
-    key, content = (hashlib.sha256(text.encode()).digest()[:16] for text in (found.event_id, told))
+def _mark_repeated(delivery: WebhookDelivery, seen: dict[bytes, bytes]) -> WebhookDelivery:
+    """Mark an authentic event that was delivered before (contract, Delivery 3)."""
+    if delivery.verdict != "valid" or delivery.event_id is None:
+        return delivery
+    text = f"{delivery.event_type}\0{delivery.subject}\0{delivery.record_id}"
+    key, content = (hashlib.sha256(one.encode()).digest()[:16] for one in (delivery.event_id, text))
     before = seen.setdefault(key, content)
     if before is content:
-        return found
+        return delivery
     if before == content:
-        return replace(found, verdict="repeated", reason="authentic; the same event came before")
-    reason = "authentic, but another event with this event_id came before"
-    return replace(found, verdict="conflicting", reason=reason)
+        return replace(
+            delivery, verdict="repeated", reason="authentic; this event was delivered before"
+        )
+    reason = "authentic, but another event was delivered under this event_id"
+    return replace(delivery, verdict="conflicting", reason=reason)

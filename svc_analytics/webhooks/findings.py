@@ -1,18 +1,19 @@
-"""What a log of webhooks says to a statement: findings, and how much of it there was to say."""
+"""Findings of a statement from a log of webhook deliveries, and counts of the log."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of
+from svc_analytics.signing.secrets import SigningSecret
 from svc_analytics.webhooks.delivery_log import INVALID
 from svc_analytics.webhooks.reconcile import RETRY_HORIZON, ReconciledDelivery, reconcile
 
@@ -22,45 +23,46 @@ NOT_VALID = "webhook_log_is_not_valid_throughout"
 
 @dataclass(frozen=True)
 class LogFindings:
-    """Findings as `checks` has them, and the log's name with its counts for the manifest.
+    """Findings as rows of `checks`, and the log's name and counts for the manifest.
 
-    Of the whole log: `deliveries`, and `not_valid` of them. Of the period: the
-    `events` that name a payment or payout, repetitions left out, and how many of those
-    are `in_lake` and `missing`; the others were delivered behind what was read.
+    Counts of the whole log: `deliveries`, and how many are `not_valid`. Counts of the
+    period: `events` that name a payment or payout, each event once, and how many of
+    these records are `in_lake` or `missing`; the lake was not read far enough for the rest.
     """
 
     findings: list[dict[str, Any]]
     facts: dict[str, Any]
 
 
-def reconcile_log(log: str | os.PathLike[str], lake: Lake, period: Period) -> LogFindings:
-    """Hold a log against a lake, for one period.
+def reconcile_log(
+    log: str | os.PathLike[str], lake: Lake, period: Period, ring: Sequence[SigningSecret]
+) -> LogFindings:
+    """Reconcile a log of webhook deliveries with a lake; return one period's findings.
 
     A record occurred within the day before its delivery; where that day reaches into
-    two periods, the finding stands in both. Raises `ConfigError` without a secret, and
-    for a log that is no file: the manifest names it by its hash.
+    two periods, both get the finding. Raises `ConfigError` without a secret, and for
+    stdin: the manifest names the log by the hash of its file.
     """
     if os.fspath(log) == "-":
         raise ConfigError("the log of a statement must be a file, not stdin")
-    ring = read_settings(lake.path).webhook_secrets
-    found = _Found(period)
+    summary = _LogSummary(period)
     for batch in reconcile(log, lake, ring):
         for item in batch:
-            found.add(item)
+            summary.add(item)
     name = Path(log).name
-    return LogFindings(found.findings(name), {"name": name, **found.counts})
+    return LogFindings(summary.findings(name), {"name": name, **summary.counts})
 
 
 def describe(facts: dict[str, Any]) -> str:
-    """Tell in a sentence what a log had to say."""
+    """Describe the counts of a log in one sentence."""
     return (
         "{name}: {deliveries:,} deliveries, {not_valid:,} not valid; {events:,} events name"
         " payments and payouts of this time, {in_lake:,} are in the lake, {missing:,} missing"
     ).format(**facts)
 
 
-class _Found:
-    """What passed by of a log."""
+class _LogSummary:
+    """Counts the deliveries of a log and collects the records that the lake lacks."""
 
     def __init__(self, period: Period) -> None:
         self._period = period
@@ -69,7 +71,7 @@ class _Found:
         self._missing: dict[tuple[str | None, str | None], int] = {}
 
     def add(self, item: ReconciledDelivery) -> None:
-        """Take in one delivery."""
+        """Count one delivery, and note its record if it is missing."""
         delivery = item.delivery
         self._verdicts[delivery.verdict] += 1
         at = delivery.received_at
@@ -83,7 +85,7 @@ class _Found:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts of `LogFindings`."""
+        """The counts that `LogFindings` describes."""
         return {
             "deliveries": self._verdicts.total(),
             "not_valid": sum(self._verdicts[name] for name in INVALID),
@@ -93,18 +95,17 @@ class _Found:
         }
 
     def findings(self, name: str) -> list[dict[str, Any]]:
-        """A blocking one for each missing record, an advisory one for what was not valid."""
+        """Return a blocking finding per missing record, an advisory one on invalid deliveries."""
         rows = [
-            _finding(MISSING, "blocking", record_id, month_of(at).label, _sighting(subject, at))
+            _finding(MISSING, "blocking", record_id, at, _missing_detail(subject, at))
             for (subject, record_id), at in self._own_missing
         ]
         if bad := self.counts["not_valid"]:
             detail = (
-                f"{bad:,} of {self._verdicts.total():,} deliveries in {name} are not valid; the"
-                " records they name were not looked for; svc-analytics webhooks verify lists them"
+                f"{bad:,} of {self._verdicts.total():,} deliveries in {name} are not valid; their"
+                " records were not looked up; svc-analytics webhooks verify lists them"
             )
-            month = month_of(self._period.start).label
-            rows.append(_finding(NOT_VALID, "advisory", None, month, detail))
+            rows.append(_finding(NOT_VALID, "advisory", None, self._period.start, detail))
         return rows
 
     @property
@@ -116,18 +117,18 @@ class _Found:
         return at - RETRY_HORIZON < self._period.end and self._period.start <= at
 
 
-def _sighting(subject: str | None, at: int) -> str:
+def _missing_detail(subject: str | None, at: int) -> str:
     return f"a webhook of {format_instant(at)} names this {subject}; run extract --reread"
 
 
 def _finding(
-    name: str, severity: str, record_id: str | None, month: str, detail: str
+    name: str, severity: str, record_id: str | None, at: int, detail: str
 ) -> dict[str, Any]:
     return {
         "check_name": name,
         "severity": severity,
         "record_id": record_id,
-        "month": month,
+        "month": month_of(at).label,
         "currency": None,
         "detail": detail,
     }

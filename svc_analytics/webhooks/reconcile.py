@@ -1,8 +1,8 @@
-"""A log of webhooks as a witness: which payments and payouts it names that the lake lacks.
+"""Reconcile a log of webhook deliveries with the lake: which records does it lack?
 
-An authentic event says that a record existed when it was signed, and the service
-repeats an event for about a day. So a record is missing from covered time when the
-day before the delivery was read whole, and the record is not there.
+An authentic event proves that a record existed when it was signed, and the service
+repeats an event for about a day. So a record is missing when the lake covers the whole
+day before the delivery and does not hold the record.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from svc_analytics.coverage import Coverage, difference
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import DAY, HOUR
 from svc_analytics.lake.lake import Lake
-from svc_analytics.signing.secrets import SigningSecret, parse_secrets
+from svc_analytics.signing.secrets import Secrets, SigningSecret, parse_ring
 from svc_analytics.signing.webhooks import WEBHOOK_TOLERANCE
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from svc_analytics.webhooks.delivery_log import Lines, WebhookDelivery, read_deliveries
@@ -44,7 +44,7 @@ OUTPUT = pa.schema(
         ("in_lake", pa.bool_()),
     ]
 )
-_STREAMS = {"payment": "payments", "payout": "payout_records"}
+_STREAM_OF = {"payment": "payments", "payout": "payout_records"}
 _WANTED = pa.schema([("n", pa.int64()), ("subject", pa.string()), ("record_id", pa.string())])
 _LOOK_UP = """
 with held as (
@@ -53,7 +53,7 @@ with held as (
     select 'payout' as subject, payout_id as record_id from payout_records
 ),
 
-aside as (
+quarantined as (
     select distinct if(stream = 'payments', 'payment', 'payout') as subject, record_id
     from stg_quarantine
 )
@@ -61,16 +61,16 @@ aside as (
 select
     n,
     held.record_id is not null as is_held,
-    aside.record_id is not null as is_aside
+    quarantined.record_id is not null as is_quarantined
 from wanted
 left join held using (subject, record_id)
-left join aside using (subject, record_id)
+left join quarantined using (subject, record_id)
 """
 
 
 @dataclass(frozen=True)
 class ReconciledDelivery:
-    """A delivery, whether the lake holds the record it names, and whether it should."""
+    """A webhook delivery, and whether the lake holds, or should hold, its record."""
 
     delivery: WebhookDelivery
     in_lake: bool | None = None
@@ -78,7 +78,7 @@ class ReconciledDelivery:
     note: str = ""
 
     def to_row(self) -> dict[str, Any]:
-        """Return the row of it that `OUTPUT` describes."""
+        """Return the delivery as a row of `OUTPUT`."""
         row = {name: getattr(self.delivery, name, None) for name in OUTPUT.names}
         return row | {"in_lake": self.in_lake, "reason": self.delivery.reason + self.note}
 
@@ -88,7 +88,7 @@ Reconciler = Callable[[Sequence[WebhookDelivery]], list[ReconciledDelivery]]
 
 @contextmanager
 def open_reconciler(lake: Lake | None) -> Iterator[Reconciler]:
-    """Give what holds deliveries against a lake as it stands; without one, nothing is known."""
+    """Open a function that reconciles deliveries with a lake; without one it knows nothing."""
     if lake is None or not lake.exists:
         yield lambda batch: [ReconciledDelivery(delivery) for delivery in batch]
         return
@@ -100,42 +100,33 @@ def open_reconciler(lake: Lake | None) -> Iterator[Reconciler]:
 def reconcile(
     source: Lines, lake: Lake | None, ring: Sequence[SigningSecret]
 ) -> Iterator[list[ReconciledDelivery]]:
-    """Yield the deliveries of a log in batches, each held against the lake."""
+    """Yield the deliveries of a log in batches, reconciled with the lake."""
     deliveries = read_deliveries(source, ring)
-    with open_reconciler(lake) as judge:
+    with open_reconciler(lake) as reconciler:
         while batch := list(islice(deliveries, BATCH)):
-            yield judge(batch)
+            yield reconciler(batch)
 
 
-def to_table(found: Iterable[ReconciledDelivery]) -> pa.Table:
-    """Return rows of `OUTPUT`."""
-    return pa.Table.from_pylist([item.to_row() for item in found], schema=OUTPUT)
+def to_table(deliveries: Iterable[ReconciledDelivery]) -> pa.Table:
+    """Return reconciled deliveries as a table of `OUTPUT`."""
+    return pa.Table.from_pylist([item.to_row() for item in deliveries], schema=OUTPUT)
 
 
 def verify_webhooks(
     path_or_lines: Lines,
     lake: Lake | str | os.PathLike[str] | None = None,
-    secrets: Sequence[str | SigningSecret] | None = None,
+    secrets: Secrets | None = None,
 ) -> pd.DataFrame:
-    """Return a frame of verdicts on a saved log of deliveries: a file's path, or its lines.
+    """Verify a saved log of webhook deliveries; return a frame with a verdict on each.
 
-    `secrets` are texts as in SVC_WEBHOOK_SECRETS, newest first; without them those of
-    the settings are taken. Without a `lake`, `in_lake` is NULL. Raises `ConfigError`
-    when there is no secret or no such file.
+    The log is a file's path, or its lines. `secrets` are texts as in
+    SVC_WEBHOOK_SECRETS, newest first, by default those of the settings. Without a
+    `lake`, `in_lake` is NULL. Raises `ConfigError` when there is no secret or file.
     """
-    ring = read_settings().webhook_secrets if secrets is None else _ring_of(secrets)
+    ring = read_settings().webhook_secrets if secrets is None else parse_ring(secrets)
     lake = lake if lake is None or isinstance(lake, Lake) else Lake(lake)
     tables = [to_table(batch) for batch in reconcile(path_or_lines, lake, ring)]
     return to_frame(pa.concat_tables([OUTPUT.empty_table(), *tables]))
-
-
-def _ring_of(secrets: Sequence[str | SigningSecret]) -> tuple[SigningSecret, ...]:
-    texts = [secrets] if isinstance(secrets, (str, SigningSecret)) else secrets
-    return tuple(
-        entry
-        for item in texts
-        for entry in ([item] if isinstance(item, SigningSecret) else parse_secrets(item))
-    )
 
 
 def _match(
@@ -148,7 +139,7 @@ def _match(
     ]
     tables = {"wanted": pa.Table.from_pylist(wanted, schema=_WANTED)}
     rows = warehouse.query(_LOOK_UP, tables=tables).to_pylist() if wanted else []
-    known = {row["n"]: (row["is_held"], row["is_aside"]) for row in rows}
+    known = {row["n"]: (row["is_held"], row["is_quarantined"]) for row in rows}
     return [
         _classify(item, *known[place], coverage) if place in known else ReconciledDelivery(item)
         for place, item in enumerate(batch)
@@ -156,16 +147,16 @@ def _match(
 
 
 def _classify(
-    item: WebhookDelivery, is_held: bool, is_aside: bool, coverage: dict[str, Coverage]
+    item: WebhookDelivery, is_held: bool, is_quarantined: bool, coverage: dict[str, Coverage]
 ) -> ReconciledDelivery:
     if is_held:
         return ReconciledDelivery(item, True)
-    if is_aside:
-        return ReconciledDelivery(item, False, True, "; the record is in the lake's quarantine")
+    if is_quarantined:
+        return ReconciledDelivery(item, False, True, "; the lake holds its record in quarantine")
     at = item.received_at or 0
     day = (at - RETRY_HORIZON, at + WEBHOOK_TOLERANCE)
-    if difference([day], coverage[_STREAMS[item.subject or ""]].complete):
-        return ReconciledDelivery(
-            item, False, False, "; not in the lake yet: its time was not read"
-        )
-    return ReconciledDelivery(item, False, True, "; missing: the lake was read for its time")
+    if difference([day], coverage[_STREAM_OF[item.subject or ""]].complete):
+        note = "; not in the lake, which was not read that far"
+        return ReconciledDelivery(item, False, False, note)
+    note = "; missing from the lake, although its time was read"
+    return ReconciledDelivery(item, False, True, note)

@@ -94,10 +94,10 @@ def fill(folder: Path, tokens: int) -> Lake:
     """Make a lake of signed payments."""
     lake, end = Lake(folder), START + (MONTHS + 1) * 31 * DAY
     with open_writer(lake, {"id": MERCHANT_ID}, end) as writer:
-        writer.begin_run(settled_at=end, is_open_ended=True)
+        writer.begin_run(watermark=end, is_open_ended=True)
         for start in range(0, tokens, CHUNK):
             rows = [payment(n, tokens) for n in range(start, min(start + CHUNK, tokens))]
-            writer.stage(PAYMENTS, pa.Table.from_pylist(rows, schema=PAYMENTS.schema))
+            writer.add(PAYMENTS, pa.Table.from_pylist(rows, schema=PAYMENTS.schema))
         writer.cover(PAYMENTS, (BEGINNING, end))
         writer.publish()
     return lake

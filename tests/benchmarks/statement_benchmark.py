@@ -11,7 +11,6 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -28,7 +27,6 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.instants import BEGINNING, to_micros
-from svc_analytics.lake.control_totals import ControlTotals
 from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
@@ -157,21 +155,16 @@ def _write(
     table = table.sort_by([(stream.instant, "ascending"), ("id", "ascending")])
     span = (period.start, period.end)
     path = lake.month_path(stream, period.label)
-    write_partition(path, stream, [table], _describe(stream, span))
+    write_partition(path, stream, [table], _footer(stream, span))
 
 
 def _prove_origin(lake: Lake, stream: Stream, start: int) -> None:
     path = lake.month_path(stream, ORIGIN)
-    write_partition(path, stream, (), _describe(stream, (BEGINNING, start)))
+    write_partition(path, stream, (), _footer(stream, (BEGINNING, start)))
 
 
-def _describe(stream: Stream, span: tuple[int, int]) -> Callable[[ControlTotals], PartitionFooter]:
-    def describe(tally: ControlTotals) -> PartitionFooter:
-        return PartitionFooter(
-            stream.name, MERCHANT["id"], span, Coverage((span,)), tally, 0, END, "benchmark"
-        )
-
-    return describe
+def _footer(stream: Stream, span: tuple[int, int]) -> PartitionFooter:
+    return PartitionFooter(stream.name, MERCHANT["id"], span, Coverage((span,)), 0, END)
 
 
 def scan(lake: Lake) -> None:

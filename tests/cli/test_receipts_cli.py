@@ -22,7 +22,7 @@ def rows(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def shoebox(*more: str) -> Path:
+def token_file(*more: str) -> Path:
     """Write a file of three tokens of the lake and of whatever else."""
     tokens = svc.open_lake("data").sql(LAKE_TOKENS)["receipt"]
     path = Path("box.csv")
@@ -42,9 +42,9 @@ def test_the_lake_is_verified_and_remembered(filled: Path, run: Run) -> None:
 
 
 def test_files_get_a_verdict_a_line(filled: Path, run: Run) -> None:
-    """In order, with the line; anything unproven is 3, and repetitions are pointed out."""
+    """In order, with the line; anything unproven is 3, and duplicates are pointed out."""
     stranger = signed(FACTS | {"paid_at": "2026-10-05T09:30:00Z"}, "someone else's secret")
-    path = shoebox("=1+1", stranger)
+    path = token_file("=1+1", stranger)
     path.write_text(path.read_text() + path.read_text().splitlines()[1] + "\n")
     done = run("receipts", "verify", str(path))
     found = rows(done.out)
@@ -53,7 +53,7 @@ def test_files_get_a_verdict_a_line(filled: Path, run: Run) -> None:
         *["valid_previous_secret"] * 3,
         *("malformed", "bad_signature", "valid_previous_secret"),
     ]
-    assert "the same token is also in box.csv line 2" in found[5]["reason"]
+    assert "the same token is in box.csv line 2" in found[5]["reason"]
     assert "6 receipts, 4 of them proven" in done.err
 
 
@@ -62,7 +62,7 @@ def test_out_is_written_in_the_form_of_its_suffix(
     filled: Path, run: Run, suffix: str
 ) -> None:  # fmt: skip
     """The same columns in each, and nothing on stdout."""
-    done = run("receipts", "verify", str(shoebox()), "--out", f"out.{suffix}")
+    done = run("receipts", "verify", str(token_file()), "--out", f"out.{suffix}")
     out = Path(f"out.{suffix}")
     read = {
         "csv": lambda: rows(out.read_text()),
@@ -80,7 +80,7 @@ def test_out_is_written_in_the_form_of_its_suffix(
 def test_no_cell_begins_a_formula(filled: Path, run: Run) -> None:
     """Facts are the forger's own text; a spreadsheet must not run them."""
     forged = signed(FACTS | {"payment_id": "=cmd()", "receipt_no": "@x\x1b[2J"}, "forged")
-    row = rows(run("receipts", "verify", str(shoebox(forged))).out)[3]
+    row = rows(run("receipts", "verify", str(token_file(forged))).out)[3]
     assert row["payment_id"] == "'=cmd()" and row["receipt_no"] == "'@x[U+001B][2J"
 
 
@@ -91,7 +91,7 @@ def test_the_service_decides_what_is_unsure(
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", "not the merchant's")
     newest = "select receipt from payments where paid_at > '2026-11-01' limit 1"
     token = svc.open_lake("data").sql(newest)["receipt"][0]
-    path = shoebox(token)
+    path = token_file(token)
     offline = [row["verdict"] for row in rows(run("receipts", "verify", str(path)).out)]
     online = rows(run("receipts", "verify", str(path), "--online").out)
     assert offline == ["bad_signature"] * 4
@@ -104,7 +104,7 @@ def test_the_service_knows_payments_that_no_lake_covers(
     connected: Running, filled: Path, run: Run
 ) -> None:  # fmt: skip
     """Without a lake a right signature is not enough; online the record is fetched."""
-    path = shoebox()
+    path = token_file()
     words = ("receipts", "verify", str(path), "--data-dir", "nowhere")
     offline, online = run(*words), run(*words, "--online")
     assert (offline.code, online.code) == (3, 0)
@@ -118,7 +118,7 @@ def test_a_webhook_secret_in_the_wrong_place_is_called_a_settings_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The two secrets swapped: nothing is forged, the settings are wrong."""
-    path = shoebox()
+    path = token_file()
     receipt, webhook = os.environ["SVC_RECEIPT_SECRETS"], os.environ["SVC_WEBHOOK_SECRETS"]
     monkeypatch.setenv("SVC_RECEIPT_SECRETS", webhook)
     monkeypatch.setenv("SVC_WEBHOOK_SECRETS", receipt)
@@ -151,7 +151,7 @@ def test_bad_usage_is_2(
     filled: Path, run: Run, words: tuple[str, ...], said: str
 ) -> None:  # fmt: skip
     """What was wrong, in one line."""
-    shoebox()
+    token_file()
     done = run("receipts", "verify", *words)
     assert done.code == 2 and said in done.err and len(done.lines) == 1
 
@@ -160,7 +160,7 @@ def test_no_secret_is_in_anything_said_or_written(
     connected: Running, filled: Path, run: Run
 ) -> None:  # fmt: skip
     """Not in verdicts, notes, traces or files, of one process or several."""
-    box = str(shoebox("junk", signed(FACTS)))
+    box = str(token_file("junk", signed(FACTS)))
     said = [
         run("receipts", "verify", "-vv", "--workers", "2"),
         run("receipts", "verify", box, "-vv", "--out", "out.json"),
@@ -179,7 +179,7 @@ def test_python_takes_series_frames_lists_and_files(
     """For notebooks: one row of verdict a token, whatever holds the tokens."""
     frame = svc.open_lake("data").sql(LAKE_TOKENS)
     secrets = connected.environment["SVC_RECEIPT_SECRETS"].split(",")
-    for tokens in (frame, frame["receipt"], list(frame["receipt"]), str(shoebox())):
+    for tokens in (frame, frame["receipt"], list(frame["receipt"]), str(token_file())):
         found = svc.verify_receipts(tokens, secrets, lake="data", progress=False)
         assert list(found["verdict"]) == ["valid_previous_secret"] * 3
     assert len(svc.verify_receipts([], lake="data")) == 0

@@ -11,7 +11,7 @@ from svc_analytics.config import Settings
 from svc_analytics.extraction import sweep, workers
 from svc_analytics.lake import id_index, merge, partition
 from svc_analytics.lake.layout import IDS_FOLDER
-from svc_analytics.lake.publisher import StreamPublisher
+from svc_analytics.lake.month_files import MonthFiles
 from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.desks import Desk
@@ -36,7 +36,7 @@ def months_read(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     real = partition.read_groups
 
     def read_groups(path: Path, *args: Any, **options: Any) -> Any:
-        found.add(path.stem.removeprefix(".").removesuffix(".writing"))
+        found.add(path.name.removeprefix(".").partition(".")[0])
         return real(path, *args, **options)
 
     for module in (partition, merge, id_index):
@@ -74,9 +74,9 @@ def test_a_month_is_written_once_however_often_is_published(
     """One that is still being read waits for its other pages."""
     written: list[str] = []
     publications: list[bool] = []
-    write, publish = StreamPublisher.write, LakeWriter.publish
+    write, publish = MonthFiles.write, LakeWriter.publish
 
-    def note_write(self: StreamPublisher, label: str, *rest: Any) -> None:
+    def note_write(self: MonthFiles, label: str, *rest: Any) -> None:
         written.append(f"{self.stream.name} {label}")
         write(self, label, *rest)
 
@@ -84,7 +84,7 @@ def test_a_month_is_written_once_however_often_is_published(
         publications.append(holds_back)
         publish(self, holds_back=holds_back)
 
-    monkeypatch.setattr(StreamPublisher, "write", note_write)
+    monkeypatch.setattr(MonthFiles, "write", note_write)
     monkeypatch.setattr(LakeWriter, "publish", note_publish)
     monkeypatch.setattr(sweep, "HANDED_OVER", 1)
     monkeypatch.setattr(workers, "STAGED_LIMIT", 100_000)  # two pages or three, of 100

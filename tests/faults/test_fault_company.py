@@ -64,7 +64,7 @@ def test_writers_side_by_side_double_nothing(
     filled: Desk, monkeypatch: pytest.MonkeyPatch, patience: float
 ) -> None:
     """E3: one writes, the others wait or say who holds the lake; the lake is the same after all."""
-    monkeypatch.setattr("svc_analytics.lake.writer.LOCK_PATIENCE", patience)
+    monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", patience)
     filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
     with at_once(*[lambda: filled.extract(workers=2)] * 4) as failed:
         pass
@@ -97,7 +97,7 @@ def test_where_a_file_system_knows_no_locks_one_writes_all_the_same(
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
     monkeypatch.setattr(fcntl, "flock", refuse)
-    monkeypatch.setattr("svc_analytics.lake.writer.LOCK_PATIENCE", 0.1)
+    monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", 0.1)
     (filled.lake.path / ".lock").unlink()
     with (
         open_writer(filled.lake, {"id": filled.lake.merchant_id}, 0),
@@ -111,7 +111,7 @@ def test_where_a_file_system_knows_no_locks_one_writes_all_the_same(
 
 def test_who_holds_the_lake_is_told(filled: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """E3: by its number, so that a person can look."""
-    monkeypatch.setattr("svc_analytics.lake.writer.LOCK_PATIENCE", 0)
+    monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", 0)
     (filled.lake.path / ".writer").write_text("4711 1790000000000000")
     with FileLock(filled.lake.path / ".lock"), pytest.raises(LakeBusy, match="process 4711"):
         filled.extract()

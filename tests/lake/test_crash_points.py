@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow.parquet as pq
@@ -30,6 +31,7 @@ import pytest
 from svc_analytics.errors import LakeError
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.database import write_views
+from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.simulation.disk import FULL, Disk, failure
 from tests.simulation.simulate import quick_folder
 from tests.simulation.virtual import Killed
@@ -333,9 +335,13 @@ def rows_outside(path: Path) -> int:
         return len(connection.sql("from payments").fetchall())
 
 
-def views(lake: Path) -> dict[str, str]:
-    """The rows of every view that users ask, as text."""
-    held = Lakehouse(lake)
-    names = held.sql("select view_name from duckdb_views() where not internal")["view_name"]
-    marts = [name for name in names if not name.startswith("stg_")]  # those name the snapshot
-    return {name: held.sql(f"from {name} order by all").to_csv() for name in marts}
+def views(lake: Path) -> dict[str, list[dict[str, Any]]]:
+    """The rows of every view that users ask."""
+    with open_warehouse(Lakehouse(lake)) as warehouse:
+        listed = warehouse.query_readonly("select view_name from duckdb_views() where not internal")
+        names = listed["view_name"].to_pylist()
+        marts = [name for name in names if not name.startswith("stg_")]  # those name the snapshot
+        return {
+            name: warehouse.query_readonly(f"from {name} order by all").to_pylist()
+            for name in marts
+        }

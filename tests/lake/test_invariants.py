@@ -5,19 +5,20 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from svc_analytics.errors import LakeError
-from svc_analytics.extraction import batches, segments
+from svc_analytics.extraction import batches, scheduler
 from svc_analytics.extraction.batches import Delivery
 from svc_analytics.extraction.segments import Progress
 from svc_analytics.instants import DAY
-from svc_analytics.lake import partition, publisher
+from svc_analytics.lake import partition, publisher, relocation
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.partition import SortedCheck, check_totals
 from svc_analytics.periods import month
-from svc_analytics.schema import INSTANT, PAYMENTS
+from svc_analytics.schema import PAYMENTS
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment
 
@@ -83,9 +84,9 @@ def test_a_month_that_is_not_what_it_should_be_is_not_published(
 ) -> None:
     """I1 to I3, I5: held against what it held and what came; the old month stands."""
     before = content(begun)
-    real = publisher.merged
+    real = publisher.merge_rows
     with monkeypatch.context() as broken:
-        broken.setattr(publisher, "merged", lambda *args: at_once(breaks, real(*args)))
+        broken.setattr(publisher, "merge_rows", lambda *args: at_once(breaks, real(*args)))
         with pytest.raises(LakeError, match=rf"payments 2026-10: .*{said}.*not published"):
             begun.extract(rereads=True)
     assert content(begun) == before
@@ -97,9 +98,9 @@ def test_a_row_leaves_a_month_alone(begun: Desk, monkeypatch: pytest.MonkeyPatch
     """I1: where a payment moves to another month, no neighbour may go with it."""
     begun.extract(rereads=True)
     begun.service.payments[0]["paid_at"] = "2026-11-02T00:00:00Z"
-    real = publisher.without
+    real = relocation.drop_rows
     with monkeypatch.context() as broken:
-        broken.setattr(publisher, "without", lambda *args: at_once(dropping, real(*args)))
+        broken.setattr(relocation, "drop_rows", lambda *args: at_once(dropping, real(*args)))
         with pytest.raises(LakeError, match=r"2 rows, .*by what it held and what came 3 rows"):
             begun.extract(rereads=True)
     begun.extract(rereads=True)
@@ -124,8 +125,8 @@ def test_a_file_that_is_written_wrongly_is_not_published(
 
 def test_as_many_rows_as_records_or_nothing(begun: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """I4: a page's records all become rows, in their order."""
-    real = batches.read_together
-    monkeypatch.setattr(batches, "read_together", lambda *args: real(*args).slice(1))
+    real = batches.parse_bulk
+    monkeypatch.setattr(batches, "parse_bulk", lambda *args: real(*args).slice(1))
     with pytest.raises(LakeError, match="payments: 4 records were read, and 3 rows made of them"):
         begun.extract(workers=1, streams=("payments",), rereads=True)
 
@@ -135,13 +136,13 @@ def test_time_that_was_not_asked_for_is_not_claimed(
 ) -> None:
     """I6: coverage claims no more than the pages were of."""
     coverage = begun.lake.coverage(PAYMENTS)
-    real = segments.advance
+    real = scheduler.advance
 
     def claim_more(*args: Any) -> Progress:
         progress = real(*args)
         return Progress(progress.wanted, ((progress.wanted[0], progress.wanted[1] + 1),))
 
-    monkeypatch.setattr(segments, "advance", claim_more)
+    monkeypatch.setattr(scheduler, "advance", claim_more)
     with pytest.raises(LakeError, match=r"payments: proof of .* came from pages asked for"):
         begun.extract(workers=1, streams=("payments",))
     assert begun.lake.coverage(PAYMENTS) == coverage
@@ -169,7 +170,7 @@ def test_order_is_watched_across_row_groups(groups: list[list[int]], ok: bool) -
     order = SortedCheck("a month", (0, 10))
     try:
         for group in groups:
-            order.see(pa.chunked_array([pa.array(group, INSTANT)]))
+            order.check(np.array(group, np.int64))
     except LakeError:
         assert not ok
     else:

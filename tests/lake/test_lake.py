@@ -68,8 +68,8 @@ def test_a_footer_vouches_for_its_rows(filled: Desk) -> None:
     """Rows, digest of ids and totals per currency are those of the file."""
     path = filled.lake.month_path(PAYMENTS, "2026-10")
     footer, table = read_footer(path), pq.read_table(path)
-    assert footer.tally == control_totals(PAYMENTS, table)
-    assert footer.tally.totals["usdt"]["amount"] == 10 * len(table)
+    assert footer.totals == control_totals(PAYMENTS, table)
+    assert footer.totals.sums["usdt"]["amount"] == 10 * len(table)
 
 
 def test_totals_pass_38_digits_without_wrapping(filled: Desk) -> None:
@@ -80,7 +80,7 @@ def test_totals_pass_38_digits_without_wrapping(filled: Desk) -> None:
         for n in (901, 902, 903)
     ]
     filled.extract(rereads=True)
-    total = filled.lake.footers(PAYMENTS)["2026-10"].tally.totals["usdt"]["charged_amount"]
+    total = filled.lake.footers(PAYMENTS)["2026-10"].totals.sums["usdt"]["charged_amount"]
     assert str(total)[:21] == "300000000000000000" + str(total)[18:21]
     assert total > 3 * 10**20 - 1
 
@@ -147,10 +147,10 @@ def test_a_newer_layout_is_refused(filled: Desk) -> None:
 
 def test_one_writer_at_a_time(filled: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """E3: a second writer is told who holds the lake, and that later will do."""
-    monkeypatch.setattr("svc_analytics.lake.writer.LOCK_PATIENCE", 0.1)
+    monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", 0.1)
     with (
         open_writer(filled.lake, PROFILE, 0),
-        pytest.raises(LakeBusy, match="being written by process") as caught,
+        pytest.raises(LakeBusy, match=r"^process \d+ is writing to") as caught,
     ):
         filled.extract()
     assert caught.value.exit_code == 75
@@ -169,7 +169,7 @@ def test_a_disk_that_fails_changes_nothing(
         raise OSError(code, os.strerror(code))
 
     with monkeypatch.context() as broken:
-        broken.setattr(f"svc_analytics.lake.partition.os.{call}", fail)
+        broken.setattr(f"svc_analytics.files.os.{call}", fail)
         with pytest.raises(LakeError, match="cannot write to"):
             filled.extract()
     assert content(filled.lake) == before
@@ -177,9 +177,9 @@ def test_a_disk_that_fails_changes_nothing(
     assert filled.ids() == ids(filled.service.payments)
 
 
-def test_leftovers_of_a_killed_run_are_swept(filled: Desk) -> None:
+def test_leftovers_of_a_killed_run_are_removed(filled: Desk) -> None:
     """A half-written file or a dead reader's snapshot does not stay."""
-    left = filled.lake.folder(PAYMENTS) / ".2026-10.writing"
+    left = filled.lake.folder(PAYMENTS) / ".2026-10.parquet.writing"
     left.write_bytes(b"half")
     (filled.lake.path / ".snapshot-dead").mkdir()
     filled.extract()
@@ -196,8 +196,8 @@ def test_a_snapshot_stands_still_while_months_are_replaced(filled: Desk) -> None
     assert not list(filled.lake.path.glob(".snapshot-*"))
 
 
-def test_a_readers_snapshot_is_not_swept_while_it_lives(filled: Desk) -> None:
-    """The writer's sweep leaves the living alone."""
+def test_a_readers_snapshot_is_not_removed_while_it_lives(filled: Desk) -> None:
+    """A writer removes the snapshots of dead readers only."""
     with filled.lake.snapshot() as folder:
         worker = threading.Thread(target=filled.extract)
         worker.start()
@@ -206,24 +206,24 @@ def test_a_readers_snapshot_is_not_swept_while_it_lives(filled: Desk) -> None:
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_readers_snapshot_swept_as_it_begins_is_begun_again(
+def test_a_readers_snapshot_removed_as_it_begins_is_begun_again(
     filled: Desk, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """E4: a folder that is not locked yet looks to a writer like a dead reader's."""
     moments = iter([moment])
 
-    class SweptOnce(FileLock):
+    class RemovedOnce(FileLock):
         def acquire(self, *args: Any, **kwargs: Any) -> Any:
-            swept, folder = next(moments, None), Path(self.lock_file).parent
-            if swept == "before":
+            removed, folder = next(moments, None), Path(self.lock_file).parent
+            if removed == "before":
                 shutil.rmtree(folder)
                 raise FileNotFoundError(errno.ENOENT, "no such folder", self.lock_file)
             proxy = super().acquire(*args, **kwargs)
-            if swept == "after":  # this lock was waited for while the sweep held it
+            if removed == "after":  # this lock was waited for while a writer held it
                 shutil.rmtree(folder)
             return proxy
 
-    monkeypatch.setattr("svc_analytics.lake.snapshot.FileLock", SweptOnce)
+    monkeypatch.setattr("svc_analytics.lake.snapshot.FileLock", RemovedOnce)
     with filled.lake.snapshot() as folder:
         assert (folder / "lock").exists() and (folder / "payments" / "2026-10.pq").exists()
     assert not list(filled.lake.path.glob(".snapshot-*"))
@@ -291,7 +291,7 @@ def test_a_move_between_months_survives_a_failure_at_any_step(
         real(*paths)
 
     with monkeypatch.context() as broken, suppress(LakeError):
-        broken.setattr("svc_analytics.lake.partition.os.replace", fail_once)
+        broken.setattr("svc_analytics.files.os.replace", fail_once)
         filled.extract(rereads=True)
     filled.extract()
     assert filled.ids() == ids(filled.service.payments)

@@ -1,4 +1,4 @@
-"""The second opinion: which answers of the service are verdicts, and which are none."""
+"""Online verification: which answers of the service are verdicts, and which are none."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ class Service:
 
 
 def opinion(token: str, service: Service) -> Verdict:
-    return OnlineVerifier(service, RING).confirm(token, UNSURE)  # type: ignore[arg-type]
+    return OnlineVerifier(service, RING).verify(token, UNSURE)  # type: ignore[arg-type]
 
 
 FORGED = signed(FACTS, "forged")

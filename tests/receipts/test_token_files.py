@@ -1,4 +1,4 @@
-"""Shoeboxes of tokens: every way people keep them, and every way such files are broken."""
+"""Files of tokens: every form people keep them in, and every way such files are broken."""
 
 import io
 import sys
@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
-from svc_analytics.receipts.duplicates import DuplicateFinder
+from svc_analytics.receipts.duplicates import DuplicateFinder, is_duplicate
 from svc_analytics.receipts.token_files import Batch, read_sources
 from tests.support.receipt_material import FACTS, signed
 from tests.support.unit_material import examples
@@ -127,31 +127,38 @@ def test_arbitrary_bytes_are_rows_or_one_clear_error(
         assert all(token is None or isinstance(token, str) for _, token in found)
 
 
-def test_repetitions_are_pointed_out_across_batches() -> None:
+def test_duplicates_are_pointed_out_across_batches() -> None:
     """The same token twice, and two tokens of one payment, with the place of the first."""
-    met = DuplicateFinder()
-    first = met.of(Batch("a.csv", [2, 3, 4], [A, B, A]), ["p", "q", "p"])
-    second = met.of(Batch("b.csv", [7, 8, 9], [C, None, B]), ["p", None, "q"])
-    assert first == ["", "", "; the same token is also in a.csv line 2"]
+    finder = DuplicateFinder()
+    first = finder.notes_on(Batch("a.csv", [2, 3, 4], [A, B, A]), ["p", "q", "p"])
+    second = finder.notes_on(Batch("b.csv", [7, 8, 9], [C, None, B]), ["p", None, "q"])
+    assert first == ["", "", "; the same token is in a.csv line 2"]
     assert second == [
-        "; another token of this payment is also in a.csv line 2",
+        "; another token for this payment is in a.csv line 2",
         "",
-        "; the same token is also in a.csv line 3",
+        "; the same token is in a.csv line 3",
     ]
-    assert met.count == 3
+    assert [is_duplicate(note) for note in first + second] == [
+        False,
+        False,
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
-def test_many_repetitions_are_found_as_by_a_dictionary() -> None:
-    """However batches fall, each repetition names the first place."""
+def test_many_duplicates_are_found_as_by_a_dictionary() -> None:
+    """However batches fall, each duplicate names the first place."""
     tokens: list[Any] = [f"token {n * n % 97}" for n in range(1_000)]
-    met, expected, notes = DuplicateFinder(), [], []
+    finder, expected, notes = DuplicateFinder(), [], []
     first: dict[str, int] = {}
     for number, token in enumerate(tokens, 1):
-        place = f"; the same token is also in s line {first[token]}" if token in first else ""
+        place = f"; the same token is in s line {first[token]}" if token in first else ""
         expected.append(place)
         first.setdefault(token, number)
     for start in range(0, 1_000, 70):
         part = tokens[start : start + 70]
         lines = list(range(start + 1, start + 1 + len(part)))
-        notes += met.of(Batch("s", lines, part), [None] * len(part))
+        notes += finder.notes_on(Batch("s", lines, part), [None] * len(part))
     assert notes == expected

@@ -158,7 +158,7 @@ def test_without_a_secret_or_beside_another_run_nothing_is_verified(
     lake: Lakehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One clear error each, and no verdict."""
-    monkeypatch.setattr("svc_analytics.receipts.verify_lake.LOCK_PATIENCE", 0)
+    monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", 0)
     with pytest.raises(ConfigError, match="SVC_RECEIPT_SECRETS"):
         verify_lake(lake, Settings())
     with FileLock(lake.path / ".receipts.lock"), pytest.raises(LakeBusy):

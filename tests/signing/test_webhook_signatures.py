@@ -65,7 +65,7 @@ def test_every_pair_is_compared_in_constant_time(monkeypatch: pytest.MonkeyPatch
         compared.append((want, have))
         return compare(want, have)
 
-    monkeypatch.setattr("svc_analytics.signing.receipts.hmac.compare_digest", watch)
+    monkeypatch.setattr("svc_analytics.signing.webhooks.hmac.compare_digest", watch)
     assert verify_webhook(BODY, f"t={AT},v1={NEW},v1={FORGED}", RING, NOW) is None
     pairs = [(want, have) for want in (NEW, OLD) for have in (NEW, FORGED)]
     assert compared == [(want.encode(), have.encode()) for want, have in pairs]

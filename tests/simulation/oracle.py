@@ -134,7 +134,7 @@ class Oracle:
             footer = read_footer(path)
             table = pq.ParquetFile(path, page_checksum_verification=True).read()
             require(table.schema.equals(stream.schema), "another schema", path)
-            require(control_totals(stream, table) == footer.tally, "totals differ", path)
+            require(control_totals(stream, table) == footer.totals, "totals differ", path)
             self._check_owned(stream, path.stem, footer, table)
             self._checked[content] = table
         return self._checked[content]

@@ -37,8 +37,8 @@ from svc_analytics.extraction import workers
 from svc_analytics.extraction.plan import Request
 from svc_analytics.lake import partition
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import data_folders
 from svc_analytics.lake.side_files import read_side_file
-from svc_analytics.lake.snapshot import snapshot_folders
 from svc_analytics.schema import STREAMS
 from svc_analytics.signing.secrets import Secret
 from tests.simulation.disk import Disk, failure
@@ -212,7 +212,7 @@ def _move_torn_away(lake: Lake) -> None:
 
     The next run tells it too, unless the disk lost the mark of the run it cut off as well.
     """
-    for name in {*snapshot_folders()} - {*STREAMS}:
+    for name in {*data_folders()} - {*STREAMS}:
         for path in (lake.path / name).glob("*.parquet"):
             try:
                 read_side_file(path)

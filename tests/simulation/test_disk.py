@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.lake.files import sync_folder
+from svc_analytics.files import sync_folder
 from tests.simulation.disk import Disk, failure
 
 CUTS = 40  # power cuts of which each may leave something else

@@ -10,15 +10,15 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from svc_analytics import files
 from svc_analytics.extraction import plan as plan_module
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import segments
-from svc_analytics.lake import files, merge, partition, publisher
+from svc_analytics.lake import merge, month_files, partition, publisher
 from svc_analytics.lake.quarantine import QuarantineUpdate
 from svc_analytics.periods import month_of
 from svc_analytics.records import page
@@ -31,7 +31,7 @@ from tests.support.rings import rings
 
 SAFE, LIVELY = 20, 14  # seeds of one test: many small tests share the processes evenly
 SAFE_FROM = rings(range(0, 60, SAFE), range(0, 3_000, SAFE))
-LIVELY_FROM = rings(range(10_000, 10_042, LIVELY), range(10_000, 11_400, LIVELY))
+LIVELY_FROM = rings(range(10_000, 10_028, LIVELY), range(10_000, 11_400, LIVELY))
 PLANTED_IN = range(20_150, 21_150)
 
 
@@ -87,10 +87,6 @@ def _add(stream: Any, path: Path, incoming: Any) -> Iterator[Any]:
     yield merge.in_order(stream, merge.pa.concat_tables([*held, incoming]))
 
 
-def _unsynced(module: Any) -> Any:
-    return SimpleNamespace(**vars(module) | {"fsync": lambda descriptor: None})
-
-
 def _moves(plan: Plan) -> bool:
     """Whether a record leaves its month while the seed runs."""
     return any(len({month_of(v.at).label for v in e.versions}) > 1 for e in plan.entries)
@@ -117,25 +113,21 @@ LIKELY: dict[str, Callable[[Plan], bool]] = {
 PLANTED: dict[str, tuple[Any, str, Any]] = {
     "ties at a page's edge are not read again": (segments, "_reached", _reach_ties),
     "a page proves all that is left": (segments, "_reached", _claim_pages_before_they_are_read),
-    "rows that came again are kept twice": (publisher, "merged", _add),
+    "rows that came again are kept twice": (publisher, "merge_rows", _add),
     "the last minutes count as settled": (run_module, "SETTLE_LAG", 0),
     "nothing is read again": (
         plan_module,
         "missing_spans",
-        lambda coverage, wanted, request: run_module.subtract([wanted], coverage.complete),
+        lambda coverage, wanted, request: plan_module.difference([wanted], coverage.complete),
     ),
     "what is to be read again stays complete": (
         publisher.StreamPublisher,
-        "look_back",
-        lambda self, overlap: None,
+        "set_lookback",
+        lambda self, lookback: None,
     ),
-    "rows stay in the month they left": (
-        publisher.StreamPublisher,
-        "_clear_elsewhere",
-        lambda self, rows: None,
-    ),
-    "older versions are not kept": (publisher, "keep_changes", lambda *of: 0),
-    "files are not synced": (partition, "os", _unsynced(os)),
+    "rows stay in the month they left": (publisher, "relocate", lambda files, rows: None),
+    "older versions are not kept": (month_files, "keep_changes", lambda *of: 0),
+    "files are not synced": (files, "sync_file", lambda path: None),
     "folders are not synced": (files, "sync_folder", lambda folder: None),
     "what was set aside is forgotten": (
         publisher,

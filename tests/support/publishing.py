@@ -1,7 +1,7 @@
 """One publication that touches all a lake has, the same to the byte each time.
 
 Months are added, rewritten and left by a record; one record is changed, one set aside
-and one read rightly at last; leftovers of an earlier run are swept. Time stands still.
+and one read rightly at last; leftovers of an earlier run are removed. Time stands still.
 """
 
 import os
@@ -86,7 +86,7 @@ def begin(folder: Path) -> Path:
     folder.mkdir(exist_ok=True)
     lake = folder / "data"
     read_all(lake, before())
-    (lake / "payments" / ".2026-10.writing").write_bytes(b"half")
+    (lake / "payments" / ".2026-10.parquet.writing").write_bytes(b"half")
     (lake / ".snapshot-dead" / "payments").mkdir(parents=True)
     (lake / ".snapshot-dead" / "payments" / "2026-10.pq").write_bytes(b"of a reader")
     return lake

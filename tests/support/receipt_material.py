@@ -68,8 +68,8 @@ def check(
     is_covered: bool = True,
 ) -> list[Verdict]:
     """Check tokens in bulk, each against the facts in the same place."""
-    checker = BulkVerifier(ring, is_covered=lambda at: is_covered)
-    return checker.check(tokens, table([record and held(record) for record in records]))
+    verifier = BulkVerifier(ring, is_covered=lambda at: is_covered)
+    return verifier.verify(tokens, table([record and held(record) for record in records]))
 
 
 def verdicts(tokens: Sequence[str | None], facts: Facts = FACTS) -> list[str]:

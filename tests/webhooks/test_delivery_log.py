@@ -117,7 +117,7 @@ def filled(desk: Desk, service: FakeService, monkeypatch: pytest.MonkeyPatch) ->
     ],
 )
 def test_every_line_gets_one_verdict(lines: list[Any], expected: list[str]) -> None:
-    """Whatever a line holds, the lines behind it are judged."""
+    """Whatever a line holds, the lines after it get their verdicts."""
     assert verdicts(*lines) == expected
 
 
@@ -245,10 +245,20 @@ def test_a_statement_says_what_its_log_held(filled: Desk) -> None:
     assert said in Path("made/statement.html").read_text()
 
 
+def test_a_statement_can_be_given_the_secrets_of_its_log(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then the settings are not read: a statement is made of what it is given."""
+    monkeypatch.setenv("SVC_WEBHOOK_SECRETS", "another")
+    log = write(line(paid(LOST)))
+    made = svc.statement(filled.lake, "2026-11", webhooks=log, webhook_secrets=[SECRET])
+    assert made.options["webhooks"]["missing"] == 1
+
+
 def test_a_statement_takes_no_log_from_stdin(filled: Desk) -> None:
     """Its manifest names the log by its hash."""
     with pytest.raises(ConfigError, match="not stdin"):
-        reconcile_log("-", filled.lake, month("2026-11"))
+        reconcile_log("-", filled.lake, month("2026-11"), parse_secrets(SECRET))
 
 
 def test_a_delivery_soon_after_midnight_stands_in_both_months(filled: Desk) -> None:
@@ -274,7 +284,7 @@ def test_a_delivery_soon_after_midnight_stands_in_both_months(filled: Desk) -> N
 def test_exit_code_says_whether_a_person_should_look(
     filled: Desk, run: Run, lines: list[Any], code: int
 ) -> None:
-    """DuplicateFinder and unknown types are normal; forgeries and missing records are not."""
+    """Repeated events and unknown types are normal; forgeries and missing records are not."""
     done = run("webhooks", "verify", write(*lines))
     assert done.code == code, done.err
     assert done.out.startswith(
@@ -366,7 +376,7 @@ def deliver(service: Service, log: Path) -> None:
     sender.deliver_due()
 
 
-def test_the_sandbox_is_witnessed(sandbox: tuple[Service, Path], run: Run) -> None:
+def test_the_sandbox_is_reconciled(sandbox: tuple[Service, Path], run: Run) -> None:
     """Its own signer's log: all authentic, one repeated, every payment in the lake but one."""
     service, log = sandbox
     assert run("extract").code == 0

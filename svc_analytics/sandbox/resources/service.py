@@ -29,9 +29,7 @@ from svc_analytics.sandbox.state.records import (
 )
 from svc_analytics.sandbox.state.store import Store, StoredRecord
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
-from svc_analytics.signing.receipts import MalformedToken, parse_receipt, verify_receipt
-
-_VALID = ("valid", "valid_previous_secret")
+from svc_analytics.signing.receipts import ATTESTED, MalformedToken, parse_receipt, verify_receipt
 
 
 class Service:
@@ -170,7 +168,7 @@ class Service:
         stored = self.store.find(PAYMENTS, "id", payment_id, now)
         facts = receipt_facts(stored, account) if stored else None
         ring = account.accepted_receipt_ring(now)
-        if stored is None or verify_receipt(token, ring, facts).verdict not in _VALID:
+        if stored is None or verify_receipt(token, ring, facts).verdict not in ATTESTED:
             raise invalid_receipt()
         return stored
 

@@ -153,9 +153,9 @@ create macro known(is_known, x) as case when is_known then x end;
 -- known_sum(is_known, x): the same for a sum, which is zero over no rows.
 create macro known_sum(is_known, x) as case when is_known then coalesce(x, 0)::decimal(38,18) end;
 
--- is_attested(verdict): whether a receipt's signature proves its payment, as tokens.ATTESTED says.
+-- is_attested(verdict): whether a receipt's signature proves its payment, as signing.receipts.ATTESTED says.
 create macro is_attested(verdict) as verdict in ('valid', 'valid_previous_secret');
 
--- is_proven(verdict): whether its receipt or its record proves a payment, as tokens.PROVEN says.
+-- is_proven(verdict): whether its receipt or its record proves a payment, as signing.receipts.PROVEN says.
 create macro is_proven(verdict) as
     verdict in ('valid', 'valid_previous_secret', 'proven_by_record');

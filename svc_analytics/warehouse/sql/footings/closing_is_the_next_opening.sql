@@ -1,4 +1,6 @@
--- closing_is_the_next_opening: each day opens where the day before closed, the first at the opening, the last closes at the closing.
+-- closing_is_the_next_opening:
+-- each day opens where the day before closed, the first day at the opening position; the last day
+-- closes at the closing position.
 -- severity: blocking. from: the statement's own position and summary.
 
 with days as (
@@ -13,8 +15,8 @@ select
     days.currency || ' ' || day as record_id,
     null::timestamptz as occurred_at,
     days.currency,
-    'opens at ' || opening || ' after ' || coalesce(closed_before, opening_position) || ', closes at '
-        || closing || ' of ' || closing_position as detail
+    'opens at ' || opening || ' after ' || coalesce(closed_before, opening_position)
+        || ', closes at ' || closing || ' of ' || closing_position as detail
 from days
 inner join summary on summary.currency = days.currency
 where opening <> coalesce(closed_before, opening_position)

@@ -1,12 +1,13 @@
--- opening_and_movement_make_closing: each position moves from opening to closing by its movement, every day and over all.
+-- opening_and_movement_make_closing:
+-- each position moves from opening to closing by its movement, every day and over the period.
 -- severity: blocking. from: the statement's own position and summary.
 
 select
     currency as record_id,
     null::timestamptz as occurred_at,
     currency,
-    'opens at ' || opening_position || ', moves ' || rail_movement || ', closes at ' || closing_position
-        as detail
+    'opens at ' || opening_position || ', moves ' || rail_movement || ', closes at '
+        || closing_position as detail
 from summary
 where opening_position + rail_movement <> closing_position
 union all

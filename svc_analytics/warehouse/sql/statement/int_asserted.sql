@@ -1,4 +1,5 @@
--- int_asserted(starts_at, ends_at, assertions := null): the newest balance of each coin that people read off the console in a period.
+-- int_asserted(starts_at, ends_at, assertions := null):
+-- the newest balance of each coin that people read off the console in a period.
 -- grain: one row per currency with such a balance. from: the assertions given.
 
 with seen as (

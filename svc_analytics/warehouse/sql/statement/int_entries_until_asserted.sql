@@ -1,4 +1,5 @@
--- int_entries_until_asserted(starts_at, ends_at, assertions := null): every movement of money before the newest balance of its coin was read off.
+-- int_entries_until_asserted(starts_at, ends_at, assertions := null):
+-- every movement of money before the newest balance of its coin was read off.
 -- grain: one row per completed payment, payout or refund. from: ledger_entries, int_asserted.
 
 select

@@ -1,27 +1,25 @@
--- int_newest_priced(starts_at, ends_at): the newest movement of each coin before an instant that has a value in USD.
+-- int_newest_priced(starts_at, ends_at):
+-- the newest movement of each coin before a period's end that has a value in USD.
 -- grain: one row per currency with a priced movement of more than nothing. from: ledger_entries.
 
-with priced as (
-    select *
+with newest as (
+    select currency, max(occurred_at) as newest_at
     from ledger_entries
     where usd_value is not null and gross <> 0 and occurred_at < ends_at::timestamptz
-),
-
-newest as (
-    select currency, max(occurred_at) as newest_at
-    from priced
     group by currency
 ),
 
 -- Only the newest instant of each coin needs an order among its records.
 ranked as (
     select
-        priced.*,
+        ledger_entries.*,
         row_number() over (
-            partition by priced.currency order by kind desc, record_id desc
+            partition by ledger_entries.currency order by kind desc, record_id desc
         ) as place_in_day
-    from priced
-    inner join newest on newest.currency = priced.currency and newest_at = occurred_at
+    from ledger_entries
+    inner join newest
+        on newest.currency = ledger_entries.currency and newest_at = occurred_at
+    where usd_value is not null and gross <> 0
 )
 
 select

@@ -1,4 +1,5 @@
--- int_period_cohort(starts_at, ends_at, as_of := null): the completed payments of a period with what was returned of each to date.
+-- int_period_cohort(starts_at, ends_at, as_of := null):
+-- the completed payments of a period with what was returned of each to date.
 -- grain: one row per completed payment. from: int_period_payments, payout_records, int_lake.
 
 with returned as (

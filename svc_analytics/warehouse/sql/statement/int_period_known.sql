@@ -1,4 +1,5 @@
--- int_period_known(starts_at, ends_at, as_of := null, known_to := null): what of a period was read whole.
+-- int_period_known(starts_at, ends_at, as_of := null, known_to := null):
+-- what of a period was read whole.
 -- grain: one row. from: int_lake, int_coverage_gaps.
 
 with bounds as (
@@ -31,7 +32,9 @@ select
     ) = 0 as has_refunds_to_date,  -- whether all payout records since its start are
     count(*) filter (where stream = 'payments' and gap_start < period_end) = 0
         as has_payments_before,  -- whether all payments up to its end are
-    count(*) filter (where gap_start < period_start) = 0 as has_opening,  -- whether all earlier time of both streams is
-    count(*) filter (where gap_start < period_end) = 0 as has_closing  -- whether all time up to its end is
+    -- whether all earlier time of both streams is
+    count(*) filter (where gap_start < period_start) = 0 as has_opening,
+    -- whether all time up to its end is
+    count(*) filter (where gap_start < period_end) = 0 as has_closing
 from bounds
 left join gaps on true

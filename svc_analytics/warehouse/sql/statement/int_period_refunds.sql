@@ -1,4 +1,5 @@
--- int_period_refunds(starts_at, ends_at): the completed refunds of a period, each with the payment it returns.
+-- int_period_refunds(starts_at, ends_at):
+-- the completed refunds of a period, each with the payment it returns.
 -- grain: one row per refund. from: payout_records, payments.
 
 with settled as (
@@ -44,7 +45,8 @@ select
     parents.usd_value as payment_usd_value,  -- its value as recorded, USD
     parents.receipt_no as payment_receipt_no,  -- its receipt number
     parents.reference_id as payment_reference_id,  -- the merchant's order
-    muldiv18(parents.fee_amount, settled.amount, parents.charged_amount) as fee_kept,  -- fee leakage: the payment's fee on the value returned
+    -- fee leakage: the payment's fee on the value returned
+    muldiv18(parents.fee_amount, settled.amount, parents.charged_amount) as fee_kept,
     known(
         parents.currency = settled.currency,
         settled.usd_value - muldiv18(parents.usd_value, settled.amount, parents.amount)

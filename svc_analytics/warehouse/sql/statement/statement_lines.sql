@@ -67,7 +67,7 @@ select
     charged_amount as charged,  -- what the payer paid
     fee,  -- fee_amount with its sign
     net,  -- what the wallet gained or lost
-    -- rail position after this line
+    -- position in this coin after this line
     known(has_opening and has_closing, running_position) as running_position,
     fee_bearer,  -- who bears a payment's fee
     fee_percent,  -- the rate a payout record states

@@ -66,7 +66,7 @@ select
     currency,  -- coin slug
     -- position at the start of the day
     known(has_opening and has_closing, closing - movement) as opening,
-    known(has_payments and has_payouts, movement) as movement,  -- what the rail moved that day
+    known(has_payments and has_payouts, movement) as movement,  -- sum of the day's movements
     -- position at its end; the next day's opening
     known(has_opening and has_closing, closing) as closing
 from running

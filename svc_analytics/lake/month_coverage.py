@@ -1,0 +1,89 @@
+"""How covered time is shared out among month files: arithmetic, no file access.
+
+Each file tells what was read of its own month. The origin's file (`0000-00`) covers
+the time before the first month that has a file.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection
+from svc_analytics.instants import BEGINNING
+from svc_analytics.lake.layout import ORIGIN
+from svc_analytics.periods import month, month_of, utc_months
+
+
+@dataclass(frozen=True)
+class CoverageUpdate:
+    """What one publication changes of the coverage that month files hold."""
+
+    retracted: Spans = ()  # to be read again
+    stale: Spans = ()  # complete until now, and provisional from now on
+    gained: dict[str, Coverage] = field(default_factory=dict)  # by the month that gets it
+
+    def remaining(self, held: Coverage) -> Coverage:
+        """Return what remains of the coverage that a file holds."""
+        return held.remove(self.retracted).mark_provisional(self.stale)
+
+    def apply(self, label: str, held: Coverage) -> Coverage:
+        """Return the new coverage of a month's file."""
+        return self.remaining(held).add(self.gained.get(label, Coverage()))
+
+
+def owned_span(label: str, labels: Iterable[str], now: int) -> Span:
+    """Return the time of a month; for the origin, that before the first label."""
+    if label != ORIGIN:
+        return month(label).start, month(label).end
+    return BEGINNING, _first_start(labels, default=now)
+
+
+def lookback_window(complete: Spans, lookback: int) -> Spans:
+    """Return the newest complete time, which a run reads again for late records."""
+    newest = complete[-1][1] if complete else BEGINNING
+    return intersection(complete, max(newest - lookback, BEGINNING), newest)
+
+
+def stale_coverage(window: Spans, covered: Spans) -> Spans:
+    """Return what of the lookback window is provisional once this is covered.
+
+    Publishing newer time moves the window of the next run forward. What this run has not
+    read again of the old window would stay complete without ever having been read again.
+    """
+    unread = difference(window, covered)
+    moves_on = unread and covered and covered[-1][1] > unread[-1][1]
+    return unread if moves_on else ()
+
+
+def first_month_start(
+    covered: Spans, labels: Iterable[str], new_labels: Iterable[str], *, fills_months: bool
+) -> int:
+    """Return the start of the first month that has a file, or gets one now.
+
+    `labels` have a file and `new_labels` get one. If there is none yet, so does the month
+    read last; if the run `fills_months`, so does every month that was covered.
+    """
+    starts = [month(label).start for label in new_labels]
+    starts.append(_first_start(labels, default=month_of(covered[-1][1] - 1).start))
+    if fills_months:
+        starts += [month_of(start).start for start, _ in covered if start >= 0]
+    return min(starts)
+
+
+def coverage_by_month(gained: Coverage, origin: Coverage, first: int) -> dict[str, Coverage]:
+    """Split newly gained coverage by the month whose file is to hold it.
+
+    Month files hold the time from `first` on, so what the origin's file covers of it moves
+    into them: also between or after months that have a file, where a power cut took some.
+    """
+    moved = origin.clip(first, max((end for _, end in origin.read), default=first))
+    ours = gained.clip(first, gained.read[-1][1]).add(moved)
+    by_month = {ORIGIN: gained.clip(BEGINNING, first)}
+    for start, end in ours.read:
+        for period in utc_months(start, end):
+            by_month[period.label] = ours.clip(period.start, period.end)
+    return by_month
+
+
+def _first_start(labels: Iterable[str], default: int) -> int:
+    starts = (month(label).start for label in labels if label != ORIGIN)
+    return min(starts, default=default)

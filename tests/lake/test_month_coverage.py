@@ -1,0 +1,81 @@
+"""Shares of covered time: which month's file gets what, and what becomes provisional."""
+
+import pytest
+
+from svc_analytics.coverage import Coverage, Spans
+from svc_analytics.instants import BEGINNING, DAY
+from svc_analytics.lake.month_coverage import (
+    CoverageUpdate,
+    coverage_by_month,
+    first_month_start,
+    lookback_window,
+    owned_span,
+    stale_coverage,
+)
+from svc_analytics.periods import Period, month
+
+SEPTEMBER, OCTOBER, NOVEMBER = (month(f"2026-{number:02}") for number in (9, 10, 11))
+NOW = NOVEMBER.start + 20 * DAY
+
+
+def test_time_is_split_at_the_bounds_of_months() -> None:
+    """Before the first month with a file all is the origin's; after it, each month's own."""
+    gained = Coverage.of([(BEGINNING, NOW)], watermark=NOW - DAY)
+    by_month = coverage_by_month(gained, Coverage(), OCTOBER.start)
+    assert by_month == {
+        "0000-00": Coverage(((BEGINNING, OCTOBER.start),)),
+        "2026-10": Coverage(((OCTOBER.start, OCTOBER.end),)),
+        "2026-11": Coverage(((NOVEMBER.start, NOW - DAY),), ((NOW - DAY, NOW),)),
+    }
+
+
+def test_time_of_the_origin_moves_into_months_that_get_a_file() -> None:
+    """A record comes in of a month that was known to be empty."""
+    origin = Coverage(((BEGINNING, NOVEMBER.start),))
+    gained = Coverage(((NOVEMBER.start, NOW),))
+    by_month = coverage_by_month(gained, origin, SEPTEMBER.start)
+    assert sorted(by_month) == ["0000-00", "2026-09", "2026-10", "2026-11"]
+    assert by_month["2026-09"] == Coverage(((SEPTEMBER.start, SEPTEMBER.end),))
+
+
+@pytest.mark.parametrize(
+    ("labels", "new", "fills_months", "expected"),
+    [
+        ([], [], False, NOVEMBER), (["2026-10"], [], False, OCTOBER),
+        (["2026-10"], ["2026-09"], False, SEPTEMBER), ([], [], True, SEPTEMBER),
+    ],
+)  # fmt: skip
+def test_the_first_month_with_a_file(
+    labels: list[str], new: list[str], fills_months: bool, expected: Period
+) -> None:
+    """The month read last gets one at least; with a lower bound, every month that was read."""
+    covered = ((SEPTEMBER.start + DAY, NOW),)
+    labels = ["0000-00", *labels]
+    assert first_month_start(covered, labels, new, fills_months=fills_months) == expected.start
+
+
+def test_the_origin_answers_for_the_time_before_the_first_file() -> None:
+    """Or for all time, as long as no month has a file."""
+    assert owned_span("0000-00", ["0000-00", "2026-11", "2026-10"], NOW)[1] == OCTOBER.start
+    assert owned_span("0000-00", ["0000-00"], NOW) == (BEGINNING, NOW)
+    assert owned_span("2026-10", [], NOW) == (OCTOBER.start, OCTOBER.end)
+
+
+@pytest.mark.parametrize(
+    ("covered", "stale"),
+    [
+        ((), ()),  # nothing newer comes with it: the next run reads the same window again
+        (((90, 95),), ()),
+        (((95, 120),), ((80, 95),)),  # the window moves on, and this part was not read again
+        (((80, 120),), ()),
+    ],
+)
+def test_what_was_not_read_again_becomes_provisional(covered: Spans, stale: Spans) -> None:
+    """Publishing newer time moves the lookback window away from what it did not come to."""
+    window = lookback_window(((0, 100),), lookback=20)
+    assert window == ((80, 100),)
+    assert stale_coverage(window, covered) == stale
+    held = Coverage(((0, 100),))
+    update = CoverageUpdate(retracted=((10, 20),), stale=stale)
+    assert update.apply("2026-10", held).read == ((0, 10), (20, 100))
+    assert update.apply("2026-10", held).provisional == stale

@@ -1,0 +1,104 @@
+"""The catalogue of figures: each is whole, and the statement is made from nothing else."""
+
+from collections.abc import Iterator
+
+import duckdb
+import pytest
+
+from svc_analytics.signing import receipts
+from svc_analytics.statements.statement import statement
+from svc_analytics.statements.tables import TABLES
+from svc_analytics.warehouse.figure_sql import select_one
+from svc_analytics.warehouse.figures import (
+    Figure,
+    figure_groups,
+    parse_figure,
+    read_figures,
+)
+from svc_analytics.warehouse.models import read_macros, read_statement_macros
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from tests.statements.test_statement import LEDGER
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+
+VERDICTS = [
+    *("valid", "valid_previous_secret", "proven_by_record", "facts_mismatch", "bad_signature"),
+    *("unknown_payment", "malformed", "missing", "not_checked"),
+]
+BOUNDS = "timestamptz '2026-10-01', timestamptz '2026-11-01'"
+EXAMPLE = """\
+-- refunds_max: the largest refund of the period; undefined where there
+-- was none.
+-- group: Refunds. unit: coin. sign: out. needs: payouts, parents.
+-- source: int_period_refunds(starts_at, ends_at).
+-- rows: amount > 0. empty: undefined.
+
+max(amount)
+"""
+
+
+@pytest.fixture
+def warehouse(desk: Desk) -> Iterator[Warehouse]:
+    """An open lake of a small ledger, read whole."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract()
+    with open_warehouse(desk.lake) as opened:
+        yield opened
+
+
+def test_a_figure_is_read_from_its_file() -> None:
+    """Header and expression: nothing else says what a figure is."""
+    figure = parse_figure(EXAMPLE)
+    assert (figure.name, figure.group, figure.unit, figure.sign) == (
+        *("refunds_max", "Refunds", "coin", "out"),
+    )
+    assert figure.meaning == "the largest refund of the period; undefined where there was none"
+    assert figure.needs == ("payouts", "parents")
+    assert (figure.rows, figure.is_zero_when_empty) == ("amount > 0", False)
+    assert "select max(amount) as refunds_max from records" in select_one(figure)
+    with pytest.raises(ValueError, match="without a meaning"):
+        parse_figure("-- refunds_max\n\nmax(amount)\n")
+
+
+@pytest.mark.parametrize("figure", read_figures().values(), ids=lambda figure: figure.name)
+def test_every_figure_says_what_it_is(figure: Figure) -> None:
+    """Its group, unit and sign, its records, and figures that there are."""
+    sources = {model.name for model in read_statement_macros()}
+    assert figure.group in {*figure_groups(), "none"}
+    assert figure.unit and figure.sign in ("in", "out", "either", "none")
+    assert figure.source.partition("(")[0] in sources
+    assert set(figure.operands) <= read_figures().keys()
+    assert not figure.operands or all(name in figure.expression for name in figure.operands)
+    assert not any(read_figures()[name].operands for name in figure.operands)
+
+
+def test_without_a_record_each_figure_is_what_its_header_says(warehouse: Warehouse) -> None:
+    """Zero or undefined: over the records of a coin that nobody paid in."""
+    for figure in read_figures().values():
+        if figure.operands:
+            continue
+        sql = select_one(figure).replace("{currency}", "'none'")
+        sql = sql.replace(":= as_of", ":= null").replace(":= assertions", ":= null")
+        sql = sql.replace("starts_at, ends_at", BOUNDS)
+        sql = sql.replace("starts_at::timestamptz", "timestamptz '2026-10-01'")
+        [row] = warehouse.query(sql).to_pylist()
+        assert row[figure.name] == (0 if figure.is_zero_when_empty else None), figure.name
+
+
+def test_a_statement_reads_what_its_public_macros_say(desk: Desk, warehouse: Warehouse) -> None:
+    """What a statement reads once and keeps changes no table of it."""
+    made = statement(desk.lake, "2026-10").tables
+    for name in TABLES[:-1]:
+        options = ", label := '2026-10'" if name in ("summary", "lines") else ""
+        found = warehouse.query(f"from statement_{name}({BOUNDS}{options})")
+        assert made[name].select(found.column_names).to_pylist() == found.to_pylist(), name
+
+
+def test_sql_and_python_name_the_same_verdicts() -> None:
+    """Which of them attest a payment, and which prove it."""
+    with duckdb.connect() as connection:
+        connection.execute(read_macros())
+        for macro, names in (("is_attested", receipts.ATTESTED), ("is_proven", receipts.PROVEN)):
+            query = f"select verdict from (select unnest($1) as verdict) where {macro}(verdict)"
+            found = connection.execute(query, [VERDICTS]).fetchall()
+            assert {verdict for (verdict,) in found} == set(names)
