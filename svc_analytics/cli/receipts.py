@@ -139,11 +139,6 @@ class _Report:
     repeated: int = 0
     webhook_signed: int = 0
 
-    def count(self, table: pa.Table) -> None:
-        """Count verdicts, and the reasons that the summary explains."""
-        self.verdicts.update(table["verdict"].to_pylist())
-        self.count_reasons(table)
-
     def count_reasons(self, table: pa.Table) -> None:
         """Count the reasons that the summary explains."""
         reasons = table["reason"].to_pylist()
@@ -192,7 +187,8 @@ def _verify_files(
 
     def counted(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         for table in tables:
-            report.count(table)
+            report.verdicts.update(table["verdict"].to_pylist())
+            report.count_reasons(table)
             bar.update(len(table))
             yield table
 

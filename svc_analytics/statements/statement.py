@@ -200,9 +200,7 @@ def statement(
         known_to = known_until(period, read_to, clock)
         tables = _read(warehouse, lake, period, as_of, known_to, names)
     options: dict[str, Any] = {"metadata": [*names]} if names else {}
-    if webhooks is not None:
-        options["webhooks"] = _add_findings(tables, webhooks, webhook_secrets, lake, period)
-    tables["checks"] = acknowledge(tables["checks"], read_acknowledgements(lake.path))
+    options |= _add_findings(tables, webhooks, webhook_secrets, lake, period)
     reasons = _reasons(period, coverage, tables["checks"], known_to, period.end <= clock)
     clipped = {name: found.clip(period.start, period.end) for name, found in coverage.items()}
     return Statement(period, lake.merchant, as_of, clipped, reasons, tables, options)
@@ -235,18 +233,21 @@ def _read(
 
 def _add_findings(
     tables: dict[str, pa.Table],
-    log: str | Path,
+    log: str | Path | None,
     secrets: Secrets | None,
     lake: Lake,
     period: Period,
 ) -> dict[str, Any]:
-    """Add the findings of a webhook log to `checks`; return the manifest's facts of the log."""
-    ring = read_settings(lake.path).webhook_secrets if secrets is None else parse_ring(secrets)
-    found = reconcile_log(log, lake, period, ring)
-    checks = tables["checks"]
-    findings = pa.Table.from_pylist(found.findings, schema=checks.schema)
-    tables["checks"] = pa.concat_tables([checks, findings])
-    return found.facts | {"sha256": hash_file(Path(log))}
+    """Add a webhook log's findings to `checks`, and who accepted what; return facts of the log."""
+    checks, facts = tables["checks"], {}
+    if log is not None:
+        ring = read_settings(lake.path).webhook_secrets if secrets is None else parse_ring(secrets)
+        result = reconcile_log(log, lake, period, ring)
+        findings = pa.Table.from_pylist(result.findings, schema=checks.schema)
+        checks = pa.concat_tables([checks, findings])
+        facts = {"webhooks": result.facts | {"sha256": hash_file(Path(log))}}
+    tables["checks"] = acknowledge(checks, read_acknowledgements(lake.path))
+    return facts
 
 
 def _reasons(
