@@ -213,7 +213,7 @@ def test_a_stream_that_cannot_be_read_again_is_not_sealed(closer: Closer) -> Non
     assert "payout_records could not be read again" in closed.reasons[-1].text
 
 
-def test_one_late_record_while_reading_costs_a_third_reading(closer: Closer) -> None:
+def test_one_late_record_while_reading_costs_a_third_pass(closer: Closer) -> None:
     """The third agrees with the second: sealed."""
     closer.desk.extract()
 
