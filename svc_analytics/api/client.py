@@ -1,12 +1,12 @@
-"""Read-only HTTP to the service: a fixed table of calls, retried at one shared pace.
+"""The read-only HTTP client: a fixed table of calls, retried within one rate limit.
 
 The payout-class key can move money and no read-only class exists, so this client
 cannot write: its calls are the rows of `ROUTES`, and a transport underneath refuses
-anything else that might ever be asked of it (design 10).
+any other request, whoever builds it (design 10).
 """
 
-from collections.abc import Callable, Mapping
-from types import TracebackType
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
 
@@ -47,7 +47,7 @@ T = TypeVar("T")
 class Client:
     """The eight calls of `ROUTES`; safe to share between threads, usable under a running loop.
 
-    `pace` and `transport` are seams for tests.
+    `limiter` and `transport` are seams for tests.
     """
 
     def __init__(
@@ -55,26 +55,21 @@ class Client:
         settings: Settings,
         *,
         workers: int = 8,
-        pace: RateLimiter | None = None,
+        limiter: RateLimiter | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         settings.require_service()
         self._settings = settings
-        self.pace = pace or RateLimiter(settings.patience)
+        self.limiter = limiter or RateLimiter(settings.patience)
         inner = transport or open_transport(settings, workers)
-        # No httpx.Client on top: what it adds (redirects, cookies, the environment's
-        # proxies) is what must not happen here, and it takes a third of a page's time.
+        # No httpx.Client on top: redirects, cookies and the environment's proxies must not
+        # happen here, and it takes a third of a page's time.
         self._transport = ReadOnlyTransport(inner, settings.base_url)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
@@ -108,9 +103,9 @@ class Client:
         return self._call("session", read_object, of=session_id)
 
     def binding(self, customer_id: str) -> dict[str, Any]:
-        """Return the binding of the merchant's own customer id.
+        """Return the binding of one of the merchant's own customer ids.
 
-        The contract does not say which class reaches this route: the other key is
+        The contract does not say which key class reaches this route: the other key is
         tried when the first is of the wrong class.
         """
         try:
@@ -134,45 +129,40 @@ class Client:
         body: Mapping[str, str] | None = None,
         key_class: KeyClass | None = None,
     ) -> T:
-        """Make one call of the table, again and again while trying again may help."""
+        """Make one call of the table, retrying while that may help."""
         route = ROUTES[name]
-        path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
+        request = self._request(route, of, params, body)
         key = self._key(route, key_class)
-        query = f"?{urlencode(params)}" if params else ""
-        url = f"{self._settings.base_url.rstrip('/')}{path}{query}"
-        request = httpx.Request(
-            route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS
-        )
-        attempt, began_at = 0, self.pace.now()
+        attempt, began_at = 0, self.limiter.now()
         while True:
-            entered_at = self.pace.acquire()
+            entered_at = self.limiter.acquire()
             try:
                 result = read(self._send(request, key, route.path))
             except (RetryableError, InvalidJson) as trouble:
-                self._consider(trouble, entered_at, began_at, attempt, route.path)
+                self._retry_or_give_up(trouble, entered_at, began_at, attempt, route.path)
                 attempt += 1
             else:
-                self.pace.on_success(entered_at)
+                self.limiter.on_success(entered_at)
                 return result
 
-    def _consider(
+    def _retry_or_give_up(
         self, trouble: Exception, entered_at: float, began_at: float, attempt: int, path: str
     ) -> None:
-        """Slow down and wait as the failure asks, or give up when the patience is spent."""
+        """Wait before the next try as the failure asks, or raise when the patience is spent."""
         status, codes = getattr(trouble, "status", 0), getattr(trouble, "codes", ())
         if isinstance(trouble, RetryableError) and trouble.is_throttle:
-            self.pace.on_throttle(entered_at, trouble.retry_after)
+            self.limiter.on_throttle(entered_at, trouble.retry_after)
         message = f"the service is unavailable at {path}: {trouble}; try again later"
         giving_up = Unavailable(message, status=status, codes=codes, path=path)
-        self.pace.backoff(attempt, giving_up, since=began_at)
+        self.limiter.backoff(attempt, giving_up, since=began_at)
 
     def _send(self, request: httpx.Request, key: Secret, path: str) -> Response:
-        # Added at the last moment, so that it stands in no variable of ours.
+        # Added at the last moment, so that no variable of ours holds it for long.
         request.headers["authorization"] = f"Bearer {key.reveal()}"
         try:
             response = self._transport.handle_request(request)
             try:
-                self.pace.mark_reachable()
+                self.limiter.mark_reachable()
                 body = read_body(response)
             finally:
                 response.close()
@@ -180,14 +170,25 @@ class Client:
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 message = "the service's certificate cannot be trusted; no key was sent"
                 raise ApiError(message, path=path) from error
-            raise RetryableError(
-                describe_error(error)
-            ) from None  # its text may hold a header of ours
+            # Without its cause, whose text may hold a header of ours.
+            raise RetryableError(describe_error(error)) from None
         except (httpx.DecodingError, httpx.StreamError) as error:
             raise RetryableError("the body was damaged on the way") from error
         if not response.is_success:
             raise_api_error(response.status_code, response.headers, body, path)
         return require_json(response.headers, body)
+
+    def _request(
+        self,
+        route: Route,
+        of: str | None,
+        params: Mapping[str, str] | None,
+        body: Mapping[str, str] | None,
+    ) -> httpx.Request:
+        path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
+        query = f"?{urlencode(params)}" if params else ""
+        url = f"{self._settings.base_url.rstrip('/')}{path}{query}"
+        return httpx.Request(route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS)
 
     def _key(self, route: Route, key_class: KeyClass | None) -> Secret:
         wanted = (key_class,) if key_class else route.key_classes
@@ -196,3 +197,13 @@ class Client:
                 return key
         variable = f"SVC_{wanted[0].upper()}_KEY"
         raise ConfigError(f"{route.path} needs a {wanted[0]}-class key: set {variable}")
+
+
+@contextmanager
+def open_client(settings: Settings, workers: int, given: Client | None = None) -> Iterator[Client]:
+    """Give the client that the caller brought, or open one and close it afterwards."""
+    if given is not None:
+        yield given
+        return
+    with Client(settings, workers=workers) as client:
+        yield client

@@ -1,4 +1,4 @@
-"""What an answer of the service means: its body, its clock, or the error it stands for."""
+"""Responses of the service: their JSON, their Date header, and errors by code and status."""
 
 import re
 import time
@@ -21,7 +21,7 @@ from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.records.raw_json import InvalidJson
 
 # Decided by code first, then by status (contract, Errors and Retry guidance).
-_AGAIN = {
+_RETRYABLE = {
     "RATE_LIMITED",
     "PAY_LOOKUP_THROTTLED",
     "PAY_RATE_UNAVAILABLE",
@@ -52,7 +52,7 @@ _HINTS = {
 
 @dataclass(frozen=True)
 class Response:
-    """A successful answer: its whole body, and the text of the service's clock."""
+    """A successful response: its whole body, and the text of its Date header."""
 
     body: bytes
     date: str = ""
@@ -64,7 +64,7 @@ class Response:
 
 
 class RetryableError(Exception):
-    """A failure that may pass: told apart by whether the service asked us to slow down."""
+    """A failure that a retry may mend; `is_throttle` if the service asked us to slow down."""
 
     def __init__(self, reason: str, *, status: int = 0, codes: tuple[str, ...] = ()) -> None:
         super().__init__(reason)
@@ -74,7 +74,7 @@ class RetryableError(Exception):
 
 
 def require_json(headers: Mapping[str, str], body: bytes) -> Response:
-    """Return a JSON response, or raise `RetryableError` where a proxy answered instead."""
+    """Return a successful response; raise `RetryableError` if it is not JSON, as a proxy's."""
     kind = headers.get("content-type", "application/json")
     if "json" not in kind.lower():
         shown = _MEDIA_TYPE.match(kind.lower())
@@ -83,7 +83,7 @@ def require_json(headers: Mapping[str, str], body: bytes) -> Response:
 
 
 def raise_api_error(status: int, headers: Mapping[str, str], body: bytes, path: str) -> NoReturn:
-    """Raise what an answer other than 200 means, by its codes, then by its status."""
+    """Raise the error that a response other than 200 means: by its codes, then its status."""
     codes = _read_codes(body)
     shown = f"{status} {', '.join(codes)}".strip()
     for code in codes:
@@ -91,11 +91,11 @@ def raise_api_error(status: int, headers: Mapping[str, str], body: bytes, path: 
             hint = _HINTS.get(code, "the request was not accepted")
             message = f"the service refused {path} ({shown}): {hint}"
             raise _REFUSALS[code](message, status=status, codes=codes, path=path)
-    if _AGAIN.intersection(codes) or status == 429 or status >= 500:
-        again = RetryableError(shown, status=status, codes=codes)
-        again.is_throttle = status == 429 or "RATE_LIMITED" in codes
-        again.retry_after = _read_retry_after(headers.get("retry-after"), headers.get("date"))
-        raise again
+    if _RETRYABLE.intersection(codes) or status == 429 or status >= 500:
+        retryable = RetryableError(shown, status=status, codes=codes)
+        retryable.is_throttle = status == 429 or "RATE_LIMITED" in codes
+        retryable.retry_after = _read_retry_after(headers.get("retry-after"), headers.get("date"))
+        raise retryable
     kinds: dict[int, type[ApiError]] = {401: KeyRefused, 404: NotFound}
     hint = _HINTS["UNAUTHORIZED"] if status == 401 else "the request was not accepted"
     if 300 <= status < 400:
@@ -118,7 +118,7 @@ def _read_codes(body: bytes) -> tuple[str, ...]:
 def _read_retry_after(text: str | None, date: str | None) -> float | None:
     """Return the seconds a Retry-After asks for; None if it is absent or makes no sense.
 
-    A date is one of the service's clock, which `date` tells; this machine's may be off.
+    It may be a date by the service's clock, which `date` tells; this machine's may be off.
     """
     if not text:
         return None
@@ -131,7 +131,7 @@ def _read_retry_after(text: str | None, date: str | None) -> float | None:
 
 
 def _read_date(text: str | None) -> int | None:
-    """Read a date of HTTP, in UTC microseconds; None if it is none."""
+    """Parse an HTTP date into UTC microseconds; None if it is not one."""
     try:
         at = parsedate_to_datetime(text or "")
     except (TypeError, ValueError, OverflowError):
@@ -139,9 +139,10 @@ def _read_date(text: str | None) -> int | None:
     return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
 
 
-def read_object(answer: Response) -> dict[str, Any]:
+def read_object(response: Response) -> dict[str, Any]:
+    """Return the JSON object that a response holds."""
     try:
-        document = msgspec.json.decode(answer.body)
+        document = msgspec.json.decode(response.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidJson("the answer is not JSON") from error
     if not isinstance(document, dict):
@@ -149,8 +150,9 @@ def read_object(answer: Response) -> dict[str, Any]:
     return document
 
 
-def read_profile(answer: Response) -> tuple[dict[str, Any], int | None]:
-    profile = read_object(answer)
+def read_profile(response: Response) -> tuple[dict[str, Any], int | None]:
+    """Return the merchant profile, and the service's clock if the response tells it."""
+    profile = read_object(response)
     if not isinstance(profile.get("id"), str) or not profile["id"]:
         raise ProtocolError("the merchant profile has no id")
-    return profile, answer.served_at
+    return profile, response.served_at

@@ -22,7 +22,7 @@ class Route:
 
     @cached_property
     def pattern(self) -> re.Pattern[str]:
-        """What the raw path of such a call looks like, behind the base address."""
+        """A pattern of the call's raw path, without the base address."""
         return re.compile(PREFIX + self.path.replace("{id}", "[^/?]+"))
 
 
@@ -40,7 +40,7 @@ ROUTES = {
 
 
 def quote_id(text: str) -> str:
-    """Encode an id for a path; merchants choose their own, up to 128 free characters."""
+    """Percent-encode an id for a path; merchants choose theirs, any 128 characters."""
     if not text or set(text) == {"."}:
         raise ConfigError(f"{text!r} cannot be the id of a record")
     try:

@@ -1,11 +1,10 @@
-"""Connections to the service, with a limit of time for one whole exchange.
+"""The HTTP transport: pooled connections, a deadline for each exchange, read-only routes.
 
-httpx asks and answers, httpcore underneath speaks HTTP. What httpx's own transport puts
-between the two takes a fifth of a page's time, and lets nothing stand between a
-connection and the system's own, so that layer is ours.
+httpx builds requests and httpcore speaks HTTP. The layer between the two is ours:
+httpx's own takes a fifth of a page's time, and has no place for a deadline.
 
-A read timeout begins anew with every byte, so a service that sends one every few
-seconds, or notes of progress without end, would hold a worker for days.
+A read timeout begins anew with every byte, so without a deadline a service that sends
+one byte every few seconds would hold a worker for days.
 """
 
 import ssl
@@ -21,7 +20,7 @@ from svc_analytics.api.routes import ROUTES
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, ProtocolError, TooLarge
 
-_AT_ONCE = 256 * 1024  # bytes: a whole page, for each further read costs as much as ten records
+_READ_SIZE = 256 * 1024  # bytes: a whole page, for each read costs as much as ten records
 _KEPT_OPEN = 5.0  # seconds without a call
 _TROUBLES = (
     *(httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError),
@@ -30,11 +29,11 @@ _TROUBLES = (
 
 
 class PooledTransport(httpx.BaseTransport):
-    """At most so many connections to the service, kept open between calls.
+    """A pool of at most `most` connections to the service, kept open between calls.
 
-    An exchange that takes longer than `longest` seconds fails as a timeout does. Raises
-    `ValueError` or `httpx.InvalidURL` for what is no HTTP proxy's address. `trusted` is a
-    seam for tests.
+    An exchange that takes longer than `longest` seconds fails with a timeout. Raises
+    `ValueError` or `httpx.InvalidURL` for a `proxy` that is not the address of one.
+    `trusted` is a seam for tests.
     """
 
     def __init__(
@@ -49,16 +48,18 @@ class PooledTransport(httpx.BaseTransport):
             "max_connections": most,
             "max_keepalive_connections": most,
             "keepalive_expiry": _KEPT_OPEN,
-            "ssl_context": trusted or _authorities(base_url),
+            "ssl_context": trusted or _ssl_context(base_url),
             "network_backend": _DeadlineBackend(httpcore.SyncBackend(), longest),
         }
         self._pool = (
-            _through(httpx.Proxy(proxy), options) if proxy else httpcore.ConnectionPool(**options)
+            _proxy_pool(httpx.Proxy(proxy), options)
+            if proxy
+            else httpcore.ConnectionPool(**options)
         )
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request and wait for the head of its answer; errors are those of httpx."""
-        asked = httpcore.Request(
+        """Send a request and wait for the head of its response; raises httpx's errors."""
+        inner = httpcore.Request(
             request.method,
             _address(request.url),
             headers=request.headers.raw,
@@ -66,17 +67,18 @@ class PooledTransport(httpx.BaseTransport):
             extensions=request.extensions,
         )
         try:
-            reply = self._pool.handle_request(asked)
+            response = self._pool.handle_request(inner)
         except _TROUBLES as error:
-            raise _as_of_httpx(error) from error
-        return httpx.Response(reply.status, headers=reply.headers, stream=_Body(reply.stream))
+            raise _to_httpx_error(error) from error
+        stream = _Body(response.stream)
+        return httpx.Response(response.status, headers=response.headers, stream=stream)
 
     def close(self) -> None:
         """Close the connections."""
         self._pool.close()
 
 
-def _through(proxy: httpx.Proxy, options: dict[str, Any]) -> httpcore.ConnectionPool:
+def _proxy_pool(proxy: httpx.Proxy, options: dict[str, Any]) -> httpcore.ConnectionPool:
     if proxy.url.scheme not in ("http", "https"):
         raise ValueError(proxy.url.scheme)
     return httpcore.HTTPProxy(
@@ -94,21 +96,21 @@ def _address(url: httpx.URL) -> httpcore.URL:
     )
 
 
-def _authorities(base_url: str) -> ssl.SSLContext:
-    """Whom to trust: nobody where nothing is encrypted, for their list takes a while to load."""
+def _ssl_context(base_url: str) -> ssl.SSLContext:
+    """Return whom to trust; without https nobody, for the list of authorities loads slowly."""
     if base_url.lower().startswith("https:"):
         return httpx.create_ssl_context(trust_env=False)
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
-def _as_of_httpx(error: Exception) -> httpx.TransportError:
-    """Return the error of the same name."""
+def _to_httpx_error(error: Exception) -> httpx.TransportError:
+    """Return httpx's error of the same name."""
     kind: type[httpx.TransportError] = getattr(httpx, type(error).__name__, httpx.TransportError)
     return kind(str(error))
 
 
 class _Body(httpx.SyncByteStream):
-    """The body of an answer as it comes in."""
+    """The body of a response as it comes in, with httpx's errors."""
 
     def __init__(self, inner: Any) -> None:
         self._inner = inner
@@ -117,14 +119,14 @@ class _Body(httpx.SyncByteStream):
         try:
             yield from self._inner
         except _TROUBLES as error:
-            raise _as_of_httpx(error) from error
+            raise _to_httpx_error(error) from error
 
     def close(self) -> None:
         self._inner.close()
 
 
 class _DeadlineBackend(httpcore.NetworkBackend):
-    """Opens connections as the backend underneath does, each with the limit."""
+    """Opens connections as the backend underneath does, each with a deadline."""
 
     def __init__(self, inner: httpcore.NetworkBackend, longest: float) -> None:
         self._inner = inner
@@ -138,22 +140,22 @@ class _DeadlineBackend(httpcore.NetworkBackend):
 
 
 class _DeadlineStream(httpcore.NetworkStream):
-    """A connection. Each write begins an exchange anew; a read too late in one fails."""
+    """A connection with a deadline: each write sets it anew, a read after it fails."""
 
     def __init__(self, inner: httpcore.NetworkStream, longest: float) -> None:
         self._inner = inner
         self._longest = longest
-        self._until = monotonic() + longest
+        self._deadline = monotonic() + longest
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         self._inner.write(buffer, timeout)
-        self._until = monotonic() + self._longest
+        self._deadline = monotonic() + self._longest
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        left = self._until - monotonic()
-        if left <= 0:
+        remaining = self._deadline - monotonic()
+        if remaining <= 0:
             raise httpcore.ReadTimeout("the answer was not complete in time")
-        return self._inner.read(max(max_bytes, _AT_ONCE), min(timeout or left, left))
+        return self._inner.read(max(max_bytes, _READ_SIZE), min(timeout or remaining, remaining))
 
     def start_tls(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
         return _DeadlineStream(self._inner.start_tls(*args, **options), self._longest)
@@ -172,6 +174,7 @@ _CODINGS = ("gzip", "identity", "")
 
 
 def open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
+    """Open a pool of one connection for each worker, through the proxy if one is set."""
     try:
         return PooledTransport(settings.base_url, workers, LONGEST_ANSWER, settings.proxy)
     except (ValueError, httpx.InvalidURL):
@@ -180,12 +183,12 @@ def open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
 
 
 class ReadOnlyTransport(httpx.BaseTransport):
-    """Lets only the calls of `ROUTES` through, whoever builds the request."""
+    """Refuses every request that is not a call of `ROUTES`, whoever builds it."""
 
     def __init__(self, inner: httpx.BaseTransport, base_url: str) -> None:
         self._inner = inner
         base = httpx.URL(base_url)
-        self._place = (base.scheme, base.host, base.port)
+        self._origin = (base.scheme, base.host, base.port)
         self._prefix = base.raw_path.decode("ascii").rstrip("/")
         self._is_closed = False
 
@@ -203,7 +206,7 @@ class ReadOnlyTransport(httpx.BaseTransport):
 
     def _is_allowed(self, request: httpx.Request) -> bool:
         url = request.url
-        if (url.scheme, url.host, url.port) != self._place:
+        if (url.scheme, url.host, url.port) != self._origin:
             return False
         path = url.raw_path.decode("ascii").partition("?")[0].removeprefix(self._prefix)
         return any(
@@ -213,15 +216,16 @@ class ReadOnlyTransport(httpx.BaseTransport):
 
 
 def read_body(response: httpx.Response) -> bytes:
+    """Return the whole body of a response, within bounds of size and time."""
     coding = response.headers.get("content-encoding", "identity").lower()
     if coding not in _CODINGS:
-        # Only gzip was asked for. Others, or two of them, unfold a millionfold within
-        # one chunk and so before any cap.
+        # Only gzip was asked for. Others, or two of them, can inflate one chunk a
+        # millionfold, before any check of the size.
         raise ProtocolError("an answer in a content coding that was not asked for was refused")
     if _declared_size(response) > MAX_BODY:
         raise TooLarge(f"an answer of more than {MAX_BODY >> 20} MiB was refused")
     chunks, size, until = [], 0, monotonic() + LONGEST_ANSWER
-    # What is not coded needs no decoding: to ask for it takes as long as three records.
+    # Skip httpx's decoder for uncompressed bodies: saves about three records' time per page.
     plain = response.stream if coding != "gzip" else None
     for chunk in plain if isinstance(plain, httpx.SyncByteStream) else response.iter_bytes():
         size += len(chunk)
@@ -239,9 +243,10 @@ def _declared_size(response: httpx.Response) -> int:
 
 
 def describe_error(error: httpx.TransportError) -> str:
+    """Say what went wrong with a connection, without the request's own headers."""
     if isinstance(error, httpx.TimeoutException):
         return "no answer in time"
-    is_ours = isinstance(error, httpx.LocalProtocolError)  # it quotes the header it refuses
-    shown = "" if is_ours else str(error)
-    detail = shown.splitlines()[0][:120] if shown else type(error).__name__
+    quotes_header = isinstance(error, httpx.LocalProtocolError)
+    text = "" if quotes_header else str(error)
+    detail = text.splitlines()[0][:120] if text else type(error).__name__
     return f"no connection, or it broke ({detail})"

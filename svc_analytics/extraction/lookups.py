@@ -1,15 +1,14 @@
-"""Sessions and bindings: looked up one by one, for ids that the desk has from elsewhere.
+"""Look up sessions and bindings one by one, by ids that are known from elsewhere.
 
-The service lists neither, so nothing is ever complete here: what was asked for is
-held, one row an id, and the newest observation takes an older one's place.
+The service lists neither, so their tables are never complete: they hold what was asked
+for, one row for each id, always its newest version.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from svc_analytics.api.client import Client
+from svc_analytics.api.client import Client, open_client
 from svc_analytics.api.routes import quote_id
 from svc_analytics.config import Settings
 from svc_analytics.coverage import Span
@@ -31,9 +30,9 @@ from svc_analytics.schema import BINDINGS, PAYMENTS, SESSIONS, Stream
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
-AT_ONCE = 1000  # ids handed to the workers together
-CHECKPOINT = 5.0  # seconds of work that a crash may cost, or ten times what keeping it costs
-_UNHELD = """
+CHUNK = 1000  # ids given to the threads together
+CHECKPOINT = 5.0  # seconds between two saves, or ten times what a save takes
+_MISSING = """
 select distinct session_id
 from payments
 where session_id is not null
@@ -46,7 +45,7 @@ order by session_id
 
 @dataclass
 class LookupResult:
-    """What was asked of a side stream: how many were held, unknown to the service, or unfit."""
+    """The result of looking up one stream: ids fetched, not found, and rejected."""
 
     stream: str
     fetched: int = 0
@@ -54,7 +53,7 @@ class LookupResult:
     rejected: dict[str, str] = field(default_factory=dict)  # id to why it cannot be held
 
 
-Ask = Callable[[str], Mapping[str, Any]]
+Fetch = Callable[[str], Mapping[str, Any]]
 
 
 def look_up(
@@ -66,32 +65,32 @@ def look_up(
     workers: int = 8,
     client: Client | None = None,
 ) -> list[LookupResult]:
-    """Fetch the sessions behind the payments of a span that are not yet held, and bindings.
+    """Fetch the sessions of a span's payments that the lake lacks, and customers' bindings.
 
-    An id that the service does not know is noted and no error. What was fetched is
-    kept when a run ends early; raises what the client raises, and `LakeBusy`.
+    An id that the service does not know is no error. What was fetched is kept when a run
+    ends early; raises what the client raises, and `LakeBusy`.
     """
     if sessions_of is None and customers is None:
         return []
     lake.require()
-    done = []
+    results = []
     doing = f"looks up sessions or bindings of {lake.path}"
     with (
         locked(lake.path / ".lookups.lock", doing),
-        _connected(settings, workers, client) as service,
+        open_client(settings, workers, client) as service,
     ):
         begin_side_folders(lake.path, PAYMENTS)
         if sessions_of is not None:
-            ids = _unheld_sessions(lake, sessions_of)
-            done.append(_Run(lake, SESSIONS, service).fetch(ids, service.session, workers))
+            ids = _missing_sessions(lake, sessions_of)
+            results.append(_Lookup(lake, SESSIONS, service).run(ids, service.session, workers))
         if customers is not None:
             ids = list(dict.fromkeys(customers))
-            done.append(_Run(lake, BINDINGS, service).fetch(ids, service.binding, workers))
-    return done
+            results.append(_Lookup(lake, BINDINGS, service).run(ids, service.binding, workers))
+    return results
 
 
 def check_key(settings: Settings) -> None:
-    """Refuse to look up sessions without the one key class that reaches them."""
+    """Require a checkout-class key, the only one that reaches sessions."""
     if not settings.checkout_key:
         message = "--sessions needs a checkout-class key: set SVC_CHECKOUT_KEY"
         raise ConfigError(message)
@@ -108,95 +107,87 @@ def read_customers(path: str) -> list[str]:
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
-@contextmanager
-def _connected(settings: Settings, workers: int, client: Client | None) -> Iterator[Client]:
-    if client is not None:
-        yield client
-        return
-    with Client(settings, workers=workers) as own:
-        yield own
+def _missing_sessions(lake: Lake, span: Span) -> list[str]:
+    with open_warehouse(lake, models_used_by(_MISSING)) as warehouse:
+        rows = warehouse.query(_MISSING, {"start": span[0], "end": span[1]})
+    return list(rows["session_id"].to_pylist())
 
 
-def _unheld_sessions(lake: Lake, span: Span) -> list[str]:
-    with open_warehouse(lake, models_used_by(_UNHELD)) as warehouse:
-        found = warehouse.query(_UNHELD, {"start": span[0], "end": span[1]})
-    return list(found["session_id"].to_pylist())
-
-
-class _Run:
-    """One stream's look-ups: asked in parallel, kept now and then, and always at the end."""
+class _Lookup:
+    """Fetches the objects of one stream in parallel; saves them now and then, and at the end."""
 
     def __init__(self, lake: Lake, stream: Stream, client: Client) -> None:
         self._lake = lake
         self._stream = stream
         self._client = client
-        self._done = LookupResult(stream.name)
+        self._result = LookupResult(stream.name)
         self._staged: list[pa.Table] = []
-        self._kept_at = time.monotonic()
-        self._cost = 0.0
+        self._saved_at = time.monotonic()
+        self._save_cost = 0.0
 
-    def fetch(self, ids: Sequence[str], ask: Ask, workers: int) -> LookupResult:
+    def run(self, ids: Sequence[str], fetch: Fetch, workers: int) -> LookupResult:
+        """Fetch these ids and save what the service gave; return what became of them."""
         pool = ThreadPoolExecutor(workers)
         try:
-            for start in range(0, len(ids), AT_ONCE):
-                part = ids[start : start + AT_ONCE]
-                for id_, found in zip(part, pool.map(_asker(ask), part), strict=True):
-                    self._take(id_, found)
+            for start in range(0, len(ids), CHUNK):
+                chunk = ids[start : start + CHUNK]
+                for id_, answer in zip(chunk, pool.map(_or_error(fetch), chunk), strict=True):
+                    self._stage(id_, answer)
         except BaseException:
-            self._client.pace.stop()  # the others need not go on trying
+            self._client.limiter.stop()  # the other threads need not go on trying
             raise
         finally:
             pool.shutdown(cancel_futures=True)
-            self._keep()
-        return self._done
+            self._save()
+        return self._result
 
-    def _take(self, id_: str, found: Mapping[str, Any] | Exception) -> None:
-        if isinstance(found, NotFound):
-            self._done.not_found.append(id_)
+    def _stage(self, id_: str, answer: Mapping[str, Any] | Exception) -> None:
+        if isinstance(answer, NotFound):
+            self._result.not_found.append(id_)
             return
         try:
-            if isinstance(found, Exception):
-                raise found
-            self._staged.append(_READERS[self._stream.name](id_, found))
+            if isinstance(answer, Exception):
+                raise answer
+            self._staged.append(_PARSERS[self._stream.name](id_, answer))
         except (DataError, ConfigError, ProtocolError) as error:
-            self._done.rejected[id_] = str(error)
+            self._result.rejected[id_] = str(error)
             return
-        self._done.fetched += 1
-        if time.monotonic() - self._kept_at >= max(CHECKPOINT, 10 * self._cost):
-            self._keep()
+        self._result.fetched += 1
+        if time.monotonic() - self._saved_at >= max(CHECKPOINT, 10 * self._save_cost):
+            self._save()
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         began = time.monotonic()
         if self._staged:
             keep_objects(self._lake.path, self._stream, pa.concat_tables(self._staged))
             self._staged.clear()
-        self._kept_at = time.monotonic()
-        self._cost = self._kept_at - began
+        self._saved_at = time.monotonic()
+        self._save_cost = self._saved_at - began
 
 
-def _asker(ask: Ask) -> Callable[[str], Mapping[str, Any] | Exception]:
-    """Ask, and give back as a value what concerns one id only."""
+def _or_error(fetch: Fetch) -> Callable[[str], Mapping[str, Any] | Exception]:
+    """Return a function that fetches, and returns errors that concern one id only."""
 
-    def asked(id_: str) -> Mapping[str, Any] | Exception:
+    def fetch_or_error(id_: str) -> Mapping[str, Any] | Exception:
         try:
             quote_id(id_)
         except ConfigError as error:
             return error
         try:
-            return ask(id_)
+            return fetch(id_)
         except (NotFound, ProtocolError) as error:
             return error
 
-    return asked
+    return fetch_or_error
 
 
-def _read_session(session_id: str, answer: Mapping[str, Any]) -> pa.Table:
+def _parse_session(session_id: str, answer: Mapping[str, Any]) -> pa.Table:
     if answer.get("id") != session_id:
         raise DataError("the service answered with another session")
-    return _read_row(SESSIONS, answer)
+    return _parse_object(SESSIONS, answer)
 
 
-def _read_binding(customer_id: str, answer: Mapping[str, Any]) -> pa.Table:
+def _parse_binding(customer_id: str, answer: Mapping[str, Any]) -> pa.Table:
     binding = answer.get("binding") or {}
     if not isinstance(binding, dict):
         raise DataError("the binding is not an object")
@@ -204,22 +195,22 @@ def _read_binding(customer_id: str, answer: Mapping[str, Any]) -> pa.Table:
     if names != {customer_id}:
         raise DataError("the service answered for another customer")
     above = {name: value for name, value in answer.items() if name != "binding"}
-    return _read_row(BINDINGS, {**binding, **above, "customer_id": customer_id})
+    return _parse_object(BINDINGS, {**binding, **above, "customer_id": customer_id})
 
 
-def _read_row(stream: Stream, document: Mapping[str, Any]) -> pa.Table:
-    """Read one object as the lists' records are read: exactly, or not at all."""
+def _parse_object(stream: Stream, document: Mapping[str, Any]) -> pa.Table:
+    """Parse one object as a record of a list is parsed: exactly, or not at all."""
     try:
         body = msgspec.json.encode({"data": [document], "next_cursor": None})
     except (OverflowError, ValueError, RecursionError) as error:
         raise DataError("it holds a value that cannot be written") from error
-    found = parse_records(stream, Page(body, None), time.time_ns() // 1000)
-    for rejected in found.rejected:
+    records = parse_records(stream, Page(body, None), time.time_ns() // 1000)
+    for rejected in records.rejected:
         raise DataError(rejected.reason)
-    return found.rows
+    return records.rows
 
 
-_READERS: dict[str, Callable[[str, Mapping[str, Any]], pa.Table]] = {
-    SESSIONS.name: _read_session,
-    BINDINGS.name: _read_binding,
+_PARSERS: dict[str, Callable[[str, Mapping[str, Any]], pa.Table]] = {
+    SESSIONS.name: _parse_session,
+    BINDINGS.name: _parse_binding,
 }

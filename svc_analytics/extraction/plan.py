@@ -1,11 +1,11 @@
-"""What an extraction reads: streams, missing spans, and its result."""
+"""Plan an extraction: what is requested, which time is missing, what came of it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from svc_analytics.api.routes import ROUTES
 from svc_analytics.config import KeyClass, Settings
-from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection
+from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.segments import Segment
 from svc_analytics.formatting.display import Display, count_table
@@ -22,7 +22,10 @@ OnPage = Callable[[Stream, int], None]
 
 @dataclass(frozen=True)
 class Request:
-    """Choose what a run reads: streams and [start, end); by default all missing time."""
+    """Which streams and which interval [start, end) to read: by default all that is missing.
+
+    `rereads` reads the whole interval again, `overlap` only the newest part of it.
+    """
 
     streams: tuple[str, ...] = tuple(STREAMS)
     start: int = BEGINNING
@@ -37,7 +40,7 @@ class Request:
 
 @dataclass
 class ExtractionResult(Displayable):
-    """What a run read, what it could not read, and what a person should look at."""
+    """The result of an extraction: rows, pages, streams without a key, notes for a person."""
 
     merchant_id: str
     read_to: int
@@ -49,9 +52,9 @@ class ExtractionResult(Displayable):
 
     @property
     def needs_attention(self) -> bool:
-        """Whether a record was set aside or changed, or a stream lacks its key."""
-        found = self.published
-        return bool(found.quarantined or found.changed or self.not_extracted)
+        """Whether a record was quarantined or changed, or a stream lacks its key."""
+        published = self.published
+        return bool(published.quarantined or published.changed or self.not_extracted)
 
     def _display(self) -> Display:
         found = self.published
@@ -70,13 +73,13 @@ def missing_key_class(settings: Settings, stream: Stream) -> KeyClass | None:
 
 
 def missing_spans(coverage: Coverage, wanted: Span, request: Request) -> Spans:
-    """Return what is to be read of an interval: all that is missing, and the overlap.
+    """Return the spans to read of an interval: what is missing, and the overlap.
 
     Records may become visible late, so the newest part of what is complete is read
     again each time (design 7).
     """
-    if wanted[0] >= wanted[1] or request.rereads:
-        return intersection([wanted], *wanted) if wanted[0] < wanted[1] else ()
+    if request.rereads:
+        return union([wanted])
     newest = coverage.complete[-1][1] if coverage.complete else BEGINNING
     known = intersection(coverage.complete, BEGINNING, max(newest - request.overlap, BEGINNING))
     return difference([wanted], known)
@@ -85,7 +88,7 @@ def missing_spans(coverage: Coverage, wanted: Span, request: Request) -> Spans:
 def plan_segments(
     writer: LakeWriter, settings: Settings, request: Request, run: ExtractionResult
 ) -> list[Segment]:
-    """Cut what is to be read into segments, noting the streams that lack a key."""
+    """Return a segment for each span to read, noting the streams that lack a key."""
     end = run.read_to if request.end is None else min(request.end, run.read_to)
     segments = []
     for name in request.streams:

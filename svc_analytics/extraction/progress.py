@@ -1,4 +1,4 @@
-"""Progress of an extraction on the terminal."""
+"""A progress bar for an extraction, on the terminal or in a notebook."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from svc_analytics.schema import Stream
 
 
 class PageBar:
-    """Progress for people: how many rows and pages so far; nobody knows how many there are."""
+    """Counts rows and pages so far; how many there will be is not known."""
 
     def __init__(self, bar: Any) -> None:
         self._bar = bar
@@ -25,7 +25,7 @@ class PageBar:
         self._bar.set_postfix_str(f"{self._pages} pages, now {stream.name}", refresh=False)
 
     def say(self, text: str) -> None:
-        """Tell what is being done now."""
+        """Show what is being done now."""
         self._bar.set_description_str(text)
 
 

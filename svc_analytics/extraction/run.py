@@ -1,18 +1,16 @@
-"""Bringing a lake up to date: segments swept by several workers, published by one writer."""
+"""Extract into a lake: several workers sweep segments, one writer publishes their rows."""
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-from svc_analytics.api.client import Client
+from svc_analytics.api.client import Client, open_client
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request, plan_segments
 from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, MINUTE, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.writer import check_merchant, open_writer
+from svc_analytics.lake.writer import open_writer
 
 SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
 UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does not confirm
@@ -34,21 +32,18 @@ def extract(
     merchants or not to the lake's; after any other error, what was covered is kept.
     """
     request = request or Request()
-    with _session(client, settings, workers) as service:
+    with open_client(settings, workers, client) as service:
         profile, clock = read_merchant(service, settings)
-        check_merchant(lake, profile)
         now = time.time_ns() // 1000
-        read_to = now if clock is None else clock
         watermark = (now - UNKNOWN_CLOCK if clock is None else clock) - SETTLE_LAG
-        if request.start >= read_to:
-            message = f"--from is later than the service's clock, {format_instant(read_to)}"
+        run = ExtractionResult(profile["id"], now if clock is None else clock)
+        if request.start >= run.read_to:
+            message = f"--from is later than the service's clock, {format_instant(run.read_to)}"
             raise ConfigError(message)
-        run = ExtractionResult(profile["id"], read_to)
         with open_writer(lake, profile, now) as writer:
+            is_open_ended = request.start == BEGINNING
             writer.begin_run(
-                watermark=watermark,
-                is_open_ended=request.start == BEGINNING,
-                lookback=request.overlap,
+                watermark=watermark, is_open_ended=is_open_ended, lookback=request.overlap
             )
             segments = plan_segments(writer, settings, request, run)
             WorkerPool(service, writer, segments, run, on_page).work(workers)
@@ -56,21 +51,14 @@ def extract(
 
 
 def read_merchant(client: Client, settings: Settings) -> tuple[dict[str, Any], int | None]:
-    """Return the merchant all keys belong to, and the service's clock if it tells it."""
-    found = {name: client.me(name) for name in settings.key_classes}
-    ids = sorted({profile["id"] for profile, _ in found.values()})
+    """Return the profile of the merchant, and the service's clock if it tells it.
+
+    Raises `ConfigError` when the keys belong to two merchants.
+    """
+    answers = [client.me(name) for name in settings.key_classes]
+    ids = sorted({profile["id"] for profile, _ in answers})
     if len(ids) > 1:
         message = f"the two keys belong to two merchants, {' and '.join(ids)}: use keys of one"
         raise ConfigError(message)
-    profile = next(iter(found.values()))[0]
-    clocks = [clock for _, clock in found.values() if clock is not None]
-    return profile, max(clocks, default=None)
-
-
-@contextmanager
-def _session(client: Client | None, settings: Settings, workers: int) -> Iterator[Client]:
-    if client is not None:
-        yield client
-        return
-    with Client(settings, workers=workers) as own:
-        yield own
+    clocks = [clock for _, clock in answers if clock is not None]
+    return answers[0][0], max(clocks, default=None)

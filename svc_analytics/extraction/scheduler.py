@@ -1,35 +1,36 @@
-"""The scheduler: shares out segments to workers, and splits long ones."""
+"""Schedule segments among workers: an idle one takes the older half of the longest."""
 
 import threading
 
 import numpy as np
 import numpy.typing as npt
 
-from svc_analytics.extraction.segments import Instants, Progress, Segment, advance
+from svc_analytics.extraction.segments import Progress, Segment, advance
+from svc_analytics.schema import Instants
 
-SHARED_PAGES = 3  # a part is worth a request of its own from here on
-
-WORTH_WAITING = 3.0  # times as long for a page as its reading: then more workers help
+SHARED_PAGES = 3  # pages left that make a segment worth splitting
+# More workers help where fetching a page takes so many times as long as reading it.
+WORTH_WAITING = 3.0
 
 
 class SegmentQueue:
-    """Hands segments to workers until none is left, or the run is called off."""
+    """A work-stealing queue: hands segments to workers until none is left, or it is cancelled."""
 
     def __init__(self, segments: list[Segment]) -> None:
         self._waiting = list(segments)
         self._active: list[Segment] = []
         self._changed = threading.Condition()
         self._tops = {segment.stream.name: segment.top for segment in segments}
-        self._asked_for = self._taken_in = 0.0  # seconds spent waiting for pages, and reading them
-        # Streams of which a part was asked for, and whether the bounds were heeded.
-        self._heeded: dict[str, bool] = {}
-        self._is_off = False
+        self._fetch_seconds = self._read_seconds = 0.0
+        # By stream, once a part of it was asked for: whether the service heeds `from` and `to`.
+        self._heeds_bounds: dict[str, bool] = {}
+        self._is_cancelled = False
 
     def take(self) -> Segment | None:
         """Return the next segment to sweep, waiting for one; None when all is done."""
         with self._changed:
-            while not self._is_off:
-                segment = self._waiting.pop() if self._waiting else self._share()
+            while not self._is_cancelled:
+                segment = self._waiting.pop() if self._waiting else self._steal()
                 if segment:
                     self._active.append(segment)
                     return segment
@@ -41,58 +42,57 @@ class SegmentQueue:
     def advance(
         self, segment: Segment, instants: Instants, is_repeat: npt.NDArray[np.bool_], is_last: bool
     ) -> Progress:
-        """Advance a segment while nobody else can take a part of it."""
+        """Advance a segment past a page, while nobody else can take a part of it."""
         with self._changed:
             progress = advance(segment, instants, is_repeat, is_last)
             self._note_bounds(segment)
-            if self._longest():  # waking the idle for nothing costs more than reading a page
+            if self._longest():  # waking an idle worker in vain costs more than reading a page
                 self._changed.notify()
             return progress
 
-    def note_times(self, asking: float, taking: float) -> None:
-        """Note how long a page took to come, and how long to read."""
+    def note_times(self, fetching: float, reading: float) -> None:
+        """Add the seconds that a page took to come, and to be read."""
         with self._changed:
-            self._asked_for += asking
-            self._taken_in += taking
+            self._fetch_seconds += fetching
+            self._read_seconds += reading
 
     def finish(self, segment: Segment) -> None:
-        """Take a segment off the board, done or failed."""
+        """Remove a segment that is done, or has failed."""
         with self._changed:
             self._active.remove(segment)
             self._changed.notify_all()
 
-    def call_off(self) -> None:
+    def cancel(self) -> None:
         """Let no worker take another segment."""
         with self._changed:
-            self._is_off = True
+            self._is_cancelled = True
             self._changed.notify_all()
 
-    def _share(self) -> Segment | None:
+    def _steal(self) -> Segment | None:
         longest = self._longest()
         return longest.split() if longest else None
 
     def _longest(self) -> Segment | None:
-        """The segment most worth sharing, if any is."""
-        shared = [segment for segment in self._active if self._may_share(segment.stream.name)]
-        longest = max(shared, key=lambda segment: segment.promised_pages, default=None)
-        is_worth = longest is not None and longest.promised_pages >= SHARED_PAGES
+        """The segment most worth splitting, if any is."""
+        shared = [segment for segment in self._active if self._may_split(segment.stream.name)]
+        longest = max(shared, key=lambda segment: segment.expected_pages, default=None)
+        is_worth = longest is not None and longest.expected_pages >= SHARED_PAGES
         return longest if is_worth else None
 
-    def _may_share(self, name: str) -> bool:
+    def _may_split(self, name: str) -> bool:
         """Tell whether another worker would help with a stream.
 
-        It would not where pages come about as fast as they are read: one interpreter
-        reads them all. And a stream is shared once, then on only if the part that was
-        shown is the part that was asked for.
+        It would not where pages come about as fast as one interpreter reads them. And a
+        stream is split once, then again only if the service heeded the part's bounds.
         """
-        if self._asked_for < WORTH_WAITING * self._taken_in:
+        if self._fetch_seconds < WORTH_WAITING * self._read_seconds:
             return False
         parts = sum(segment.stream.name == name for segment in self._active)
-        return self._heeded.get(name, parts == 1)
+        return self._heeds_bounds.get(name, parts == 1)
 
     def _note_bounds(self, segment: Segment) -> None:
         name = segment.stream.name
         if not segment.is_bounded:
-            self._heeded[name] = False
+            self._heeds_bounds[name] = False
         elif segment.top < self._tops[name]:
-            self._heeded.setdefault(name, True)
+            self._heeds_bounds.setdefault(name, True)

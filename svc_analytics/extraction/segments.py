@@ -1,7 +1,7 @@
-"""Who reads what: segments of time, swept newest first and shared among workers.
+"""Segments: the parts of a stream's time still to be read, swept newest first.
 
-A segment is what is left of one stream's interval. Its upper end falls as pages
-arrive; an idle worker takes the older half of the longest one (design 6).
+The upper end of a segment falls as pages arrive; an idle worker takes the older half
+of the longest one (design 6).
 """
 
 from dataclasses import dataclass
@@ -11,22 +11,18 @@ import numpy.typing as npt
 
 from svc_analytics.coverage import Span, Spans
 from svc_analytics.instants import BEGINNING, DAY, SECOND
-from svc_analytics.schema import Stream
+from svc_analytics.schema import Instants, Stream
 
-Instants = npt.NDArray[np.int64]
-
-# How far an open-ended segment is taken to reach when it is shared out. Only a first
-# guess: the oldest part sends no lower bound and reads on to the end of the list.
+# How long an open-ended segment is taken to be when it is split. Only a first guess:
+# the oldest part sends no lower bound and reads on to the end of the list.
 GUESSED_HISTORY = 10 * 365 * DAY
-
-KEPT_PAGES = 32  # no worker keeps more than this for itself when another is idle
-
-PADDING = SECOND  # asked for beyond a segment's bounds: whether they are inclusive is not known
+KEPT_PAGES = 32  # a worker keeps no more than this when another is idle
+PADDING = SECOND  # asked for beyond both bounds: the contract does not say if they are inclusive
 
 
 @dataclass
 class Segment:
-    """The part [start, end) of a stream that is still to be read; `top` is where it began."""
+    """The interval [start, end) of a stream still to be read; `top` was its first end."""
 
     stream: Stream
     start: int
@@ -50,26 +46,26 @@ class Segment:
 
     @property
     def reach(self) -> int:
-        """How much time is left, guessed where the segment is open-ended."""
+        """The time left, in microseconds; a guess where the segment is open-ended."""
         return GUESSED_HISTORY if self.start == BEGINNING else self.end - self.start
 
     @property
-    def promised_pages(self) -> float:
-        """How many pages are left if the rest is as dense as what was seen."""
+    def expected_pages(self) -> float:
+        """The number of pages left, if the rest is as dense as what was seen."""
         if not (self.is_ordered and self.rows and self.end < self.top):
             return 0
         return self.pages * self.reach / (self.top - self.end)
 
     def reopen(self) -> None:
-        """Begin again at the upper end of what is left, without a cursor."""
+        """Forget the last page: the next one is asked for without a cursor."""
         self.oldest = None
 
     def split(self) -> "Segment":
-        """Give away the older half, or more of it where the newer one would be long.
+        """Split off the older half, or more where the newer half would be long.
 
-        Workers so stay close to one another, and few months are open at a time.
+        So workers stay close to one another, and few months are open at a time.
         """
-        kept = min(0.5, KEPT_PAGES / self.promised_pages)
+        kept = min(0.5, KEPT_PAGES / self.expected_pages)
         middle = self.end - max(int(self.reach * kept), 1)
         older = Segment(self.stream, self.start, middle, middle)
         self.start = middle
@@ -78,10 +74,10 @@ class Segment:
 
 @dataclass(frozen=True)
 class Progress:
-    """What one page gave: the interval whose rows are wanted, what is covered, what no longer.
+    """What one page did for its segment: time covered, and time retracted.
 
-    `out_of_order` are two instants seen one behind the other, the second of them newer: where
-    it is set, the list was found not to be newest first.
+    Only rows within `wanted` belong to the segment. `out_of_order` is the first pair of
+    instants that is not newest-first, if any.
     """
 
     wanted: Span
@@ -93,11 +89,11 @@ class Progress:
 def advance(
     segment: Segment, instants: Instants, is_repeat: npt.NDArray[np.bool_], is_last: bool
 ) -> Progress:
-    """Move a segment's end down past a page's rows, in the order received.
+    """Lower a segment's end past a page's rows; return what the page covers and retracts.
 
-    `is_repeat` marks rows that stood on the page before: rows arriving in between
-    may push them on. Everything newer than the oldest row is done, ties are read
-    again; but once a page is not newest first, only the end of the list proves anything.
+    `is_repeat` marks rows that were on the page before too: rows arriving in between may
+    push them on. All time newer than the oldest row is covered, its own instant is read
+    again; but once a list is not newest-first, only its last page proves anything.
     """
     out_of_order = _find_disorder(segment, instants[~is_repeat]) if segment.is_ordered else None
     retracted = _give_up_order(segment) if out_of_order else ()
@@ -115,14 +111,14 @@ def advance(
 
 
 def _reached(segment: Segment) -> int:
-    """Return the instant from which on all is read, after a page that is not the last."""
+    """Return the instant from which on everything was read, after a page that is not the last."""
     if segment.oldest is None or not segment.is_ordered:
         return segment.end
     return max(segment.start, segment.oldest + 1)
 
 
 def _find_disorder(segment: Segment, instants: Instants) -> Span | None:
-    """Return the first two instants of a page, or around its edge, that are not newest first."""
+    """Return the first pair of instants, within a page or across its edge, not newest-first."""
     if not len(instants):
         return None
     if segment.oldest is not None and instants[0] > segment.oldest:
@@ -132,6 +128,7 @@ def _find_disorder(segment: Segment, instants: Instants) -> Span | None:
 
 
 def _give_up_order(segment: Segment) -> Spans:
+    """Begin the segment anew; return what it had covered, which is to be retracted."""
     segment.is_ordered = False
     retracted = (segment.end, segment.top)
     segment.end = segment.top

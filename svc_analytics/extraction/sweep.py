@@ -1,4 +1,4 @@
-"""Sweeping one segment: pages from its newest end down, until all of it is read.
+"""Sweep one segment: fetch its pages from the newest end down, until all of it is read.
 
 Cursor rules (contract, Lists): follow `next_cursor` until it is null, whatever the
 pages hold; a cursor that comes back, or none at all, fails the segment.
@@ -14,19 +14,19 @@ from svc_analytics.api.client import Client
 from svc_analytics.api.routes import MAX_LIMIT
 from svc_analytics.coverage import describe_span
 from svc_analytics.errors import ApiError, NotFound, ProtocolError, TooLarge
-from svc_analytics.extraction.batches import Parcel, Sighting, Taken
+from svc_analytics.extraction.batches import PageBatch
 from svc_analytics.extraction.scheduler import SegmentQueue
-from svc_analytics.extraction.segments import PADDING, Segment
+from svc_analytics.extraction.segments import PADDING, Progress, Segment
 from svc_analytics.instants import BEGINNING, SECOND, format_instant
+from svc_analytics.records.bulk_parser import ScannedPage, scan_page
 from svc_analytics.records.page import Page
 
-# Decoding holds the interpreter: side by side, workers would only take it from each other.
-_TURN = threading.Lock()
-HANDED_OVER = 32  # pages
-HAND_OVER_AFTER = 0.2  # seconds
+_DECODING = threading.Lock()  # decoding is CPU-bound under the GIL: one page at a time
+BATCH_PAGES = 32  # delivered together, at most
+BATCH_SECONDS = 0.2  # after which fewer are delivered
 REOPENINGS = 3  # in a row without progress, before a segment is given up
-# In a row, without a record that the sweep had not seen: empty ones may be many, but a
-# list that goes in circles under ever new cursors has no end.
+# In a row without a new record. Empty pages may be many, but a list that goes in circles
+# under ever new cursors has no end.
 BARREN_PAGES = 10_000
 _REFUSED_CURSOR = {400, 404, 409, 410, 422}
 
@@ -34,27 +34,31 @@ _REFUSED_CURSOR = {400, 404, 409, 410, 422}
 class Sweep:
     """One worker's way through one segment.
 
-    `deliver` takes what pages yield, and `is_crowded` tells whether it would have to wait.
+    `deliver` takes batches of pages, and `is_crowded` tells whether it would have to wait.
     """
 
     def __init__(
         self,
         client: Client,
-        board: SegmentQueue,
+        segments: SegmentQueue,
         segment: Segment,
-        deliver: Callable[[Parcel], None],
+        deliver: Callable[[PageBatch], None],
         is_crowded: Callable[[], bool] = lambda: False,
     ) -> None:
         self._client = client
-        self._board = board
+        self._segments = segments
         self._segment = segment
         self._deliver = deliver
         self._is_crowded = is_crowded
-        self._taken: list[Taken] = []
-        self._delivered_at = time.monotonic()
+        self._query: dict[str, str] = {}  # for the next page, with its cursor
         self._cursors: set[str] = set()
         self._limit = MAX_LIMIT
-        self._seen: set[int] = set()  # a mark of each page that held anything
+        self._reopenings = 0  # in a row without progress
+        self._fetch_seconds = 0.0  # of the last page
+        self._pages: list[ScannedPage] = []
+        self._progress: list[Progress] = []
+        self._delivered_at = time.monotonic()
+        self._seen: set[int] = set()  # a hash of each page's ids
         self._barren = 0
         self._ids_before: frozenset[str] = frozenset()
 
@@ -63,109 +67,111 @@ class Sweep:
         try:
             self._read_all()
         except ProtocolError as error:
-            self._take_back()
+            self._retract()
             window = describe_span((self._segment.start, self._segment.top))
             message = f"{self._segment.stream.name} of {window}: {error}; it is not marked as read"
             raise ProtocolError(message, path=self._segment.stream.route) from error
         finally:
-            self._hand_over()  # whatever ended it, what was read is kept
+            self._deliver_pages()  # whatever ended the sweep, what was read is kept
 
     def _read_all(self) -> None:
-        cursor: str | None = None
-        query, idle = self._open(), 0
+        self._open()
         while not self._segment.is_done:
+            page = self._next_page()
+            came_at, end_before = time.monotonic(), self._segment.end
+            self._scan(page)
+            if self._is_time_to_deliver(came_at):
+                self._deliver_pages()
+            self._segments.note_times(self._fetch_seconds, time.monotonic() - came_at)
+            if self._segment.end != end_before:
+                self._reopenings = 0
+            if page.next_cursor is None:
+                return
+
+    def _next_page(self) -> Page:
+        """Fetch the next page, beginning anew where it is too large or its cursor refused."""
+        while True:
             began_at = time.monotonic()
             try:
-                page = self._ask(query, cursor)
+                page = self._client.page(self._segment.stream.route, self._query)
             except TooLarge:
-                # Metadata knows no bounds (contract, Payment): fewer records at a time, then.
+                # Metadata knows no bounds (contract, Payment): ask for fewer records at a time.
                 if self._limit == 1:
                     raise
                 self._limit = max(self._limit // 8, 1)
-                query, cursor = self._open(), None
-                continue
             except ApiError as error:
-                idle += 1
-                if cursor is None or not _is_refused_cursor(error) or idle > REOPENINGS:
+                self._reopenings += 1
+                is_refused = "cursor" in self._query and _is_refused_cursor(error)
+                if not is_refused or self._reopenings > REOPENINGS:
                     raise
-                query, cursor = self._open(), None
-                continue
-            came_at = time.monotonic()
-            before = self._segment.end
-            cursor = self._next_cursor(page)
-            self._take(page)
-            if self._is_time(came_at):
-                self._hand_over()
-            self._board.note_times(came_at - began_at, time.monotonic() - came_at)
-            idle = idle if self._segment.end == before else 0
-            if cursor is None:
-                return
+            else:
+                self._fetch_seconds = time.monotonic() - began_at
+                self._follow(page.next_cursor)
+                return page
+            self._open()
 
-    def _is_time(self, now: float) -> bool:
-        """Tell whether to hand over: not while the writer publishes, for then it would wait."""
-        if len(self._taken) == HANDED_OVER:
-            return True
-        return now - self._delivered_at > HAND_OVER_AFTER and not self._is_crowded()
-
-    def _open(self) -> dict[str, str]:
-        """Ask for what is left, a second wider on both sides, newest first."""
+    def _open(self) -> None:
+        """Ask anew for what is left, a second wider on both sides."""
         self._segment.reopen()
         self._cursors.clear()
         self._seen.clear()
         end = _whole_second(self._segment.end + PADDING, up=True)
-        query = {"limit": str(self._limit), "to": end}
+        self._query = {"limit": str(self._limit), "to": end}
         if self._segment.start != BEGINNING:
-            query["from"] = _whole_second(self._segment.start - PADDING, up=False)
-        return query
+            self._query["from"] = _whole_second(self._segment.start - PADDING, up=False)
 
-    def _ask(self, query: dict[str, str], cursor: str | None) -> Page:
-        params = query if cursor is None else query | {"cursor": cursor}
-        return self._client.page(self._segment.stream.route, params)
-
-    def _next_cursor(self, page: Page) -> str | None:
-        cursor = page.next_cursor
+    def _follow(self, cursor: str | None) -> None:
         if cursor in self._cursors:
             raise ProtocolError("the service gave the same cursor twice")
         if cursor is not None:
             self._cursors.add(cursor)
-        return cursor
+            self._query["cursor"] = cursor
 
-    def _take(self, page: Page) -> None:
-        with _TURN:
-            sight = Sighting.of(self._segment.stream, page, time.time_ns() // 1000)
-        ids = sight.ids
+    def _scan(self, page: Page) -> None:
+        with _DECODING:
+            scanned = scan_page(self._segment.stream, page, time.time_ns() // 1000)
+        ids = scanned.ids.to_pylist()
         is_repeat = np.zeros(len(ids), np.bool_)
         if not self._ids_before.isdisjoint(ids):
             is_repeat[:] = [record_id in self._ids_before for record_id in ids]
         self._ids_before = frozenset(ids)
-        self._check_end(hash(self._ids_before) if ids else None)
+        self._require_news(hash(self._ids_before) if ids else None)
         is_last = page.next_cursor is None
-        progress = self._board.advance(self._segment, sight.instants, is_repeat, is_last)
-        self._taken.append((sight, progress))
+        progress = self._segments.advance(self._segment, scanned.instants, is_repeat, is_last)
+        self._pages.append(scanned)
+        self._progress.append(progress)
 
-    def _check_end(self, mark: int | None) -> None:
-        """Refuse a list without an end. `mark` tells a page by its records; None an empty one."""
-        is_new = mark is not None and mark not in self._seen
+    def _require_news(self, ids_hash: int | None) -> None:
+        """Refuse a list without an end; `ids_hash` identifies a page, None an empty one."""
+        is_new = ids_hash is not None and ids_hash not in self._seen
         self._barren = 0 if is_new else self._barren + 1
-        if mark is not None:
-            self._seen.add(mark)
+        if ids_hash is not None:
+            self._seen.add(ids_hash)
         if self._barren > BARREN_PAGES:
             message = f"{self._barren:,} pages in a row held no new record, and none was the last"
             raise ProtocolError(message)
 
-    def _take_back(self) -> None:
-        """Put in doubt what this sweep had covered: a broken list proves nothing."""
-        self._hand_over()
-        segment = self._segment
-        if segment.end < segment.top:
-            self._deliver(Parcel(segment.stream, retracted=(segment.end, segment.top)))
+    def _is_time_to_deliver(self, now: float) -> bool:
+        """Tell whether to deliver; not while the writer publishes, for this worker would wait."""
+        if len(self._pages) == BATCH_PAGES:
+            return True
+        return now - self._delivered_at > BATCH_SECONDS and not self._is_crowded()
 
-    def _hand_over(self) -> None:
-        """Give the writer what was read: many pages at a time, for each time costs a switch."""
-        taken, self._taken = self._taken, []
+    def _deliver_pages(self) -> None:
+        """Give the writer many pages at a time: each delivery costs a switch of threads."""
         self._delivered_at = time.monotonic()
-        if taken:
-            self._deliver(Parcel(self._segment.stream, taken))
+        if self._pages:
+            batch = PageBatch(self._segment.stream, self._pages, self._progress)
+            self._pages, self._progress = [], []
+            self._deliver(batch)
+
+    def _retract(self) -> None:
+        """Retract what this sweep had covered: a broken list proves nothing."""
+        self._deliver_pages()
+        span = (self._segment.end, self._segment.top)
+        if span[0] < span[1]:
+            progress = Progress(span, retracted=(span,))
+            self._deliver(PageBatch(self._segment.stream, (), (progress,)))
 
 
 def _is_refused_cursor(error: ApiError) -> bool:
@@ -173,6 +179,6 @@ def _is_refused_cursor(error: ApiError) -> bool:
 
 
 def _whole_second(micros: int, *, up: bool) -> str:
-    """Write a bound without a fraction: whether the service reads one is not known."""
+    """Write a bound without a fraction: the contract does not say whether one is read."""
     seconds = -(-micros // SECOND) if up else micros // SECOND
     return format_instant(seconds * SECOND)

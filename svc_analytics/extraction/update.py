@@ -1,4 +1,4 @@
-"""Open a lake, and bring it up to date, in one call each."""
+"""Bring a lake up to date: extract, then write its views for other tools."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ def extract(
     workers: int = 8,
     on_page: OnPage | None = None,
 ) -> ExtractionResult:
-    """Bring a lake up to date, then make its views for other tools.
+    """Bring a lake up to date, then write its views for other tools.
 
     Settings come from the environment unless given. Returns what was read; raises
-    as documented in `svc_analytics.errors`. A progress bar is shown, unless `on_page`
-    is given. You can interrupt it at any time: the lake keeps what was read.
+    as documented in `svc_analytics.errors`. A progress bar is shown unless `on_page` is
+    given. Interrupt it at any time: what was covered is kept.
     """
     if on_page is None:
         with page_bar() as bar:
             return extract(lake, settings, request, workers=workers, on_page=bar.show)
     settings = settings or read_settings(lake.path)
     try:
-        done = run.extract(lake, settings, request, workers=workers, on_page=on_page)
+        result = run.extract(lake, settings, request, workers=workers, on_page=on_page)
     except BaseException:
-        with suppress(SvcError):  # what went wrong first is what must be told
+        with suppress(SvcError):  # the first error is the one to report
             write_views(lake)
         raise
     write_views(lake)
-    return done
+    return result

@@ -1,31 +1,32 @@
-"""The workers of an extraction: they read pages, one publishes rows."""
+"""The worker threads of an extraction, and the loop that publishes what they deliver."""
 
 import queue
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
 from svc_analytics.coverage import Span, difference
 from svc_analytics.errors import LakeError, ProtocolError
-from svc_analytics.extraction.batches import Delivery, Parcel
+from svc_analytics.extraction.batches import PageBatch, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
 from svc_analytics.extraction.scheduler import SegmentQueue
-from svc_analytics.extraction.segments import Segment
+from svc_analytics.extraction.segments import Progress, Segment
 from svc_analytics.extraction.sweep import Sweep
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-QUEUED = 4  # hand-overs, of up to 32 pages, that workers may be ahead of the writer
-STAGED_LIMIT = 24 * 1024 * 1024  # published now
+QUEUED_BATCHES = 4  # of up to 32 pages, that workers may be ahead of the writer
+STAGED_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published at once
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
 
 
 class WorkerPool:
-    """Workers that read, and the calling thread that writes what they deliver."""
+    """Threads that sweep segments, while the calling thread writes what they deliver."""
 
     def __init__(
         self,
@@ -37,34 +38,34 @@ class WorkerPool:
     ) -> None:
         self._client = client
         self._writer = writer
-        self._board = SegmentQueue(segments)
+        self._segments = SegmentQueue(segments)
         self._run = run
         self._on_page = on_page
-        self._known = {name: writer.coverage(stream).complete for name, stream in STREAMS.items()}
+        self._batches: queue.Queue[PageBatch | None] = queue.Queue(maxsize=QUEUED_BATCHES)
+        self._takes_no_more = threading.Event()
         self._fatal: list[Exception] = []
         self._broken: list[ProtocolError] = []
-        self._takes_no_more = threading.Event()
+        self._covered_before = {
+            name: writer.coverage(stream).complete for name, stream in STREAMS.items()
+        }
         self._published_at = time.monotonic()
         self._publish_cost = 0.0
-        # Whether what is staged holds every row that it proves, and nothing known to be in
-        # doubt. An interruption may come between any two steps; then what was staged is read
-        # again, and never published.
-        self._is_whole = True
+        # True while the buffer may be published: every covered interval has its rows.
+        self._is_publishable = True
 
     def work(self, workers: int) -> None:
-        """Sweep all segments; publish as it goes, and at the end whatever happened."""
-        self._delivered: queue.Queue[Parcel | None] = queue.Queue(maxsize=QUEUED)
+        """Sweep all segments, publishing now and then; at the end whatever happened."""
         threads = [threading.Thread(target=self._sweep_all, daemon=True) for _ in range(workers)]
         try:
             for thread in threads:
-                thread.start()  # in here: an interruption must call them off
+                thread.start()  # within the try: an interruption must stop those begun
             self._write_all(threads)
         except (LakeError, OSError):
-            self._stop_taking()  # nothing more can be written
+            self._stop()  # nothing more can be written
             raise
         except BaseException:
-            self._stop_taking()
-            if self._is_whole:
+            self._stop()
+            if self._is_publishable:
                 self._publish()
             raise
         self._publish()
@@ -72,105 +73,121 @@ class WorkerPool:
             raise error
 
     def _write_all(self, threads: list[threading.Thread]) -> None:
-        while any(thread.is_alive() for thread in threads) or not self._delivered.empty():
+        while any(thread.is_alive() for thread in threads) or not self._batches.empty():
             try:
-                parcel = self._delivered.get(timeout=0.05)
+                batch = self._batches.get(timeout=0.05)
             except queue.Empty:
                 continue
-            if parcel is None:
+            if batch is None:
                 continue
-            self._take_in(parcel)
-            if self._is_time():
+            self._stage(batch)
+            if self._is_time_to_publish():
                 self._publish()
-            elif self._writer.buffered_bytes >= self._limit:
+            elif self._writer.buffered_bytes >= self._staged_limit:
                 self._publish(holds_back=True)
 
-    def _take_in(self, parcel: Parcel) -> None:
-        # Interrupted while it is opened, its pages are lost with their proofs; but a doubt
-        # must not be.
-        self._is_whole = not parcel.takes_back
-        deliveries = parcel.open()
-        self._is_whole = False
-        for delivery in deliveries:
-            self._stage(delivery)
-        self._is_whole = True
-        for delivery in deliveries:
-            self._tell(delivery)
+    def _stage(self, batch: PageBatch) -> None:
+        # If Ctrl-C arrives while pages become rows, dropping them is safe: their time is
+        # simply not marked as read. A retraction must survive, so it is applied before.
+        if batch.retracts:
+            with self._unpublishable():
+                for progress in batch.progress:
+                    self._retract(batch.stream, progress)
+        row_batches = batch.to_row_batches()
+        with self._unpublishable():
+            for rows in row_batches:
+                self._stage_rows(rows)
+        for rows in row_batches:
+            self._report(rows)
 
-    def _stage(self, delivery: Delivery) -> None:
-        delivery.check()
-        stream = delivery.stream
-        self._writer.add(stream, delivery.rows, delivery.rejected, delivery.size)
-        for progress in delivery.progress:
-            if progress.retracted:
-                # What an earlier run proved stays covered: only this sweep is in doubt.
-                self._writer.retract(
-                    stream, difference(progress.retracted, self._known[stream.name])
-                )
+    @contextmanager
+    def _unpublishable(self) -> Iterator[None]:
+        """Forbid publishing until the block has ended well.
+
+        Ctrl-C may arrive between any two lines of it. Then the buffer is never published,
+        and its time is read again by the next run.
+        """
+        self._is_publishable = False
+        yield
+        self._is_publishable = True
+
+    def _stage_rows(self, batch: RowBatch) -> None:
+        batch.check()
+        self._writer.add(batch.stream, batch.rows, batch.rejected, batch.size)
+        for progress in batch.progress:
+            self._retract(batch.stream, progress)
             for span in progress.covered:
-                self._writer.cover(stream, span)
-            if progress.out_of_order:
-                self._run.notes.append(_describe_disorder(stream, progress.out_of_order))
+                self._writer.cover(batch.stream, span)
 
-    def _tell(self, delivery: Delivery) -> None:
-        self._run.pages += len(delivery.received)
-        self._run.rows[delivery.stream.name] += sum(delivery.received)
+    def _retract(self, stream: Stream, progress: Progress) -> None:
+        """Retract coverage of this run; what an earlier run proved stays covered."""
+        if progress.retracted:
+            before = self._covered_before[stream.name]
+            self._writer.retract(stream, difference(progress.retracted, before))
+
+    def _report(self, batch: RowBatch) -> None:
+        self._run.pages += len(batch.received)
+        self._run.rows[batch.stream.name] += sum(batch.received)
+        for progress in batch.progress:
+            if progress.out_of_order:
+                self._run.notes.append(_describe_disorder(batch.stream, progress.out_of_order))
         if self._on_page:
-            for received in delivery.received:
-                self._on_page(delivery.stream, received)
+            for received in batch.received:
+                self._on_page(batch.stream, received)
 
     @property
-    def _limit(self) -> int:
+    def _staged_limit(self) -> int:
         has_finished = self._writer.has_finished_month
         return min(FINISHED_LIMIT, STAGED_LIMIT) if has_finished else STAGED_LIMIT
 
-    def _is_time(self) -> bool:
+    def _is_time_to_publish(self) -> bool:
         waited = time.monotonic() - self._published_at
         return waited >= max(CHECKPOINT, 10 * self._publish_cost)
 
     def _publish(self, *, holds_back: bool = False) -> None:
         began = time.monotonic()
-        self._is_whole = False
-        self._writer.publish(holds_back=holds_back)
-        self._is_whole = True
+        with self._unpublishable():
+            self._writer.publish(holds_back=holds_back)
         self._published_at = time.monotonic()
         self._publish_cost = self._published_at - began
         self._run.published = self._writer.published
 
     def _sweep_all(self) -> None:
-        while segment := self._board.take():
+        """Sweep one segment after another: what each worker thread does."""
+        while segment := self._segments.take():
             try:
-                is_crowded = self._delivered.full
-                Sweep(self._client, self._board, segment, self._deliver, is_crowded).run()
+                is_crowded = self._batches.full
+                Sweep(self._client, self._segments, segment, self._deliver, is_crowded).run()
             except Cancelled:
-                self._call_off()
+                self._cancel()
             except ProtocolError as error:
                 self._broken.append(error)  # the other segments are still worth reading
             except Exception as error:
                 self._fatal.append(error)
-                self._call_off()
+                self._cancel()
             finally:
-                self._board.finish(segment)
+                self._segments.finish(segment)
         with suppress(queue.Full):
-            self._delivered.put_nowait(None)  # wakes the writer, to see that this worker is done
+            self._batches.put_nowait(None)  # wakes the writer, to see that this worker is done
 
-    def _deliver(self, parcel: Parcel) -> None:
+    def _deliver(self, batch: PageBatch) -> None:
         while not self._takes_no_more.is_set():
             try:
-                self._delivered.put(parcel, timeout=0.2)
+                self._batches.put(batch, timeout=0.2)
                 return
             except queue.Full:
                 continue
         raise Cancelled
 
-    def _stop_taking(self) -> None:
+    def _stop(self) -> None:
+        """Let no worker ask for more, and take nothing more from any."""
         self._takes_no_more.set()
-        self._call_off()
+        self._cancel()
 
-    def _call_off(self) -> None:
+    def _cancel(self) -> None:
         """Let no worker ask for more; what each has read is still taken."""
-        self._board.call_off()
-        self._client.pace.stop()
+        self._segments.cancel()
+        self._client.limiter.stop()
 
 
 def _describe_disorder(stream: Stream, instants: Span) -> str:

@@ -1,7 +1,7 @@
-"""Rows from pages of regular records: whole columns at once, validated as text, then cast.
+"""Parse many pages at once, column by column: the fast path for regular records.
 
-Whatever is out of the ordinary goes the careful road instead, record by record
-(`records`); both give the same rows.
+Columns are validated as text, then cast. A page with anything unusual on it goes to
+`record_parser` instead; both parsers give the same rows.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,6 @@ from typing import Annotated, Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -21,31 +20,32 @@ from svc_analytics.money import AMOUNT_PATTERN
 from svc_analytics.records.page import Page, check_cursor, parse_page
 from svc_analytics.records.raw_json import count_marks
 from svc_analytics.records.record_parser import CALENDAR, Records, parse_records, write_extra
-from svc_analytics.schema import INSTANT, MONEY, Kind, Stream
+from svc_analytics.schema import INSTANT, MONEY, Instants, Kind, Stream
 
 _INSTANT_PATTERN = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$"
 
-Instants = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
-class Reading:
-    """A page whose records look regular; no more of it was read than a sweep needs.
+class ScannedPage:
+    """A scanned page: either still text (fast path) or already parsed record by record.
 
-    `texts` are the stream's columns one behind the other, none of them cast, and `extra`
-    what else the records hold, if anything, all in the order received. `at` is when the
-    page was read, in UTC microseconds.
+    `ids` and `instants` are those of its records, in the order received; `at` is when the
+    page was read, in UTC microseconds. On the fast path `texts` holds all columns of the
+    stream as one array, one column after another, and `extra` the members beyond the
+    contract, if any; else `records` holds the rows.
     """
 
+    body: bytes
     at: int
-    ids: pa.Array
-    texts: pa.Array
-    extra: pa.Array | None
+    ids: pa.Array | pa.ChunkedArray
     instants: Instants
+    texts: pa.Array | None = None
+    extra: pa.Array | None = None
+    records: Records | None = None
 
 
 def parse_list(stream: Stream, body: bytes) -> Page:
-    """Read a page, and its records if they are just as the stream's; raise as `parse_page` does."""
+    """Parse a page of a list, with its records if they are regular; raises as `parse_page`."""
     try:
         found = _decoder(stream, True).decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
@@ -53,14 +53,25 @@ def parse_list(stream: Stream, body: bytes) -> Page:
     return Page(body, check_cursor(found.next_cursor), found.data)
 
 
-def scan_page(stream: Stream, page: Page, at: int) -> Reading | None:
-    """Read where a page stands in time; None when it needs a closer look."""
+def scan_page(stream: Stream, page: Page, at: int) -> ScannedPage:
+    """Return the ids and instants of a page; its other values stay text if they are regular.
+
+    Raises `ProtocolError` for a page whose list or cursor appears twice.
+    """
+    if scanned := _scan_texts(stream, page, at):
+        return scanned
+    records = parse_records(stream, Page(page.body, None), at)
+    ids, instants = records.rows["id"], stream.instants(records.rows)
+    return ScannedPage(page.body, at, ids, instants, records=records)
+
+
+def _scan_texts(stream: Stream, page: Page, at: int) -> ScannedPage | None:
     decoded = _decode(stream, page)
     if decoded is None:
         return None
     rows, is_strict = decoded
     try:
-        values = _by_member(stream, rows)
+        values = _texts_by_member(stream, rows)
         texts = pa.array(list(chain.from_iterable(values.values())), pa.string())
         is_regular = is_strict and _has_single_keys(stream, page, texts)
         extra = None if is_regular else _read_extra(stream, page)
@@ -68,57 +79,54 @@ def scan_page(stream: Stream, page: Page, at: int) -> Reading | None:
         _refuse_odd_years(instants)
     except (_NeedsRecordParser, pa.ArrowException, UnicodeDecodeError):
         return None
-    return Reading(at, _column(texts, stream.names, "id"), texts, extra, instants)
+    ids = _column(texts, stream.names, "id")
+    return ScannedPage(page.body, at, ids, instants, texts, extra)
 
 
-def parse_bulk(stream: Stream, readings: Sequence[Reading]) -> pa.Table | None:
-    """Turn several pages into rows of the stream's schema; None when one is irregular.
+def parse_bulk(stream: Stream, pages: Sequence[ScannedPage]) -> pa.Table | None:
+    """Parse several pages into one table; None when one of them needs the record parser.
 
     Several at a time, because every step costs more than its rows.
     """
-    pages = [_cut(reading.texts, stream.names) for reading in readings]
+    if any(page.texts is None for page in pages):
+        return None
     try:
-        columns = {name: pa.concat_arrays([page[name] for page in pages]) for name in stream.names}
+        texts = [_split_columns(page.texts, stream.names) for page in pages]
+        columns = {name: pa.concat_arrays([page[name] for page in texts]) for name in stream.names}
         columns |= _cast_all(stream, "money", columns)
         columns |= _cast_all(stream, "instant", columns)
-        extra = _extras(readings)
+        extra = _join_extra(pages)
     except (_NeedsRecordParser, pa.ArrowException, UnicodeDecodeError):
         return None
-    seen_at = np.repeat([reading.at for reading in readings], [len(r.ids) for r in readings])
-    arrays = [*columns.values(), extra, pa.array(seen_at, INSTANT)]
+    read_at = np.repeat([page.at for page in pages], [len(page.ids) for page in pages])
+    arrays = [*columns.values(), extra, pa.array(read_at, INSTANT)]
     return pa.Table.from_arrays(arrays, schema=stream.schema)
 
 
-def _extras(readings: Sequence[Reading]) -> pa.Array:
-    """Join what the contract does not name; nearly always it is nothing."""
-    if all(reading.extra is None for reading in readings):
-        return pa.nulls(sum(len(reading.ids) for reading in readings), pa.string())
+def parse_alone(stream: Stream, page: ScannedPage) -> Records:
+    """Parse one scanned page: in bulk if it is regular, else record by record."""
+    rows = parse_bulk(stream, [page])
+    if rows is not None:
+        return Records(rows)
+    return page.records or parse_records(stream, Page(page.body, None), page.at)
+
+
+def _join_extra(pages: Sequence[ScannedPage]) -> pa.Array:
+    """Join the members beyond the contract; nearly always there are none."""
+    if all(page.extra is None for page in pages):
+        return pa.nulls(sum(len(page.ids) for page in pages), pa.string())
     return pa.concat_arrays(
-        pa.nulls(len(reading.ids), pa.string()) if reading.extra is None else reading.extra
-        for reading in readings
+        pa.nulls(len(page.ids), pa.string()) if page.extra is None else page.extra for page in pages
     )
 
 
-def read_records(stream: Stream, page: Page, at: int) -> Records:
-    """Turn a page into rows of the stream's schema.
-
-    `at` is the moment of reading, in UTC microseconds. Raises `ProtocolError` for a
-    page whose list or cursor stands on it twice.
-    """
-    reading = scan_page(stream, page, at)
-    rows = parse_bulk(stream, [reading]) if reading else None
-    if rows is None:
-        return parse_records(stream, page, at)
-    return Records(rows)
-
-
 class _NeedsRecordParser(Exception):
-    """Something on the page needs a closer look."""
+    """Something on the page is unusual: only the record parser can read it."""
 
 
 @cache
 def _decoder(stream: Stream, is_strict: bool) -> msgspec.json.Decoder[Any]:
-    """Decode a page into structs: strictly the stream's members, or whatever has those it needs."""
+    """Return a decoder of pages into structs; a strict one refuses missing and unknown members."""
     required = Annotated[str, msgspec.Meta(min_length=1)]
     members: list[Any] = []
     for column in stream.columns:
@@ -136,8 +144,8 @@ def _decoder(stream: Stream, is_strict: bool) -> msgspec.json.Decoder[Any]:
     return msgspec.json.Decoder(msgspec.defstruct("Page", members))
 
 
-def _by_member(stream: Stream, rows: list[Any]) -> dict[str, Sequence[Any]]:
-    """Turn records into the texts of each member."""
+def _texts_by_member(stream: Stream, rows: list[Any]) -> dict[str, Sequence[Any]]:
+    """Transpose records into one list of texts for each member."""
     names = stream.names
     values = zip(*map(msgspec.structs.astuple, rows), strict=True) if rows else [()] * len(names)
     columns: dict[str, Sequence[Any]] = dict(zip(names, values, strict=True))
@@ -147,8 +155,8 @@ def _by_member(stream: Stream, rows: list[Any]) -> dict[str, Sequence[Any]]:
     return columns
 
 
-def _cut(values: pa.Array, names: Sequence[str]) -> dict[str, pa.Array]:
-    """Cut columns that stand one behind the other."""
+def _split_columns(values: pa.Array, names: Sequence[str]) -> dict[str, pa.Array]:
+    """Split an array that holds several columns, one after another."""
     return {name: _column(values, names, name) for name in names}
 
 
@@ -158,9 +166,10 @@ def _column(values: pa.Array, names: Sequence[str], name: str) -> pa.Array:
 
 
 def _cast_all(stream: Stream, kind: Kind, columns: dict[str, pa.Array]) -> dict[str, pa.Array]:
-    """Validate and cast all columns of a kind in one go: each call costs more than a row."""
+    """Validate and cast all columns of a kind together: each call costs more than a row."""
     names = stream.of_kind(kind)
-    return _cut(_cast_texts(kind, pa.concat_arrays([columns[name] for name in names])), names)
+    texts = pa.concat_arrays([columns[name] for name in names])
+    return _split_columns(_cast_texts(kind, texts), names)
 
 
 def _cast_texts(kind: Kind, texts: pa.Array) -> pa.Array:
@@ -174,7 +183,7 @@ def _cast_texts(kind: Kind, texts: pa.Array) -> pa.Array:
 
 
 def _micros(values: pa.Array) -> Instants:
-    """Look at instants as numbers; Arrow's own way takes ten times as long for a page."""
+    """Return instants as integers without a copy; Arrow's own cast takes ten times as long."""
     if not len(values):
         return np.empty(0, np.int64)
     return np.frombuffer(values.buffers()[1], np.int64)[values.offset :][: len(values)]
@@ -186,9 +195,9 @@ def _refuse_odd_years(instants: Instants) -> None:
 
 
 def _decode(stream: Stream, page: Page) -> tuple[list[Any], bool] | None:
-    """Return the records as structs, and whether each has all the stream's members and no other."""
-    if page.regular is not None:
-        return page.regular, True
+    """Return the records as structs, and whether the strict decoder took them."""
+    if page.structs is not None:
+        return page.structs, True
     for is_strict in (True, False):
         try:
             return _decoder(stream, is_strict).decode(page.body).data, is_strict
@@ -198,7 +207,7 @@ def _decode(stream: Stream, page: Page) -> tuple[list[Any], bool] | None:
 
 
 def _read_extra(stream: Stream, page: Page) -> pa.Array:
-    """Read what the contract does not name, once it is proven that no key stands twice."""
+    """Return the members beyond the contract as JSON, once no key is known to appear twice."""
     if not page.has_single_keys:
         raise _NeedsRecordParser
     known = {*stream.names}
@@ -207,9 +216,9 @@ def _read_extra(stream: Stream, page: Page) -> pa.Array:
 
 
 def _has_single_keys(stream: Stream, page: Page, texts: pa.Array) -> bool:
-    """Prove that no key stands twice on a strict page, but for what is inside of metadata.
+    """Tell whether no key appears twice on a strictly decoded page, metadata not counted.
 
-    Metadata is kept as text, so its keys need no proof. A page that is no longer than its
+    Metadata is kept as text, so its keys need no proof. A page exactly as long as its
     texts need has no room for another member; on a longer one, such as one with blanks or
     escapes, the keys are counted.
     """
@@ -217,11 +226,11 @@ def _has_single_keys(stream: Stream, page: Page, texts: pa.Array) -> bool:
         return True
     if page.has_spaced_colons:
         return False
-    kept = [
+    in_metadata = [
         pc.sum(pc.count_substring(text, '":')).as_py() or 0 for text in _json_texts(stream, texts)
     ]
-    keys = 2 + len(texts)
-    return count_marks(page.body) == keys + sum(kept) or page.has_single_keys
+    keys = 2 + len(texts)  # `data`, `next_cursor`, and a key for each text
+    return count_marks(page.body) == keys + sum(in_metadata) or page.has_single_keys
 
 
 def _json_texts(stream: Stream, texts: pa.Array) -> list[pa.Array]:
@@ -229,7 +238,7 @@ def _json_texts(stream: Stream, texts: pa.Array) -> list[pa.Array]:
 
 
 def _least_size(stream: Stream, page: Page, texts: pa.Array) -> int:
-    """How many bytes these texts need as JSON, with all keys of a page written once each."""
+    """Return the bytes of a page that holds these texts, each key once, without a blank."""
     rows = len(texts) // len(stream.columns)
     cursor = "null" if page.next_cursor is None else f'"{page.next_cursor}"'
     frame = len('{"data":[],"next_cursor":}') + len(cursor.encode()) + max(rows - 1, 0)
@@ -241,12 +250,12 @@ def _least_size(stream: Stream, page: Page, texts: pa.Array) -> int:
 
 @cache
 def _key_size(stream: Stream) -> int:
-    """How many bytes the keys of one record need, with its marks."""
+    """Return the bytes that the keys and marks of one record need."""
     return len("{}") + sum(len(f'"{column.name}":,') for column in stream.columns) - len(",")
 
 
 def _text_size(texts: pa.Array) -> int:
-    """How many bytes the texts of an array hold."""
+    """Return the bytes of all texts of an array."""
     if not len(texts):
         return 0
     ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :]

@@ -1,8 +1,8 @@
-"""One page of a list, taken from the body of an answer.
+"""Parse the body of a list's answer into a page: its records as text, and its cursor.
 
-A page comes apart in one step, its records still as text. One that does not (a record
-nested a thousand deep, a bare NaN) is cut at its own commas instead, so that one bad
-record never takes the others with it.
+The JSON decoder does it in one step. Where it fails (a record nested a thousand deep, a
+bare NaN) the page is split at its own commas instead, so that one bad record never
+takes the others with it.
 """
 
 from collections.abc import Mapping
@@ -30,16 +30,16 @@ _quick_page = msgspec.json.Decoder(_Envelope)
 class Page:
     """A page as received: its body, and the cursor of the page that follows it.
 
-    `regular` are its records, where all were told at once to be as the contract has them.
+    `structs` are its decoded records, if each has all the contract's members and no other.
     """
 
     body: bytes
     next_cursor: str | None
-    regular: list[Any] | None = None
+    structs: list[Any] | None = None
 
     @cached_property
     def document(self) -> dict[str, Any] | None:
-        """The whole page, decoded; None when only the raw texts can be told apart."""
+        """The whole page, decoded; None when the decoder refuses it and only `split` helps."""
         try:
             document = _decode(self.body)
         except InvalidJson:
@@ -48,17 +48,17 @@ class Page:
 
     @cached_property
     def has_single_keys(self) -> bool:
-        """Whether it is proven that no key stands twice anywhere on the page.
+        """Whether no key is known to appear twice in any object of the page.
 
-        Text may hold key marks of its own, so there are never fewer marks than
-        keys; equal numbers prove that decoding overwrote nothing.
+        A mark is a quote with a colon after it. Texts may hold marks too, so there are
+        never fewer marks than keys; equal numbers prove that decoding overwrote nothing.
         """
         if self.document is None or self.has_spaced_colons:
             return False
         return count_marks(self.body) == count_keys(self.document)
 
     def refuse_doubles(self) -> None:
-        """Refuse a page on which a list or a cursor stands twice: which counts is not known."""
+        """Refuse a page with two lists or two cursors: which one counts is not known."""
         if self.has_single_keys:
             return
         try:
@@ -68,8 +68,8 @@ class Page:
 
     @cached_property
     def has_spaced_colons(self) -> bool:
-        """Whether a blank may stand between a key and its colon, so that marks prove nothing."""
-        # One-byte searches are far quicker than two-byte ones, so they go first.
+        """Whether a blank precedes a colon somewhere, so that counting marks proves nothing."""
+        # Searching for one byte is far quicker than for two, so that goes first.
         blanks = (b" ", b"\t", b"\n", b"\r")
         return any(blank in self.body and blank + b":" in self.body for blank in blanks)
 
@@ -87,22 +87,22 @@ class Page:
 
 
 def parse_page(body: bytes) -> Page:
-    """Read a page; raise `InvalidJson`, or `ProtocolError` when it is JSON of another shape."""
+    """Parse a page; raises `InvalidJson`, or `ProtocolError` when it is JSON of another shape."""
     try:
         envelope = _quick_page.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _parse_patiently(body)
+        return _parse_odd_page(body)
     if bytes(memoryview(envelope.data)[:1]) != b"[":
-        return _parse_patiently(body)
+        return _parse_odd_page(body)
     return Page(body, check_cursor(envelope.next_cursor))
 
 
-def _parse_patiently(body: bytes) -> Page:
-    """Read a page that does not come apart in one step, or say what is wrong with it."""
+def _parse_odd_page(body: bytes) -> Page:
+    """Parse a page that the quick decoder refused, or say what is wrong with it."""
     try:
         document = _decode(body)
     except InvalidJson:
-        return _cut_page(body)
+        return _split_page(body)
     if not isinstance(document, dict) or not isinstance(document.get("data"), list):
         raise ProtocolError("the answer is not a page: it has no list named data")
     return Page(body, _find_cursor(document))
@@ -115,7 +115,7 @@ def _decode(body: bytes) -> Any:
         raise InvalidJson("the body is not JSON") from error
 
 
-def _cut_page(body: bytes) -> Page:
+def _split_page(body: bytes) -> Page:
     try:
         envelope = members(body)
         split(envelope["data"])
@@ -132,7 +132,7 @@ def _find_cursor(envelope: Mapping[str, Any]) -> str | None:
 
 
 def check_cursor(cursor: Any) -> str | None:
-    """Return the cursor, or refuse the page: the end of a list is null and nothing else."""
+    """Return a cursor or None; refuse the page for anything else: a list ends with null."""
     if cursor is None or (isinstance(cursor, str) and cursor):
         return cursor
     raise ProtocolError("the page's next_cursor is neither a text nor null")

@@ -1,6 +1,8 @@
-"""Raw JSON: the members of an object or a list, as the bytes they were sent in."""
+"""Split JSON text into its members without decoding them: bytes as they were sent."""
 
 import re
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -18,68 +20,53 @@ class InvalidJson(DataError):
 
 
 def count_marks(body: bytes) -> int:
-    """Count the quotes that a colon follows; numpy does it faster than `bytes.count`."""
+    """Count the quotes with a colon after them; several times as fast as `bytes.count`."""
     text = np.frombuffer(body, np.uint8)
     return int(np.count_nonzero((text[:-1] == ord('"')) & (text[1:] == ord(":"))))
 
 
 def count_keys(value: Any) -> int:
-    count, left = 0, [value]  # a stack of our own: records may be nested deeper than Python's
-    while left:
-        item = left.pop()
+    """Count the keys of all objects within a decoded value."""
+    count, unvisited = 0, [value]  # not by recursion: records may be nested too deep for it
+    while unvisited:
+        item = unvisited.pop()
         if type(item) is dict:
             count += len(item)
         inner = item.values() if type(item) is dict else item
-        left.extend(value for value in inner if type(value) in (dict, list))
+        unvisited.extend(value for value in inner if type(value) in (dict, list))
     return count
 
 
 def members(text: bytes) -> dict[str, bytes]:
     """Split the text of a JSON object into its members, values as received.
 
-    Depth does not matter. A key that stands twice is refused.
+    Nesting may be of any depth. A key that appears twice is refused.
 
     >>> members(b'{"a": [1, {"b": 2}], "c": "x,y"}')
     {'a': b'[1, {"b": 2}]', 'c': b'"x,y"'}
     """
-    found: dict[str, bytes] = {}
+    values: dict[str, bytes] = {}
     for part in split(text, b"{"):
         key, value = split_member(part)
-        if key in found:
+        if key in values:
             message = f"the key {key!r} appears twice"
             raise DataError(message)
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def split(text: bytes, opening: bytes = b"[") -> list[bytes]:
     """Split the text of a JSON array (or object) at the commas of its own level."""
-    parts: list[bytes] = []
-    stack: list[bytes] = []
     text = text.strip()
-    start = end = 0
-    for token in _TOKEN.finditer(text):
-        mark = token.group()
-        if token.start() != end or (end and not stack) or not (stack or mark == opening):
-            raise InvalidJson("not one JSON document")
-        end = token.end()
-        if mark in _OPENING:
-            stack.append(mark)
-            start = end if len(stack) == 1 else start
-        elif mark in _CLOSING:
-            if stack.pop() != _CLOSING[mark]:
-                raise InvalidJson("brackets that do not match")
-            if not stack:
-                parts.append(text[start : token.start()].strip())
-        elif mark == b"," and len(stack) == 1:
-            parts.append(text[start : token.start()].strip())
-            start = end
-    if stack or end != len(text) or not parts:
-        raise InvalidJson("the document is cut off")
-    return _without_blanks(parts)
-
-
-def _without_blanks(parts: list[bytes]) -> list[bytes]:
+    # What bounds the parts: the outer brackets, and the commas directly within them.
+    bounds = [
+        token
+        for token, depth in _scan(text)
+        if depth == 0 or (depth == 1 and token.group() == b",")
+    ]
+    if not bounds or bounds[0].group() != opening:
+        raise InvalidJson("not one JSON document")
+    parts = [text[left.end() : right.start()].strip() for left, right in pairwise(bounds)]
     if parts == [b""]:
         return []
     if not all(parts):
@@ -87,7 +74,26 @@ def _without_blanks(parts: list[bytes]) -> list[bytes]:
     return parts
 
 
+def _scan(text: bytes) -> Iterator[tuple[re.Match[bytes], int]]:
+    """Yield each token, and how many brackets enclose it; refuse all but one document."""
+    enclosing: list[bytes] = []
+    end = 0
+    for token in _TOKEN.finditer(text):
+        mark = token.group()
+        if token.start() != end or (end and not enclosing):
+            raise InvalidJson("not one JSON document")
+        end = token.end()
+        if mark in _CLOSING and (not enclosing or enclosing.pop() != _CLOSING[mark]):
+            raise InvalidJson("brackets that do not match")
+        yield token, len(enclosing)
+        if mark in _OPENING:
+            enclosing.append(mark)
+    if enclosing or end != len(text):
+        raise InvalidJson("the document is cut off")
+
+
 def split_member(part: bytes) -> tuple[str, bytes]:
+    """Split a member of an object into its key, decoded, and its value, as received."""
     key = _TOKEN.match(part)
     rest = part[key.end() :].lstrip() if key else b""
     if not key or not rest.startswith(b":"):

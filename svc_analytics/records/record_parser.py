@@ -1,12 +1,13 @@
-"""Rows from records, one by one: each is held exactly, or set aside with its bytes.
+"""Parse a page record by record: each becomes an exact row, or is rejected with its bytes.
 
-This is the careful road, for pages that hold anything out of the ordinary (design 11);
-`columns` is the quick one, and both give the same rows.
+This is the slow path, for pages with anything unusual on them (design 11);
+`bulk_parser` is the fast one, and both give the same rows.
 """
 
 import json
 import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -28,7 +29,7 @@ CALENDAR = (0, month("9998-12").end)
 
 @dataclass(frozen=True)
 class RejectedRecord:
-    """A record that cannot be held exactly: its bytes, why, and where it was found."""
+    """A record that cannot be held exactly: its bytes, the reason, its id and instant if known."""
 
     body: bytes
     reason: str
@@ -38,35 +39,35 @@ class RejectedRecord:
 
 @dataclass(frozen=True)
 class Records:
-    """The rows of one page, in the order received, and what was set aside."""
+    """The rows of one page, in the order received, and its rejected records."""
 
     rows: pa.Table
     rejected: tuple[RejectedRecord, ...] = ()
 
     @property
     def received(self) -> int:
-        """How many records the page held."""
+        """The number of records on the page."""
         return len(self.rows) + len(self.rejected)
 
 
-def write_extra(known: Iterable[str], found: dict[str, bytes]) -> str | None:
-    """Keep what the contract does not name, value for value as received."""
+def write_extra(known: Iterable[str], values: dict[str, bytes]) -> str | None:
+    """Return the members beyond the contract as a JSON object, each value as received."""
     unknown = [
-        f"{json.dumps(name)}:{value.decode()}" for name, value in found.items() if name not in known
+        f"{json.dumps(name)}:{raw.decode()}" for name, raw in values.items() if name not in known
     ]
     return f"{{{','.join(unknown)}}}" if unknown else None
 
 
 def parse_records(stream: Stream, page: Page, at: int) -> Records:
-    """Read a page record by record, setting aside what does not fit."""
+    """Parse a page record by record; `at` is when it was read, in UTC microseconds."""
     page.refuse_doubles()
     rows: list[dict[str, Any]] = []
     rejected: list[RejectedRecord] = []
     for raw in page.raw_records():
         try:
-            rows.append(_read_one(stream, page.raw_members(raw)))
+            rows.append(_parse_record(stream, page.raw_members(raw)))
         except (DataError, UnicodeDecodeError, msgspec.DecodeError) as error:
-            rejected.append(_set_aside(stream, raw, str(error)))
+            rejected.append(_reject(stream, raw, str(error)))
     columns = {
         name: [row[name] for row in rows] for name in stream.schema.names if name != "extracted_at"
     }
@@ -75,18 +76,17 @@ def parse_records(stream: Stream, page: Page, at: int) -> Records:
     return Records(table, tuple(rejected))
 
 
-def _read_one(stream: Stream, found: dict[str, bytes]) -> dict[str, Any]:
-    kept: dict[str, bytes] = {}  # texts of instants that say more than a microsecond
+def _parse_record(stream: Stream, values: dict[str, bytes]) -> dict[str, Any]:
+    inexact: set[str] = set()  # instants finer than a microsecond: their texts go to `extra`
     row = {
-        column.name: _read_value(column, found.get(column.name, b"null"), kept)
+        column.name: _parse_value(column, values.get(column.name, b"null"), inexact)
         for column in stream.columns
     }
-    known = {column.name for column in stream.columns} - kept.keys()
-    row["extra"] = write_extra(known, found)
+    row["extra"] = write_extra({*stream.names} - inexact, values)
     return row
 
 
-def _read_value(column: Column, raw: bytes, kept: dict[str, bytes]) -> Any:
+def _parse_value(column: Column, raw: bytes, inexact: set[str]) -> Any:
     value = _decode(column.name, raw)
     if value is None or (column.is_required and value == ""):
         if column.is_required:
@@ -98,12 +98,10 @@ def _read_value(column: Column, raw: bytes, kept: dict[str, bytes]) -> Any:
         raise DataError(f"{column.name} is not a text: {raw[:60].decode(errors='replace')}")
     if column.kind == "text":
         return _check_text(column.name, value)
-    return _read_amount_or_instant(column, value, raw, kept)
+    return _parse_amount_or_instant(column, value, inexact)
 
 
-def _read_amount_or_instant(
-    column: Column, value: str, raw: bytes, kept: dict[str, bytes]
-) -> Decimal | int:
+def _parse_amount_or_instant(column: Column, value: str, inexact: set[str]) -> Decimal | int:
     try:
         if column.kind == "money":
             return parse_amount(value)
@@ -113,7 +111,7 @@ def _read_amount_or_instant(
     if not CALENDAR[0] <= micros < CALENDAR[1]:
         raise DataError(f"{column.name} is outside the years a payment can have: {value}")
     if not is_whole:
-        kept[column.name] = raw
+        inexact.add(column.name)
     return micros
 
 
@@ -121,11 +119,11 @@ def _decode(name: str, raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return _decode_patiently(name, raw)
+        return _decode_odd(name, raw)
 
 
-def _decode_patiently(name: str, raw: bytes) -> Any:
-    """Decode what is valid JSON but beyond the quick decoder: huge exponents, surrogates."""
+def _decode_odd(name: str, raw: bytes) -> Any:
+    """Decode valid JSON that msgspec refuses: huge exponents, halves of surrogate pairs."""
     try:
         return json.loads(raw.decode(), parse_constant=_refuse_constant)
     except RecursionError as error:
@@ -146,23 +144,20 @@ def _check_text(name: str, value: str) -> str:
     return value
 
 
-def _set_aside(stream: Stream, raw: bytes, reason: str) -> RejectedRecord:
-    """Note a rejected record with whatever of its id and instant can still be read."""
-    found = _find_members(raw)
-    record_id = _find_text(found.get("id", b""))
-    return RejectedRecord(raw, reason, record_id, _find_instant(found.get(stream.instant, b"")))
+def _reject(stream: Stream, raw: bytes, reason: str) -> RejectedRecord:
+    """Return a rejected record with its id and instant, as far as they can be read."""
+    values = _find_members(raw)
+    record_id = _find_text(values.get("id", b""))
+    return RejectedRecord(raw, reason, record_id, _find_instant(values.get(stream.instant, b"")))
 
 
 def _find_members(raw: bytes) -> dict[str, bytes]:
-    """Return the record's own members as far as it comes apart; never those of its metadata."""
-    found: dict[str, bytes] = {}
-    try:
+    """Return the record's own members as far as it can be split; never those of its metadata."""
+    values: dict[str, bytes] = {}
+    with suppress(DataError):
         for part in split(raw, b"{"):
-            name, value = split_member(part)
-            found.setdefault(name, value)
-    except DataError:
-        pass
-    return found
+            values.setdefault(*split_member(part))
+    return values
 
 
 def _find_instant(raw: bytes) -> int | None:

@@ -8,7 +8,6 @@ from typing import Any
 import httpx
 import pytest
 
-from svc_analytics.api import client as client_module
 from svc_analytics.api import transport
 from svc_analytics.api.rate_limiter import FIRST_CONTACT, LONGEST_HOLD, LONGEST_PAUSE
 from svc_analytics.errors import (
@@ -215,7 +214,7 @@ def test_body_beyond_the_cap_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
 def test_answer_that_drips_for_ever_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """H6: a byte a second never trips a read timeout; the whole answer has a limit too."""
     clock = iter(range(0, 10_000_000, 50))
-    monkeypatch.setattr(client_module, "monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr(transport, "monotonic", lambda: float(next(clock)))
     drips = [httpx.Response(200, headers=JSON, content=iter([b" "] * 100)) for _ in range(2)]
     service = FakeService(intercept=once(*drips))
     client_of(service).me()

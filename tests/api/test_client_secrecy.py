@@ -77,7 +77,7 @@ def test_no_log_record_tells_a_key(answer: Any, caplog: pytest.LogCaptureFixture
 def test_client_shows_its_address_and_no_key() -> None:
     """A client in a notebook cell shows where it calls, not with what."""
     client = client_of(FakeService())
-    shown = f"{client!r} {client} {vars(client)} {vars(client.pace)} {client._settings}"
+    shown = f"{client!r} {client} {vars(client)} {vars(client.limiter)} {client._settings}"
     assert "https://pay.example" in repr(client)
     assert not [secret for secret in NEVER if secret in shown]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from svc_analytics.api import transport as client_module
+from svc_analytics.api import transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.transport import MAX_BODY, PooledTransport
 from svc_analytics.errors import ApiError, ProtocolError, TooLarge, Unavailable
@@ -71,7 +71,7 @@ def serving(pieces: Callable[[], Pieces], tls: ssl.SSLContext | None = None) -> 
 
 def asking(server: Streaming, scheme: str = "http", **options: Any) -> Client:
     settings = both_keys(base_url=f"{scheme}://localhost:{server.port}")
-    return Client(settings, pace=Hours().pace(5), **options)
+    return Client(settings, limiter=Hours().limiter(5), **options)
 
 
 FLOODS: dict[str, Callable[[], Pieces]] = {
@@ -155,7 +155,7 @@ def test_an_answer_that_drips_is_given_up_in_time(
     drip: Callable[[], Pieces], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """H6: the limit is on the whole answer, its head included: no worker is held for ever."""
-    monkeypatch.setattr(client_module, "LONGEST_ANSWER", 0.25)
+    monkeypatch.setattr(transport, "LONGEST_ANSWER", 0.25)
     with serving(drip) as server, asking(server) as client:
         began = time.monotonic()
         with pytest.raises(Unavailable, match=r"in time|not complete after"):
@@ -166,7 +166,7 @@ def test_an_answer_that_drips_is_given_up_in_time(
 
 def test_a_slow_answer_within_the_limit_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else the test above proves little; a connection that is used again gets its time anew."""
-    monkeypatch.setattr(client_module, "LONGEST_ANSWER", 20.0)
+    monkeypatch.setattr(transport, "LONGEST_ANSWER", 20.0)
     kept = GOOD.replace(b"Connection: close\r\n", b"")
 
     def pieces() -> Pieces:
@@ -229,7 +229,7 @@ def test_a_certificate_of_another_name_is_refused(of_nobody: ssl.SSLContext) -> 
     with serving(lambda: iter([GOOD]), of_nobody) as server:
         settings = both_keys(base_url=f"https://127.0.0.1:{server.port}")
         with (
-            Client(settings, pace=Hours().pace(5), transport=trusting()) as client,
+            Client(settings, limiter=Hours().limiter(5), transport=trusting()) as client,
             pytest.raises(ApiError, match="certificate cannot be trusted"),
         ):
             client.me()
@@ -255,7 +255,7 @@ def test_a_handshake_that_breaks_is_tried_again() -> None:
 
     threading.Thread(target=hang_up, daemon=True).start()
     settings = both_keys(base_url=f"https://localhost:{listener.getsockname()[1]}")
-    with Client(settings, pace=Hours().pace(5)) as client, pytest.raises(Unavailable):
+    with Client(settings, limiter=Hours().limiter(5)) as client, pytest.raises(Unavailable):
         client.me()
     listener.shutdown(SHUT_RDWR)
     listener.close()

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_analytics.api.adaptive_rate import FIRST_GUESS, KEPT, LEAST
+from svc_analytics.api.adaptive_rate import BETA, FIRST_GUESS, LEAST
 from svc_analytics.api.rate_limiter import (
     FIRST_CONTACT,
     FIRST_PAUSE,
@@ -31,119 +31,121 @@ def hours() -> Hours:
 
 
 @pytest.fixture
-def pace(hours: Hours) -> RateLimiter:
-    return hours.pace()
+def limiter(hours: Hours) -> RateLimiter:
+    return hours.limiter()
 
 
-def refused_at(hours: Hours, pace: RateLimiter, rate: int) -> None:
+def refused_at(hours: Hours, limiter: RateLimiter, rate: int) -> None:
     """Let calls pass at a rate for two seconds, then refuse one."""
     entered = 0.0
     for _ in range(2 * rate):
         hours.now += 1 / rate
-        entered = pace.acquire()
-        pace.on_success(entered)
-    pace.on_throttle(entered, 0)
+        entered = limiter.acquire()
+        limiter.on_success(entered)
+    limiter.on_throttle(entered, 0)
 
 
-def test_calls_go_out_freely_until_the_first_429(hours: Hours, pace: RateLimiter) -> None:
+def test_calls_go_out_freely_until_the_first_429(hours: Hours, limiter: RateLimiter) -> None:
     """No limit is known, so none is assumed."""
     for _ in range(1000):
-        pace.on_success(pace.acquire())
-    assert (hours.waits, pace.rate) == ([], None)
+        limiter.on_success(limiter.acquire())
+    assert (hours.waits, limiter.rate) == ([], None)
 
 
-def test_first_429_sets_a_rate_below_the_one_that_met_it(hours: Hours, pace: RateLimiter) -> None:
+def test_first_429_sets_a_rate_below_the_one_that_met_it(
+    hours: Hours, limiter: RateLimiter
+) -> None:
     """A3: what passed within the last second, less a little, is kept to from then on."""
-    refused_at(hours, pace, 30)
-    assert pace.rate == pytest.approx(30 * KEPT, abs=1)
+    refused_at(hours, limiter, 30)
+    assert limiter.rate == pytest.approx(30 * BETA, abs=1)
 
 
-def test_late_answers_count_for_the_first_guess(hours: Hours, pace: RateLimiter) -> None:
+def test_late_answers_count_for_the_first_guess(hours: Hours, limiter: RateLimiter) -> None:
     """Calls on their way while the first was refused, and let through, are part of the limit."""
-    entered = [pace.acquire() for _ in range(21)]
+    entered = [limiter.acquire() for _ in range(21)]
     for at in entered[:15]:
-        pace.on_success(at)
+        limiter.on_success(at)
     hours.now += 0.05
-    pace.on_throttle(entered[15], None)
+    limiter.on_throttle(entered[15], None)
     for at in entered[16:]:
-        pace.on_success(at)
-    assert pace.rate == 20 * KEPT
+        limiter.on_success(at)
+    assert limiter.rate == 20 * BETA
 
 
-def test_few_calls_before_the_first_429_say_nothing(hours: Hours, pace: RateLimiter) -> None:
+def test_few_calls_before_the_first_429_say_nothing(hours: Hours, limiter: RateLimiter) -> None:
     """A bucket that held three calls may fill quickly: the first guess is not below ten."""
-    refused_at(hours, pace, 1)
-    assert pace.rate == FIRST_GUESS * KEPT
+    refused_at(hours, limiter, 1)
+    assert limiter.rate == FIRST_GUESS * BETA
 
 
-def test_every_429_lowers_the_rate_by_a_share(hours: Hours, pace: RateLimiter) -> None:
+def test_every_429_lowers_the_rate_by_a_share(hours: Hours, limiter: RateLimiter) -> None:
     """A3: each refusal after a success takes the rate down, by a twentieth to a half."""
-    refused_at(hours, pace, 16)
+    refused_at(hours, limiter, 16)
     for _ in range(10):
-        before = pace.rate or 0
-        pace.on_success(pace.acquire())
+        before = limiter.rate or 0
+        limiter.on_success(limiter.acquire())
         hours.now += 1
-        pace.on_throttle(hours.now, None)
-        assert before / 2 <= (pace.rate or 0) <= before * 0.95
+        limiter.on_throttle(hours.now, None)
+        assert before / 2 <= (limiter.rate or 0) <= before * 0.95
 
 
-def test_refusals_of_one_burst_lower_the_rate_once(hours: Hours, pace: RateLimiter) -> None:
+def test_refusals_of_one_burst_lower_the_rate_once(hours: Hours, limiter: RateLimiter) -> None:
     """A3: sixteen requests sent together, four of them refused, are one sign, not four."""
-    entered = [pace.acquire() for _ in range(16)]
+    entered = [limiter.acquire() for _ in range(16)]
     for at in entered[:12]:
-        pace.on_success(at)
+        limiter.on_success(at)
     hours.now += 0.2
     for at in entered[12:]:
-        pace.on_throttle(at, None)
-    assert pace.rate == 12 * KEPT
+        limiter.on_throttle(at, None)
+    assert limiter.rate == 12 * BETA
 
 
 def test_refusals_in_a_row_shut_the_gate_for_longer_and_longer(
-    hours: Hours, pace: RateLimiter
+    hours: Hours, limiter: RateLimiter
 ) -> None:
     """A4: where nothing passes at all the rate says nothing: rests double, up to a limit."""
-    refused_at(hours, pace, 20)
-    before, rests = pace.rate, []
+    refused_at(hours, limiter, 20)
+    before, rests = limiter.rate, []
     for _ in range(10):
-        refused = pace.acquire()
-        pace.on_throttle(refused, None)
-        rests.append(pace.acquire() - refused)
-    assert pace.rate == before
+        refused = limiter.acquire()
+        limiter.on_throttle(refused, None)
+        rests.append(limiter.acquire() - refused)
+    assert limiter.rate == before
     assert rests[:4] == pytest.approx([FIRST_REST * 2**n for n in range(1, 5)])
     assert max(rests) <= LONGEST_REST + 0.001
 
 
-def test_rate_never_falls_to_nothing(hours: Hours, pace: RateLimiter) -> None:
+def test_rate_never_falls_to_nothing(hours: Hours, limiter: RateLimiter) -> None:
     """A4: however often the service refuses, a request still goes out now and then."""
     for _ in range(100):
-        entered = pace.acquire()
-        pace.on_success(entered)
-        pace.on_throttle(entered, None)
+        entered = limiter.acquire()
+        limiter.on_success(entered)
+        limiter.on_throttle(entered, None)
         hours.now += 60
-    assert pace.rate == LEAST
-    assert pace.acquire() <= hours.now
+    assert limiter.rate == LEAST
+    assert limiter.acquire() <= hours.now
 
 
-def test_rate_rises_with_success(hours: Hours, pace: RateLimiter) -> None:
+def test_rate_rises_with_success(hours: Hours, limiter: RateLimiter) -> None:
     """A3: while calls pass, the rate rises: slowly where it was refused, then ever faster."""
-    refused_at(hours, pace, 20)
+    refused_at(hours, limiter, 20)
     rates = []
     for _ in range(4):
         until = hours.now + 4
         while hours.now < until:
-            pace.on_success(pace.acquire())
-        rates.append(pace.rate or 0)
+            limiter.on_success(limiter.acquire())
+        rates.append(limiter.rate or 0)
     gains = [later - earlier for earlier, later in pairwise(rates)]
     assert 0 < gains[0] < gains[1] < gains[2]
 
 
-def test_rate_grows_with_calls_and_not_with_time(hours: Hours, pace: RateLimiter) -> None:
+def test_rate_grows_with_calls_and_not_with_time(hours: Hours, limiter: RateLimiter) -> None:
     """An hour without a call earns no right to a burst."""
-    refused_at(hours, pace, 20)
-    before = pace.rate
+    refused_at(hours, limiter, 20)
+    before = limiter.rate
     hours.now += 3600
-    entered = [pace.acquire() for _ in range(3)]
-    assert pace.rate == before
+    entered = [limiter.acquire() for _ in range(3)]
+    assert limiter.rate == before
     assert entered[2] - entered[1] == pytest.approx(1 / (before or 1))
 
 
@@ -155,13 +157,13 @@ def test_rate_grows_with_calls_and_not_with_time(hours: Hours, pace: RateLimiter
 def test_no_second_holds_more_than_the_rate(answers: list[str], first: int) -> None:
     """After a refusal the requests of any second stay within the highest rate of that second."""
     hours = Hours()
-    pace = hours.pace()
-    refused_at(hours, pace, first)
+    limiter = hours.limiter()
+    refused_at(hours, limiter, first)
     sent: list[tuple[float, float]] = []
     for answer in answers:
-        at = pace.acquire()
-        sent.append((at, pace.rate or 0))
-        pace.on_success(at) if answer == "ok" else pace.on_throttle(at, None)
+        at = limiter.acquire()
+        sent.append((at, limiter.rate or 0))
+        limiter.on_success(at) if answer == "ok" else limiter.on_throttle(at, None)
     for at, _ in sent[1:]:
         within = [rate for moment, rate in sent[1:] if at <= moment < at + 1]
         assert len(within) <= max(within) + 2
@@ -177,25 +179,27 @@ RETRY_AFTER = {
 
 @pytest.mark.parametrize(("asked", "pause"), RETRY_AFTER.values(), ids=RETRY_AFTER.keys())
 def test_retry_after_is_heeded_within_reason(
-    hours: Hours, pace: RateLimiter, asked: float, pause: float
+    hours: Hours, limiter: RateLimiter, asked: float, pause: float
 ) -> None:
     """A3: the gate stays shut as long as the service asked, but never for years."""
-    refused_at(hours, pace, 50)
+    refused_at(hours, limiter, 50)
     refused = hours.now
-    pace.on_throttle(refused, asked)
-    assert pace.acquire() >= refused + pause
+    limiter.on_throttle(refused, asked)
+    assert limiter.acquire() >= refused + pause
     assert hours.now <= refused + pause + 1 / LEAST
 
 
-def test_shorter_retry_after_does_not_open_the_gate(hours: Hours, pace: RateLimiter) -> None:
+def test_shorter_retry_after_does_not_open_the_gate(hours: Hours, limiter: RateLimiter) -> None:
     """A3: of several pauses asked for, the longest holds."""
     refused = hours.now
-    pace.on_throttle(refused, 20)
-    pace.on_throttle(refused, 1)
-    assert pace.acquire() >= refused + 20
+    limiter.on_throttle(refused, 20)
+    limiter.on_throttle(refused, 1)
+    assert limiter.acquire() >= refused + 20
 
 
-def waiters(hours: Hours, pace: RateLimiter, count: int, last: Callable[[], None]) -> list[float]:
+def waiters(
+    hours: Hours, limiter: RateLimiter, count: int, last: Callable[[], None]
+) -> list[float]:
     """Let that many calls wait for their turns at once, then let `last` happen."""
     entered: list[float] = []
     waiting = [0]
@@ -204,42 +208,44 @@ def waiters(hours: Hours, pace: RateLimiter, count: int, last: Callable[[], None
         until = hours.now + seconds
         waiting[0] += 1
         if waiting[0] < count:
-            entered.append(pace.acquire())
+            entered.append(limiter.acquire())
         elif waiting[0] == count:
             last()
         hours.now = max(hours.now, until)
         return False
 
-    pace._wait = wait
-    entered.append(pace.acquire())
+    limiter._wait = wait
+    entered.append(limiter.acquire())
     return sorted(entered)
 
 
-def test_one_pause_is_shared_by_all_that_wait(hours: Hours, pace: RateLimiter) -> None:
+def test_one_pause_is_shared_by_all_that_wait(hours: Hours, limiter: RateLimiter) -> None:
     """A3: a Retry-After that comes while others wait their turn moves all of them behind it."""
-    refused_at(hours, pace, 10)
-    pace.acquire()
+    refused_at(hours, limiter, 10)
+    limiter.acquire()
     start = hours.now
-    entered = waiters(hours, pace, 5, lambda: pace.on_throttle(0, 10))
+    entered = waiters(hours, limiter, 5, lambda: limiter.on_throttle(0, 10))
     assert len(entered) == 5
     assert entered[0] >= start + 10
 
 
-def test_those_who_waited_do_not_rush_when_the_pause_ends(hours: Hours, pace: RateLimiter) -> None:
+def test_those_who_waited_do_not_rush_when_the_pause_ends(
+    hours: Hours, limiter: RateLimiter
+) -> None:
     """A3: behind a shared pause calls go out at the rate, not all at once."""
-    refused_at(hours, pace, 4)
-    pace.acquire()
-    entered = waiters(hours, pace, 6, lambda: pace.on_throttle(0, 10))
-    step = 1 / (pace.rate or 1)
+    refused_at(hours, limiter, 4)
+    limiter.acquire()
+    entered = waiters(hours, limiter, 6, lambda: limiter.on_throttle(0, 10))
+    step = 1 / (limiter.rate or 1)
     assert min(later - earlier for earlier, later in pairwise(entered)) > step / 2
 
 
 def test_pauses_double_up_to_a_limit_with_jitter(hours: Hours) -> None:
     """A5: failures in a row wait longer and longer, each time a random part less."""
-    pace = hours.pace(patience=10_000)
-    pace.mark_reachable()
+    limiter = hours.limiter(patience=10_000)
+    limiter.mark_reachable()
     for attempt in range(12):
-        pace.backoff(attempt, TROUBLE)
+        limiter.backoff(attempt, TROUBLE)
     full = [min(FIRST_PAUSE * 2**attempt, LONGEST_PAUSE) for attempt in range(12)]
     assert all(most / 2 <= waited <= most for waited, most in zip(hours.waits, full, strict=True))
     assert len(set(hours.waits[-4:])) > 1
@@ -247,16 +253,16 @@ def test_pauses_double_up_to_a_limit_with_jitter(hours: Hours) -> None:
 
 def test_huge_attempt_number_still_waits_the_longest_pause(hours: Hours) -> None:
     """A4: the ten-thousandth failure is no overflow."""
-    pace = hours.pace(patience=10_000)
-    pace.mark_reachable()
-    pace.backoff(10_000, TROUBLE)
+    limiter = hours.limiter(patience=10_000)
+    limiter.mark_reachable()
+    limiter.backoff(10_000, TROUBLE)
     assert LONGEST_PAUSE / 2 <= hours.waits[-1] <= LONGEST_PAUSE
 
 
-def until_given_up(pace: RateLimiter) -> Unavailable:
+def until_given_up(limiter: RateLimiter) -> Unavailable:
     for attempt in range(100_000):
         try:
-            pace.backoff(attempt, TROUBLE)
+            limiter.backoff(attempt, TROUBLE)
         except Unavailable as error:
             return error
     raise AssertionError("it never gave up")
@@ -265,38 +271,38 @@ def until_given_up(pace: RateLimiter) -> Unavailable:
 @pytest.mark.parametrize("patience", [1.0, 120.0, 3600.0])
 def test_patience_ends_in_the_given_error(hours: Hours, patience: float) -> None:
     """A5: without any progress it gives up exactly when the patience is spent, not sooner."""
-    pace, start = hours.pace(patience), hours.now
-    pace.mark_reachable()
-    assert until_given_up(pace) is TROUBLE
+    limiter, start = hours.limiter(patience), hours.now
+    limiter.mark_reachable()
+    assert until_given_up(limiter) is TROUBLE
     assert start + patience <= hours.now <= start + patience + 0.001
 
 
 @pytest.mark.parametrize("patience", [5.0, 3600.0])
 def test_service_that_never_answered_is_given_up_sooner(hours: Hours, patience: float) -> None:
     """A wrong address is told within seconds, whatever the patience."""
-    pace, start = hours.pace(patience), hours.now
-    until_given_up(pace)
+    limiter, start = hours.limiter(patience), hours.now
+    until_given_up(limiter)
     assert hours.now <= start + min(patience, FIRST_CONTACT) + 0.001
 
 
 def test_progress_renews_the_patience(hours: Hours) -> None:
     """A4: a good answer of any worker starts the patience of all anew."""
-    pace = hours.pace(60)
-    pace.mark_reachable()
+    limiter = hours.limiter(60)
+    limiter.mark_reachable()
     for _ in range(50):
         hours.now += 50
-        pace.backoff(0, TROUBLE)
-        pace.on_success(hours.now)
+        limiter.backoff(0, TROUBLE)
+        limiter.on_success(hours.now)
     start = hours.now
-    until_given_up(pace)
+    until_given_up(limiter)
     assert hours.now >= start + 60
 
 
 def test_stop_wakes_all_that_wait() -> None:
     """A7: a stopped run frees every worker at once, wherever it waits."""
-    pace = RateLimiter(3600)
-    pace.mark_reachable()
-    pace.on_throttle(pace.acquire(), 30)
+    limiter = RateLimiter(3600)
+    limiter.mark_reachable()
+    limiter.on_throttle(limiter.acquire(), 30)
     freed: list[bool] = []
 
     def work(act: Callable[[], object]) -> None:
@@ -305,26 +311,28 @@ def test_stop_wakes_all_that_wait() -> None:
         except Cancelled:
             freed.append(True)
 
-    acts: list[Callable[[], object]] = [pace.enter] * 3 + [lambda: pace.backoff(16, TROUBLE)] * 3
+    acts: list[Callable[[], object]] = [limiter.acquire] * 3 + [
+        lambda: limiter.backoff(16, TROUBLE)
+    ] * 3
     threads = [threading.Thread(target=work, args=(act,), daemon=True) for act in acts]
     for thread in threads:
         thread.start()
-    pace.stop()
+    limiter.stop()
     for thread in threads:
         thread.join(5)
     assert len(freed) == 6
 
 
-def test_nothing_passes_after_the_stop(hours: Hours, pace: RateLimiter) -> None:
+def test_nothing_passes_after_the_stop(hours: Hours, limiter: RateLimiter) -> None:
     """A7: after the stop no further call goes out, even on an open gate."""
-    pace.stop()
+    limiter.stop()
     with pytest.raises(Cancelled):
-        pace.acquire()
+        limiter.acquire()
 
 
-def test_wait_that_was_interrupted_lets_nothing_pass(hours: Hours, pace: RateLimiter) -> None:
+def test_wait_that_was_interrupted_lets_nothing_pass(hours: Hours, limiter: RateLimiter) -> None:
     """A wait that ends because of the stop is not a turn."""
-    pace.on_throttle(hours.now, 5)
+    limiter.on_throttle(hours.now, 5)
     hours.is_stopped = True
     with pytest.raises(Cancelled):
-        pace.acquire()
+        limiter.acquire()

@@ -13,7 +13,7 @@ import httpcore
 import httpx
 import pytest
 
-from svc_analytics.api import transport as client_module
+from svc_analytics.api import transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.transport import _TROUBLES
 from svc_analytics.errors import ApiError, ConfigError, ProtocolError, Unavailable
@@ -37,7 +37,7 @@ class Wire:
 
     def client(self, hours: Hours | None = None, **changes: object) -> Client:
         hours = hours or Hours()
-        return Client(both_keys(base_url=self.url, **changes), pace=hours.pace())
+        return Client(both_keys(base_url=self.url, **changes), limiter=hours.limiter())
 
     def close(self) -> None:
         self._socket.shutdown(socket.SHUT_RDWR)
@@ -194,7 +194,7 @@ def test_gzip_bomb_is_refused(
     wire: Wire, monkeypatch: pytest.MonkeyPatch, headers: list[bytes], bomb: bytes
 ) -> None:
     """A few kilobytes that unfold without end are refused before they fill the memory."""
-    monkeypatch.setattr(client_module, "MAX_BODY", 1_000_000)
+    monkeypatch.setattr(transport, "MAX_BODY", 1_000_000)
     wire.answers = [whole(bomb, *headers)] * 200
     tracemalloc.start()
     with wire.client() as client, pytest.raises((ProtocolError, Unavailable)):

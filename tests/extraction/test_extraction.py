@@ -12,7 +12,7 @@ import pytest
 from svc_analytics.errors import ApiError, ConfigError, LakeError, ProtocolError
 from svc_analytics.extraction import sweep
 from svc_analytics.extraction import workers as workers_module
-from svc_analytics.extraction.batches import Delivery, Parcel
+from svc_analytics.extraction.batches import PageBatch, RowBatch
 from svc_analytics.instants import BEGINNING, parse_instant
 from svc_analytics.lake.publisher import StreamPublisher
 from svc_analytics.schema import PAYMENTS, STREAMS
@@ -267,17 +267,17 @@ def test_ten_thousand_rows_at_one_instant_are_paged_through(desk: Desk) -> None:
     assert desk.ids() == ids(desk.service.payments)
 
 
-def stop_at(patch: pytest.MonkeyPatch, is_time: Callable[[Parcel], bool]) -> None:
-    """Hand over page by page; an interruption comes upon the one that is told."""
-    opened = Parcel.open
+def stop_at(patch: pytest.MonkeyPatch, is_time: Callable[[PageBatch], bool]) -> None:
+    """Deliver page by page; Ctrl-C arrives while the one that is told becomes rows."""
+    to_row_batches = PageBatch.to_row_batches
 
-    def open_or_stop(parcel: Parcel) -> list[Delivery]:
-        if is_time(parcel):
+    def parse_or_stop(batch: PageBatch) -> list[RowBatch]:
+        if is_time(batch):
             raise KeyboardInterrupt
-        return opened(parcel)
+        return to_row_batches(batch)
 
-    patch.setattr(sweep, "HANDED_OVER", 1)
-    patch.setattr(Parcel, "open", open_or_stop)
+    patch.setattr(sweep, "BATCH_PAGES", 1)
+    patch.setattr(PageBatch, "to_row_batches", parse_or_stop)
 
 
 def test_an_interruption_loses_only_the_pages_it_came_upon(
@@ -301,7 +301,7 @@ def test_an_interruption_of_a_doubt_publishes_nothing_that_it_doubts(
     """B7: out_of_order had shown, so what was covered before must be read again."""
     history.page_size = lambda page: 30
     history.order = lambda rows: rows[:60] + rows[:59:-1]
-    stop_at(monkeypatch, lambda parcel: parcel.takes_back)
+    stop_at(monkeypatch, lambda batch: batch.retracts)
     with pytest.raises(KeyboardInterrupt):
         desk.extract(workers=1, streams=("payments",))
     assert desk.lake.coverage(PAYMENTS).read == ()

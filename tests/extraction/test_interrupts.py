@@ -29,8 +29,8 @@ TIMES = 8
 # Publishes after every page, so that most interruptions fall near or into a publication.
 OPENING = """
 import svc_analytics as svc
-from svc_analytics import extraction
-extraction.STAGED_LIMIT = 1
+from svc_analytics.extraction import workers
+workers.STAGED_LIMIT = 1
 svc.notebook_errors()
 lake = svc.open_lake({folder!r})
 """

@@ -33,8 +33,8 @@ FIRST, SECOND, THIRD = (payment(n, f"2026-{n + 8:02d}-10T00:00:00Z") for n in (1
 def look_up(desk: Desk, **wanted: Any) -> list[LookupResult]:
     desk.service.requests.clear()
     time = VirtualTime()
-    pace = RateLimiter(desk.settings.patience, time.clock, time.wait)
-    with Client(desk.settings, pace=pace, transport=desk.service.transport) as client:
+    limiter = RateLimiter(desk.settings.patience, time.clock, time.wait)
+    with Client(desk.settings, limiter=limiter, transport=desk.service.transport) as client:
         return lookups.look_up(desk.lake, desk.settings, client=client, workers=2, **wanted)
 
 

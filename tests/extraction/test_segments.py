@@ -20,36 +20,36 @@ def as_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduler, "WORTH_WAITING", 3.0)
 
 
-def board_after(hours: float, *, waited: float = 9.0, out_of_order: bool = False) -> SegmentQueue:
-    """A board with 100 hours of one stream, of which one page of that many hours was read."""
-    board = SegmentQueue([Segment.of(PAYMENTS, (START, END))])
-    segment = board.take()
+def queue_after(hours: float, *, waited: float = 9.0, out_of_order: bool = False) -> SegmentQueue:
+    """A queue with 100 hours of one stream, of which one page of that many hours was read."""
+    queue = SegmentQueue([Segment.of(PAYMENTS, (START, END))])
+    segment = queue.take()
     assert segment
     instants = END - np.arange(1, 11, dtype=np.int64) * int(hours * HOUR) // 10
     is_repeat = np.zeros(10, np.bool_)
-    board.advance(segment, instants[::-1] if out_of_order else instants, is_repeat, is_last=False)
-    board.note_times(waited, 1.0)
-    return board
+    queue.advance(segment, instants[::-1] if out_of_order else instants, is_repeat, is_last=False)
+    queue.note_times(waited, 1.0)
+    return queue
 
 
-def active(board: SegmentQueue) -> list[tuple[int, int]]:
+def active(queue: SegmentQueue) -> list[tuple[int, int]]:
     """What the workers have yet to read, oldest first."""
-    return sorted((segment.start, segment.end) for segment in board._active)
+    return sorted((segment.start, segment.end) for segment in queue._active)
 
 
 def test_an_idle_worker_takes_the_older_half() -> None:
     """Ten hours were read: of the ninety left, the newcomer takes the older forty-five."""
-    board = board_after(10)
-    older = board.take()
+    queue = queue_after(10)
+    older = queue.take()
     middle = START + 45 * HOUR + 1  # the instant of the last row seen is read again
     assert older and (older.start, older.end) == (START, middle)
-    assert active(board) == [(START, middle), (middle, END - 10 * HOUR + 1)]
+    assert active(queue) == [(START, middle), (middle, END - 10 * HOUR + 1)]
 
 
 def test_of_a_long_rest_the_first_keeps_a_bounded_part() -> None:
     """999 pages are left: the one who reads keeps about 32 of them, the idle one the rest."""
-    board = board_after(0.1)
-    older = board.take()
+    queue = queue_after(0.1)
+    older = queue.take()
     assert older and older.start == START
     kept = (END - 0.1 * HOUR - older.end) / (0.1 * HOUR)
     assert KEPT_PAGES - 1 < kept < KEPT_PAGES + 1
@@ -57,37 +57,37 @@ def test_of_a_long_rest_the_first_keeps_a_bounded_part() -> None:
 
 def test_a_part_shows_first_whether_bounds_are_heeded() -> None:
     """Then it is shared on; parts touch one another, and together are the whole."""
-    board = board_after(1)
-    second = board.take()
-    assert second and not took_more(board)
-    board = board_after(1)
-    second = board.take()
+    queue = queue_after(1)
+    second = queue.take()
+    assert second and not took_more(queue)
+    queue = queue_after(1)
+    second = queue.take()
     assert second
     page = second.top - np.arange(1, 11, dtype=np.int64) * HOUR // 10
-    board.advance(second, page, np.zeros(10, np.bool_), is_last=False)
-    assert took_more(board) and len(active(board)) == 3
-    left = active(board)
+    queue.advance(second, page, np.zeros(10, np.bool_), is_last=False)
+    assert took_more(queue) and len(active(queue)) == 3
+    left = active(queue)
     assert left[0][0] == START and left[0][1] == left[1][0] and left[-1][1] == END - HOUR + 1
     assert left[1][1] == left[2][0] - HOUR + 1  # the page that was read in between
 
 
 @pytest.mark.parametrize(
-    "board",
-    [board_after(40), board_after(10, waited=2.0), board_after(10, out_of_order=True)],
+    "queue",
+    [queue_after(40), queue_after(10, waited=2.0), queue_after(10, out_of_order=True)],
     ids=["a page and a half is left", "pages come as fast as they are read", "not newest first"],
 )
-def test_what_is_not_worth_sharing_is_left_alone(board: SegmentQueue) -> None:
+def test_what_is_not_worth_sharing_is_left_alone(queue: SegmentQueue) -> None:
     """The idle wait, and are sent home with the others."""
-    assert not took_more(board) and len(active(board)) == 1
+    assert not took_more(queue) and len(active(queue)) == 1
 
 
-def took_more(board: SegmentQueue) -> bool:
+def took_more(queue: SegmentQueue) -> bool:
     """Whether one more worker is given something at once."""
     found: list[Segment | None] = []
-    worker = threading.Thread(target=lambda: found.append(board.take()))
+    worker = threading.Thread(target=lambda: found.append(queue.take()))
     worker.start()
     worker.join(0.2)
     is_given = bool(found and found[0])
-    board.call_off()
+    queue.cancel()
     worker.join()
     return is_given

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from svc_analytics.api import transport as client_module
+from svc_analytics.api import transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.errors import (
@@ -164,8 +164,8 @@ def test_an_hour_of_refusals_is_waited_out_and_no_page_read_twice(
         return refusal(*code) if time.now < until[0] else None
 
     october.intercept = intercept
-    pace = RateLimiter(7200, time.clock, time.wait)
-    with Client(desk.settings, pace=pace, transport=october.transport) as client:
+    limiter = RateLimiter(7200, time.clock, time.wait)
+    with Client(desk.settings, limiter=limiter, transport=october.transport) as client:
         run_module.extract(desk.lake, desk.settings, Request(), workers=1, client=client)
     refused = sum(map(is_list, october.requests)) - 8
     assert 0 < refused < 60 * minutes / 5 and time.now < 60 * (minutes + 2)
@@ -324,7 +324,7 @@ def test_a_page_beyond_the_cap_is_asked_for_in_smaller_parts(
     october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D6: metadata knows no bounds; records too large together are read apart."""
-    monkeypatch.setattr(client_module, "MAX_BODY", 20_000)
+    monkeypatch.setattr(transport, "MAX_BODY", 20_000)
     for record in october.payments[::7]:
         record["metadata"] = {"note": "x" * 9_000}
 
@@ -345,7 +345,7 @@ def test_one_record_beyond_the_cap_fails_loudly(
     october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D6: what can never be held is said, and its time is not claimed."""
-    monkeypatch.setattr(client_module, "MAX_BODY", 5_000)
+    monkeypatch.setattr(transport, "MAX_BODY", 5_000)
     october.payments[40]["metadata"] = {"note": "x" * 9_000}
     october.page_size = lambda page: 1
     with pytest.raises(ProtocolError, match="was refused; it is not marked as read"):

@@ -11,7 +11,7 @@ import pytest
 
 from svc_analytics.errors import LakeError
 from svc_analytics.extraction import batches, scheduler
-from svc_analytics.extraction.batches import Delivery
+from svc_analytics.extraction.batches import RowBatch
 from svc_analytics.extraction.segments import Progress
 from svc_analytics.instants import DAY
 from svc_analytics.lake import partition, publisher, relocation
@@ -154,10 +154,10 @@ def test_rows_that_nobody_asked_for_are_not_kept() -> None:
     rows = pa.Table.from_pylist(
         [dict.fromkeys(PAYMENTS.schema.names) | {"id": "x", "paid_at": at}], schema=PAYMENTS.schema
     )
-    Delivery(PAYMENTS, rows, 1, progress=(Progress((at, at + 1)),)).check()
+    RowBatch(PAYMENTS, rows, 1, progress=(Progress((at, at + 1)),)).check()
     for wanted in ((Progress((at + 1, at + 9)),), ()):
         with pytest.raises(LakeError, match="a row of 2026-10-01T00:00:00Z came from pages"):
-            Delivery(PAYMENTS, rows, 1, progress=wanted).check()
+            RowBatch(PAYMENTS, rows, 1, progress=wanted).check()
 
 
 @pytest.mark.parametrize(

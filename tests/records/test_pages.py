@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.errors import DataError, ProtocolError
-from svc_analytics.records.bulk_parser import read_records
 from svc_analytics.records.page import parse_page
 from svc_analytics.records.raw_json import InvalidJson, members, split
-from svc_analytics.schema import PAYMENTS
-from tests.support.unit_material import body_of, examples, page_of
+from tests.support.unit_material import body_of, examples, page_of, records_of
 
 GOOD = b'{"data":[{"id":"1"},{"id":"2"}],"next_cursor":"abc"}'
 
@@ -133,7 +131,7 @@ def test_cursor_is_passed_on_unchanged(record: bytes, text: bytes, cursor: str |
 def test_envelope_with_a_key_twice_is_no_page(body: bytes) -> None:
     """D3, B1: two lists or two cursors on one page: which of them counts is not known."""
     with pytest.raises((ProtocolError, DataError)):
-        read_records(PAYMENTS, parse_page(body), 0)
+        records_of(parse_page(body))
 
 
 def test_unknown_properties_beside_the_data_are_ignored() -> None:

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from svc_analytics.records.bulk_parser import parse_bulk, read_records, scan_page
+from svc_analytics.records.bulk_parser import parse_bulk, scan_page
 from svc_analytics.records.page import Page, parse_page
 from svc_analytics.records.record_parser import parse_records
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from tests.support.fake_service import payment, payout
-from tests.support.unit_material import AT, body_of, examples, page_of
+from tests.support.unit_material import AT, body_of, examples, page_of, records_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
     ['":', 'a":b', '" :', "\\", "\\u0000", "\0", "=cmd()", "null", "گل‌ها", "\u202eabc", "😀"]  # noqa: RUF001
@@ -78,8 +78,7 @@ def pages(draw: st.DrawFn, stream: Stream) -> Page:
 
 
 def read_quickly(stream: Stream, page: Page) -> pa.Table | None:
-    reading = scan_page(stream, page, AT)
-    return parse_bulk(stream, [reading]) if reading else None
+    return parse_bulk(stream, [scan_page(stream, page, AT)])
 
 
 def is_same(stream: Stream, page: Page) -> bool:
@@ -94,7 +93,7 @@ def is_same(stream: Stream, page: Page) -> bool:
 def test_payments_are_the_same_by_either_road(page: Page) -> None:
     """Whatever way a page of payments is written, both roads give identical rows."""
     assert is_same(PAYMENTS, page)
-    assert read_records(PAYMENTS, page, AT).rows.schema == PAYMENTS.schema
+    assert records_of(page).rows.schema == PAYMENTS.schema
 
 
 @few
@@ -102,7 +101,7 @@ def test_payments_are_the_same_by_either_road(page: Page) -> None:
 def test_payout_records_are_the_same_by_either_road(page: Page) -> None:
     """Whatever way a page of payout records is written, both roads give identical rows."""
     assert is_same(PAYOUT_RECORDS, page)
-    assert read_records(PAYOUT_RECORDS, page, AT).received == len(page.raw_records())
+    assert records_of(page, PAYOUT_RECORDS).received == len(page.raw_records())
 
 
 @pytest.mark.parametrize("name", STREAMS)
@@ -148,14 +147,15 @@ def test_pages_too_large_to_be_joined_are_read_each_by_itself(
 
     monkeypatch.setattr("svc_analytics.records.bulk_parser.pa.concat_arrays", refuse)
     texts = [json.dumps(payment(n, "2026-10-01T00:00:00Z")).encode() for n in range(2)]
-    readings = [reading for text in texts if (reading := scan_page(PAYMENTS, page_of(text), AT))]
-    assert len(readings) == 2 and parse_bulk(PAYMENTS, readings) is None
+    scanned = [scan_page(PAYMENTS, page_of(text), AT) for text in texts]
+    assert all(page.texts is not None for page in scanned)
+    assert parse_bulk(PAYMENTS, scanned) is None
 
 
 @pytest.mark.parametrize("name", STREAMS)
 def test_empty_page_has_the_streams_schema(name: str) -> None:
     """A page without records is a table without rows, of the same types."""
-    rows = read_records(STREAMS[name], parse_page(body_of()), AT).rows
+    rows = records_of(parse_page(body_of()), STREAMS[name]).rows
     assert (rows.num_rows, rows.schema) == (0, STREAMS[name].schema)
 
 
@@ -163,8 +163,8 @@ def test_one_irregular_record_changes_nothing_for_the_others() -> None:
     """The rows of a page are the same whether the record beside them is odd or not."""
     regular = [json.dumps(payment(n, "2026-10-01T00:00:00Z")).encode() for n in range(5)]
     odd = b'{"id":"odd"}'
-    alone = read_records(PAYMENTS, page_of(*regular), AT)
-    beside = read_records(PAYMENTS, page_of(*regular[:2], odd, *regular[2:]), AT)
+    alone = records_of(page_of(*regular))
+    beside = records_of(page_of(*regular[:2], odd, *regular[2:]))
     assert beside.rows.equals(alone.rows)
     assert [rejected.body for rejected in beside.rejected] == [odd]
     assert (alone.received, beside.received) == (5, 6)
@@ -173,7 +173,7 @@ def test_one_irregular_record_changes_nothing_for_the_others() -> None:
 def test_rows_keep_the_order_received() -> None:
     """Rows come in the page's order, newest first as the service gave them."""
     texts = [json.dumps(payment(n, "2026-10-01T00:00:00Z")).encode() for n in (3, 1, 2)]
-    numbers = read_records(PAYMENTS, page_of(*texts), AT).rows["receipt_no"].to_pylist()
+    numbers = records_of(page_of(*texts)).rows["receipt_no"].to_pylist()
     assert numbers == ["SVC-000003", "SVC-000001", "SVC-000002"]
 
 
@@ -181,5 +181,5 @@ def test_moment_of_reading_stands_in_every_row() -> None:
     """`extracted_at` is the moment given, to the microsecond, on either road."""
     text = json.dumps(payment(1, "2026-10-01T00:00:00Z"))
     for page in (page_of(text.encode()), page_of(text.replace('": ', '" : ').encode())):
-        rows = read_records(PAYMENTS, page, AT + 1).rows
+        rows = records_of(page, PAYMENTS, AT + 1).rows
         assert rows["extracted_at"].cast(pa.int64()).to_pylist() == [AT + 1]

@@ -110,9 +110,9 @@ class Simulation:
             return run.skew - (run.step_back if world.now > began + 1 else 0)
 
         with self.disk.installed(), installed(world, skew), sized(self.plan):
-            pace = RateLimiter(SETTINGS.patience, lambda: world.now)
+            limiter = RateLimiter(SETTINGS.patience, lambda: world.now)
             try:
-                with Client(SETTINGS, pace=pace, transport=wire) as client:
+                with Client(SETTINGS, limiter=limiter, transport=wire) as client:
                     request = Request(**run.request)
                     run_module.extract(
                         self.lake, SETTINGS, request, workers=run.workers, client=client

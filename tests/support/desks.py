@@ -40,11 +40,11 @@ class Desk:
     def extract(self, *, workers: int = 4, **request: Any) -> ExtractionResult:
         self.service.requests.clear()
         time = VirtualTime()
-        pace = RateLimiter(self.settings.patience, time.clock, time.wait)
+        limiter = RateLimiter(self.settings.patience, time.clock, time.wait)
         with (
             # A model in memory answers at once: share all the same.
             patch.object(scheduler, "WORTH_WAITING", 0.0),
-            Client(self.settings, pace=pace, transport=self.service.transport) as client,
+            Client(self.settings, limiter=limiter, transport=self.service.transport) as client,
         ):
             return run.extract(
                 self.lake, self.settings, Request(**request), workers=workers, client=client

@@ -72,9 +72,9 @@ def frozen() -> Iterator[World]:
 def read_all(lake: Path, service: FakeService) -> None:
     """Read everything again and publish it."""
     with frozen() as world:
-        pace = RateLimiter(SETTINGS.patience, lambda: world.now)
+        limiter = RateLimiter(SETTINGS.patience, lambda: world.now)
         try:
-            with Client(SETTINGS, pace=pace, transport=service.transport) as client:
+            with Client(SETTINGS, limiter=limiter, transport=service.transport) as client:
                 request = Request(rereads=True)
                 run.extract(Lake(lake), SETTINGS, request, workers=1, client=client)
         finally:

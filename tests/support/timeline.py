@@ -116,7 +116,7 @@ Limit = Bucket | Sliding | Fixed | Away
 
 @dataclass
 class Shop:
-    """A service with a changing limit; workers of one `RateLimiter` call it without pause."""
+    """A service with a limit that may change; workers of one limiter call it without pause."""
 
     limits: dict[float, Limit]  # by the second from which each holds
     retry_after: float | None = None
@@ -127,8 +127,8 @@ class Shop:
     def serve(self, workers: int, seconds: float, seed: int = 1) -> None:
         """Let workers call for so long. A seed sets how uneven the way is, by a tenth."""
         self._timeline, self._random = Timeline(seconds), Random(seed)
-        self._pace = RateLimiter(3600, self._timeline.clock, self._timeline.wait)
-        self._pace.mark_reachable()
+        self._limiter = RateLimiter(3600, self._timeline.clock, self._timeline.wait)
+        self._limiter.mark_reachable()
         self._timeline.run(self._work, workers)
 
     def share_refused(self) -> float:
@@ -141,12 +141,12 @@ class Shop:
         while True:
             attempt = 0
             while not self._call():
-                self._pace.backoff(attempt, TROUBLE)
+                self._limiter.backoff(attempt, TROUBLE)
                 attempt += 1
             self._travel(0.002)  # reading takes time too
 
     def _call(self) -> bool:
-        entered_at = self._pace.acquire()
+        entered_at = self._limiter.acquire()
         self._travel(self.latency / 2)
         at = self._timeline.now
         limit = self.limits[max(since for since in self.limits if since <= at)]
@@ -154,9 +154,9 @@ class Shop:
         (self.passed if is_allowed else self.refused).append(at)
         self._travel(self.latency / 2)
         if is_allowed:
-            self._pace.on_success(entered_at)
+            self._limiter.on_success(entered_at)
         elif not isinstance(limit, Away):
-            self._pace.on_throttle(entered_at, self.retry_after)
+            self._limiter.on_throttle(entered_at, self.retry_after)
         return is_allowed
 
     def _travel(self, seconds: float) -> None:

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, settings
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
-from svc_analytics.records.bulk_parser import read_records
+from svc_analytics.records.bulk_parser import parse_alone, scan_page
 from svc_analytics.records.page import Page, parse_page
 from svc_analytics.records.record_parser import Records
 from svc_analytics.schema import PAYMENTS, Stream
@@ -32,8 +32,13 @@ def page_of(*records: bytes) -> Page:
     return parse_page(body_of(*records))
 
 
+def records_of(page: Page, stream: Stream = PAYMENTS, at: int = AT) -> Records:
+    """Make rows of a page, by whichever parser it needs."""
+    return parse_alone(stream, scan_page(stream, page, at))
+
+
 def read(*records: bytes, stream: Stream = PAYMENTS) -> Records:
-    return read_records(stream, page_of(*records), AT)
+    return records_of(page_of(*records), stream)
 
 
 def raw(record: dict[str, Any], **members: bytes | None) -> bytes:
@@ -59,7 +64,7 @@ class Hours:
         self.now += seconds
         return self.is_stopped
 
-    def pace(self, patience: float = 120) -> RateLimiter:
+    def limiter(self, patience: float = 120) -> RateLimiter:
         return RateLimiter(patience, clock=self.clock, wait=self.wait)
 
 
@@ -74,7 +79,7 @@ def client_of(
     """Make a client of the model service that never really waits."""
     hours = hours or Hours()
     settings = both_keys(**changes)
-    return Client(settings, transport=service.transport, pace=hours.pace(patience))
+    return Client(settings, transport=service.transport, limiter=hours.limiter(patience))
 
 
 def raised_by(act: Callable[[], object]) -> BaseException:
