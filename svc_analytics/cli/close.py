@@ -54,7 +54,7 @@ MOST_ROWS = 40
 @out_option
 @click.option(
     "--grace-hours",
-    default=24,
+    default=closing.GRACE_HOURS,
     show_default=True,
     type=click.IntRange(0),
     help="Wait this long after the end of a month, for late records.",

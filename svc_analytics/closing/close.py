@@ -212,7 +212,7 @@ def _read_until_unchanged(job: _Job, period: Period) -> list[Reason]:
         if number and not is_news:
             unread = sorted(result.not_extracted.items())
             return [Reason(f"{name} could not be read again: {why}") for name, why in unread]
-    text = f"the month was read {MOST_PASSES} times and each time differed: it still changes"
+    text = f"the month was read {MOST_PASSES} times and differed each time: it still changes"
     return [Reason(text)]
 
 
