@@ -10,7 +10,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
-from svc_analytics.closing.close import CloseResult, close
+from svc_analytics.closing.close import close
+from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import STATEMENTS
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError, LakeBusy, needs_extra

@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,15 +56,17 @@ def check_formats(formats: tuple[str, ...]) -> None:
         require_pdf()
 
 
-Finish = Callable[[dict[str, Any]], dict[str, Any]]
-
-
 def write_folder(
-    statement: Document, out: Path, formats: tuple[str, ...], finish: Finish = dict
+    statement: Document,
+    out: Path,
+    formats: tuple[str, ...],
+    chain: Mapping[str, Any] | None = None,
+    seal: Callable[[dict[str, Any]], str] | None = None,
 ) -> Path:
-    """Write a statement beside its place, then swap it in whole.
+    """Write a statement's files and manifest, all of them or nothing.
 
-    `finish` gets the manifest and returns the one to write, such as a sealed one.
+    `chain` are the manifest's entries about other months and versions; `seal` makes the
+    seal of the finished manifest, None leaves it unsealed.
     """
     check_formats(formats)
     out = out.absolute()
@@ -74,13 +76,14 @@ def write_folder(
         check_replaceable(out)
         _remove_stale(out)
         beside.mkdir(parents=True)
-        facts = _facts(finish(statement.manifest({})))
+        manifest = statement.manifest({}) | dict(chain or {})
+        facts = _facts(manifest, is_sealed=seal is not None)
         rows = _write_tables(statement, beside, formats)
         rows |= _write_documents(statement, facts, beside, formats)
-        files = {name: _describe(beside / name, count) for name, count in rows.items()}
-        finished = finish(statement.manifest(files))
-        manifest = json.dumps(finished, ensure_ascii=False, indent=2)
-        (beside / MANIFEST).write_text(f"{manifest}\n", encoding="utf-8")
+        manifest["files"] = {name: _describe(beside / name, n) for name, n in rows.items()}
+        manifest["seal"] = seal(manifest) if seal else None
+        text = json.dumps(manifest, ensure_ascii=False, indent=2)
+        (beside / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
         _sync(beside)
         _swap(beside, out)
         sync_folder(out.parent)
@@ -103,13 +106,13 @@ def _write_tables(statement: Document, folder: Path, formats: tuple[str, ...]) -
     return rows
 
 
-def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return what the documents tell of the manifest.
+def _facts(manifest: dict[str, Any], *, is_sealed: bool) -> dict[str, Any]:
+    """Return the manifest's entries that the documents print.
 
-    A seal covers the files' hashes, so no file can hold it; only that there is one.
+    A document cannot print the seal, which covers its own hash; only that there is one.
     """
-    told = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
-    return told | {"is_sealed": manifest["seal"] is not None}
+    facts = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
+    return facts | {"is_sealed": is_sealed}
 
 
 def _write_documents(
