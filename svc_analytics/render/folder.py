@@ -70,28 +70,26 @@ def write_folder(
     """
     check_formats(formats)
     out = out.absolute()
-    beside = out.with_name(f".{out.name}.{os.getpid()}.writing")
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.writing")
     try:
         recover(out)
         check_replaceable(out)
         _remove_stale(out)
-        beside.mkdir(parents=True)
+        temporary.mkdir(parents=True)
         manifest = statement.manifest({}) | dict(chain or {})
         facts = _facts(manifest, is_sealed=seal is not None)
-        rows = _write_tables(statement, beside, formats)
-        rows |= _write_documents(statement, facts, beside, formats)
-        manifest["files"] = {name: _describe(beside / name, n) for name, n in rows.items()}
+        rows = _write_tables(statement, temporary, formats)
+        rows |= _write_documents(statement, facts, temporary, formats)
+        manifest["files"] = {name: _describe(temporary / name, n) for name, n in rows.items()}
         manifest["seal"] = seal(manifest) if seal else None
         text = json.dumps(manifest, ensure_ascii=False, indent=2)
-        (beside / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
-        _sync(beside)
-        _swap(beside, out)
-        sync_folder(out.parent)
+        (temporary / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+        _swap(temporary, out)
     except OSError as error:
         message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
         raise LakeError(message) from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
     return out
 
 
@@ -165,7 +163,8 @@ def _sync(folder: Path) -> None:
 
 
 def _swap(temporary: Path, out: Path) -> None:
-    """Move a finished folder into place; an old one is moved aside, then removed."""
+    """Move a synced folder into place; an old one is moved aside, then removed."""
+    _sync(temporary)
     old = out.with_name(f".{out.name}.{os.getpid()}.old")
     if out.exists():
         out.rename(old)
@@ -176,6 +175,7 @@ def _swap(temporary: Path, out: Path) -> None:
             old.rename(out)
         raise
     shutil.rmtree(old, ignore_errors=True)
+    sync_folder(out.parent)
 
 
 def _describe(path: Path, rows: int) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """A statement with everything that a form could get wrong."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ from tests.support.prepared import stated
 
 @pytest.fixture
 def make(desk: Desk) -> Make:
-    """Extract a ledger full of hostile texts and make a statement that a test may change."""
+    """Extract a ledger full of hostile texts and make a statement of it."""
 
     def build(ledger: str = LEDGER, month: str = "2026-10", **options: Any) -> Statement:
         payments, records = read_ledger(ledger)
@@ -25,8 +24,7 @@ def make(desk: Desk) -> Make:
             record["comment"] = text
         desk.service.merchant |= {"display_name": SCRIPT, "display_name_fa": PERSIAN}
         desk.service.payments, desk.service.payouts = payments, records
-        shared = stated(desk, month, **options)
-        return replace(shared, tables=dict(shared.tables), merchant=dict(shared.merchant))
+        return stated(desk, month, **options)
 
     return build
 
