@@ -1,6 +1,6 @@
 """The speed and memory of `extract`, as ratios taken in one run on one machine.
 
-    python tests/benchmarks/extract_benchmark.py [--payments N] [--millions N]
+    python -m tests.benchmarks.extract_benchmark [--payments N] [--millions N]
         [--limited] [--news] [--dlt]
 
 The floor is the same pages fetched by the same HTTP client one after another and

@@ -1,6 +1,6 @@
 """The speed and memory of verifying receipts, as ratios taken in one run on one machine.
 
-    python tests/benchmarks/receipts_benchmark.py [--tokens N]
+    python -m tests.benchmarks.receipts_benchmark [--tokens N]
 
 The floor is a plain loop of `hmac`, `base64` and `json` over the same month files that
 compares the same ten facts. Exits 1 when a bound does not hold.

@@ -1,6 +1,6 @@
 """The speed and memory of a month's summary over a large lake, as ratios taken in one run.
 
-    python tests/benchmarks/statement_benchmark.py [--payments N] [--months N] [--lake DIR]
+    python -m tests.benchmarks.statement_benchmark [--payments N] [--months N] [--lake DIR]
 
 The floor is one bare DuckDB scan that sums the summary's columns of the whole lake; the
 peer is pandas over `Decimal` objects of the one month alone. Exits 1 when a bound does not hold.
