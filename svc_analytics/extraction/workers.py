@@ -113,17 +113,18 @@ class WorkerPool:
 
     def _stage_rows(self, batch: RowBatch) -> None:
         batch.check()
-        self._writer.add(batch.stream, batch.rows, batch.rejected, batch.size)
+        buffer = self._writer.buffer(batch.stream)
+        buffer.add(batch.rows, batch.rejected, batch.size)
         for progress in batch.progress:
             self._retract(batch.stream, progress)
             for span in progress.covered:
-                self._writer.cover(batch.stream, span)
+                buffer.cover(span)
 
     def _retract(self, stream: Stream, progress: Progress) -> None:
         """Retract coverage of this run; what an earlier run proved stays covered."""
         if progress.retracted:
             before = self._covered_before[stream.name]
-            self._writer.retract(stream, difference(progress.retracted, before))
+            self._writer.buffer(stream).retract(difference(progress.retracted, before))
 
     def _report(self, batch: RowBatch) -> None:
         self._run.pages += len(batch.received)
