@@ -59,8 +59,7 @@ class Settings:
         if not self.base_url:
             raise ConfigError("SVC_BASE_URL is not set: give the service's address, https://host")
         if not self.key_classes:
-            message = "no key is set: give SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, or both"
-            raise ConfigError(message)
+            raise ConfigError("no key is set: give SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, or both")
 
     def require_receipt_secrets(self) -> None:
         """Raise `ConfigError` without a receipt secret."""

@@ -35,11 +35,7 @@ TIMEOUT = httpx.Timeout(30.0, connect=10.0, pool=None)
 _EXTENSIONS = {"timeout": TIMEOUT.as_dict()}
 _LISTS = {stream.route: stream for stream in STREAMS.values()}
 
-_HEADERS = {
-    "accept": "application/json",
-    "accept-encoding": "gzip",
-    "user-agent": "svc-analytics",
-}
+_HEADERS = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": "svc-analytics"}
 
 T = TypeVar("T")
 

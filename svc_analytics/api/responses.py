@@ -10,13 +10,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from svc_analytics.errors import (
-    ApiError,
-    KeyRefused,
-    NotFound,
-    ProtocolError,
-    WrongKeyClass,
-)
+from svc_analytics.errors import ApiError, KeyRefused, NotFound, ProtocolError, WrongKeyClass
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.records.raw_json import InvalidJson
 

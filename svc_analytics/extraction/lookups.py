@@ -4,8 +4,6 @@ The service lists neither, so their tables are never complete: they hold what wa
 for, one row for each id, always its newest version.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -92,8 +90,7 @@ def look_up(
 def check_key(settings: Settings) -> None:
     """Require a checkout-class key, the only one that reaches sessions."""
     if not settings.checkout_key:
-        message = "--sessions needs a checkout-class key: set SVC_CHECKOUT_KEY"
-        raise ConfigError(message)
+        raise ConfigError("--sessions needs a checkout-class key: set SVC_CHECKOUT_KEY")
 
 
 def read_customers(path: str) -> list[str]:

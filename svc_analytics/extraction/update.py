@@ -1,7 +1,5 @@
 """Bring a lake up to date: extract, then write its views for other tools."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from svc_analytics.config import Settings, read_settings

@@ -106,8 +106,7 @@ def read_footer(path: Path) -> PartitionFooter:
     except LakeError as error:
         raise LakeError(f"{path}: {error}") from error
     except KeyError as error:
-        message = f"{path} is not a month file of ours: move it out of the lake"
-        raise LakeError(message) from error
+        raise LakeError(f"{path} is not a month file of ours: move it out of the lake") from error
     except (pa.ArrowException, OSError, ValueError, TypeError, ArithmeticError) as error:
         raise damaged_file(path, error) from error
     stream = STREAMS.get(footer.stream)

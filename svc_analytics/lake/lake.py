@@ -60,8 +60,7 @@ class Lake:
             message = f"{self.path / 'lake.json'} is torn: move it away and run extract"
             raise LakeError(message) from error
         if layout > LAYOUT:
-            message = f"{self.path} was written by a newer svc-analytics; update this one"
-            raise LakeError(message)
+            raise LakeError(f"{self.path} was written by a newer svc-analytics; update this one")
         return dict(merchant)
 
     @property

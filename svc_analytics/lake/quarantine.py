@@ -59,10 +59,7 @@ class QuarantineUpdate:
 
 
 def keep_quarantine(
-    lake: Path,
-    stream: Stream,
-    rejected: Iterable[QuarantinedRecord],
-    good_ids: pa.ChunkedArray,
+    lake: Path, stream: Stream, rejected: Iterable[QuarantinedRecord], good_ids: pa.ChunkedArray
 ) -> QuarantineUpdate:
     """Add rejected records to the quarantine file, and count what is open in it.
 

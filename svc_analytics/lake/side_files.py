@@ -103,5 +103,4 @@ def is_whole(path: Path) -> bool:
 def require_whole(path: Path, name: Path) -> None:
     """Raise `LakeError`, with this `name`, if a file of verdicts is damaged."""
     if path.exists() and not is_whole(path):
-        message = f"{name} is torn or altered: run receipts verify, which makes it again"
-        raise LakeError(message)
+        raise LakeError(f"{name} is torn or altered: run receipts verify, which makes it again")

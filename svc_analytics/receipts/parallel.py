@@ -11,10 +11,7 @@ Result = TypeVar("Result")
 
 
 def map_shared(
-    jobs: Iterable[Job],
-    here: Callable[[Job], Result],
-    there: Callable[[Job], Result],
-    helpers: int,
+    jobs: Iterable[Job], here: Callable[[Job], Result], there: Callable[[Job], Result], helpers: int
 ) -> Generator[Result]:
     """Yield each job's result, in any order; give the largest jobs first.
 

@@ -4,8 +4,6 @@ Files may be broken or hostile: the length of a line is limited, wrong encodings
 tolerated, and a row that cannot be read has no token but never ends the run.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re

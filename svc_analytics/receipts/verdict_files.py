@@ -1,7 +1,5 @@
 """Read and write a month's file of receipt verdicts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ record, and a fingerprint of the key ring. A later run verifies only the rows wh
 of them changed; in a month without changes it only tests the file's checksums.
 """
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

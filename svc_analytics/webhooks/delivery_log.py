@@ -5,8 +5,6 @@ header) and `body_base64` (the exact raw body). Lines come from outside: their l
 limited, and one that cannot be read gets a verdict but never ends the run.
 """
 
-from __future__ import annotations
-
 import base64
 import binascii
 import hashlib
@@ -82,8 +80,7 @@ def read_deliveries(source: Lines, ring: Sequence[SigningSecret]) -> Iterator[We
     Raises `ConfigError` without a webhook secret, and for a file that cannot be read.
     """
     if not ring:
-        message = "SVC_WEBHOOK_SECRETS is not set: no delivery can be verified without it"
-        raise ConfigError(message)
+        raise ConfigError("SVC_WEBHOOK_SECRETS is not set: no delivery can be verified without it")
     seen: dict[bytes, bytes] = {}
     for number, line in enumerate(_lines_of(source), 1):
         if line is None or line.strip():

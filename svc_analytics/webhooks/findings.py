@@ -1,7 +1,5 @@
 """Findings of a statement from a log of webhook deliveries, and counts of the log."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Sequence
