@@ -1,7 +1,6 @@
 """The lake: a folder of month files that any Parquet tool reads correctly.
 
-`Lake` reads it; one process at a time changes it, by a `LakeWriter`. All state is in
-the files themselves, so no second copy of it can be lost or disagree.
+All state is in the files themselves, so no second copy of it can be lost or disagree.
 """
 
 import json

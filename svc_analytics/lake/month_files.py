@@ -70,7 +70,7 @@ class MonthFiles:
             self._remove_rows(label, ids)
 
     def keep_superseded(self, label: str, versions: pa.Table) -> None:
-        """Write superseded versions of records to a file beside the months."""
+        """Write superseded versions of records to a side file."""
         self.stats.restated += keep_changes(self.lake.path, self.stream, label, versions)
         self.stats.changed += len(versions)
 

@@ -61,11 +61,10 @@ def write_partition(
     footer: PartitionFooter,
     expected: ControlTotals | None = None,
 ) -> PartitionFooter:
-    """Replace a month file atomically by these rows, already in order.
+    """Replace a month file by these rows, already in order; return its footer with totals.
 
     The new file is read back before it takes the name: its rows must have the totals of
-    its footer, and those `expected`. After any failure the old file is as it was. Return
-    the `footer` with the totals of what was written.
+    its footer, and those `expected`. After any failure the old file is as it was.
     """
     with atomic_write(path) as temporary:
         footer = _write(temporary, stream, tables, footer)

@@ -1,7 +1,4 @@
-"""Publishing one stream: buffered rows and covered time become month files.
-
-Each month file is replaced in one step, its rows and its coverage together.
-"""
+"""Publishing one stream: buffered rows and covered time become month files."""
 
 from collections.abc import Collection
 from dataclasses import replace

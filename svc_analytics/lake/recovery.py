@@ -55,7 +55,8 @@ def recover(lake: Lake, since: int, now: int) -> None:
     """
     with suppress(PermissionError):  # the folder above is another user's: nothing to sync
         sync_folder(lake.path.parent)
-    for folder in sorted(_folders(lake)):
+    folders = [lake.path / name for name in data_folders()]
+    for folder in sorted({lake.path, *folders, *(folder.parent for folder in folders)}):
         sync_folder(folder)
     for name in sorted({*data_folders()} - {*STREAMS}):
         for path in sorted((lake.path / name).glob("*.parquet")):
@@ -110,8 +111,3 @@ def _read_marker(lake: Lake) -> int | None:
 def _remove_marker(lake: Lake) -> None:
     with suppress(OSError):  # if it stays, the next writer verifies files without need
         (lake.path / _MARKER).unlink(missing_ok=True)
-
-
-def _folders(lake: Lake) -> set[Path]:
-    inner = [lake.path / name for name in data_folders()]
-    return {lake.path, *inner, *(folder.parent for folder in inner)}

@@ -1,4 +1,4 @@
-"""Side files, beside the months: superseded versions, and looked-up objects."""
+"""Side files: superseded versions of records, and looked-up objects."""
 
 import hashlib
 from pathlib import Path

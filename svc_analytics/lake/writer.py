@@ -1,8 +1,4 @@
-"""The lake's writer: one process at a time may change a lake.
-
-Rows and the time they cover are published together, so that a kill at any instant
-leaves every month either as it was or as it should be (design 3).
-"""
+"""The lake's writer: one process at a time may change a lake (design 3)."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -49,8 +45,8 @@ class LakeWriter:
     def begin_run(self, *, watermark: int, is_open_ended: bool, lookback: int = 0) -> None:
         """Set the watermark, before which covered time is complete.
 
-        A run that `is_open_ended` has no lower bound. `lookback` is how much of the newest
-        time, in microseconds, the run reads again for late records.
+        `lookback`, in microseconds, is how much of the newest time is read again for late
+        records; a run that `is_open_ended` has no lower bound.
         """
         for publisher in self._publishers.values():
             publisher.watermark = watermark

@@ -143,7 +143,7 @@ def test_time_that_was_not_asked_for_is_not_claimed(
         return Progress(progress.wanted, ((progress.wanted[0], progress.wanted[1] + 1),))
 
     monkeypatch.setattr(scheduler, "advance", claim_more)
-    with pytest.raises(LakeError, match=r"payments: proof of .* came from pages asked for"):
+    with pytest.raises(LakeError, match=r"payments: coverage of .* came from pages asked for"):
         begun.extract(workers=1, streams=("payments",))
     assert begun.lake.coverage(PAYMENTS) == coverage
 
