@@ -26,13 +26,13 @@ def union(*sets: Iterable[Span]) -> Spans:
     >>> union([(5, 7), (0, 2)], [(2, 3)])
     ((0, 3), (5, 7))
     """
-    found: list[Span] = []
+    merged: list[Span] = []
     for start, end in sorted(span for spans in sets for span in spans if span[0] < span[1]):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], end))
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
-            found.append((start, end))
-    return tuple(found)
+            merged.append((start, end))
+    return tuple(merged)
 
 
 def difference(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
@@ -41,11 +41,11 @@ def difference(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
     >>> difference([(0, 10)], [(2, 3), (8, 12)])
     ((0, 2), (3, 8))
     """
-    left = union(spans)
+    rest = union(spans)
     for start, end in union(taken):
-        pieces = [((a, min(b, start)), (max(a, end), b)) for a, b in left]
-        left = tuple(piece for pair in pieces for piece in pair if piece[0] < piece[1])
-    return left
+        pieces = [((a, min(b, start)), (max(a, end), b)) for a, b in rest]
+        rest = tuple(piece for pair in pieces for piece in pair if piece[0] < piece[1])
+    return rest
 
 
 def intersection(spans: Iterable[Span], start: int, end: int) -> Spans:
@@ -79,9 +79,8 @@ class Coverage(Displayable):
     def add(self, other: Coverage) -> Self:
         """Return the union; what is complete in either is complete."""
         complete = union(self.complete, other.complete)
-        return type(self)(
-            complete, difference(union(self.provisional, other.provisional), complete)
-        )
+        provisional = union(self.provisional, other.provisional)
+        return type(self)(complete, difference(provisional, complete))
 
     def remove(self, spans: Iterable[Span]) -> Self:
         """Return the coverage without these spans."""

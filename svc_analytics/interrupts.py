@@ -1,4 +1,4 @@
-"""An interruption is heard, and told as what it is, whichever library it comes upon."""
+"""Interruptions of DuckDB's work: heard at once, and raised as KeyboardInterrupt."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Let Ctrl-C and the stopping of a cell through: DuckDB tells them as errors of its own."""
+    """Raise Ctrl-C and the stopping of a cell as such: DuckDB raises errors of its own."""
     try:
         yield
     except (RuntimeError, duckdb.Error) as error:
@@ -23,10 +23,9 @@ def interruptible() -> Iterator[None]:
 
 
 def run_interruptibly(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
-    """Let the engine work in a thread of its own, and be stopped by an interruption at once.
+    """Let the engine work in a thread of its own, so that an interruption stops it at once.
 
-    In this thread it would hear of none until it is done with what it is at, which a
-    large join never is. Whatever happens, the connection is free again afterwards.
+    In this thread it would first end what it does. The connection is free again afterwards.
     """
     job: Future[T] = Future()
     try:

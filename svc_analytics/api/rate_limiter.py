@@ -1,7 +1,6 @@
 """The rate limiter that all calls share: when each may go, and when a run gives up.
 
-The service names no limits (contract, Limits), so calls go out freely until the first
-429; from then on they keep to an `AdaptiveRate`, and rest a moment after each 429.
+Calls go out freely until the first 429; then they keep to an `AdaptiveRate`.
 """
 
 import random

@@ -102,10 +102,8 @@ def oldest_date(ring: Iterable[SigningSecret]) -> int | None:
 
 def _parse_secret(part: str) -> SigningSecret:
     secret, at, instant = part.rpartition("@")
-    if not at:
+    if not at or not _DATE.match(instant):  # a secret may itself hold an @
         return SigningSecret(Secret(part))
-    if not _DATE.match(instant):
-        return SigningSecret(Secret(part))  # a secret may itself hold an @
     valid_from = parse_bound(instant)
     if not secret:
         raise ConfigError("a date without a secret before its @")

@@ -21,12 +21,7 @@ NOT_VALID = "webhook_log_is_not_valid_throughout"
 
 @dataclass(frozen=True)
 class LogFindings:
-    """Findings as rows of `checks`, and the log's name and counts for the manifest.
-
-    Counts of the whole log: `deliveries`, and how many are `not_valid`. Counts of the
-    period: `events` that name a payment or payout, each event once, and how many of
-    these records are `in_lake` or `missing`; the lake was not read far enough for the rest.
-    """
+    """Findings as rows of `checks`, and the log's name and counts for the manifest."""
 
     findings: list[dict[str, Any]]
     facts: dict[str, Any]
@@ -37,9 +32,8 @@ def reconcile_log(
 ) -> LogFindings:
     """Reconcile a log of webhook deliveries with a lake; return one period's findings.
 
-    A record occurred within the day before its delivery; where that day reaches into
-    two periods, both get the finding. Raises `ConfigError` without a secret, and for
-    stdin: the manifest names the log by the hash of its file.
+    A record occurred within the day before its delivery; where that day reaches into two
+    periods, both get the finding. Raises `ConfigError` without a secret, and for stdin.
     """
     if os.fspath(log) == "-":
         raise ConfigError("the log of a statement must be a file, not stdin")
@@ -83,7 +77,11 @@ class _LogSummary:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts that `LogFindings` describes."""
+        """Deliveries of the whole log; events of the period that name a payment or payout.
+
+        An event counts once. For those neither `in_lake` nor `missing`, the lake was not
+        read far enough.
+        """
         return {
             "deliveries": self._verdicts.total(),
             "not_valid": sum(self._verdicts[name] for name in INVALID),
