@@ -184,8 +184,8 @@ class Client:
         for name in wanted:
             if key := self._settings.key(name):
                 return key
-        variable = f"SVC_{wanted[0].upper()}_KEY"
-        raise ConfigError(f"{route.path} needs a {wanted[0]}-class key: set {variable}")
+        need = f"a {wanted[0]}-class key: set SVC_{wanted[0].upper()}_KEY"
+        raise ConfigError(f"{route.path} needs {need}")
 
 
 @contextmanager

@@ -105,10 +105,7 @@ class RateLimiter:
             self._next_slot = max(self._next_slot, now + rest)
 
     def backoff(self, attempt: int, trouble: Unavailable, since: float | None = None) -> None:
-        """Wait before the next try, or raise the trouble when the patience is spent.
-
-        Patience counts from the last progress, or from `since`, when the call began.
-        """
+        """Wait before the next try, or raise the trouble when the patience is spent."""
         begun = self._progress_at if since is None else max(since, self._progress_at)
         idle = self._clock() - begun
         patience = self._patience if self._is_reached else min(self._patience, FIRST_CONTACT)

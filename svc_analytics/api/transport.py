@@ -49,13 +49,10 @@ class PooledTransport(httpx.BaseTransport):
             "max_keepalive_connections": most,
             "keepalive_expiry": _KEPT_OPEN,
             "ssl_context": trusted or _ssl_context(base_url),
-            "network_backend": _DeadlineBackend(httpcore.SyncBackend(), longest),
+            "network_backend": _DeadlineBackend(longest),
         }
-        self._pool = (
-            _proxy_pool(httpx.Proxy(proxy), options)
-            if proxy
-            else httpcore.ConnectionPool(**options)
-        )
+        pool = _proxy_pool(httpx.Proxy(proxy), options) if proxy else None
+        self._pool = pool or httpcore.ConnectionPool(**options)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request and wait for the head of its response; raises httpx's errors."""
@@ -104,7 +101,6 @@ def _ssl_context(base_url: str) -> ssl.SSLContext:
 
 
 def _to_httpx_error(error: Exception) -> httpx.TransportError:
-    """Return httpx's error of the same name."""
     kind: type[httpx.TransportError] = getattr(httpx, type(error).__name__, httpx.TransportError)
     return kind(str(error))
 
@@ -125,18 +121,14 @@ class _Body(httpx.SyncByteStream):
         self._inner.close()
 
 
-class _DeadlineBackend(httpcore.NetworkBackend):
-    """Opens connections as the backend underneath does, each with a deadline."""
+class _DeadlineBackend(httpcore.SyncBackend):
+    """Opens connections, each with a deadline."""
 
-    def __init__(self, inner: httpcore.NetworkBackend, longest: float) -> None:
-        self._inner = inner
+    def __init__(self, longest: float) -> None:
         self.longest = longest
 
     def connect_tcp(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
-        return _DeadlineStream(self._inner.connect_tcp(*args, **options), self.longest)
-
-    def sleep(self, seconds: float) -> None:
-        self._inner.sleep(seconds)
+        return _DeadlineStream(super().connect_tcp(*args, **options), self.longest)
 
 
 class _DeadlineStream(httpcore.NetworkStream):

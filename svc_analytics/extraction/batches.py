@@ -51,13 +51,10 @@ class RowBatch:
 
 @dataclass(frozen=True)
 class PageBatch:
-    """Scanned pages of one stream, and what each did for its segment.
-
-    A batch without pages only retracts time that the sweep had covered.
-    """
+    """Scanned pages of one stream, and what each did for its segment."""
 
     stream: Stream
-    pages: Sequence[ScannedPage]
+    pages: Sequence[ScannedPage]  # none in a batch that only retracts coverage
     progress: Sequence[Progress]
 
     @property

@@ -90,8 +90,8 @@ def plan_segments(
         stream = STREAMS[name]
         run.rows[name] = 0
         if key_class := missing_key_class(settings, stream):
-            variable = f"SVC_{key_class.upper()}_KEY"
-            run.not_extracted[name] = f"it needs a {key_class}-class key: set {variable}"
+            why = f"it needs a {key_class}-class key: set SVC_{key_class.upper()}_KEY"
+            run.not_extracted[name] = why
             continue
         spans = missing_spans(writer.coverage(stream), (request.start, end), request)
         segments += [Segment.of(stream, span) for span in spans]

@@ -116,7 +116,7 @@ def read_footer(path: Path) -> PartitionFooter:
 
 
 def _known_footer(raw: bytes) -> PartitionFooter | None:
-    """Read our JSON without Parquet's footer around it; None if the columns are not today's."""
+    """Read our JSON alone, of today's columns; else return None."""
     checksum = _find_checksum(raw)
     start = raw.rfind(_JSON_START, 0, checksum.start()) if checksum else -1
     if checksum is None or start < 0:

@@ -25,7 +25,6 @@ from svc_analytics.schema import Instants, Stream
 
 ROW_GROUP = 12_000  # rows in memory at a time while a month is rewritten
 _WRITE_BUFFER = 1 << 20  # bytes
-
 _DICTIONARY_COLUMNS = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
 
 

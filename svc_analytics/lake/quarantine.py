@@ -1,7 +1,4 @@
-"""The quarantine: rejected records, with their bytes and the reason.
-
-It is written before the months that count its records, and a repeated write changes nothing.
-"""
+"""The quarantine: rejected records, with their bytes and the reason."""
 
 import hashlib
 from collections import Counter

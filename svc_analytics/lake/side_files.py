@@ -51,10 +51,7 @@ def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -
 
 
 def keep_objects(lake: Path, stream: Stream, objects: pa.Table) -> None:
-    """Replace the held versions of looked-up objects by these.
-
-    An object that did not change keeps its `extracted_at`: when this content was first seen.
-    """
+    """Replace the held versions of looked-up objects by these, where they changed."""
     key = stream.columns[0].name
     path = lake / stream.name / "held.parquet"
     held = read_side_file(path) if path.exists() else stream.schema.empty_table()

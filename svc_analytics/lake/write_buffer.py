@@ -27,10 +27,7 @@ class WriteBuffer:
     def add(
         self, rows: pa.Table, rejected: Iterable[QuarantinedRecord] = (), size: int = 0
     ) -> None:
-        """Add rows, of about this size in bytes, and rejected records.
-
-        Rows are packed: small tables take twice the memory.
-        """
+        """Add rows, of about this size in bytes, and rejected records."""
         self.rejected.extend(rejected)
         if len(rows):
             self.size += size
@@ -39,7 +36,7 @@ class WriteBuffer:
             self.pack()
 
     def pack(self) -> None:
-        """Copy the rows added last into one block of exactly their size."""
+        """Copy the rows added last into one block: small tables take twice the memory."""
         if self._loose:
             self.tables.append(pa.concat_tables(self._loose).combine_chunks())
             self._loose.clear()

@@ -1,7 +1,4 @@
-"""Verify receipt tokens of files against the lake: one verdict per row, however broken.
-
-Per token only thirty-six bytes stay in memory: where it was.
-"""
+"""Verify receipt tokens of files against the lake: one verdict per row, however broken."""
 
 from __future__ import annotations
 

@@ -47,10 +47,7 @@ def parse_list(stream: Stream, body: bytes) -> Page:
 
 
 def scan_page(stream: Stream, page: Page, at: int) -> ScannedPage:
-    """Return the ids and instants of a page; its other values stay text if they are regular.
-
-    Raises `ProtocolError` for a page whose list or cursor appears twice.
-    """
+    """Return the ids and instants of a page; its other values stay text if they are regular."""
     if scanned := _scan_texts(stream, page, at):
         return scanned
     records = parse_records(stream, Page(page.body, None), at)
@@ -159,17 +156,13 @@ def _cast_all(stream: Stream, kind: Kind, columns: dict[str, pa.Array]) -> dict[
     """Validate and cast all columns of a kind together: each call costs more than a row."""
     names = stream.of_kind(kind)
     texts = pa.concat_arrays([columns[name] for name in names])
-    return _split_columns(_cast_texts(kind, texts), names)
-
-
-def _cast_texts(kind: Kind, texts: pa.Array) -> pa.Array:
     pattern, into = (AMOUNT_PATTERN, MONEY) if kind == "money" else (_INSTANT_PATTERN, INSTANT)
     if pc.all(pc.match_substring_regex(texts, pattern)).as_py() is False:
         raise _NeedsRecordParser
     values = pc.cast(texts, into)
     if kind == "instant":
         _refuse_odd_years(_micros(values.drop_null()))
-    return values
+    return _split_columns(values, names)
 
 
 def _micros(values: pa.Array) -> Instants:
@@ -237,12 +230,10 @@ def _least_size(stream: Stream, page: Page, texts: pa.Array) -> int:
 
 @cache
 def _key_size(stream: Stream) -> int:
-    """Return the bytes that the keys and marks of one record need."""
     return len("{}") + sum(len(f'"{column.name}":,') for column in stream.columns) - len(",")
 
 
 def _text_size(texts: pa.Array) -> int:
-    """Return the bytes of all texts of an array."""
     if not len(texts):
         return 0
     ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :]

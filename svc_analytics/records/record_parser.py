@@ -1,7 +1,6 @@
 """Parse a page record by record: each becomes an exact row, or is rejected with its bytes.
 
-This is the slow path, for pages with anything unusual on them (design 11);
-`bulk_parser` is the fast one, and both give the same rows.
+This is the slow path, for pages with anything unusual on them (design 11).
 """
 
 import json

@@ -77,11 +77,7 @@ class _LogSummary:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Deliveries of the whole log; events of the period that name a payment or payout.
-
-        An event counts once. For those neither `in_lake` nor `missing`, the lake was not
-        read far enough.
-        """
+        """Deliveries of the whole log; events of the period that name money, each once."""
         return {
             "deliveries": self._verdicts.total(),
             "not_valid": sum(self._verdicts[name] for name in INVALID),
@@ -92,8 +88,9 @@ class _LogSummary:
 
     def findings(self, name: str) -> list[dict[str, Any]]:
         """Return a blocking finding per missing record, an advisory one on invalid deliveries."""
+        names = "a webhook of {} names this {}; run extract --reread"
         rows = [
-            _finding(MISSING, "blocking", record_id, at, _missing_detail(subject, at))
+            _finding(MISSING, "blocking", record_id, at, names.format(format_instant(at), subject))
             for (subject, record_id), at in self._own_missing
         ]
         if bad := self.counts["not_valid"]:
@@ -111,10 +108,6 @@ class _LogSummary:
 
     def _concerns(self, at: int) -> bool:
         return at - RETRY_HORIZON < self._period.end and self._period.start <= at
-
-
-def _missing_detail(subject: str | None, at: int) -> str:
-    return f"a webhook of {format_instant(at)} names this {subject}; run extract --reread"
 
 
 def _finding(
