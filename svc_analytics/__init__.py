@@ -6,7 +6,7 @@
 >>> lake.sql("select * from fees_monthly")          # doctest: +SKIP
 >>> svc.statement(lake, "2026-10").summary          # doctest: +SKIP
 
-Names load when used, so that importing the package is quick.
+Public names load on first use, so that importing the package is quick.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Calendars: on which day a month begins, and which month a day is of."""
+"""Calendars, Gregorian and Jalali: a month's first day, and the month of a day."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from svc_analytics.errors import ConfigError
 
 @dataclass(frozen=True)
 class Calendar:
-    """A calendar of twelve months a year; `years` are those whose months can be named."""
+    """A calendar of twelve months a year; `years` are those it supports."""
 
     name: str
     years: range
@@ -26,17 +26,17 @@ def _gregorian_month(day: date) -> tuple[int, int]:
 
 
 def _first_jalali_day(year: int, month: int) -> date:
-    import jdatetime  # only who asks for this calendar waits for it
+    import jdatetime  # takes long to load, and few use this calendar
 
-    found: date = jdatetime.date(year, month, 1).togregorian()
-    return found
+    first: date = jdatetime.date(year, month, 1).togregorian()
+    return first
 
 
 def _jalali_month(day: date) -> tuple[int, int]:
-    import jdatetime
+    import jdatetime  # as above
 
-    found = jdatetime.date.fromgregorian(date=day)
-    return found.year, found.month
+    jalali = jdatetime.date.fromgregorian(date=day)
+    return jalali.year, jalali.month
 
 
 CALENDARS = {
@@ -46,7 +46,7 @@ CALENDARS = {
 
 
 def find_calendar(name: str) -> Calendar:
-    """Return the calendar of that name, or say that there is none."""
+    """Return the calendar of that name, or raise `ConfigError`."""
     if name not in CALENDARS:
         raise ConfigError(f"no calendar {name!r}: use {' or '.join(CALENDARS)}")
     return CALENDARS[name]

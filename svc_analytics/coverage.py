@@ -1,4 +1,4 @@
-"""What has been read: sets of half-open intervals of time, and how sure they are.
+"""Coverage: the time that was read of a stream, as sets of half-open intervals.
 
 `complete` time is settled: the service shows nothing new there. `provisional` time
 was read too, but so recently that a late record may still appear in it (design 7).
@@ -41,11 +41,11 @@ def difference(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
     >>> difference([(0, 10)], [(2, 3), (8, 12)])
     ((0, 2), (3, 8))
     """
-    rest = union(spans)
+    remaining = union(spans)
     for start, end in union(taken):
-        pieces = [((a, min(b, start)), (max(a, end), b)) for a, b in rest]
-        rest = tuple(piece for pair in pieces for piece in pair if piece[0] < piece[1])
-    return rest
+        pieces = [((a, min(b, start)), (max(a, end), b)) for a, b in remaining]
+        remaining = tuple(piece for pair in pieces for piece in pair if piece[0] < piece[1])
+    return remaining
 
 
 def intersection(spans: Iterable[Span], start: int, end: int) -> Spans:
@@ -67,7 +67,7 @@ class Coverage(Displayable):
 
     @classmethod
     def of(cls, spans: Iterable[Span], watermark: int) -> Self:
-        """Return these spans as coverage: complete before the watermark, provisional after."""
+        """Return spans as coverage: complete before the watermark, then provisional."""
         complete = intersection(spans, BEGINNING, watermark)
         return cls(complete, difference(spans, complete))
 
@@ -79,8 +79,9 @@ class Coverage(Displayable):
     def add(self, other: Coverage) -> Self:
         """Return the union; what is complete in either is complete."""
         complete = union(self.complete, other.complete)
-        provisional = union(self.provisional, other.provisional)
-        return type(self)(complete, difference(provisional, complete))
+        return type(self)(
+            complete, difference(union(self.provisional, other.provisional), complete)
+        )
 
     def remove(self, spans: Iterable[Span]) -> Self:
         """Return the coverage without these spans."""
@@ -88,7 +89,7 @@ class Coverage(Displayable):
         return type(self)(difference(self.complete, spans), difference(self.provisional, spans))
 
     def mark_provisional(self, spans: Iterable[Span]) -> Self:
-        """Return the coverage with what is complete in these spans as provisional."""
+        """Return the coverage with its complete time in these spans made provisional."""
         complete = difference(self.complete, spans)
         return type(self)(complete, difference(self.read, complete))
 
@@ -99,20 +100,17 @@ class Coverage(Displayable):
         )
 
     def intervals(self) -> list[tuple[int, int, str]]:
-        """List every interval with its state, `complete` or `provisional`, oldest first."""
+        """Return every interval and its state, `complete` or `provisional`, by time."""
         complete = [(*span, "complete") for span in self.complete]
         return sorted([*complete, *((*span, "provisional") for span in self.provisional)])
 
     def _display(self) -> Display:
-        from svc_analytics.formatting.display import Cell, Display, DisplayTable  # pyarrow is slow
+        from svc_analytics.formatting.display import Display, text_table  # loads pyarrow
 
-        rows = [
-            [Cell(state), Cell(describe_span((start, end)))]
-            for start, end, state in self.intervals()
-        ]
-        lines = [] if rows else ["nothing was read"]
-        tables = [DisplayTable("", ["state", "interval"], rows, len(rows))] * bool(rows)
-        return Display("Coverage", lines, tables)
+        rows = [(state, describe_span((start, end))) for start, end, state in self.intervals()]
+        if not rows:
+            return Display("Coverage", ["nothing was read"])
+        return Display("Coverage", [], [text_table("", ["state", "interval"], rows)])
 
 
 def gaps(coverage: Coverage, start: int, end: int) -> Spans:

@@ -1,4 +1,4 @@
-"""Everything this package raises on purpose.
+"""Errors that this package raises on purpose, and their exit codes.
 
 SvcError                   the base of them all                                exit 1
   ConfigError              a setting or an argument is missing or wrong        exit 2
@@ -18,6 +18,9 @@ SvcError                   the base of them all                                e
 Exit codes are those of the command line; callers in Python branch on the class
 and on the attributes, never on the message. Messages never hold a key or secret.
 """
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class SvcError(Exception):
@@ -55,11 +58,11 @@ class WrongKeyClass(ApiError):
 
 
 class NotFound(ApiError):
-    """No such object, or it belongs to another business: the service answers alike."""
+    """No such object, or another business's: the service does not tell which."""
 
 
 class ProtocolError(ApiError):
-    """An answer that breaks the contract's own rules, such as a page without a cursor."""
+    """An answer that breaks the contract's rules, such as a page without a cursor."""
 
 
 class TooLarge(ProtocolError):
@@ -92,3 +95,13 @@ class QueryError(SvcError):
 
 class PeriodNotClosed(SvcError):
     """The month is still running, or ended so recently that records may still come."""
+
+
+@contextmanager
+def needs_extra(name: str) -> Iterator[None]:
+    """Raise `ConfigError` if an import fails because an optional extra is missing."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        message = f'{error.name} is not installed: pip install -e ".[{name}]"'
+        raise ConfigError(message) from error

@@ -33,10 +33,10 @@ def from_micros(micros: int) -> datetime:
 
 
 def parse_instant(text: str) -> tuple[int, bool]:
-    """Read an RFC 3339 instant; return its microseconds and whether that is all of it.
+    """Parse an RFC 3339 instant; return its microseconds and whether they are exact.
 
-    Digits behind the sixth are floored and a leap second is held as the last
-    microsecond of its minute; both return False, so that callers keep the text.
+    Digits after the sixth are cut off and a leap second becomes the last microsecond of
+    its minute; both return False, so that callers keep the text.
 
     >>> parse_instant("1970-01-01T03:30:01.5+03:30")
     (1500000, True)
@@ -68,7 +68,7 @@ def format_instant(micros: int) -> str:
 
 
 def parse_bound(text: str) -> int:
-    """Read a bound given by a person: a date (its UTC midnight) or an RFC 3339 instant."""
+    """Parse a person's date (its UTC midnight) or RFC 3339 instant."""
     try:
         if re.fullmatch(r"\d{4}-\d\d-\d\d", text, re.ASCII):
             return to_micros(datetime.fromisoformat(f"{text}T00:00:00+00:00"))
@@ -79,7 +79,7 @@ def parse_bound(text: str) -> int:
 
 
 def ago(micros: int) -> str:
-    """Say how long ago an instant was, in the largest unit that fits."""
+    """Write how long ago an instant was, in the largest unit that fits."""
     passed = max(time.time_ns() // 1000 - micros, 0)
     for name, unit in _AGO:
         if passed >= unit:

@@ -1,4 +1,4 @@
-"""Interruptions of DuckDB's work: heard at once, and raised as KeyboardInterrupt."""
+"""Ctrl-C and stopped notebook cells during DuckDB queries: heard at once."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """Raise Ctrl-C and the stopping of a cell as such: DuckDB raises errors of its own."""
+    """Raise `KeyboardInterrupt` where DuckDB reports Ctrl-C as an error of its own."""
     try:
         yield
     except (RuntimeError, duckdb.Error) as error:
@@ -23,18 +23,19 @@ def interruptible() -> Iterator[None]:
 
 
 def run_interruptibly(connection: duckdb.DuckDBPyConnection, work: Callable[[], T]) -> T:
-    """Let the engine work in a thread of its own, so that an interruption stops it at once.
+    """Run a query in a thread, so that Ctrl-C stops it at once.
 
-    In this thread it would first end what it does. The connection is free again afterwards.
+    In the main thread DuckDB would notice Ctrl-C only after its current step, and a large
+    join is one long step. Afterwards the connection is always free again.
     """
     job: Future[T] = Future()
     try:
         Thread(target=_do, args=(job, work), daemon=True).start()
         return job.result()
     except BaseException:
-        # An interruption may come before the thread has begun; then it does nothing more.
+        # If Ctrl-C comes before the thread has begun, the job is cancelled.
         while not (job.cancel() or job.done()):
-            with suppress(KeyboardInterrupt):  # one is enough: it stops in a moment
+            with suppress(KeyboardInterrupt):  # one is enough: the query stops in a moment
                 connection.interrupt()
                 wait([job], timeout=0.05)
         raise

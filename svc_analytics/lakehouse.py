@@ -1,4 +1,4 @@
-"""The lake as people use it: SQL, views and explanations on it."""
+"""A lake that answers SQL queries, lists its views and explains figures."""
 
 from __future__ import annotations
 
@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.coverage import describe_span
-from svc_analytics.formatting.display import (
-    Cell,
-    Display,
-    DisplayTable,
-    display_table,
-    names_of,
-)
+from svc_analytics.formatting.display import Display, display_table, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import BEGINNING, ago, format_instant
@@ -38,23 +32,22 @@ _OFFER = (
 
 
 class Lakehouse(Displayable, Lake):
-    """A lake that answers SQL: what `svc_analytics.open_lake` returns."""
+    """A lake that answers SQL queries: what `svc_analytics.open_lake` returns."""
 
     def _display(self) -> Display:
         if not self.exists:
             return Display(f"Lake {self.path}", [_OFFER.format(path=str(self.path))])
         status = lake_status(self)
         rows = [
-            [Cell(stream.name), Cell(state), Cell(describe_span((start, end)))]
+            (stream.name, state, describe_span((start, end)))
             for stream in status.streams
             for start, end, state in stream.coverage.intervals()
         ]
-        header = ["stream", "state", "interval"]
-        coverage = DisplayTable("time that was read", header, rows, len(rows))
+        coverage = text_table("time that was read", ["stream", "state", "interval"], rows)
+        records = display_table(_records(status), "records in the lake", why="no record")
         lines = [f"of {names_of(status.merchant)}"]
         lines += [f"{stream.name}: {_completeness(stream)}" for stream in status.streams]
-        tables = [display_table(_records(status), "records in the lake", why="no record"), coverage]
-        return Display(f"Lake {self.path}", lines, tables)
+        return Display(f"Lake {self.path}", lines, [records, coverage])
 
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Run one read-only query on the views; return an exact, Arrow-backed frame.
@@ -78,27 +71,22 @@ class Lakehouse(Displayable, Lake):
 
     def views(self) -> pd.DataFrame:
         """List the views and statement macros: name, grain, columns and meaning."""
-        import pandas as pd
+        import pandas as pd  # takes long to load
 
         return pd.DataFrame(list_views())
 
 
 def _records(status: LakeStatus) -> pa.Table:
-    """Return rows, first and last record, and quarantine of each stream."""
-    names = ("name", "rows", "first_at", "last_at", "quarantined")
-    kinds = (pa.string(), pa.int64(), INSTANT, INSTANT, pa.int64())
-    return pa.table(
-        {
-            name.replace("name", "stream"): pa.array(
-                [getattr(stream, name) for stream in status.streams], kind
-            )
-            for name, kind in zip(names, kinds, strict=True)
-        }
-    )
+    """Return a row per stream: rows, first and last record, quarantined ones."""
+    columns = {"stream": pa.array([stream.name for stream in status.streams], pa.string())}
+    for name in ("rows", "first_at", "last_at", "quarantined"):
+        values = [getattr(stream, name) for stream in status.streams]
+        columns[name] = pa.array(values, INSTANT if name.endswith("_at") else pa.int64())
+    return pa.table(columns)
 
 
 def _completeness(stream: StreamStatus) -> str:
-    """Say in a line how complete and how fresh a stream is."""
+    """Return a line about a stream: how complete and how fresh it is."""
     read, gaps = stream.coverage.read, len(stream.gaps)
     if not read:
         return "never extracted, so figures that need it are unknown"
@@ -109,5 +97,5 @@ def _completeness(stream: StreamStatus) -> str:
 
 
 def open_lake(data_dir: str | os.PathLike[str] = "data") -> Lakehouse:
-    """Open the lake in a folder, whether anything was extracted into it yet or not."""
+    """Open the lake in a folder; it may still be empty."""
     return Lakehouse(data_dir)

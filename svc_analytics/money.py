@@ -40,7 +40,7 @@ def parse_amount(text: str) -> Decimal:
 
 
 def format_amount(value: Decimal) -> str:
-    """Write an amount as plain digits: no exponent, no trailing zeros, no minus zero.
+    """Write an amount as plain digits, without exponent or trailing zeros.
 
     >>> format_amount(Decimal("1E-18")), format_amount(Decimal("2.500"))
     ('0.000000000000000001', '2.5')

@@ -1,7 +1,7 @@
-"""Instants and months: exact text to UTC microseconds, and half-open month intervals.
+"""Months in a time zone and a calendar, as half-open intervals of instants.
 
-Instants are integers, microseconds since 1970 in UTC, so that no comparison or
-ownership decision ever depends on a float or on a local clock setting.
+Instants are integers, microseconds since 1970 in UTC, so that no comparison depends on
+a float or on a local clock setting.
 """
 
 import re
@@ -22,9 +22,9 @@ _MONTH_NAMES = (
 
 
 def load_zone(name: str) -> ZoneInfo:
-    """Return the IANA zone of that name, or say that there is none."""
+    """Return the IANA zone of that name, or raise `ConfigError`."""
     try:
-        if name == "localtime":  # this machine's, whatever that is: not a name others can check
+        if name == "localtime":  # differs from machine to machine
             raise KeyError(name)
         return ZoneInfo(name)
     except (ValueError, OSError, KeyError) as error:
@@ -34,7 +34,7 @@ def load_zone(name: str) -> ZoneInfo:
 
 @dataclass(frozen=True)
 class Period:
-    """A calendar month in a zone, as the half-open interval [start, end) in UTC microseconds."""
+    """A calendar month in a zone: the interval [start, end) in UTC microseconds."""
 
     label: str
     start: int
@@ -44,7 +44,7 @@ class Period:
 
     @property
     def folder(self) -> str:
-        """The name of its statement folder: `2026-10`, `2026-10@Asia-Tehran`, `1405-08`."""
+        """The name of its statement folder, such as `2026-10@Asia-Tehran`."""
         return self.label if self.zone == "UTC" else f"{self.label}@{self.zone.replace('/', '-')}"
 
     def shift(self, months: int) -> "Period":
@@ -53,10 +53,10 @@ class Period:
 
 
 def month(label: str, zone: str = "UTC", calendar: str = "gregorian") -> Period:
-    """Return a month, such as `2026-10`, as seen in an IANA zone; `1405-08` in the Jalali calendar.
+    """Return a month, such as `2026-10`, or `1405-08` in the Jalali calendar.
 
-    >>> month("2026-10").end - month("2026-10").start == 31 * DAY
-    True
+    >>> month("2026-10", "Asia/Tehran").folder
+    '2026-10@Asia-Tehran'
     """
     return _period(_month_index(label, calendar), zone, calendar)
 
@@ -66,12 +66,12 @@ def month_of(micros: int, zone: str = "UTC", calendar: str = "gregorian") -> Per
     at = from_micros(micros).astimezone(load_zone(zone))
     year, number = find_calendar(calendar).month_of(at.date())
     period = _period(year * 12 + number - 1, zone, calendar)
-    # Where clocks went back over midnight on a first, the wall shows the old month again.
+    # Where clocks go back over midnight on a first, they show the old month once more.
     return period if micros < period.end else period.shift(1)
 
 
 def named_month(text: str, now: int, zone: str = "UTC", calendar: str = "gregorian") -> Period:
-    """Read a month given by a person: `2026-10`, or `october` for the latest October so far."""
+    """Parse a person's month: `2026-10`, or `october` for the latest October."""
     name = text.strip().lower()
     if calendar != "gregorian" or name not in _MONTH_NAMES:
         return month(text, zone, calendar)
@@ -94,9 +94,8 @@ def _month_index(label: str, calendar: str) -> int:
     match = _MONTH.match(label)
     if not match or not 1 <= int(match[2]) <= 12 or int(match[1]) not in years:
         example = "2026-10" if calendar == "gregorian" else "1405-08"
-        raise ConfigError(
-            f"{label!r} is not a month of the {calendar} calendar: write it as {example}"
-        )
+        message = f"{label!r} is not a month of the {calendar} calendar: write it as {example}"
+        raise ConfigError(message)
     return int(match[1]) * 12 + int(match[2]) - 1
 
 
@@ -119,10 +118,10 @@ def _midnight(day: date, zone: str) -> int:
 
 
 def known_until(period: Period, as_of: int, clock: int) -> int:
-    """Return up to when a period must have been read to be known.
+    """Return the instant up to which a period must have been read to be known.
 
-    A running month is known as of the newest sweep; but one that no sweep has
-    reached yet is not known at all.
+    That is its end, or in a running month the newest sweep; a month that no sweep has
+    reached yet is unknown.
     """
     if period.end <= clock:
         return period.end

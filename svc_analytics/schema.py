@@ -1,7 +1,7 @@
-"""The contract's records as columns: names, kinds, and what a record must hold.
+"""The schema of each stream: its columns, their kinds, and which are required.
 
 Column order is the physical order of the month files: `id` comes first on purpose
-(a reader that meets a file replaced under it then fails loudly; design 2).
+(a reader whose file is replaced meanwhile then fails loudly; design 2).
 """
 
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ _TYPES = {"text": pa.string(), "money": MONEY, "instant": INSTANT, "json": pa.st
 
 @dataclass(frozen=True)
 class Column:
-    """One property of a record. `is_fact`: a change of it restates money or identity."""
+    """One property of a record; a change of a fact restates money or identity."""
 
     name: str
     kind: Kind = "text"
@@ -50,12 +50,12 @@ class Stream:
 
     @cached_property
     def schema_digest(self) -> str:
-        """A hash of the schema, by which a file's own footer tells that it has just this one."""
+        """The hash of the schema, which a month file's footer repeats."""
         return sha256(self.schema.serialize()).hexdigest()
 
     @cached_property
     def no_rows(self) -> pa.Table:
-        """A table of no rows, made once: it takes as long as summing up a month."""
+        """An empty table, cached: making one takes as long as a month's totals."""
         return self.schema.empty_table()
 
     @cached_property
@@ -130,8 +130,8 @@ PAYOUT_RECORDS = Stream(
 
 STREAMS = {stream.name: stream for stream in (PAYMENTS, PAYOUT_RECORDS)}
 
-# Looked up one by one, by ids from elsewhere: no list of the service bounds them in
-# time, so they are one file each, and their first column is what they are known by.
+# Looked up one by one by their ids, because the service does not list them by time: so
+# each stream is one file, and its first column is its key.
 SESSIONS = Stream(
     name="sessions",
     route="session",

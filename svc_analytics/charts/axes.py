@@ -1,4 +1,4 @@
-"""What all charts share: rows of a table, days and amounts along an axis, looks in grey."""
+"""Axes, labels and colours that all charts share."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from svc_analytics.money import EXACT, format_amount, group_digits
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
 
     Table: TypeAlias = pa.Table | pd.DataFrame
 
 Row = dict[str, Any]
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # told apart without seeing hue
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # distinct to colour-blind readers
 HATCH = "/////"
 MOST_TICKS = 6
-MOST_DAYS = 100  # that are named without their year
-MOST_MONTHS = 120  # up to which an axis has no hole
+MOST_DAYS = 100  # on an axis labelled by day; a longer one is labelled by month
+MOST_MONTHS = 120  # on an axis without gaps
+NOWHERE = float("nan")  # the place of an unknown value: nothing is drawn
 _MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
 
 
@@ -37,7 +38,7 @@ def percent(ratio: Decimal) -> str:
 
 def rows_of(table: Table, currency: str | None = None) -> list[Row]:
     """Return a table's rows, or those of one coin."""
-    import pyarrow as pa
+    import pyarrow as pa  # takes long to load
 
     arrow = table if isinstance(table, pa.Table) else pa.Table.from_pandas(table)
     rows: list[Row] = arrow.to_pylist()
@@ -45,7 +46,7 @@ def rows_of(table: Table, currency: str | None = None) -> list[Row]:
 
 
 def hatched() -> dict[str, Any]:
-    """The look of what must differ from a filled bar in a grey print."""
+    """Return the look of bars that differ from filled ones even in a grey print."""
     return {"facecolor": "white", "edgecolor": ORANGE, "hatch": HATCH, "linewidth": 0.8}
 
 
@@ -66,40 +67,40 @@ def labels(rows: list[Row]) -> list[str]:
 
 
 def all_months(labels: Iterable[str]) -> list[str]:
-    """Return months in order, and those between them: time along an axis has no holes.
+    """Return months in order with those between them: an axis of time has no gaps.
 
     >>> all_months(["2027-01", "2026-11"])
     ['2026-11', '2026-12', '2027-01']
     """
-    found = sorted(set(labels))
-    if not found or not all(map(_MONTH.fullmatch, found)):
-        return found
-    first, last = (int(text[:4]) * 12 + int(text[5:]) - 1 for text in (found[0], found[-1]))
+    months = sorted(set(labels))
+    if not months or not all(map(_MONTH.fullmatch, months)):
+        return months
+    first, last = (int(text[:4]) * 12 + int(text[5:]) - 1 for text in (months[0], months[-1]))
     if last - first >= MOST_MONTHS:
-        return found
+        return months
     return [f"{n // 12:04}-{n % 12 + 1:02}" for n in range(first, last + 1)]
 
 
 def all_days(table: Table) -> list[int]:
-    """Return the days of every coin, so that the pictures of one table stand in line."""
+    """Return the days of all coins, so that their charts have the same axis."""
     return sorted({row["day"].toordinal() for row in rows_of(table)})
 
 
 def mark_unknown(axes: Axes, places: Sequence[int]) -> None:
-    """Cross places whose figure is unknown, on the zero line: nothing there would be zero."""
+    """Mark unknown figures with a cross: an empty place would look like zero."""
     if places:
         axes.plot(places, [0] * len(places), "x", color=GREY, label="unknown", clip_on=False)
-        axes.legend(frameon=False, fontsize="small")
+        add_legend(axes)
 
 
 def label_places(axes: Axes, labels: list[str]) -> None:
-    """Name places 0, 1, 2 …, leaving names out where there are many."""
+    """Label the ticks 0, 1, 2 …; of many labels only some are written."""
     step = -(-len(labels) // MOST_TICKS) or 1
     axes.set_xticks(range(0, len(labels), step), labels[::step])
 
 
 def label_days(axes: Axes, days: list[int]) -> None:
-    """Name the days of an axis of ordinals, or of many days the months that begin."""
+    """Label an axis of day numbers by day, or a long one by month."""
     if not days:
         return
     first, last = days[0], max(days[-1], days[0] + MOST_TICKS)
@@ -117,13 +118,13 @@ def amounts(axis: Any) -> None:
 
 
 def tick(value: float) -> str:
-    """Write a tick's place plainly: no exponent, no offset, thousands apart."""
+    """Write a tick's value as a plain amount: no exponent, thousands separators."""
     return group_digits(format_amount(Decimal(f"{value:.10g}")))
 
 
 def quotient(part: Decimal | None, whole: Decimal | None) -> float:
-    """Return the place of a ratio, or no place where there is none."""
-    return float("nan") if part is None or not whole else float(part) / float(whole)
+    """Return a ratio's place on an axis; of an unknown or undefined one `NOWHERE`."""
+    return NOWHERE if part is None or not whole else float(part) / float(whole)
 
 
 def percent_axis(axis: Any, drawn: list[float]) -> None:
@@ -134,6 +135,16 @@ def percent_axis(axis: Any, drawn: list[float]) -> None:
 
 
 def say_if_empty(axes: Axes, drawn: Sequence[Any], text: str) -> None:
-    """Say what an empty frame of axes means: it would look like zero."""
+    """Write why nothing is drawn: empty axes would look like zero."""
     if not drawn:
         axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GREY)
+
+
+def add_legend(axes: Axes, **options: Any) -> None:
+    """Add a legend in small letters, without a frame."""
+    axes.legend(frameon=False, fontsize="small", **options)
+
+
+def annotate(axes: Axes, place: tuple[float, float], text: str, **look: Any) -> None:
+    """Write a small text next to a place."""
+    axes.annotate(text, place, textcoords="offset points", fontsize="small", **look)

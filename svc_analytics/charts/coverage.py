@@ -1,8 +1,7 @@
-"""Charts of coverage."""
+"""Calendar chart of what was read of a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
@@ -10,9 +9,7 @@ from zoneinfo import ZoneInfo
 from svc_analytics.charts.axes import BLUE, GREY, Row, hatched, rows_of, say_if_empty
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from svc_analytics.charts.axes import Table
+    from svc_analytics.charts.axes import Axes, Table
 
 
 _DAY = timedelta(days=1)
@@ -21,7 +18,7 @@ _DAY = timedelta(days=1)
 def coverage_calendar(
     axes: Axes, table: Table, stream: str, months: int = 12, zone: str = "UTC"
 ) -> None:
-    """Draw each day of the last months in a zone: read and settled, read in part, or not read.
+    """Draw each day of the last months as complete, read in part, or not read.
 
     `table` has `stream`, `starts_at`, `ends_at` and `state`, as the view `coverage`. A day
     is filled when all of it is complete, hatched when some of it was read, else a cross.
@@ -30,15 +27,15 @@ def coverage_calendar(
     looks = {"complete": {"color": BLUE}, "in part": hatched()}
     labels = _months_before(max((row["ends_at"] for row in spans), default=None), months, zone)
     drawn = [
-        (day, place, _state(spans, day, zone))
+        (day.day, place, _state(spans, day, zone))
         for place, first in enumerate(labels)
         for day in _days(first)
     ]
-    for state, look in looks.items():
-        fields = [(day.day, place) for day, place, found in drawn if found == state]
-        for x, y in fields:
-            axes.bar([x], [0.8], 0.8, bottom=y - 0.4, **look)
-    unread = [(day.day, place) for day, place, found in drawn if found == "not read"]
+    for wanted, look in looks.items():
+        for x, y, state in drawn:
+            if state == wanted:
+                axes.bar([x], [0.8], 0.8, bottom=y - 0.4, **look)
+    unread = [(x, y) for x, y, state in drawn if state == "not read"]
     axes.plot([x for x, _ in unread], [y for _, y in unread], "x", color=GREY, markersize=3)
     axes.set_yticks(range(len(labels)), [f"{first:%Y-%m}" for first in labels])
     axes.set_xticks(range(1, 32, 5))
@@ -58,23 +55,21 @@ def _months_before(last: datetime | None, months: int, zone: str) -> list[date]:
     return [date(n // 12, n % 12 + 1, 1) for n in range(index - months + 1, index + 1)]
 
 
-def _days(first: date) -> Iterable[date]:
-    day = first
-    while day.month == first.month:
-        yield day
-        day += _DAY
+def _days(first: date) -> list[date]:
+    """Return the days of a month by its first."""
+    days = (first + n * _DAY for n in range(31))
+    return [day for day in days if day.month == first.month]
 
 
 def _state(spans: list[Row], day: date, zone: str) -> str:
-    """Say whether all, some or nothing of a day was read."""
+    """Return how much of a day was read: all is complete, some is in part."""
     start, end = _midnight(day, zone), _midnight(day + _DAY, zone)
     touching = [row for row in spans if row["starts_at"] < end and row["ends_at"] > start]
-    whole = [
-        row
+    is_complete = any(
+        row["state"] == "complete" and row["starts_at"] <= start and row["ends_at"] >= end
         for row in touching
-        if row["state"] == "complete" and row["starts_at"] <= start and row["ends_at"] >= end
-    ]
-    return "complete" if whole else "in part" if touching else "not read"
+    )
+    return "complete" if is_complete else "in part" if touching else "not read"
 
 
 def _midnight(day: date, zone: str) -> datetime:

@@ -1,28 +1,26 @@
-"""Charts of USD exposure."""
+"""Chart of each coin's worth in USD."""
 
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import reduce
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from svc_analytics.charts.axes import amounts, rows_of, say_if_empty, signed_bars
+from svc_analytics.charts.axes import amounts, annotate, rows_of, say_if_empty, signed_bars
 from svc_analytics.money import group_digits
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from svc_analytics.charts.axes import Table
+    from svc_analytics.charts.axes import Axes, Table
 
 
 _WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
 
 
 def usd_exposure(axes: Axes, table: Table) -> None:
-    """Draw what each coin's position is worth in USD, and all; shares and the concentration.
+    """Draw what each coin's position is worth in USD, its share, and the total.
 
-    `table` has `currency` and `usd_exposure`. Shares are of the worth of all coins, without
-    sign; with a coin of unknown worth there is no total and no share, and it is named below.
+    `table` has `currency` and `usd_exposure`. Shares are of the sum of all values without
+    sign. If a coin's value is unknown, it is named below, without any total or share.
     """
     pairs = [(row["currency"], row["usd_exposure"]) for row in rows_of(table)]
     unknown = [currency for currency, value in pairs if value is None]
@@ -31,7 +29,8 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     signed_bars(axes.barh, [(place, value) for place, (_, value) in enumerate(known)])
     shares = [""] * len(known) if unknown else _shares([value for _, value in known])
     for place, ((_, value), share) in enumerate(zip(known, shares, strict=True)):
-        _beside(axes, (max(float(value), 0.0), place), f"{_cents(value)} USD{share}")
+        text = f"{_cents(value)} USD{share}"
+        annotate(axes, (max(float(value), 0.0), place), text, xytext=(4, 0), va="center")
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(known)), [currency for currency, _ in known])
     amounts(axes.xaxis)
@@ -44,7 +43,7 @@ def usd_exposure(axes: Axes, table: Table) -> None:
 
 
 def _shares(values: list[Decimal]) -> list[str]:
-    """Write each value's share of all, and that of it with all larger ones, smallest first."""
+    """Return each value's share and cumulative share, the smallest value first."""
     worth = [abs(value) for value in values]
     total = sum(worth, Decimal(0))
     if not total:
@@ -65,11 +64,6 @@ def _cents(value: Decimal) -> str:
 
 
 def _leave_room(axes: Axes, values: list[float]) -> None:
-    """Leave room for the texts to the right of the bars."""
+    """Widen the axis for the texts to the right of the bars."""
     least, most = min([*values, 0.0]), max([*values, 0.0])
     axes.set_xlim(1.08 * least, most + 0.8 * ((most - least) or 1.0))
-
-
-def _beside(axes: Axes, place: tuple[float, float], text: str) -> None:
-    look: dict[str, Any] = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}
-    axes.annotate(text, place, fontsize="small", **look)

@@ -1,17 +1,20 @@
-"""The fee rate over time, with the steps of its tiers."""
+"""Charts of the fee rate over time, and of its tiers."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from svc_analytics.charts.axes import (
     BLUE,
+    NOWHERE,
     Row,
+    add_legend,
     all_days,
     all_months,
+    annotate,
     label_days,
     label_places,
     labels,
@@ -23,16 +26,14 @@ from svc_analytics.charts.axes import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from svc_analytics.charts.axes import Table
+    from svc_analytics.charts.axes import Axes, Table
 
 
 def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> None:
-    """Draw the tiers that payments paid as steps, and what was paid in all as points.
+    """Draw fee tiers as steps, and the fees over gross sales as points.
 
     `table` has `currency`, `rate`, `first_at`, `last_at`, `payment_fees` and `gross_sales`,
-    as the view `fee_tiers`. A tier is inferred from the fees: the service does not tell it.
+    as the view `fee_tiers`. A tier is inferred from the fees: no record states it.
     """
     rows = sorted(rows_of(table, currency), key=lambda row: row["first_at"])
     starts = [_place(row["first_at"], zone) for row in rows]
@@ -44,22 +45,18 @@ def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> Non
     middles = [(start + end) / 2 for start, end in zip(starts, ends, strict=True)]
     axes.plot(middles, paid, "o", color=BLUE, markersize=3.5, label="fees over gross sales")
     for place in _steps(rows):
-        beside: dict[str, Any] = {
-            "xytext": (3, 4),
-            "textcoords": "offset points",
-            "fontsize": "small",
-        }
-        axes.annotate(percent(rows[place]["rate"]), (starts[place], rates[place]), **beside)
+        text = percent(rows[place]["rate"])
+        annotate(axes, (starts[place], rates[place]), text, xytext=(3, 4))
     label_days(axes, [int(place) for place in [*starts, *ends]][:: max(2 * len(rows) - 1, 1)])
     percent_axis(axes.yaxis, [*rates, *paid])
     axes.set_title(f"Fee rate and tiers, {currency}")
     if rows:
-        axes.legend(frameon=False, fontsize="small", loc="lower left", ncols=2)
+        add_legend(axes, loc="lower left", ncols=2)
     say_if_empty(axes, rows, "nothing sold")
 
 
 def _steps(rows: list[Row]) -> list[int]:
-    """Return the rows with which a new tier begins."""
+    """Return the indexes of rows that begin a new tier."""
     changed = [n for n, (a, b) in enumerate(pairwise(rows), 1) if a["rate"] != b["rate"]]
     return [0, *changed] if rows else []
 
@@ -70,11 +67,8 @@ def _place(instant: datetime, zone: str) -> float:
     return local.toordinal() + (local.hour * 60 + local.minute) / 1440
 
 
-NOWHERE = float("nan")
-
-
 def fee_rate(axes: Axes, table: Table, currency: str) -> None:
-    """Draw fees over gross sales along time, from zero up.
+    """Draw the fee rate, fees over gross sales, over time.
 
     `table` has `currency`, `payment_fees`, `gross_sales` and one of `day`, `month`, `period`.
     Where nothing was sold the line is broken.
@@ -86,8 +80,8 @@ def fee_rate(axes: Axes, table: Table, currency: str) -> None:
         label_days(axes, all_days(table))
     else:
         months = all_months(labels(rows))
-        found = dict(zip(labels(rows), shares, strict=True))
-        places, shares = list(range(len(months))), [found.get(name, NOWHERE) for name in months]
+        by_month = dict(zip(labels(rows), shares, strict=True))
+        places, shares = list(range(len(months))), [by_month.get(name, NOWHERE) for name in months]
         label_places(axes, months)
     axes.plot(places, shares, marker="o", markersize=3.5, color=BLUE, linewidth=1.2)
     percent_axis(axes.yaxis, shares)

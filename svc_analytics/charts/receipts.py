@@ -1,4 +1,4 @@
-"""Charts of receipt verdicts."""
+"""Chart of receipt verdicts."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from svc_analytics.charts.axes import BLUE, amounts, hatched, rows_of, say_if_em
 from svc_analytics.signing.receipts import PROVEN
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from svc_analytics.charts.axes import Table
+    from svc_analytics.charts.axes import Axes, Table
 
 
 def receipt_verdicts(axes: Axes, table: Table) -> None:
-    """Draw how many receipts got which verdict: proven ones filled, all others hatched.
+    """Draw the number of receipts by verdict: proven ones filled, others hatched.
 
     `table` has `verdict`, one row per receipt.
     """

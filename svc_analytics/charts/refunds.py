@@ -1,4 +1,4 @@
-"""Charts of refunds."""
+"""Charts of refund ratios, and of refunds by month of payment."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from svc_analytics.charts.axes import (
     BLUE,
     MOST_TICKS,
+    add_legend,
     all_months,
     hatched,
     label_places,
@@ -19,13 +20,11 @@ from svc_analytics.charts.axes import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from svc_analytics.charts.axes import Table
+    from svc_analytics.charts.axes import Axes, Table
 
 
 def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
-    """Draw refunds over what was charged, by the refund's month and by the payment's.
+    """Draw the refund ratios of each month: of its refunds, and of its payments.
 
     `table` has `currency`, `refund_ratio_period`, `refund_ratio_cohort` and `month` or `period`.
     """
@@ -37,22 +36,20 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
     )
     drawn: list[float] = []
     for name, label, shift, look in series:
-        values = zip(map(months.index, labels(rows)), (row[name] for row in rows), strict=True)
-        known = [(place, value) for place, value in values if value is not None]
-        heights = [float(value) for _, value in known]
-        bars = axes.bar([p + shift for p, _ in known], heights, 0.36, label=label, **look)
+        known = [row for row in rows if row[name] is not None]
+        heights = [float(row[name]) for row in known]
+        places = [months.index(month) + shift for month in labels(known)]
+        bars = axes.bar(places, heights, 0.36, label=label, **look)
         if len(months) <= MOST_TICKS:
-            axes.bar_label(
-                bars, [percent(value) for _, value in known], padding=2, fontsize="small"
-            )
+            texts = [percent(row[name]) for row in known]
+            axes.bar_label(bars, texts, padding=2, fontsize="small")
         drawn += heights
     label_places(axes, months)
     percent_axis(axes.yaxis, drawn)
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
     axes.set_title(f"Refunds over charged total, {currency}")
     if drawn:
-        look = {"frameon": False, "fontsize": "small", "ncols": 2}
-        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), **look)
+        add_legend(axes, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.15))
     say_if_empty(axes, drawn, "unknown, or nothing charged")
 
 
@@ -60,13 +57,13 @@ _LETTERS = ((13, 6.5), (18, 5.0), (25, 3.8))  # points, for up to so many months
 
 
 def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
-    """Draw which part of each month's charged total came back in which month.
+    """Draw the refunded share of each month's payments, by month of the refund.
 
-    `table` has `payment_month`, `refund_month`, `currency` and `ratio`. Darker is more,
-    and a field says its percentage as long as it has room; `?` is one that is unknown.
-    The months are those of all coins, and none between them is left out.
+    `table` has `payment_month`, `refund_month`, `currency` and `ratio`. Darker is more;
+    a field shows its percentage where there is room, and `?` where it is unknown.
+    The axes hold the months of all coins, and every month between them.
     """
-    found = {
+    ratios = {
         (row["payment_month"], row["refund_month"]): row["ratio"]
         for row in rows_of(table, currency)
     }
@@ -74,10 +71,10 @@ def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
         all_months(row[name] for row in rows_of(table))
         for name in ("payment_month", "refund_month")
     )
-    known = [ratio for ratio in found.values() if ratio is not None]
+    known = [ratio for ratio in ratios.values() if ratio is not None]
     size = next((size for most, size in _LETTERS if len(returned) <= most), 0.0)
     top = max(known, default=Decimal(0)) or Decimal(1)
-    for (payment_month, refund_month), ratio in found.items():
+    for (payment_month, refund_month), ratio in ratios.items():
         place = (returned.index(refund_month), paid.index(payment_month))
         _field(axes, place, ratio, float(ratio / top) if ratio is not None else 0.0, size)
     axes.set_xlim(-0.5, max(len(returned), 1) - 0.5)
@@ -87,13 +84,13 @@ def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
     axes.set_xlabel("month of the refund")
     axes.set_ylabel("month of the payment")
     axes.set_title(f"Refunded share of each month's charged total, {currency}")
-    say_if_empty(axes, list(found), "no refund")
+    say_if_empty(axes, list(ratios), "no refund")
 
 
 def _field(
     axes: Axes, place: tuple[int, int], ratio: Decimal | None, depth: float, size: float
 ) -> None:
-    """Draw one field of a heat map, its text dark on light or light on dark."""
+    """Draw one field of a heat map, with dark text on light or light text on dark."""
     shade = str(round(1 - 0.8 * depth, 3))
     x, y = place
     axes.bar([x], [1], 1, bottom=y - 0.5, facecolor=shade, edgecolor="white")
@@ -103,7 +100,7 @@ def _field(
 
 
 def _short(ratio: Decimal | None) -> str:
-    """Write a ratio in few letters, never as zero when it is not."""
+    """Write a ratio as a short percentage, never as zero if it is more."""
     if ratio is None:
         return "?"
     rounded = ratio.quantize(Decimal("0.0001"), ROUND_HALF_UP)

@@ -1,11 +1,12 @@
-"""Charts of net settlement and position."""
+"""Charts of net settlement and of the position, by day."""
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from svc_analytics.charts.axes import (
+    NOWHERE,
+    add_legend,
     all_days,
     amounts,
     label_days,
@@ -16,35 +17,20 @@ from svc_analytics.charts.axes import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-    from svc_analytics.charts.axes import Table
+    from svc_analytics.charts.axes import Axes, Table
 
 
 def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:
-    """Draw what each day's sales left in the wallet: bars up, and hatched bars down.
+    """Draw the net settlement of each day: filled bars up, hatched bars down.
 
     `table` has `day`, `currency`, `net_settlement`. A day whose figure is unknown is a cross.
     """
-    rows = rows_of(table, currency)
-    days = [row["day"].toordinal() for row in rows]
-    known = [
-        (day, row["net_settlement"])
-        for day, row in zip(days, rows, strict=True)
-        if row["net_settlement"] is not None
-    ]
-    signed_bars(axes.bar, known)
-    mark_unknown(axes, sorted(set(days) - {day for day, _ in known}))
-    axes.axhline(0, color="black", linewidth=0.8)
-    label_days(axes, all_days(table))
-    amounts(axes.yaxis)
-    axes.set_ylabel(currency)
+    _daily_bars(axes, table, currency, "net_settlement")
     axes.set_title(f"Net settlement by day, {currency}")
-    say_if_empty(axes, rows, "no movement")
 
 
 def position(axes: Axes, table: Table, currency: str) -> None:
-    """Draw the rail position at each day's end as steps, and each day's movement as bars.
+    """Draw the position at each day's end as steps, and its movements as bars.
 
     `table` has `day`, `currency`, `movement` and `closing`. Where the position is unknown
     the line is broken, and a day of unknown movement is a cross. It is no balance: deposits
@@ -52,26 +38,23 @@ def position(axes: Axes, table: Table, currency: str) -> None:
     """
     rows = rows_of(table, currency)
     days = [row["day"].toordinal() for row in rows]
-    moved = [
-        (day, row["movement"])
-        for day, row in zip(days, rows, strict=True)
-        if row["movement"] is not None
-    ]
-    closing = [_place(row["closing"]) for row in rows]
-    is_known = any(place == place for place in closing)
+    closing = [NOWHERE if row["closing"] is None else float(row["closing"]) for row in rows]
+    is_known = any(row["closing"] is not None for row in rows)
     label = "position" if is_known else "position unknown"
-    signed_bars(axes.bar, moved)
     axes.step(days, closing, where="mid", color="black", linewidth=1.4, label=label)
-    mark_unknown(axes, sorted(set(days) - {day for day, _ in moved}))
+    _daily_bars(axes, table, currency, "movement")
+    axes.set_title(f"Rail position and movements, {currency}")
+    if rows:
+        add_legend(axes)
+
+
+def _daily_bars(axes: Axes, table: Table, currency: str, name: str) -> None:
+    """Draw a bar for each day's figure, and a cross where it is unknown."""
+    figures = [(row["day"].toordinal(), row[name]) for row in rows_of(table, currency)]
+    signed_bars(axes.bar, [(day, value) for day, value in figures if value is not None])
+    mark_unknown(axes, [day for day, value in figures if value is None])
     axes.axhline(0, color="black", linewidth=0.8)
     label_days(axes, all_days(table))
     amounts(axes.yaxis)
     axes.set_ylabel(currency)
-    axes.set_title(f"Rail position and movements, {currency}")
-    if rows:
-        axes.legend(frameon=False, fontsize="small")
-    say_if_empty(axes, rows, "no movement")
-
-
-def _place(value: Decimal | None) -> float:
-    return float("nan") if value is None else float(value)
+    say_if_empty(axes, figures, "no movement")

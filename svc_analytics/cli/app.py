@@ -1,7 +1,7 @@
-"""`svc-analytics`: options in, exit code out. Data on stdout, notes on stderr.
+"""The command line `svc-analytics`: its commands, and the exit code of each error.
 
-Each command is a module of this folder. It loads when it is used, so `--help`
-answers at once although the libraries of some commands are heavy.
+Data goes to stdout, notes to stderr. The modules of the commands load when they are used,
+so that `--help` answers at once although some need heavy libraries.
 """
 
 from __future__ import annotations
@@ -16,32 +16,20 @@ from svc_analytics.cli.console import echo_note
 from svc_analytics.errors import SvcError
 
 INTERRUPTED = 130
-# Where each command is, and the first line of its help (held equal by a test).
+# Where each command is, and the first line of its help; a test compares it with the command.
 COMMANDS = {
     "check": ("cli.check:check", "Check the lake against every rule."),
-    "close": (
-        "cli.close:close",
-        "Read a month twice, write its statement and seal it.",
-    ),
-    "demo": (
-        "cli.demo:demo",
-        "Try everything on the local sandbox, without any key.",
-    ),
+    "close": ("cli.close:close", "Read a month twice, write its statement and seal it."),
+    "demo": ("cli.demo:demo", "Try everything on the local sandbox, without any key."),
     "extract": ("cli.extract:extract", "Bring the lake up to date with the service."),
     "lab": ("cli.lab:lab", "Open the notebooks in JupyterLab."),
-    "notebook": (
-        "cli.lab:notebook",
-        "Run a notebook for a month and write an HTML page.",
-    ),
+    "notebook": ("cli.lab:notebook", "Run a notebook for a month and write an HTML page."),
     "receipts": ("cli.receipts:receipts", "Verify the signed receipts of payments."),
     "sandbox": (
         "sandbox.cli:sandbox",
         "Run the Merchant Payments API on this machine, with made-up records and keys.",
     ),
-    "sql": (
-        "cli.lake:sql",
-        "Run one read-only query on the views.",
-    ),
+    "sql": ("cli.lake:sql", "Run one read-only query on the views."),
     "statement": ("cli.statement:statement", "Write a month's statement and print its summary."),
     "statement-diff": (
         "cli.close:statement_diff",
@@ -51,17 +39,14 @@ COMMANDS = {
         "cli.close:statement_verify",
         "Check a sealed statement against its seal and the lake.",
     ),
-    "status": (
-        "cli.lake:status",
-        "Show what the lake holds and how complete it is.",
-    ),
+    "status": ("cli.lake:status", "Show what the lake holds and how complete it is."),
     "views": ("cli.lake:views", "Write analytics.duckdb and list its views."),
     "webhooks": ("cli.webhooks:webhooks", "Verify saved webhook deliveries."),
 }
 
 
 class _LazyGroup(click.Group):
-    """A group whose commands load when used; its help needs none of them."""
+    """A group of commands that load when they are used, and not for its help."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(COMMANDS)
@@ -105,7 +90,7 @@ def main() -> None:
     except (click.Abort, KeyboardInterrupt):
         code = echo_error("interrupted; all records written so far are kept", INTERRUPTED)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader of our output has gone: nothing is left to say
+        sys.stderr.close()  # the program that read our output has ended: print no more
         code = 0
     except Exception as error:
         code = echo_error(f"internal error: {type(error).__name__}: {error}", 1)

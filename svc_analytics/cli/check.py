@@ -1,10 +1,10 @@
-"""`check`: every rule over the whole lake, and the rows that break it."""
+"""`check`: test the whole lake against every rule, and list the findings."""
 
 from __future__ import annotations
 
 import click
 
-from svc_analytics.cli.console import EXIT_ATTENTION
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import open_lake, shared_options
 from svc_analytics.formatting import tables
 from svc_analytics.schema import STREAMS
@@ -31,13 +31,12 @@ def check(data_dir: str | None, as_json: bool) -> None:
     months = {path.stem for folder in folders for path in folder.glob("*.parquet")}
     with open_warehouse(lake) as warehouse:
         warehouse.verify(sorted(months))
-        found = warehouse.query(_FINDINGS)
+        findings = warehouse.query(_FINDINGS)
     if as_json:
-        click.echo(tables.to_json({"findings": tables.to_objects(found)}))
+        click.echo(tables.to_json({"findings": tables.to_objects(findings)}))
     else:
-        click.echo(tables.to_text(found) if len(found) else "every rule holds")
-    blocking = found["severity"].to_pylist().count("blocking")
-    said = f"{len(read_checks())} rules, {len(found)} findings, {blocking} of them blocking"
-    click.echo(f"svc-analytics: {said}", err=True)
+        click.echo(tables.to_text(findings) if len(findings) else "every rule holds")
+    blocking = findings["severity"].to_pylist().count("blocking")
+    echo_note(f"{len(read_checks())} rules, {len(findings)} findings, {blocking} of them blocking")
     if blocking:
         raise SystemExit(EXIT_ATTENTION)

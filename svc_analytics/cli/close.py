@@ -1,8 +1,8 @@
-"""`close`, `statement-verify` and `statement-diff`: sealing months and holding seals to account."""
+"""`close`, `statement-verify`, `statement-diff`: seal months, verify and compare statements."""
 
 from __future__ import annotations
 
-from functools import partial
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -12,13 +12,17 @@ from svc_analytics.cli.console import EXIT_ATTENTION
 from svc_analytics.cli.options import (
     calendar_option,
     choose_month,
+    last_month_option,
     metadata_option,
+    month_option,
+    out_option,
     patience_option,
     shared_options,
     split_names,
+    zone_option,
 )
-from svc_analytics.closing import close as close_module
-from svc_analytics.closing.close import CloseResult
+from svc_analytics.closing import close as closing
+from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verify import (
     SealVerification,
     StatementDiff,
@@ -27,19 +31,18 @@ from svc_analytics.closing.verify import (
 )
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
-from svc_analytics.extraction import progress, update
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json, to_text
 from svc_analytics.lakehouse import Lakehouse
 
-SHOWN_ROWS = 40
+MOST_ROWS = 40
 
 
 @click.command()
-@click.option("--month", metavar="MONTH", help="The month: 2026-10, or october for the latest one.")
-@click.option("--last-month", "choice", flag_value="last", help="The last month that is over.")
+@month_option
+@last_month_option
 @click.option("--all-due", is_flag=True, help="Close every month that is over, oldest first.")
-@click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
+@zone_option
 @calendar_option
 @click.option(
     "--format",
@@ -48,12 +51,10 @@ SHOWN_ROWS = 40
     show_default=True,
     help="The forms to write, with commas between; csv or parquet must be one of them.",
 )
-@click.option(
-    "--out", metavar="DIR", help="The statement's folder.  [default: in statements/ of the lake]"
-)
+@out_option
 @click.option(
     "--grace-hours",
-    default=24,
+    default=closing.GRACE_HOURS,
     show_default=True,
     type=click.IntRange(0),
     help="Wait this long after the end of a month, for late records.",
@@ -61,31 +62,39 @@ SHOWN_ROWS = 40
 @metadata_option
 @patience_option
 @shared_options
-def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) -> None:
+def close(
+    month: str | None,
+    choice: str | None,
+    all_due: bool,
+    out: str | None,
+    data_dir: str | None,
+    patience: int | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
     """Read a month twice, write its statement and seal it.
 
-    Reads the month until two readings agree, at most three times. Run it from a timer, as
-    often as you like: a sealed month stays as it is. If the service later gives other
-    figures, a restatement is written next to it.
+    Reads the month until two passes find the same, at most three times. Run it from a
+    timer, as often as you like: a sealed month stays as it is. If the service later gives
+    other figures, a restatement is written next to it.
     """
-    is_one = options["month"] is not None or options["choice"] is not None
-    if all_due == is_one or (all_due and options["out"]):
+    is_one = month is not None or choice is not None
+    if all_due == is_one or (all_due and out):
         raise ConfigError(
             "give exactly one of --month 2026-10, --last-month and --all-due; "
             "--all-due takes no --out"
         )
-    settings = read_settings(options.pop("data_dir"), patience=patience)
+    settings = read_settings(data_dir, patience=patience)
     settings.require_service()
-    lake = Lakehouse(settings.data_dir)
-    tell = _ignore if as_json else _tell
-    with progress.page_bar() as bar:
-        read = partial(update.extract, lake, settings, on_page=bar.show)
-        found = _close(lake, settings, read, tell, all_due=all_due, **options)
+    options |= {name: split_names(options[name]) for name in ("formats", "metadata")}
+    options["settings"] = settings
+    echo = _echo_nothing if as_json else _echo_result
+    results = _close_months(Lakehouse(settings.data_dir), month, choice, out, echo, options)
     if as_json:
-        click.echo(_closed_json(found))
-    elif not found:
+        click.echo(to_json({"months": list(map(_result_document, results))}))
+    elif not results:
         click.echo("no month is due")
-    if any(closed.needs_attention for closed in found):
+    if any(result.needs_attention for result in results):
         raise SystemExit(EXIT_ATTENTION)
 
 
@@ -95,12 +104,12 @@ def close(all_due: bool, patience: int | None, as_json: bool, **options: Any) ->
 def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
     """Check a sealed statement against its seal and the lake.
 
-    Checks every file against the seal, the seals of the months and versions before, and
-    every figure against the lake; prints each difference.
+    Checks every file against the seal, the chain of earlier seals, and every figure
+    against the lake; prints each difference.
     """
-    found = verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
-    click.echo(_verified_json(found) if as_json else _verified_text(found))
-    if not found.holds:
+    checked = verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
+    click.echo(_verification_json(checked) if as_json else _verification_text(checked))
+    if not checked.holds:
         raise SystemExit(EXIT_ATTENTION)
 
 
@@ -113,99 +122,83 @@ def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> N
 
     Names the cause of each difference.
     """
-    found = diff_statements(old, new)
-    click.echo(_diff_json(found) if as_json else _diff_text(found))
+    diff = diff_statements(old, new)
+    click.echo(_diff_json(diff) if as_json else _diff_text(diff))
 
 
-def _close(
-    lake: Any, settings: Any, read: Any, tell: Any, *, all_due: bool, **options: Any
+def _close_months(
+    lake: Lakehouse,
+    month: str | None,
+    choice: str | None,
+    out: str | None,
+    echo: Callable[[CloseResult], None],
+    options: dict[str, Any],
 ) -> list[CloseResult]:
-    common = {
-        "zone": options["zone"],
-        "calendar": options["calendar"],
-        "formats": split_names(options["formats"]),
-        "metadata": split_names(options["metadata"]),
-        "grace_hours": options["grace_hours"],
-        "settings": settings,
-        "read": lambda request: read(request=request),
+    """Close the chosen month, or every month that is due when none is chosen."""
+    if month is None and choice is None:
+        return closing.close_all_due(lake, on_closed=echo, **options)
+    label = choose_month(month, choice, options["zone"], options["calendar"])
+    result = closing.close(lake, label, out=out, **options)
+    echo(result)
+    return [result]
+
+
+def _echo_result(result: CloseResult) -> None:
+    """Print what became of a month, and why."""
+    differences = [] if result.table is None else ["", _differences_text(result.table)]
+    click.echo("\n".join(result.describe() + differences))
+
+
+def _echo_nothing(result: CloseResult) -> None:
+    """Print nothing, because a JSON document follows."""
+
+
+def _result_document(result: CloseResult) -> dict[str, Any]:
+    return {
+        "label": result.label,
+        "state": result.state,
+        "version": result.version,
+        "seal": result.seal,
+        "folder": str(result.folder),
+        "reasons": [reason.text for reason in result.reasons],
+        "note": result.note,
+        "restatement": [] if result.table is None else result.table.to_pylist(),
     }
-    if all_due:
-        return close_module.close_all_due(lake, on_closed=tell, **common)
-    month = choose_month(options["month"], options["choice"], options["zone"], options["calendar"])
-    closed = close_module.close(lake, month, out=options["out"], **common)
-    tell(closed)
-    return [closed]
 
 
-def _tell(closed: CloseResult) -> None:
-    """Print whether a month was sealed, restated or left provisional, and why."""
-    said = {
-        "sealed": f"sealed as {closed.seal}",
-        "unchanged": f"was sealed before and is unchanged, as {closed.seal}",
-        "restated": f"restated as version {closed.version}, sealed as {closed.seal}",
-        "provisional": "is provisional and not sealed",
-    }[closed.state]
-    lines = [f"{closed.label} {said}: {closed.folder}"]
-    lines += [f"  because {single_line(reason.text)}" for reason in closed.reasons]
-    lines += [f"  note: {closed.note}"] if closed.note else []
-    if closed.table is not None:
-        lines += ["", _restatement_text(closed.table)]
-    click.echo("\n".join(lines))
-
-
-def _ignore(closed: CloseResult) -> None:
-    """Print nothing: a JSON document follows."""
-
-
-def _closed_json(found: list[CloseResult]) -> str:
-    months = [
-        {
-            "label": closed.label,
-            "state": closed.state,
-            "version": closed.version,
-            "seal": closed.seal,
-            "folder": str(closed.folder),
-            "reasons": [reason.text for reason in closed.reasons],
-            "note": closed.note,
-            "restatement": _objects(closed.table),
-        }
-        for closed in found
-    ]
-    return to_json({"months": months})
-
-
-def _verified_text(found: SealVerification) -> str:
-    if found.holds:
-        return f"{found.folder} holds: the files and the lake agree with seal {found.seal}"
-    lines = [f"{found.folder} does not hold", *(f"  {text}" for text in found.broken)]
-    lines += [
-        f"  today it would not be final: {single_line(reason.text)}" for reason in found.reasons
-    ]
-    if found.table.num_rows:
-        lines += [
-            "  the lake now gives other figures or records:",
-            "",
-            _restatement_text(found.table),
-        ]
+def _verification_text(checked: SealVerification) -> str:
+    if checked.holds:
+        return f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
+    lines = [f"{checked.folder} does not hold", *(f"  {text}" for text in checked.broken)]
+    reasons = [single_line(reason.text) for reason in checked.reasons]
+    lines += [f"  today it would not be final: {reason}" for reason in reasons]
+    if checked.table.num_rows:
+        lines += ["  the lake now gives other figures or records:", ""]
+        lines.append(_differences_text(checked.table))
     return "\n".join(lines)
 
 
-def _verified_json(found: SealVerification) -> str:
+def _verification_json(checked: SealVerification) -> str:
     document = {
-        "folder": str(found.folder),
-        "seal": found.seal,
-        "holds": found.holds,
-        "broken": list(found.broken),
-        "reasons": [reason.text for reason in found.reasons],
-        "restatement": _objects(found.table),
+        "folder": str(checked.folder),
+        "seal": checked.seal,
+        "holds": checked.holds,
+        "broken": list(checked.broken),
+        "reasons": [reason.text for reason in checked.reasons],
+        "restatement": checked.table.to_pylist(),
     }
     return to_json(document)
 
 
-def _diff_text(found: StatementDiff) -> str:
-    head = [f"{sign} {_title(one)}" for sign, one in (("-", found.old), ("+", found.new))]
-    body = _restatement_text(found.table) if found.table.num_rows else "no difference"
+def _diff_text(diff: StatementDiff) -> str:
+    head = [f"{sign} {_title(one)}" for sign, one in (("-", diff.old), ("+", diff.new))]
+    body = _differences_text(diff.table) if diff.table.num_rows else "no difference"
     return "\n".join([*head, "", body])
+
+
+def _diff_json(diff: StatementDiff) -> str:
+    document = {"old": diff.old, "new": diff.new, "differences": diff.table.to_pylist()}
+    return to_json(document)
 
 
 def _title(manifest: dict[str, Any]) -> str:
@@ -213,17 +206,8 @@ def _title(manifest: dict[str, Any]) -> str:
     return f"{manifest['label']} version {manifest['version']}, {manifest['status']}, {seal}"
 
 
-def _diff_json(found: StatementDiff) -> str:
-    document = {"old": found.old, "new": found.new, "differences": _objects(found.table)}
-    return to_json(document)
-
-
-def _restatement_text(table: pa.Table) -> str:
+def _differences_text(table: pa.Table) -> str:
     columns = [name for name in table.column_names if name != "subject"]
-    text = to_text(table.slice(0, SHOWN_ROWS).select(columns))
-    left = table.num_rows - SHOWN_ROWS
-    return text if left <= 0 else f"{text}\n... and {left} more: see --json"
-
-
-def _objects(table: pa.Table | None) -> list[dict[str, Any]]:
-    return [] if table is None else table.to_pylist()
+    text = to_text(table.slice(0, MOST_ROWS).select(columns))
+    hidden = table.num_rows - MOST_ROWS
+    return text if hidden <= 0 else f"{text}\n... and {hidden} more: see --json"

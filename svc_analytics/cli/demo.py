@@ -1,4 +1,4 @@
-"""`demo`: the whole path on the local sandbox."""
+"""`demo`: extract, verify and close a month on the local sandbox."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import click
 from svc_analytics.cli import reports
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import shared_options
-from svc_analytics.cli.reports import echo_statement
 from svc_analytics.config import read_data_dir
 from svc_analytics.demo import run_demo
 from svc_analytics.extraction import progress
@@ -42,7 +41,7 @@ def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: b
     """
     lake = Lakehouse(read_data_dir(data_dir))
     with progress.page_bar() as bar:
-        made, folder = run_demo(lake, months, payments, seed, note=echo_note, on_page=bar.show)
-    echo_statement(made, folder, as_json=as_json)
+        new, folder = run_demo(lake, months, payments, seed, note=echo_note, on_page=bar.show)
+    click.echo(reports.statement_report(new, folder, as_json=as_json))
     if not as_json:
-        click.echo("\n" + reports.what_next(made, None if data_dir is None else lake.path))
+        click.echo("\n" + reports.what_next(new, None if data_dir is None else lake.path))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from svc_analytics.cli import reports
@@ -9,7 +11,7 @@ from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import patience_option, shared_options
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
-from svc_analytics.extraction import lookups, progress, update
+from svc_analytics.extraction import lookups, update
 from svc_analytics.extraction.plan import Request, missing_key_class
 from svc_analytics.instants import BEGINNING, HOUR, parse_bound
 from svc_analytics.lakehouse import Lakehouse
@@ -52,36 +54,25 @@ from svc_analytics.schema import STREAMS
 @patience_option
 @shared_options
 def extract(
-    start: str | None,
-    end: str | None,
-    streams: tuple[str, ...],
     workers: int,
-    overlap_hours: int,
-    reread: bool,
     sessions: bool,
     bindings: str | None,
     patience: int | None,
     data_dir: str | None,
     as_json: bool,
+    **options: Any,
 ) -> None:
     """Bring the lake up to date with the service.
 
     Reads the time that is missing, and the newest day again. You can interrupt it at
     any time: the lake keeps what was read, and the next run continues from there.
     """
-    request = Request(
-        streams=tuple(dict.fromkeys(streams)) or tuple(STREAMS),
-        start=parse_bound(start) if start else BEGINNING,
-        end=parse_bound(end) if end else None,
-        overlap=overlap_hours * HOUR,
-        rereads=reread,
-    )
+    request = _request(**options)
     settings = read_settings(data_dir, patience=patience)
-    _require_keys(settings, streams, sessions=sessions)
+    _require_keys(settings, options["streams"], sessions=sessions)
     customers = lookups.read_customers(bindings) if bindings else None
     lake = Lakehouse(settings.data_dir)
-    with progress.page_bar() as bar:
-        done = update.extract(lake, settings, request, workers=workers, on_page=bar.show)
+    done = update.extract(lake, settings, request, workers=workers)
     span = (request.start, request.end or done.read_to) if sessions else None
     results = lookups.look_up(
         lake, settings, sessions_of=span, customers=customers, workers=workers
@@ -95,8 +86,20 @@ def extract(
         raise SystemExit(EXIT_ATTENTION)
 
 
+def _request(
+    start: str | None, end: str | None, streams: tuple[str, ...], overlap_hours: int, reread: bool
+) -> Request:
+    return Request(
+        streams=tuple(dict.fromkeys(streams)) or tuple(STREAMS),
+        start=parse_bound(start) if start else BEGINNING,
+        end=parse_bound(end) if end else None,
+        overlap=overlap_hours * HOUR,
+        rereads=reread,
+    )
+
+
 def _require_keys(settings: Settings, streams: tuple[str, ...], *, sessions: bool) -> None:
-    """Refuse to begin without the keys of what was asked for by name."""
+    """Refuse to begin without the keys for the streams and look-ups named on the command line."""
     settings.require_service()
     for name in streams:
         if key_class := missing_key_class(settings, STREAMS[name]):

@@ -12,7 +12,7 @@ from dotenv import dotenv_values
 from tqdm.auto import tqdm
 
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.options import open_lake, shared_options
+from svc_analytics.cli.options import data_dir_option, open_lake, shared_options, zone_option
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import atomic_write
@@ -26,7 +26,7 @@ from svc_analytics.periods import month as parse_month
 @click.command()
 @click.argument("name")
 @click.option("--month", metavar="M", help="2026-10.  [default: the lake's last full month]")
-@click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
+@zone_option
 @click.option("--out", metavar="FILE", help="The page to write.  [default: NAME-MONTH.html]")
 @shared_options
 def notebook(
@@ -40,21 +40,18 @@ def notebook(
     path = runner.find_notebook(name)
     chosen = _month(path, lake, month, zone)
     target = Path(out or "-".join([path.stem, *([chosen] if chosen else [])]) + ".html")
-    if not target.parent.is_dir():  # said before the run, not after it
+    if not target.parent.is_dir():  # checked before the notebook runs, not after
         raise ConfigError(f"cannot write {target}: there is no folder {target.parent}")
     parameters = {"DATA_DIR": str(lake.path), "ZONE": zone} | ({"MONTH": chosen} if chosen else {})
     with tqdm(desc=path.stem, unit=" cells", disable=None, leave=False) as bar:
         done = runner.run_notebook(path, parameters, on_cell=lambda _: bar.update())
     _write(target, runner.to_html(done, path.stem))
-    click.echo(
-        to_json({"notebook": path.stem, "month": chosen, "file": str(target)})
-        if as_json
-        else str(target)
-    )
+    report = {"notebook": path.stem, "month": chosen, "file": str(target)}
+    click.echo(to_json(report) if as_json else str(target))
 
 
 def _month(path: Path, lake: Lake, month: str | None, zone: str) -> str | None:
-    """Return the month a notebook is run for; None for one that speaks of no month."""
+    """Return the month a notebook runs for; None for a notebook without the parameter MONTH."""
     if "MONTH" in runner.parameters_of(runner.read_notebook(path)):
         return parse_month(month, zone).label if month else last_full_month(lake, zone)
     if month:
@@ -64,9 +61,7 @@ def _month(path: Path, lake: Lake, month: str | None, zone: str) -> str | None:
 
 @click.command(context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-@click.option(
-    "--data-dir", metavar="DIR", help="The lake's folder.  [default: SVC_DATA_DIR or data]"
-)
+@data_dir_option
 def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
     """Open the notebooks in JupyterLab.
 
@@ -83,31 +78,31 @@ def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
 
 
 def lab_environment(data_dir: str | None) -> dict[str, str]:
-    """Return the environment of the notebooks: this one, and before it what `.env` adds.
+    """Return the environment variables of JupyterLab: this process's, then those of `.env`.
 
-    Checked first, so that a wrong setting is told here and not in a cell.
+    Reads the settings once, so that a wrong one is reported here and not in a notebook.
     """
     settings = read_settings(data_dir)
     file = Path.cwd() / ".env"
-    held = dotenv_values(file, interpolate=False, encoding="utf-8-sig") if file.is_file() else {}
-    here = {name: _from_here(name, value) for name, value in os.environ.items() if value}
+    in_file = dotenv_values(file, interpolate=False, encoding="utf-8-sig") if file.is_file() else {}
+    own = {name: _absolute(name, value) for name, value in os.environ.items() if value}
     added = {
-        name: _from_here(name, value)
-        for name, value in held.items()
-        if value and name.startswith("SVC_") and not {name, _twin(name)} & set(here)
+        name: _absolute(name, value)
+        for name, value in in_file.items()
+        if value and name.startswith("SVC_") and not {name, _other_name(name)} & set(own)
     }
-    return added | here | {"SVC_DATA_DIR": str(settings.data_dir.absolute())}
+    return added | own | {"SVC_DATA_DIR": str(settings.data_dir.absolute())}
 
 
-def _twin(name: str) -> str:
-    """Return the other name of a setting: itself, or the file that holds it."""
+def _other_name(name: str) -> str:
+    """Return a setting's other name: SVC_X_FILE for SVC_X, and SVC_X for SVC_X_FILE."""
     return name.removesuffix("_FILE") if name.endswith("_FILE") else f"{name}_FILE"
 
 
-def _from_here(name: str, value: str) -> str:
-    """Return a setting as it reads in another working folder, that of the notebooks."""
-    is_ours = name.startswith("SVC_") and name.endswith("_FILE")
-    return str(Path(value).absolute()) if is_ours else value
+def _absolute(name: str, value: str) -> str:
+    """Make the path of a secret's file absolute: notebooks run in another folder."""
+    is_path = name.startswith("SVC_") and name.endswith("_FILE")
+    return str(Path(value).absolute()) if is_path else value
 
 
 def _write(target: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""`status`, `sql`, `views`: what is in the lake."""
+"""`status`, `sql`, `views`: what the lake holds, and queries on it."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import open_lake, shared_options
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
-from svc_analytics.warehouse import status as status_module
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.status import lake_status
 from svc_analytics.warehouse.views import list_views
 from svc_analytics.warehouse.warehouse import open_warehouse
 
@@ -26,8 +26,8 @@ def status(data_dir: str | None, as_json: bool) -> None:
 
     Shows rows, coverage, gaps, freshness and quarantine of each stream.
     """
-    found = status_module.lake_status(open_lake(data_dir))
-    click.echo(reports.status_json(found) if as_json else reports.status_text(found))
+    report = reports.status_json if as_json else reports.status_text
+    click.echo(report(lake_status(open_lake(data_dir))))
 
 
 @click.command()
@@ -49,13 +49,13 @@ def sql(query: str | None, form: str, data_dir: str | None, as_json: bool) -> No
     if not text.strip():
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
     with open_warehouse(open_lake(data_dir), models_used_by(text)) as warehouse:
-        found = warehouse.query_readonly(text)
+        answer = warehouse.query_readonly(text)
     if as_json:
-        click.echo(tables.to_json(tables.to_objects(found)))
+        click.echo(tables.to_json(tables.to_objects(answer)))
+    elif form == "csv":
+        click.echo(tables.to_csv(answer), nl=False)
     else:
-        click.echo(
-            tables.to_csv(found) if form == "csv" else tables.to_text(found), nl=form != "csv"
-        )
+        click.echo(tables.to_text(answer))
 
 
 @click.command()

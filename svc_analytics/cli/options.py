@@ -1,11 +1,9 @@
-"""Options that several commands share, and what they stand for: a month, a lake."""
+"""Options that several commands share, and the month and the lake that they choose."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import update_wrapper
-from typing import Any
 
 import click
 
@@ -13,6 +11,53 @@ from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month_of
+
+month_option = click.option(
+    "--month", metavar="MONTH", help="The month: 2026-10, or october for the latest one."
+)
+last_month_option = click.option(
+    "--last-month", "choice", flag_value="last", help="The last month that is over."
+)
+zone_option = click.option(
+    "--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran."
+)
+calendar_option = click.option(
+    "--calendar",
+    default="gregorian",
+    show_default=True,
+    type=click.Choice(["gregorian", "jalali"]),
+    help="The month's calendar; write a Jalali month as 1405-08.",
+)
+out_option = click.option(
+    "--out", metavar="DIR", help="The statement's folder.  [default: in statements/ of the lake]"
+)
+patience_option = click.option(
+    "--patience",
+    type=click.IntRange(1),
+    metavar="SECONDS",
+    help="Give up after this long without progress.  [default: SVC_PATIENCE or 60]",
+)
+metadata_option = click.option(
+    "--metadata",
+    metavar="NAME,...",
+    help="Add these properties of the payments' metadata to the lines, one column each.",
+)
+data_dir_option = click.option(
+    "--data-dir", metavar="DIR", help="The lake's folder.  [default: SVC_DATA_DIR or data]"
+)
+_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_verbose_option = click.option(
+    "-v",
+    "--verbose",
+    count=True,
+    expose_value=False,  # `main` looks for it when an error ends the command
+    help="Print more notes; -vv adds the traceback of an error.",
+)
+
+
+def shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that every command has."""
+    return data_dir_option(_json_option(_verbose_option(command)))
 
 
 def choose_month(month: str | None, choice: str | None, zone: str, calendar: str) -> str:
@@ -32,61 +77,6 @@ def open_lake(data_dir: str | None) -> Lakehouse:
     return lake
 
 
-def shared_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options every command has."""
-    for option in (
-        click.option(
-            "-v",
-            "--verbose",
-            count=True,
-            help="Print more notes; -vv adds the traceback of an error.",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON document."),
-        click.option(
-            "--data-dir",
-            metavar="DIR",
-            help="The lake's folder.  [default: SVC_DATA_DIR or data]",
-        ),
-    ):
-        command = option(command)
-
-    def run(**options: Any) -> None:
-        click.get_current_context().obj = options.pop("verbose")
-        command(**options)
-
-    return update_wrapper(run, command)
-
-
-def calendar_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the calendar a month is named in."""
-    return click.option(
-        "--calendar",
-        default="gregorian",
-        show_default=True,
-        type=click.Choice(["gregorian", "jalali"]),
-        help="The month's calendar; write a Jalali month as 1405-08.",
-    )(command)
-
-
-def patience_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the time it may spend without getting anywhere."""
-    return click.option(
-        "--patience",
-        type=click.IntRange(1),
-        metavar="SECONDS",
-        help="Give up after this long without progress.  [default: SVC_PATIENCE or 60]",
-    )(command)
-
-
-def metadata_option(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the properties of the payments' metadata that a statement is to show."""
-    return click.option(
-        "--metadata",
-        metavar="NAME,...",
-        help="Add these properties of the payments' metadata to the lines, one column each.",
-    )(command)
-
-
 def split_names(text: str | None) -> tuple[str, ...]:
-    """Return the names in a text with commas between them."""
+    """Split a text at its commas into names."""
     return tuple(name.strip() for name in (text or "").split(",") if name.strip())

@@ -1,11 +1,12 @@
-"""`svc-analytics receipts`: what tokens prove, of the lake or of files."""
+"""`receipts`: verify the signed receipts of payments, in the lake or in files."""
 
 from __future__ import annotations
 
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 import click
@@ -33,8 +34,8 @@ from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
 MANY = 300_000  # payments; below, starting processes costs more than it saves
-# Of the lake: what is on file, for every payment or for those that nothing proves.
-_ON_FILE = """
+# The lake's verdicts, of every payment or of the payments that are not proven.
+_VERDICTS = """
 select
     'payments/' || month || '.parquet' as source,
     null::bigint as line_no,
@@ -106,16 +107,20 @@ def verify(
         raise ConfigError("--month and --every are for the lake: give no files with them")
     settings = read_settings(data_dir, patience=patience)
     settings.require_receipt_secrets()
-    with _opinion(settings, online) as confirm:
+    report = _Report(out, as_json)
+    with _online_verifier(settings, online) as verify_online:
         if files:
-            code = _verify_files(files, column, settings, confirm, out, as_json)
+            _verify_files(files, column, settings, verify_online, report)
         else:
-            code = _verify_lake(data_dir, month, every, workers, settings, confirm, out, as_json)
-    raise SystemExit(code)
+            lake, label = open_lake(data_dir), read_month(month).label if month else None
+            _verify_lake(lake, label, workers, settings, verify_online)
+            _report_lake(lake, label, every, report)
+    raise SystemExit(report.conclude())
 
 
 @contextmanager
-def _opinion(settings: Settings, online: bool) -> Iterator[VerifyOnline | None]:
+def _online_verifier(settings: Settings, online: bool) -> Iterator[VerifyOnline | None]:
+    """Connect to the service for receipts that are unsure offline; None without --online."""
     if not online:
         yield None
         return
@@ -124,114 +129,113 @@ def _opinion(settings: Settings, online: bool) -> Iterator[VerifyOnline | None]:
         yield OnlineVerifier(client, settings.receipt_secrets).verify
 
 
+@dataclass
+class _Report:
+    """The rows, the JSON document, the summary on stderr and the exit code of one run."""
+
+    out: str | None
+    as_json: bool
+    verdicts: Counter[str] = field(default_factory=Counter)
+    repeated: int = 0
+    webhook_signed: int = 0
+
+    def count_reasons(self, table: pa.Table) -> None:
+        """Count the reasons that the summary explains."""
+        reasons = table["reason"].to_pylist()
+        self.repeated += sum(map(is_duplicate, reasons))
+        self.webhook_signed += sum(reason.startswith(WEBHOOK_SIGNED) for reason in reasons)
+
+    @property
+    def unproven(self) -> int:
+        """How many receipts are not proven."""
+        return sum(count for name, count in self.verdicts.items() if name not in PROVEN)
+
+    def write(self, tables: Iterable[pa.Table]) -> None:
+        """Write the rows as they come, then the JSON document."""
+        rows = write_rows(tables, OUTPUT, "receipts", self.out, self.as_json)
+        if self.as_json:
+            counts = {"verdicts": dict(sorted(self.verdicts.items())), "unproven": self.unproven}
+            click.echo(to_json(counts | rows))
+
+    def conclude(self) -> int:
+        """Sum up on stderr; return the exit code."""
+        total = self.verdicts.total()
+        counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
+        proven = total - self.unproven
+        echo_note(f"{total:,} receipts, {proven:,} of them proven ({counts or 'none'})")
+        if self.repeated:
+            echo_note(
+                f"{self.repeated:,} rows repeat the token or the payment of another row: "
+                "see their reasons"
+            )
+        if self.webhook_signed:
+            echo_note(
+                f"settings error: {self.webhook_signed:,} receipts are signed with a webhook "
+                "secret; put the receipt secret into SVC_RECEIPT_SECRETS"
+            )
+        return EXIT_ATTENTION if self.unproven else 0
+
+
 def _verify_files(
     files: tuple[str, ...],
     column: str | None,
     settings: Settings,
-    confirm: VerifyOnline | None,
-    out: str | None,
-    as_json: bool,
-) -> int:
-    counts: Counter[str] = Counter()
-    remarks: Counter[str] = Counter()
-    with ExitStack() as stack:
-        payments = stack.enter_context(open_payments(Lake(settings.data_dir)))
-        bar = stack.enter_context(_bar())
-        tables = verify_batches(read_sources(files, column), payments, settings, confirm)
-        _write(_counted(tables, counts, remarks, bar), counts, out, as_json)
-    return _conclude(counts, remarks)
+    verify_online: VerifyOnline | None,
+    report: _Report,
+) -> None:
+    """Verify the tokens in files, and write a row for each as it comes."""
+
+    def counted(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        for table in tables:
+            report.verdicts.update(table["verdict"].to_pylist())
+            report.count_reasons(table)
+            bar.update(len(table))
+            yield table
+
+    with open_payments(Lake(settings.data_dir)) as payments, _bar() as bar:
+        tables = verify_batches(read_sources(files, column), payments, settings, verify_online)
+        report.write(counted(tables))
 
 
 def _verify_lake(
-    data_dir: str | None,
+    lake: Lake,
     month: str | None,
-    every: bool,
     workers: int | None,
     settings: Settings,
-    confirm: VerifyOnline | None,
-    out: str | None,
-    as_json: bool,
-) -> int:
-    lake = open_lake(data_dir)
-    label = read_month(month).label if month else None
+    verify_online: VerifyOnline | None,
+) -> None:
+    """Verify the lake's new and changed receipts; the lake keeps their verdicts."""
     with _bar() as bar:
         run = verify_lake(
             lake,
             settings,
-            [label] if label else None,
+            [month] if month else None,
             workers=workers or _workers_for(lake),
-            verify_online=confirm,
+            verify_online=verify_online,
             on_rows=bar.update,
         )
     echo_note(
         f"{run.checked:,} receipts checked, {run.unchanged:,} unchanged since an earlier check"
     )
-    with open_warehouse(lake, models_used_by(_ON_FILE, _COUNTS)) as warehouse:
-        listed = warehouse.query(_ON_FILE, {"month": label, "every": every, "proven": PROVEN})
-        found = warehouse.query(_COUNTS, {"month": label}).to_pylist()
-    counts = Counter({row["verdict"]: row["receipts"] for row in found})
-    _write([listed], counts, out, as_json)
-    return _conclude(counts, _remarks_on(listed))
+
+
+def _report_lake(lake: Lake, month: str | None, every: bool, report: _Report) -> None:
+    """Write the verdicts that the lake keeps."""
+    with open_warehouse(lake, models_used_by(_VERDICTS, _COUNTS)) as warehouse:
+        rows = warehouse.query(_VERDICTS, {"month": month, "every": every, "proven": PROVEN})
+        counts = warehouse.query(_COUNTS, {"month": month}).to_pylist()
+    report.verdicts.update({row["verdict"]: row["receipts"] for row in counts})
+    report.count_reasons(rows)
+    report.write([rows])
 
 
 def _workers_for(lake: Lake) -> int:
-    """Return how many processes are worth their start, which takes as long as many tokens."""
+    """Return how many processes to start: one for a small lake, else one per core."""
     rows = sum(footer.totals.rows for footer in lake.footers(PAYMENTS).values())
-    has_affinity = hasattr(os, "sched_getaffinity")  # what this process may use, not all there is
+    has_affinity = hasattr(os, "sched_getaffinity")  # the cores this process may use
     cores = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
     return cores if rows >= MANY else 1
 
 
 def _bar() -> Any:
     return tqdm(desc="verifying", unit=" receipts", disable=None, leave=False)
-
-
-def _counted(
-    tables: Iterable[pa.Table], counts: Counter[str], remarks: Counter[str], bar: Any
-) -> Iterator[pa.Table]:
-    for table in tables:
-        counts.update(table["verdict"].to_pylist())
-        remarks.update(_remarks_on(table))
-        bar.update(len(table))
-        yield table
-
-
-def _remarks_on(table: pa.Table) -> Counter[str]:
-    """Count what a person should be told at the end, beyond the verdicts."""
-    reasons = table["reason"].to_pylist()
-    return Counter(
-        repeated=sum(map(is_duplicate, reasons)),
-        webhook_signed=sum(reason.startswith(WEBHOOK_SIGNED) for reason in reasons),
-    )
-
-
-def _write(
-    tables: Iterable[pa.Table], counts: Counter[str], out: str | None, as_json: bool
-) -> None:
-    told = write_rows(tables, OUTPUT, "receipts", out, as_json)
-    if as_json:
-        document = {"verdicts": dict(sorted(counts.items())), "unproven": _unproven(counts)}
-        click.echo(to_json(document | told))
-
-
-def _unproven(counts: Counter[str]) -> int:
-    from svc_analytics.signing.receipts import PROVEN
-
-    return sum(n for name, n in counts.items() if name not in PROVEN)
-
-
-def _conclude(counts: Counter[str], remarks: Counter[str]) -> int:
-    """Sum up on stderr; return the exit code."""
-    total, unproven = sum(counts.values()), _unproven(counts)
-    listed = ", ".join(f"{name} {n:,}" for name, n in counts.most_common())
-    echo_note(f"{total:,} receipts, {total - unproven:,} of them proven ({listed or 'none'})")
-    if repeated := remarks["repeated"]:
-        echo_note(
-            f"{repeated:,} rows repeat the token or the payment of another row: see their reasons"
-        )
-    if misread := remarks["webhook_signed"]:
-        echo_note(
-            f"settings error: {misread:,} receipts are signed with a webhook secret; "
-            "put the receipt secret into SVC_RECEIPT_SECRETS"
-        )
-    return EXIT_ATTENTION if unproven else 0

@@ -1,8 +1,9 @@
-"""`statement`: a month's figures, or where one of them comes from."""
+"""`statement`: write a month's statement, or explain where one of its figures comes from."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,12 +12,15 @@ from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import (
     calendar_option,
     choose_month,
+    last_month_option,
     metadata_option,
+    month_option,
     open_lake,
+    out_option,
     shared_options,
     split_names,
+    zone_option,
 )
-from svc_analytics.cli.reports import echo_statement
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.errors import ConfigError
 from svc_analytics.lakehouse import Lakehouse
@@ -27,10 +31,10 @@ from svc_analytics.statements.statement import statement as make_statement
 
 
 @click.command()
-@click.option("--month", metavar="MONTH", help="The month: 2026-10, or october for the latest one.")
-@click.option("--last-month", "choice", flag_value="last", help="The last month that is over.")
+@month_option
+@last_month_option
 @click.option("--this-month", "choice", flag_value="this", help="The month that is running.")
-@click.option("--zone", default="UTC", show_default=True, help="An IANA zone, such as Asia/Tehran.")
+@zone_option
 @calendar_option
 @click.option(
     "--format",
@@ -39,9 +43,7 @@ from svc_analytics.statements.statement import statement as make_statement
     show_default=True,
     help="Forms to write: csv, parquet, xlsx, html, json, journal, pdf; with commas between.",
 )
-@click.option(
-    "--out", metavar="DIR", help="The statement's folder.  [default: in statements/ of the lake]"
-)
+@out_option
 @click.option(
     "--explain", "figure", metavar="FIGURE", help="Show what FIGURE is made of; write nothing."
 )
@@ -56,8 +58,6 @@ from svc_analytics.statements.statement import statement as make_statement
 def statement(
     month: str | None,
     choice: str | None,
-    zone: str,
-    calendar: str,
     formats: str,
     out: str | None,
     figure: str | None,
@@ -66,39 +66,45 @@ def statement(
     metadata: str | None,
     data_dir: str | None,
     as_json: bool,
+    **period: Any,  # its zone and calendar
 ) -> None:
     """Write a month's statement and print its summary."""
-    wanted = split_names(formats)
-    check_formats(wanted)
+    forms, names = split_names(formats), split_names(metadata)
+    check_formats(forms)
     lake = open_lake(data_dir)
-    chosen = choose_month(month, choice, zone, calendar)
-    if bool(figure) != bool(currency):
-        raise ConfigError("give --explain FIGURE and --currency C together")
-    if figure and currency:
-        explanation = lake.explain(chosen, currency, figure, zone=zone, calendar=calendar)
-        click.echo(reports.explanation_text(explanation, as_json=as_json))
+    label = choose_month(month, choice, **period)
+    if figure or currency:
+        click.echo(_explain(lake, label, figure, currency, as_json, **period))
         return
-    made = make_statement(
-        lake,
-        chosen,
-        zone=zone,
-        calendar=calendar,
-        webhooks=webhooks,
-        metadata=split_names(metadata),
-    )
-    echo_statement(made, _save(made, lake, out, wanted), as_json=as_json)
-    for name in empty_columns(made.tables["lines"]):
+    new = make_statement(lake, label, webhooks=webhooks, metadata=names, **period)
+    folder = _save(new, lake, out, forms)
+    click.echo(reports.statement_report(new, folder, as_json=as_json))
+    for name in empty_columns(new.tables["lines"]):
         echo_note(f"{name} is empty in every line: no payment of the month has this metadata")
-    if made.needs_attention:
+    if new.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _save(made: Statement, lake: Lakehouse, out: str | None, formats: tuple[str, ...]) -> Path:
+def _explain(
+    lake: Lakehouse,
+    month: str,
+    figure: str | None,
+    currency: str | None,
+    as_json: bool,
+    **period: str,
+) -> str:
+    if not (figure and currency):
+        raise ConfigError("give --explain FIGURE and --currency C together")
+    explanation = lake.explain(month, currency, figure, **period)
+    return (reports.explanation_json if as_json else reports.explanation_text)(explanation)
+
+
+def _save(new: Statement, lake: Lakehouse, out: str | None, forms: tuple[str, ...]) -> Path:
     """Write a statement into its folder, unless a sealed one is there; return the folder."""
-    folder = lake.path / STATEMENTS / made.period.folder
+    folder = lake.path / STATEMENTS / new.period.folder
     if out is None and versions(folder):
         echo_note(
             f"{folder} is sealed already: nothing is written; use --out DIR for another folder"
         )
         return folder
-    return made.save(out or folder, formats)
+    return new.save(out or folder, forms)

@@ -1,4 +1,4 @@
-"""`svc-analytics webhooks`: what a saved log of deliveries proves, and what the lake lacks."""
+"""`webhooks`: verify a saved log of deliveries, and list the records that the lake lacks."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
 
 
 class _Tally:
-    """What passed by, for the summary and the exit code."""
+    """Counts of deliveries and missing records, for the summary and the exit code."""
 
     def __init__(self) -> None:
         self.verdicts: Counter[str] = Counter()
@@ -56,7 +56,7 @@ class _Tally:
         self.absent: dict[tuple[str, str], None] = {}
 
     def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
-        yield to_table([])  # a header, even if no row follows
+        yield to_table([])  # the header is written even when no row follows
         for batch in batches:
             for item in batch:
                 self._add(item)
@@ -74,9 +74,9 @@ class _Tally:
 
     def conclude(self) -> int:
         """Sum up on stderr; return the exit code."""
-        listed = ", ".join(f"{name} {n:,}" for name, n in self.verdicts.most_common())
-        total = sum(self.verdicts.values())
-        echo_note(f"{total:,} deliveries, {self.invalid:,} of them not valid ({listed or 'none'})")
+        counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
+        total = self.verdicts.total()
+        echo_note(f"{total:,} deliveries, {self.invalid:,} of them not valid ({counts or 'none'})")
         if self.missing:
             echo_note(
                 f"{len(self.missing):,} records are missing: the lake was read for their time"
@@ -87,7 +87,7 @@ class _Tally:
 
 
 def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: bool) -> None:
-    told = write_rows(tables, OUTPUT, "deliveries", out, as_json)
+    rows = write_rows(tables, OUTPUT, "deliveries", out, as_json)
     if as_json:
         document = {
             "verdicts": dict(sorted(tally.verdicts.items())),
@@ -95,7 +95,7 @@ def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: 
             "missing": _named(tally.missing),
             "not_in_lake_yet": _named(tally.absent),
         }
-        click.echo(to_json(document | told))
+        click.echo(to_json(document | rows))
 
 
 def _named(records: dict[tuple[str, str], None]) -> list[dict[str, str]]:

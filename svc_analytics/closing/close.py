@@ -1,7 +1,8 @@
-"""Closing a month: read it until two readings agree, state it, seal it, or say why not.
+"""Close a month: read it until nothing new comes, write its statement, seal it.
 
-A sealed month is never written again. When the lake yields other figures than a seal,
-the restatement is a version of its own beside it, with what differs.
+A sealed folder is never written again. When the lake later gives other figures, the next
+version is written next to it, with a table of what differs. A month that cannot be final
+is written without a seal, with the reasons.
 """
 
 from __future__ import annotations
@@ -9,24 +10,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
-
-import pyarrow as pa
 
 from svc_analytics.closing.diff import RESTATEMENT
+from svc_analytics.closing.result import CloseResult, State
 from svc_analytics.closing.seals import (
     STATEMENTS,
     chosen_metadata,
+    newest_seal,
     read_manifest,
+    seal_of,
     seal_violations,
-    seals_beside,
     version_folder,
     versions,
-    with_seal,
-    with_version,
 )
 from svc_analytics.closing.verify import rederive, restatement
 from svc_analytics.config import Settings, read_settings
@@ -34,9 +32,6 @@ from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.files import locked
-from svc_analytics.formatting.display import Display, display_table
-from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import HOUR, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of, named_month
@@ -47,67 +42,27 @@ from svc_analytics.statements.statement import Reason, Statement, statement
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-READINGS = 3  # at most, of which two in a row must agree
+MOST_PASSES = 3  # the month is read at most so often; two passes in a row must find the same
 GRACE_HOURS = 24
 
-State = Literal["sealed", "unchanged", "restated", "provisional"]
 Read = Callable[[Request], ExtractionResult]
 
 
 @dataclass(frozen=True)
-class CloseResult(Displayable):
-    """What became of one month."""
-
-    label: str
-    state: State
-    folder: Path
-    version: int
-    seal: str | None
-    reasons: tuple[Reason, ...] = ()
-    table: pa.Table | None = field(default=None, repr=False)  # what differs from the seal before
-    note: str | None = None  # what a person may wish to know, though nothing is wrong
-
-    @property
-    def needs_attention(self) -> bool:
-        """Whether a person should look: at a restatement, or at what is in the way."""
-        return self.state in ("restated", "provisional") or bool(self.reasons)
-
-    @property
-    def restatement(self) -> pd.DataFrame | None:
-        """One row per figure or record that differs from the version before; None for a first."""
-        return None if self.table is None else to_frame(self.table)
-
-    def _display(self) -> Display:
-        lines = [f"{self.state}, version {self.version}, in {self.folder}"]
-        lines += [f"seal {self.seal}"] * bool(self.seal)
-        lines += [reason.text for reason in self.reasons]
-        lines += [f"note: {self.note}"] if self.note else []
-        tables = (
-            []
-            if self.table is None
-            else [display_table(self.table, "differences from the version before")]
-        )
-        return Display(f"Month {self.label}", lines, tables)
-
-
-@dataclass(frozen=True)
 class _Job:
-    """What is to be closed, and how."""
+    """One run of `close`: the lake, how it is read, and what is to be written."""
 
     lake: Lake
     read: Read
-    clock: int  # the service's own, in UTC microseconds
+    settings: Settings | None
     formats: tuple[str, ...]
+    metadata: tuple[str, ...]
     grace: int
-    settings: Settings | None = None
-    out: Path | None = None
-    metadata: tuple[str, ...] = ()
+    out: Path | None
+    clock: int  # the service's own, in UTC microseconds
 
     def folder(self, period: Period) -> Path:
-        """The place of a month's first version."""
+        """Return the folder of a month's first version."""
         return (self.out or self.lake.path / STATEMENTS / period.folder).absolute()
 
 
@@ -126,27 +81,21 @@ def close(
 ) -> CloseResult:
     """Close a month: read it twice, write its statement and seal it.
 
-    Reads the month until two readings agree, at most three times. Returns what became of
-    the month. A month that cannot be final is written unsealed, with the reasons.
-    Receipts are verified when a receipt secret is set. `metadata` names properties of the
-    payments' metadata to add to `lines` as columns; a restatement keeps those of the
-    version before, unless it is given others. `read` extracts a request; by default
-    `extract` does, with `settings` or those of the environment.
+    Reads the month until two passes find the same, at most three times. Returns what
+    became of the month. A month that cannot be final is written unsealed, with the
+    reasons. Receipts are verified when a receipt secret is set. `metadata` names
+    properties of the payments' metadata to add to `lines` as columns; a restatement
+    keeps those of the version before, unless it is given others. `read` extracts a
+    request; by default `extract` does, with `settings` or those of the environment.
 
     Raises `PeriodNotClosed` for a month that is running or ended within the grace hours,
     and the errors of `extract`.
     """
-    _check_formats(formats)
-    chosen = check_names(metadata)
     period = named_month(month, time.time_ns() // 1000, zone, calendar)
-    settings, read = _ways(lake, settings, read)
-    clock = read(Request()).read_to
-    place = None if out is None else Path(out)
-    grace = grace_hours * HOUR
-    job = _Job(lake, read, clock, tuple(formats), grace, settings, place, chosen)
-    _require_over(period, job)
+    job = _start(lake, formats, metadata, grace_hours, settings, read, out)
+    _check_is_over(period, job)
     with _one_at_a_time(lake):
-        return _close_again(job, period)
+        return _close_month(job, period)
 
 
 def close_all_due(
@@ -167,32 +116,56 @@ def close_all_due(
     first month that cannot be sealed, because each seal names the one before. `on_closed`
     is called with each month when it is done.
     """
-    _check_formats(formats)
-    chosen = check_names(metadata)
-    settings, read = _ways(lake, settings, read)
-    clock = read(Request()).read_to
-    grace = grace_hours * HOUR
-    job = _Job(lake, read, clock, tuple(formats), grace, settings, metadata=chosen)
-    found = []
+    job = _start(lake, formats, metadata, grace_hours, settings, read)
+    results: list[CloseResult] = []
     with _one_at_a_time(lake):
-        for period in _due(job, zone, calendar):
-            held = _compare_with_seal(job, period)
-            found.append(held if held and held.table is None else _close_again(job, period))
-            on_closed(found[-1])
-            if found[-1].seal is None:
+        for period in _months_due(job, zone, calendar):
+            sealed = _compare_with_seal(job, period)
+            is_unchanged = sealed and sealed.table is None
+            results.append(sealed if sealed and is_unchanged else _close_month(job, period))
+            on_closed(results[-1])
+            if results[-1].seal is None:
                 break
-    return found
+    return results
 
 
-def _ways(lake: Lake, settings: Settings | None, read: Read | None) -> tuple[Settings | None, Read]:
-    """Return the settings and the way to read with them, from the environment unless given."""
+def _start(
+    lake: Lake,
+    formats: tuple[str, ...],
+    metadata: Collection[str],
+    grace_hours: int,
+    settings: Settings | None,
+    read: Read | None,
+    out: str | Path | None = None,
+) -> _Job:
+    """Check the options, bring the lake up to date, and take the service's clock."""
+    check_formats(tuple(formats))
+    if not {"csv", "parquet"} & set(formats):
+        message = "csv or parquet must be among the formats: a restatement is made from them"
+        raise ConfigError(message)
+    names = check_names(metadata)
     if read is None:
         settings = settings or read_settings(lake.path)
         read = partial(update.extract, lake, settings)
-    return settings, read
+    clock = read(Request()).read_to
+    folder = None if out is None else Path(out)
+    return _Job(lake, read, settings, tuple(formats), names, grace_hours * HOUR, folder, clock)
 
 
-def _due(job: _Job, zone: str, calendar: str) -> Iterator[Period]:
+def _check_is_over(period: Period, job: _Job) -> None:
+    """Refuse a month that has not begun, is running, or ended within the grace hours."""
+    if period.start >= job.clock:
+        raise ConfigError(f"{period.folder} has not begun: choose a month that is over")
+    if period.end > job.clock:
+        message = f"{period.folder} is not over: it ends at {format_instant(period.end)}"
+        raise PeriodNotClosed(message)
+    if period.end + job.grace > job.clock:
+        due = format_instant(period.end + job.grace)
+        raise PeriodNotClosed(f"{period.folder} ended too recently: close it from {due} on")
+
+
+def _months_due(job: _Job, zone: str, calendar: str) -> Iterator[Period]:
+    """Yield the months that are over, oldest first, from the first that has a record."""
     query = (
         "select epoch_us(min(starts_at)) as first from ("
         "select min(paid_at) as starts_at from payments "
@@ -206,45 +179,48 @@ def _due(job: _Job, zone: str, calendar: str) -> Iterator[Period]:
         period = period.shift(1)
 
 
-def _close_again(job: _Job, period: Period) -> CloseResult:
-    """Read a month until two readings agree, then seal it, restate it, or leave it as it is."""
-    doubts = _read_until_agreed(job, period)
+def _close_month(job: _Job, period: Period) -> CloseResult:
+    """Read a month again, then seal it, restate it, or leave it as it is."""
+    doubts = _read_until_unchanged(job, period)
     if job.settings and job.settings.receipt_secrets:
         verify_month(job.lake, job.settings, period.start, period.end)
-    held = _compare_with_seal(job, period)
-    if held and held.table is None:
-        return replace(held, reasons=(*held.reasons, *doubts))
-    before = chosen_metadata(read_manifest(held.folder)) if held else ()
-    made = statement(
+    sealed = _compare_with_seal(job, period)
+    if sealed and sealed.table is None:
+        return replace(sealed, reasons=(*sealed.reasons, *doubts))
+    names_before = chosen_metadata(read_manifest(sealed.folder)) if sealed else ()
+    new = statement(
         job.lake,
         period.label,
         zone=period.zone,
         calendar=period.calendar,
         now=job.clock,
-        metadata=job.metadata or before,
+        metadata=job.metadata or names_before,
     )
-    return _write(job, replace(made, reasons=(*made.reasons, *doubts)), held)
+    return _write(job, replace(new, reasons=(*new.reasons, *doubts)), sealed)
 
 
-def _read_until_agreed(job: _Job, period: Period) -> list[Reason]:
-    """Read a month again until one reading finds what the one before it found.
+def _read_until_unchanged(job: _Job, period: Period) -> list[Reason]:
+    """Read a month again and again, until one pass finds what the pass before it found.
 
-    Returns what of it could not be read, or that no two readings agreed.
+    Returns what could not be read, or that no two passes in a row agreed.
     """
-    again = Request(start=period.start, end=period.end, rereads=True)
-    for reading in range(READINGS):
-        done = job.read(again)
-        found = done.published
-        is_news = found.files or found.changed or found.quarantined
-        if reading and not is_news:
-            left = sorted(done.not_extracted.items())
-            return [Reason(f"{name} could not be read again: {why}") for name, why in left]
-    text = f"{READINGS} readings in a row differed: the service still changes the month"
+    request = Request(start=period.start, end=period.end, rereads=True)
+    for number in range(MOST_PASSES):
+        result = job.read(request)
+        stats = result.published
+        is_news = stats.files or stats.changed or stats.quarantined
+        if number and not is_news:
+            unread = sorted(result.not_extracted.items())
+            return [Reason(f"{name} could not be read again: {why}") for name, why in unread]
+    text = f"the month was read {MOST_PASSES} times and differed each time: it still changes"
     return [Reason(text)]
 
 
 def _compare_with_seal(job: _Job, period: Period) -> CloseResult | None:
-    """Hold the newest seal of a month against the lake; None where it has none."""
+    """Compare the newest seal of a month with the lake; None for a month without a seal.
+
+    The result has a table only when the lake now gives something else.
+    """
     sealed = versions(job.folder(period))
     if not sealed:
         return None
@@ -253,72 +229,49 @@ def _compare_with_seal(job: _Job, period: Period) -> CloseResult | None:
     if broken := seal_violations(folder, manifest):
         message = f"{folder} was altered after it was sealed ({broken[0]}): restore it from a copy"
         raise LakeError(message)
-    made = rederive(job.lake, manifest)
-    table = restatement(job.lake, folder, manifest, made)
-    found = CloseResult(
-        period.folder, "unchanged", folder, len(sealed), manifest["seal"], made.reasons
+    new = rederive(job.lake, manifest)
+    table = restatement(job.lake, folder, manifest, new)
+    result = CloseResult(
+        period.folder, "unchanged", folder, len(sealed), manifest["seal"], new.reasons
     )
-    return replace(found, table=table) if table.num_rows else found
+    return replace(result, table=table) if table.num_rows else result
 
 
-def _write(job: _Job, made: Statement, held: CloseResult | None) -> CloseResult:
-    """Write the next version of a month, sealed if it is final."""
-    first, table = job.folder(made.period), None
-    if held:
-        table = restatement(job.lake, held.folder, read_manifest(held.folder), made)
-        made = replace(made, tables=made.tables | {RESTATEMENT: table})
-    version = held.version + 1 if held else 1
-    finish = partial(
-        with_seal if made.status == "final" else with_version,
-        version=version,
-        previous_seal=_newest(seals_beside(first, made.period.shift(-1))),
-        supersedes=held.seal if held else None,
-    )
-    folder = write_folder(made, version_folder(first, version), job.formats, finish)
-    state: State = "restated" if held else "sealed"
+def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult:
+    """Write the next version of a month, with a seal if it is final."""
+    first, table, is_final = job.folder(new.period), None, new.status == "final"
+    if sealed:
+        table = restatement(job.lake, sealed.folder, read_manifest(sealed.folder), new)
+        new = replace(new, tables=new.tables | {RESTATEMENT: table})
+    version = sealed.version + 1 if sealed else 1
+    chain = {
+        "version": version,
+        "supersedes": sealed.seal if sealed else None,
+        "previous_seal": newest_seal(new.period.shift(-1), first),
+    }
+    seal = seal_of if is_final else None
+    folder = write_folder(new, version_folder(first, version), job.formats, chain, seal)
+    state: State = "provisional" if not is_final else "restated" if sealed else "sealed"
     return CloseResult(
-        made.period.folder,
-        state if made.status == "final" else "provisional",
+        new.period.folder,
+        state,
         folder,
         version,
         read_manifest(folder)["seal"],
-        made.reasons,
+        new.reasons,
         table,
-        None if held else _note_order(first, made.period.shift(1)),
+        None if sealed else _note_order(first, new.period.shift(1)),
     )
 
 
 def _note_order(folder: Path, after: Period) -> str | None:
-    """Say where the chain does not reach: a seal cannot name one that was made after it."""
-    if not seals_beside(folder, after):
+    """Note that the month after was sealed first, so that its seal cannot name this one."""
+    if newest_seal(after, folder) is None:
         return None
     return (
         f"{after.folder} was sealed first, so its seal does not name this month's: "
         "close months oldest first, as --all-due does, to chain them"
     )
-
-
-def _newest(seals: dict[int, str]) -> str | None:
-    return seals[max(seals)] if seals else None
-
-
-def _check_formats(formats: tuple[str, ...]) -> None:
-    check_formats(tuple(formats))
-    if not {"csv", "parquet"} & set(formats):
-        raise ConfigError(
-            "csv or parquet must be among the formats: a restatement is made from them"
-        )
-
-
-def _require_over(period: Period, job: _Job) -> None:
-    if period.start >= job.clock:
-        raise ConfigError(f"{period.folder} has not begun: choose a month that is over")
-    if period.end > job.clock:
-        message = f"{period.folder} is not over: it ends at {format_instant(period.end)}"
-        raise PeriodNotClosed(message)
-    if period.end + job.grace > job.clock:
-        due = format_instant(period.end + job.grace)
-        raise PeriodNotClosed(f"{period.folder} ended too recently: close it from {due} on")
 
 
 def _one_at_a_time(lake: Lake) -> AbstractContextManager[None]:

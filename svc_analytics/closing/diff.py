@@ -1,8 +1,8 @@
-"""Two statements of one month, figure by figure and row by row.
+"""Compare two statements, figure by figure and row by row.
 
-Tables are compared as the exact texts of their files, so CSV, Parquet and a statement
-in memory are alike. What other rows cause (places, running positions) is no
-difference of a row, and neither is when its content was first read or checked.
+Tables are compared as the exact texts of their files, so CSV, Parquet and a statement in
+memory compare alike. Columns that depend on other rows (line numbers, running positions)
+and the instants of reading and checking do not make a row differ.
 """
 
 from __future__ import annotations
@@ -36,18 +36,10 @@ _KEYS = {
 }
 _CONSEQUENCES = {
     *("period", "line_no", "running_position", "refunded_before", "refunded_after"),
-    *(
-        "refundable_left",
-        "record_version",
-        "flags",
-        READ_AT,
-        "extracted_at",
-        "checked_at",
-        "first_read_at",
-        "last_read_at",
-    ),
+    *("refundable_left", "record_version", "flags", READ_AT, "extracted_at", "checked_at"),
+    *("first_read_at", "last_read_at"),
 }
-# What a row is counted as; all else of it is what the record itself says.
+# The columns that say what a row is counted as; all others come from the record itself.
 _CLASS = {
     *("entry_id", "kind", "parent_payment_id", "parent_receipt_no", "parent_reference_id"),
     *("parent_paid_at", "parent_period", "days_to_refund"),
@@ -61,7 +53,7 @@ Entry = dict[str, str]
 
 
 def as_texts(tables: Tables) -> Tables:
-    """Return tables with every value as its file's text."""
+    """Return tables with every value as the text that its CSV file has."""
     return {
         name: _texts(table.column_names, text_rows(table))
         for name, table in tables.items()
@@ -70,7 +62,7 @@ def as_texts(tables: Tables) -> Tables:
 
 
 def read_tables(folder: Path, files: Collection[str]) -> Tables:
-    """Read the tables of a statement from these of its files, Parquet or else CSV."""
+    """Read a statement's tables from the named files, Parquet rather than CSV."""
     names = {path.stem: path.name for path in map(Path, sorted(files)) if path.suffix == ".csv"}
     names |= {path.stem: path.name for path in map(Path, files) if path.suffix == ".parquet"}
     try:
@@ -84,11 +76,11 @@ def read_tables(folder: Path, files: Collection[str]) -> Tables:
 
 
 def compare(old: Tables, new: Tables, changed_ids: Collection[str] | None = None) -> pa.Table:
-    """Return what differs between two states of a month: one row per figure or record.
+    """Return the differences of two statements: one row per figure or record.
 
-    `changed_ids` are the records of which the lake keeps an older version; without
-    a lake (None) a record that was read anew counts as changed. Tables and columns
-    that only the newer has are no difference: a newer tool may write more.
+    `changed_ids` are the records of which the lake keeps an older version; without a lake
+    (None) every record that was read anew counts as changed. Tables and columns that only
+    the new statement has do not count: a newer release may write more.
     """
     rows = _compare_lines(old, new, changed_ids)
     causes = _causes_by_currency(rows)
@@ -106,7 +98,7 @@ def compare(old: Tables, new: Tables, changed_ids: Collection[str] | None = None
 def _compare_lines(old: Tables, new: Tables, changed_ids: Collection[str] | None) -> list[Entry]:
     if "lines" not in old or "lines" not in new:
         return []
-    pairs = _differing(old["lines"], new["lines"], ["record_id"], _CONSEQUENCES - {READ_AT})
+    pairs = _differing_rows(old["lines"], new["lines"], ["record_id"], _CONSEQUENCES - {READ_AT})
     entries = (_line_entry(before, after, changed_ids) for before, after in pairs)
     return [entry for entry in entries if entry]
 
@@ -117,7 +109,7 @@ def _line_entry(
     row = after or before or {}
     columns = _changed_columns(before, after) if before and after else []
     if before and after and not columns:
-        # Read anew with the same words: a change of what no statement shows, or of nothing.
+        # Read anew, but the same here. It counts only if the lake has an older version of it.
         if changed_ids is not None and row["record_id"] not in changed_ids:
             return None
         columns = [READ_AT]
@@ -140,7 +132,7 @@ def _change(before: Row | None, after: Row | None) -> str:
 def _cause(
     before: Row | None, after: Row | None, columns: list[str], changed_ids: Collection[str] | None
 ) -> str:
-    """Name why a row differs: it came late, was changed, or is counted as something else."""
+    """Return why a row differs: `late`, `changed`, or `reclassified` (counted differently)."""
     if before is None and after is not None:
         return "changed" if after["record_id"] in (changed_ids or ()) else "late"
     return "reclassified" if columns and _CLASS.issuperset(columns) else "changed"
@@ -151,30 +143,30 @@ def _changed_columns(before: Row, after: Row) -> list[str]:
 
 
 def _causes_by_currency(rows: list[Entry]) -> dict[str, str]:
-    found: dict[str, set[str]] = {}
+    by_currency: dict[str, set[str]] = {}
     for row in rows:
-        found.setdefault(row["currency"], set()).add(row["cause"])
-    return {currency: ", ".join(sorted(causes)) for currency, causes in found.items()}
+        by_currency.setdefault(row["currency"], set()).add(row["cause"])
+    return {currency: ", ".join(sorted(causes)) for currency, causes in by_currency.items()}
 
 
 def _compare_table(
     name: str, old: pa.Table, new: pa.Table | None, causes: dict[str, str]
 ) -> Iterator[Entry]:
-    lost = [name] if new is None else sorted(set(old.column_names) - set(new.column_names))
-    for column in lost:
+    missing = [name] if new is None else sorted(set(old.column_names) - set(new.column_names))
+    for column in missing:
         text = "the table is not there" if new is None else "the column is not there"
         yield _figure_entry(name, column, {"change": "removed", "detail": text})
     if new is None:
         return
     keys = [column for column in old.column_names if column in _KEYS]
-    for before, after in _differing(old, new, keys or old.column_names, _CONSEQUENCES):
+    for before, after in _differing_rows(old, new, keys or old.column_names, _CONSEQUENCES):
         row = after or before or {}
-        place = {column: row[column] for column in keys if column not in ("currency", "name")}
+        key = {column: row[column] for column in keys if column not in ("currency", "name")}
         common = {
             "currency": row.get("currency", ""),
             "cause": causes.get(row.get("currency", ""), "elsewhere"),
             "change": _change(before, after),
-            "detail": ", ".join(f"{column} {value}" for column, value in place.items()),
+            "detail": ", ".join(f"{column} {value}" for column, value in key.items()),
         }
         yield from _figure_entries(name, row.keys() - {*keys}, before, after, common)
 
@@ -182,15 +174,15 @@ def _compare_table(
 def _figure_entries(
     table: str, columns: Collection[str], before: Row | None, after: Row | None, common: Entry
 ) -> Iterator[Entry]:
-    """Yield an entry for every figure of a row that differs; the row itself when it has none."""
+    """Yield an entry for each figure of a row that differs; for the row if it has none."""
     row = after or before or {}
-    found = [column for column in row if column in columns]
-    for column in found:
+    figures = [column for column in row if column in columns]
+    for column in figures:
         values = _cell(before, column), _cell(after, column)
         if values[0] != values[1]:
-            figure = row["name"] if "name" in row and column == "value" else column
-            yield _figure_entry(table, figure, common | _values(*values))
-    if not found:
+            name = row["name"] if "name" in row and column == "value" else column
+            yield _figure_entry(table, name, common | _values(*values))
+    if not figures:
         yield _figure_entry(table, "row", common)
 
 
@@ -211,25 +203,25 @@ def _values(old: str, new: str) -> Entry:
     return texts | {"delta": format_amount(delta)}
 
 
-def _differing(
+def _differing_rows(
     old: pa.Table, new: pa.Table, keys: list[str], ignored: Collection[str]
 ) -> Iterator[tuple[Row | None, Row | None]]:
-    """Yield the pairs of rows with one key that are not the same, in the order of keys."""
+    """Yield the old and the new row of each key where they differ, in the order of keys."""
     common = [name for name in old.column_names if name in new.column_names]
     names = [name for name in common if name in keys or name not in ignored]
     keys = [name for name in keys if name in names]
     with interruptible(), duckdb.connect() as connection:
         connection.register("older", old.select(names))
         connection.register("newer", new.select(names))
-        found = connection.sql(_difference_query(keys)).to_arrow_table()
-    for batch in found.to_batches(max_chunksize=_BATCH):
+        pairs = connection.sql(_difference_query(keys)).to_arrow_table()
+    for batch in pairs.to_batches(max_chunksize=_BATCH):
         for pair in batch.to_pylist():
             before, after = pair["before"], pair["after"]
             yield (before if pair["was_there"] else None, after if pair["is_there"] else None)
 
 
 def _difference_query(keys: list[str]) -> str:
-    """Pair rows by key, and among rows of one key by their order."""
+    """Return the SQL that pairs rows by key, and rows of the same key by their order."""
     key = ", ".join(f'"{name}"' for name in keys)
     numbered = f"select t, {key}, row_number() over (partition by {key} order by t) as n from"
     return f"""
@@ -255,8 +247,8 @@ def _read_csv(path: Path) -> pa.Table:
 
 def _texts(names: list[str], rows: Iterable[list[str]]) -> pa.Table:
     schema = pa.schema([(name, pa.string()) for name in names])
-    left, batches = iter(rows), []
-    while chunk := list(islice(left, _BATCH)):
+    rows, batches = iter(rows), []
+    while chunk := list(islice(rows, _BATCH)):
         columns = [pa.array(column, pa.string()) for column in zip(*chunk, strict=True)]
         batches.append(pa.RecordBatch.from_arrays(columns, schema=schema))
     return pa.Table.from_batches(batches, schema)

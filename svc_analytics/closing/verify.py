@@ -1,4 +1,4 @@
-"""Does a sealed statement hold, and does the lake still yield it?"""
+"""Verify a sealed statement: its files against the seals, its figures against the lake."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from svc_analytics.closing.seals import (
     read_manifest,
     seal_of,
     seal_violations,
-    seals_beside,
+    seals_of,
 )
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import LakeError
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SealVerification:
-    """What was found of a sealed statement. A value: nothing is changed by looking."""
+    """The result of verifying a sealed statement; verifying changes nothing."""
 
     folder: Path
     seal: str | None
-    broken: tuple[str, ...]  # of its files, its manifest and its chain
+    broken: tuple[str, ...]  # what is wrong with its files, its manifest and its chain
     reasons: tuple[Reason, ...]  # why the month would not be final today
-    table: pa.Table = field(repr=False)  # what the lake yields otherwise
+    table: pa.Table = field(repr=False)  # what the lake now gives differently
 
     @property
     def holds(self) -> bool:
@@ -52,13 +52,13 @@ class SealVerification:
 
     @property
     def restatement(self) -> pd.DataFrame:
-        """One row per figure or record that the lake yields otherwise, with the cause."""
+        """One row per figure or record that the lake now gives differently, with the cause."""
         return to_frame(self.table)
 
 
 @dataclass(frozen=True)
 class StatementDiff:
-    """What differs between two statements."""
+    """The differences between two statements."""
 
     old: Manifest
     new: Manifest
@@ -73,29 +73,27 @@ class StatementDiff:
 def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -> SealVerification:
     """Check a sealed statement against its seal, the seals before it, and its lake.
 
-    Unless given, the lake is the one that holds the folder, else the one of the settings.
+    By default the lake is the one that the folder lies in, else the one of the settings.
     Raises `LakeError` when the folder holds no statement, or when the lake cannot make
-    it again.
+    the statement again.
     """
-    place = Path(folder).absolute()
-    manifest = read_manifest(place)
-    broken = seal_violations(place, manifest)
-    broken += [
-        f"{name} does not belong to the statement" for name in foreign_files(place, manifest)
-    ]
+    path = Path(folder).absolute()
+    manifest = read_manifest(path)
+    broken = seal_violations(path, manifest)
+    foreign = foreign_files(path, manifest)
+    broken += [f"{name} does not belong to the statement" for name in foreign]
     if manifest["seal"] not in (None, seal_of(manifest)):
-        # Its bounds and options are a forger's, perhaps: nothing can be derived from them.
-        return SealVerification(place, manifest["seal"], tuple(broken), (), compare({}, {}))
-    lake = lake or _lake_around(place) or Lake(read_data_dir())
+        # The manifest was altered, so its period and options cannot be trusted either.
+        return SealVerification(path, manifest["seal"], tuple(broken), (), compare({}, {}))
+    lake = lake or _lake_around(path) or Lake(read_data_dir())
     lake.require()
     if manifest["merchant"].get("id") != lake.merchant_id:
-        raise LakeError(
-            f"{place} is a statement of another merchant than {lake.path}: give its lake"
-        )
-    made = rederive(lake, manifest)
-    broken += broken_chain(place, manifest, lake, made.period)
-    table = restatement(lake, place, manifest, made)
-    return SealVerification(place, manifest["seal"], tuple(broken), made.reasons, table)
+        message = f"{path} is a statement of another merchant than {lake.path}: give its lake"
+        raise LakeError(message)
+    new = rederive(lake, manifest)
+    broken += broken_chain(path, manifest, lake, new.period)
+    table = restatement(lake, path, manifest, new)
+    return SealVerification(path, manifest["seal"], tuple(broken), new.reasons, table)
 
 
 def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:
@@ -104,68 +102,64 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     Reads their CSV or Parquet. Differences between two different months have no cause.
     """
     folders = [Path(a).absolute(), Path(b).absolute()]
-    old, new = map(read_manifest, folders)
-    tables = [
-        read_tables(folder, set(manifest["files"]))
-        for folder, manifest in zip(folders, (old, new), strict=True)
-    ]
-    found = compare(*tables)
+    old, new = manifests = list(map(read_manifest, folders))
+    differences = compare(*map(read_tables, folders, [manifest["files"] for manifest in manifests]))
     if (old["label"], old["zone"]) != (new["label"], new["zone"]):
-        place = found.schema.get_field_index("cause")
-        found = found.set_column(place, "cause", pa.nulls(len(found), pa.string()))
-    return StatementDiff(old, new, found)
+        column = differences.schema.get_field_index("cause")
+        no_cause = pa.nulls(len(differences), pa.string())
+        differences = differences.set_column(column, "cause", no_cause)
+    return StatementDiff(old, new, differences)
 
 
 def rederive(lake: Lake, manifest: Manifest) -> Statement:
-    """Make a statement again with the bounds and options of its manifest."""
-    month = manifest["label"].split("@")[0]
-    zone, calendar = manifest["zone"], manifest["calendar"]
+    """Make a statement again, with the period and options of its manifest."""
     return statement(
         lake,
-        month,
-        zone=zone,
-        calendar=calendar,
+        manifest["label"].split("@")[0],
+        zone=manifest["zone"],
+        calendar=manifest["calendar"],
         as_of=parse_bound(manifest["as_of"]),
         metadata=chosen_metadata(manifest),
     )
 
 
-def restatement(lake: Lake, folder: Path, manifest: Manifest, made: Statement) -> pa.Table:
-    """Return what a statement says otherwise than the unaltered files of an earlier one.
+def restatement(lake: Lake, folder: Path, manifest: Manifest, new: Statement) -> pa.Table:
+    """Return the differences of a new statement from the unaltered files of an old one.
 
-    Findings and the count of what was read are left out: they are no figures, and what
-    of them matters stands among its reasons.
+    The tables `checks` and `reading` are not compared: they hold no figures, and the
+    reasons of the new statement name what matters of them.
     """
-    if made.content_digest() == manifest["content_digest"]:
+    if new.content_digest() == manifest["content_digest"]:
         return compare({}, {})
+    tables = as_texts(new.tables)
+    for name in ("checks", "reading"):
+        tables.pop(name, None)
     files = manifest["files"].keys() - broken_files(folder, manifest)
-    new = as_texts(made.tables)
-    old = {name: table for name, table in read_tables(folder, files).items() if name in new}
-    for tables in (old, new):
-        for name in ("checks", "reading"):
-            tables.pop(name, None)
-    return compare(old, new, changed_ids(lake))
+    old = {name: table for name, table in read_tables(folder, files).items() if name in tables}
+    return compare(old, tables, changed_ids(lake))
 
 
 def changed_ids(lake: Lake) -> frozenset[str]:
-    """Return the records of which the lake keeps an older version."""
+    """Return the ids of the records of which the lake keeps an older version."""
     query = "select distinct record_id from stg_changes"
     with open_warehouse(lake, models_used_by(query)) as warehouse:
-        found = warehouse.query(query)
-    return frozenset(found["record_id"].to_pylist())
+        return frozenset(warehouse.query(query)["record_id"].to_pylist())
 
 
 def broken_chain(folder: Path, manifest: Manifest, lake: Lake, period: Period) -> list[str]:
-    """Say which seal that a manifest names stands on no statement beside it or in the lake."""
-    homes = (folder, lake.path / STATEMENTS / folder.name)
-    named = {
+    """List the earlier seals that a manifest names and no statement has.
+
+    Statements are looked for next to the folder and in the lake.
+    """
+    folders = (folder, lake.path / STATEMENTS / folder.name)
+    earlier = {
         "the statement of the month before": (manifest.get("previous_seal"), period.shift(-1)),
         "the version before it": (manifest.get("supersedes"), period),
     }
     return [
-        f"{what}, with the seal {seal}, is missing"
-        for what, (seal, of) in named.items()
-        if seal and not any(seal in seals_beside(home, of).values() for home in homes)
+        f"{name}, with the seal {seal}, is missing"
+        for name, (seal, month) in earlier.items()
+        if seal and not any(seal in seals_of(month, path).values() for path in folders)
     ]
 
 

@@ -1,1 +1,1 @@
-"""Values and tables as text: cells, CSV, JSON, and what is safe to show."""
+"""Values and tables as text: cells, CSV, JSON, escapes."""

@@ -1,4 +1,4 @@
-"""Objects that display themselves: as HTML in a notebook, as plain text everywhere else."""
+"""Objects that display themselves: HTML in a notebook, plain text elsewhere."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 class Displayable:
-    """An object with a `_display` of its own.
+    """An object that displays itself by its own `_display`.
 
-    Displaying it never raises an error of ours: the reason is shown in one line instead.
+    Displaying it never raises an error of ours: the error is shown in one line instead.
     """
 
     __slots__ = ()
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
-        # Each class its own: IPython takes a dataclass's repr before what it inherits.
+        # IPython prefers a dataclass's own repr to an inherited _repr_pretty_.
         cls._repr_pretty_ = Displayable._repr_pretty_  # type: ignore[method-assign]
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class Displayable:
         raise NotImplementedError
 
     def _safe_display(self) -> Display:
-        from svc_analytics.formatting.display import Display  # saves the start-up time of pyarrow
+        from svc_analytics.formatting.display import Display  # loads pyarrow
 
         try:
             return self._display()

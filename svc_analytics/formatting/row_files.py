@@ -32,10 +32,10 @@ def check_form(out: str) -> None:
 def write_rows(
     tables: Iterable[pa.Table], schema: pa.Schema, name: str, out: str | None, as_json: bool
 ) -> dict[str, Any]:
-    """Write rows to the file `out`, or as CSV to stdout; return what a JSON document says of them.
+    """Write rows to the file `out`, or else as CSV to stdout.
 
-    With `as_json` stdout is left to that document, which holds the rows as `name`
-    where no file does.
+    With `as_json` nothing goes to stdout: return what the JSON document says of the rows,
+    which it holds as `name` if no file does.
     """
     if out:
         write_file(tables, schema, out)

@@ -1,4 +1,4 @@
-"""Escapes for texts of other people: what a spreadsheet would run, what a terminal would obey."""
+"""Escapes for texts of other people: formulas in spreadsheets, control characters."""
 
 import re
 
@@ -10,24 +10,24 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?\Z")
 
 
 def escape_invisible(text: str) -> str:
-    """Show characters that could hide or turn text as what they are.
+    """Write characters that hide or reverse text as their code points.
 
     >>> escape_invisible("gpj\u202eexe")
     'gpj[U+202E]exe'
     """
-    return _INVISIBLE.sub(lambda found: f"[U+{ord(found[0]):04X}]", text)
+    return _INVISIBLE.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
 
 
 def single_line(text: str) -> str:
-    """Set a text into one line that shows every character of it."""
+    """Return a text as one line in which every character is visible."""
     return escape_invisible(" ".join(text.split()))
 
 
 def escape_formula(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula.
+    """Return a text with an apostrophe before it if a spreadsheet would run it.
 
-    What has one before such a mark already gets one more, so that `unescape_formula` gives
-    every text back. Numbers are left alone.
+    A text that already has one gets one more, so that `unescape_formula` restores every
+    text. Numbers stay as they are.
 
     >>> [escape_formula(text) for text in ("=cmd()", "-2.5", "'=cmd()", "it's")]
     ["'=cmd()", '-2.5', "''=cmd()", "it's"]

@@ -1,4 +1,4 @@
-"""A table as CSV, as JSON, and as text for people."""
+"""Tables as CSV, as JSON, as text for a terminal, and as pandas frames."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.formatting.sanitize import escape_formula, single_line
-from svc_analytics.formatting.values import display_text, is_ratio, rows_of, text_rows, value_text
+from svc_analytics.formatting.values import (
+    display_text,
+    is_exact_number,
+    is_ratio,
+    rows_of,
+    text_rows,
+    value_text,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,12 +34,12 @@ def to_csv(table: pa.Table) -> str:
 
 
 def to_safe_csv(table: pa.Table) -> str:
-    """Write a table as CSV for spreadsheets: texts that would be formulas are shielded."""
-    is_text = [pa.types.is_string(field.type) for field in table.schema]
-    rows = (
-        [escape_formula(text) if flag else text for text, flag in zip(row, is_text, strict=True)]
-        for row in text_rows(table)
-    )
+    """Write a table as CSV for spreadsheets: texts like formulas are escaped."""
+    texts = [place for place, field in enumerate(table.schema) if pa.types.is_string(field.type)]
+    rows = list(text_rows(table))
+    for row in rows:
+        for place in texts:
+            row[place] = escape_formula(row[place])
     return "".join(map(csv_line, [table.column_names, *rows]))
 
 
@@ -42,7 +49,7 @@ def csv_line(texts: Iterable[str]) -> str:
 
 
 def _quote(text: str) -> str:
-    # Python's own csv leaves a lone carriage return bare where lines end with \n alone.
+    # Python's own csv does not quote a lone carriage return where lines end with \n.
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in '",\r\n') else text
 
 
@@ -65,24 +72,19 @@ def to_json(document: Any) -> str:
 
 def to_text(table: pa.Table) -> str:
     """Write a table for a terminal: numbers to the right, text to the left."""
-    is_number = [_is_number(field.type) for field in table.schema]
-    ratios = [is_ratio(field) for field in table.schema]
-    rows = [
-        [_cut(display_text(value, is_ratio=flag)) for value, flag in zip(row, ratios, strict=True)]
-        for row in rows_of(table)
-    ]
+    rights = [is_exact_number(field) or pa.types.is_floating(field.type) for field in table.schema]
+    rows = [list(map(_cut, row)) for row in text_rows(table, display_text)]
     columns = [
-        align_decimal_points(list(column)) if number else list(column)
-        for column, number in zip(zip(*rows, strict=True), is_number, strict=False)
+        align_decimal_points(list(column)) if right else list(column)
+        for column, right in zip(zip(*rows, strict=True), rights, strict=False)
     ]
-    return align(table.column_names, list(map(list, zip(*columns, strict=True))), is_number)
+    return align(table.column_names, list(map(list, zip(*columns, strict=True))), rights)
 
 
-def align(header: list[str], rows: list[list[str]], to_right: Iterable[bool]) -> str:
-    """Set columns of text under their header."""
+def align(header: list[str], rows: list[list[str]], rights: list[bool]) -> str:
+    """Write rows in columns under their header, some columns aligned to the right."""
     header = list(map(single_line, header))
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
-    rights = list(to_right)
     rule = ["-" * width for width in widths]
     lines = [
         "  ".join(
@@ -95,7 +97,7 @@ def align(header: list[str], rows: list[list[str]], to_right: Iterable[bool]) ->
 
 
 def align_decimal_points(cells: list[str]) -> list[str]:
-    """Pad numbers on the right, so that set to the right their points stand in line.
+    """Pad numbers on the right, so that right-aligned points are below one another.
 
     >>> align_decimal_points(["1.25", "3", "-"])
     ['1.25', '3   ', '-   ']
@@ -122,12 +124,6 @@ def _plain(value: Any, is_ratio: bool) -> Any:
     return value
 
 
-def _is_number(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_decimal(kind) or pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    )
-
-
 def _cut(text: str) -> str:
     line = single_line(text)
     return line if len(line) <= LONGEST_CELL else line[: LONGEST_CELL - 1] + "…"
@@ -135,7 +131,7 @@ def _cut(text: str) -> str:
 
 def to_frame(table: pa.Table) -> pd.DataFrame:
     """Return a frame that keeps every digit: Arrow-backed, never float."""
-    import pandas as pd
+    import pandas as pd  # takes long to load
 
     frame: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
     return frame

@@ -1,6 +1,6 @@
 """One value of a table as text: exact, plain, the same in every form."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -13,8 +13,13 @@ RATIO_SCALE = 8
 
 
 def is_ratio(field: pa.Field) -> bool:
-    """Whether a column holds ratios: in all our SQL they are the decimals of 8 places."""
+    """Whether a column holds ratios: in our SQL these are decimals of 8 places."""
     return bool(pa.types.is_decimal(field.type) and field.type.scale == RATIO_SCALE)
+
+
+def is_exact_number(field: pa.Field) -> bool:
+    """Whether a column holds decimals or integers."""
+    return bool(pa.types.is_decimal(field.type) or pa.types.is_integer(field.type))
 
 
 def value_text(value: Any, *, is_ratio: bool = False) -> str:
@@ -37,7 +42,7 @@ def value_text(value: Any, *, is_ratio: bool = False) -> str:
 
 
 def display_text(value: Any, *, is_ratio: bool = False) -> str:
-    """Write a value for people: thousands apart, and a dash for what is unknown."""
+    """Write a value for people: with thousands separators, unknown as a dash."""
     if value is None:
         return "-"
     text = value_text(value, is_ratio=is_ratio)
@@ -51,8 +56,8 @@ def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
         yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
 
 
-def text_rows(table: pa.Table) -> Iterator[list[str]]:
-    """Yield a table's rows as file texts."""
+def text_rows(table: pa.Table, write: Callable[..., str] = value_text) -> Iterator[list[str]]:
+    """Yield a table's rows as texts: for files, or as another function writes them."""
     ratios = [is_ratio(field) for field in table.schema]
     for row in rows_of(table):
-        yield [value_text(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]
+        yield [write(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]

@@ -1,1 +1,1 @@
-"""What notebooks use: displays, pickers, pictures, and running them."""
+"""For notebooks: displays, pickers, charts, errors in one line, and running one."""

@@ -1,4 +1,4 @@
-"""Errors in notebooks: one line instead of a trace."""
+"""Errors in notebooks: one line instead of a traceback."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ INTERRUPTED = "Interrupted: the cell was stopped. What the lake holds is sound; 
 
 
 def one_line_of(error: BaseException) -> str:
-    """Write an error for people: its kind and what it says."""
+    """Return an error as one line: its class and its message."""
     return single_line(f"{type(error).__name__}: {error}")
 
 
@@ -21,16 +21,20 @@ def notebook_errors() -> None:
 
     Outside a notebook it does nothing.
     """
-    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
-    shell = get_ipython()
+    shell = ipython_shell()
     if shell is not None:
-        shell.set_custom_exc((SvcError, KeyboardInterrupt), _say_in_one_line)
+        shell.set_custom_exc((SvcError, KeyboardInterrupt), _print_in_one_line)
 
 
-def _say_in_one_line(
+def ipython_shell() -> Any:
+    """Return the running IPython shell; None outside a notebook."""
+    return getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+
+
+def _print_in_one_line(
     shell: Any, kind: type[BaseException], value: BaseException, trace: Any, tb_offset: Any = None
 ) -> list[str]:
-    """Print an error for people, and hand it on for whoever runs the notebook."""
+    """Print an error in one line; return it for the program that runs the notebook."""
     line = INTERRUPTED if issubclass(kind, KeyboardInterrupt) else one_line_of(value)
     shell._showtraceback(kind, value, [line])
     return [line]

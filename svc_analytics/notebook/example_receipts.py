@@ -1,17 +1,17 @@
-"""Receipts made up from the lake's own payments, to see what a bad one looks like."""
+"""Example receipts, good and bad, made from the newest payment of a lake."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from svc_analytics.money import format_amount
 from svc_analytics.signing.receipts import FACTS, sign_receipt
 from svc_analytics.signing.secrets import Secret
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from svc_analytics.lakehouse import Lakehouse
 
 _NEWEST = """
@@ -20,7 +20,7 @@ _NEWEST = """
         net_amount, strftime(paid_at at time zone 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ') as paid_at
     from payments
     where fee_bearer is not null and reference_id is not null
-    -- Where all was read: only there an unknown payment can be told for one.
+    -- First where all was read: only there a payment can be known not to exist.
     order by
         exists (
             from coverage
@@ -34,31 +34,24 @@ _NEWEST = """
 
 
 def example_receipts(lake: Lakehouse, secret: str) -> pd.DataFrame:
-    """Return one good and four bad receipts of the newest payment, to try verdicts on.
+    """Return one good and four bad receipts of the newest payment, to verify.
 
-    The columns are `what` and `receipt`.
-
-    They are signed with the `secret` you choose, and prove nothing. A lake without a
-    payment gives none.
+    The columns are `what` and `receipt`. They are signed with the `secret` you choose, and
+    prove nothing. A lake without a payment gives none.
     """
-    import pandas as pd
-
-    made = [
+    examples = [
         example
         for row in lake.sql(_NEWEST).to_dict("records")
         for example in _examples(_facts(row, lake.merchant_id), Secret(secret))
     ]
-    return pd.DataFrame(made, columns=["what", "receipt"])
+    return pd.DataFrame(examples, columns=["what", "receipt"])
 
 
 def _facts(row: Mapping[Hashable, Any], merchant_id: str) -> dict[str, str]:
-    """Return the facts of a payment as its receipt states them, in their order."""
-    facts = {
-        str(name): value if isinstance(value, str) else format_amount(value)
-        for name, value in row.items()
-    }
-    facts["merchant_id"] = merchant_id
-    return {name: facts[name] for name in FACTS}
+    """Return the facts of a payment as its receipt states them, in that order."""
+    values = {**row, "merchant_id": merchant_id}
+    texts = ((name, values[name]) for name in FACTS)
+    return {name: text if isinstance(text, str) else format_amount(text) for name, text in texts}
 
 
 def _examples(facts: Mapping[str, str], secret: Secret) -> Iterator[tuple[str, str]]:
@@ -69,9 +62,7 @@ def _examples(facts: Mapping[str, str], secret: Secret) -> Iterator[tuple[str, s
     unknown = {**facts, "payment_id": "00000000-0000-4000-8000-000000000000"}
     yield "as the service issues it", good
     yield "its amount changed, the signature kept", f"v1.{changed}.{signature}"
-    yield (
-        "its amount changed, and signed again by someone who has the secret",
-        sign_receipt(dearer, secret),
-    )
+    forger = "its amount changed, and signed again by someone who has the secret"
+    yield forger, sign_receipt(dearer, secret)
     yield "of a payment that does not exist", sign_receipt(unknown, secret)
     yield "cut off when it was copied", f"v1.{payload}.{signature[:20]}"

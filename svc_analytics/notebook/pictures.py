@@ -1,4 +1,4 @@
-"""Charts that show themselves: drawn for each coin of a table, or of a statement."""
+"""`svc.draw`: charts of a table or a statement, one per coin, to display in a notebook."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ import pyarrow as pa
 from svc_analytics.charts.axes import all_months
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
+from svc_analytics.notebook.show import is_statement
 
 _KINDS = ("currency", "stream")
 _ALONE, _BESIDE = (7.2, 3.0), (5.4, 2.5)  # inches, of one picture and of several
 NOTHING = "nothing to draw: the table has no rows"
-MOST_LETTERS = 32  # of each of the merchant's names: more would push the period off the picture
+MOST_LETTERS = 32  # of each of the merchant's names, so that the caption fits the picture
 _TABLES = {
     "fee_rate": "daily",
     "net_settlement_daily": "daily",
@@ -32,11 +33,11 @@ _TABLES = {
 
 @dataclass(frozen=True)
 class Picture:
-    """Charts side by side, as they stand in a statement's page."""
+    """Charts side by side, displayed as HTML in a notebook."""
 
     title: str
     drawings: list[str]
-    width: int = 380  # pixels, below which they stand one under the other
+    width: int = 380  # pixels of each; in a narrower page they are below one another
 
     def __repr__(self) -> str:
         return self.title if self.drawings else f"{self.title}: {NOTHING}"
@@ -45,9 +46,9 @@ class Picture:
         if not self.drawings:
             return f"<p>{escape(repr(self))}</p>"
         boxes = "".join(f"<div>{_fluid(drawing)}</div>" for drawing in self.drawings)
-        two = f"repeat(auto-fill,minmax(min(max({self.width}px,34%),100%),1fr))"
-        fill = two if len(self.drawings) > 1 else "minmax(0,760px)"
-        return f'<div style="display:grid;grid-template-columns:{fill};gap:8px">{boxes}</div>'
+        several = f"repeat(auto-fill,minmax(min(max({self.width}px,34%),100%),1fr))"
+        columns = several if len(self.drawings) > 1 else "minmax(0,760px)"
+        return f'<div style="display:grid;grid-template-columns:{columns};gap:8px">{boxes}</div>'
 
 
 def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) -> Picture:
@@ -57,46 +58,46 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
     table, and the caption shows the period and the merchant. `options` are the chart's
     own, such as `zone`.
     """
-    from svc_analytics.render.picture import draw_svg
+    from svc_analytics.render.picture import draw_svg  # loads matplotlib
 
-    arrow, sign = _source(chart, table)
+    arrow, caption = _source(chart, table)
     kind = next((name for name in inspect.signature(chart).parameters if name in _KINDS), None)
-    found = names or (_names(chart, arrow, kind) if kind else ("",))
+    names = names or (_names(chart, arrow, kind) if kind else ("",))
     title = chart.__name__.replace("_", " ")
-    size = _size(chart, arrow, len(found))
+    size = _size(chart, arrow, len(names))
     drawings = []
-    for number, name in enumerate(found):
+    for number, name in enumerate(names):
         drawn = partial(chart, table=arrow, **({kind: name} if kind else {}), **options)
         label = f"{title}, {name}" if name else title
         try:
-            drawings.append(draw_svg(f"{chart.__name__}-{number}", drawn, label, size, sign))
+            drawings.append(draw_svg(f"{chart.__name__}-{number}", drawn, label, size, caption))
         except KeyError as error:
             raise _no_column(chart, str(error.args[0]), arrow) from error
-    return Picture(", ".join([title, *filter(None, found)]), drawings, round(size[0] * 70))
+    return Picture(", ".join([title, *filter(None, names)]), drawings, round(size[0] * 70))
 
 
 def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
     """Return the table to draw, and its caption: period and merchant."""
-    if not hasattr(table, "tables"):
+    if not is_statement(table):
         return arrow_of(table), ""
-    period = table.period
-    # The Persian name comes last: letters from right to left would turn a date behind them.
-    sign = f"{period.label}, {period.zone} · {names_of(table.merchant, MOST_LETTERS)}"
     if chart.__name__ not in _TABLES:
         drawn = ", ".join(_TABLES)
         raise ConfigError(f"a statement draws {drawn}; give {chart.__name__} a table")
-    return table.tables[_TABLES[chart.__name__]], sign
+    period = table.period
+    # The Persian name is last: right-to-left letters would reverse a date after them.
+    caption = f"{period.label}, {period.zone} · {names_of(table.merchant, MOST_LETTERS)}"
+    return table.tables[_TABLES[chart.__name__]], caption
 
 
-def _names(chart: Callable[..., None], table: pa.Table, kind: str) -> list[str]:
+def _names(chart: Callable[..., None], table: pa.Table, kind: str) -> tuple[str, ...]:
     if kind not in table.column_names:
         raise _no_column(chart, kind, table)
-    return sorted(set(table[kind].to_pylist()))
+    return tuple(sorted(set(table[kind].to_pylist())))
 
 
 def _no_column(chart: Callable[..., None], name: str, table: pa.Table) -> ConfigError:
-    there = ", ".join(table.column_names)
-    return ConfigError(f"{chart.__name__} needs a column {name!r}; the table has {there}")
+    columns = ", ".join(table.column_names)
+    return ConfigError(f"{chart.__name__} needs a column {name!r}; the table has {columns}")
 
 
 def _size(chart: Callable[..., None], table: pa.Table, count: int) -> tuple[float, float]:

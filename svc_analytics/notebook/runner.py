@@ -1,4 +1,4 @@
-"""Notebooks: where they are, what month they speak of, running one with parameters."""
+"""Notebooks: find one, run it with parameters, and write it as an HTML page."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.sanitize import single_line
 
 _WIDGET = "application/vnd.jupyter.widget-view+json"
-# What the template would fetch: diagrams and formulas, of which our notebooks have none.
+# Scripts for diagrams, which the template would fetch; our notebooks have no diagrams.
 _REMOTE = re.compile(r"<script[^>]*>(?:(?!</script>).)*?mermaid(?:(?!</script>).)*</script>", re.S)
-# On paper nothing can be moved: a table that was cut off would cut a number's digits.
+# Paper cannot scroll: a wide table that is cut off would lose digits of numbers.
 _PAPER = """<style>
 @page { size: A4 landscape; margin: 12mm; }
 @media print {
@@ -38,7 +38,7 @@ class NotebookFailed(SvcError):
 
 
 def notebook_folder() -> Path:
-    """Return where the notebooks are: the working folder's, the project's, or those installed."""
+    """Return the notebooks' folder: in the working folder, the project or installed."""
     for folder in (*_own_folders(), _installed()):
         if any(folder.glob("0*.ipynb")):
             return folder
@@ -46,7 +46,7 @@ def notebook_folder() -> Path:
 
 
 def working_folder() -> Path:
-    """Return a folder of notebooks to work in: a copy in the working folder of those installed."""
+    """Return a folder of notebooks to edit: installed ones are copied first."""
     folder = notebook_folder()
     if folder != _installed():
         return folder
@@ -56,9 +56,8 @@ def working_folder() -> Path:
         for notebook in folder.glob("*.ipynb"):
             shutil.copyfile(notebook, target / notebook.name)
     except OSError as error:
-        raise ConfigError(
-            f"the notebooks cannot be copied to {target}: {error.strerror}"
-        ) from error
+        message = f"the notebooks cannot be copied to {target}: {error.strerror}"
+        raise ConfigError(message) from error
     return target
 
 
@@ -67,10 +66,10 @@ def _own_folders() -> tuple[Path, Path]:
 
 
 def _installed() -> Path:
-    """Return where a wheel has put the notebooks, whatever scheme it was installed by."""
+    """Return the folder of the installed notebooks, wherever pip has put it."""
     listed = (file for file in files("svc-analytics") or () if file.suffix == ".ipynb")
-    found = next(listed, None)
-    return Path("share") if found is None else Path(str(found.locate())).resolve().parent
+    first = next(listed, None)
+    return Path("share") if first is None else Path(str(first.locate())).resolve().parent
 
 
 def find_notebook(name: str) -> Path:
@@ -78,13 +77,11 @@ def find_notebook(name: str) -> Path:
     if name.endswith(".ipynb") and Path(name).is_file():
         return Path(name)
     folder = notebook_folder()
-    every = sorted(folder.glob("*.ipynb"))
-    found = [path for path in every if path.stem == name] or [
-        path for path in every if name and path.stem.startswith(f"{name}-")
-    ]
-    if len(found) != 1:
-        raise ConfigError(f"no notebook {name!r}: choose {', '.join(p.stem for p in every)}")
-    return found[0]
+    paths = {path.stem: path for path in sorted(folder.glob("*.ipynb"))}
+    stems = [stem for stem in paths if name and f"{stem}-".startswith(f"{name}-")]
+    if name not in paths and len(stems) != 1:
+        raise ConfigError(f"no notebook {name!r}: choose {', '.join(paths)}")
+    return paths[name if name in paths else stems[0]]
 
 
 def read_notebook(path: Path) -> Any:
@@ -97,25 +94,22 @@ def read_notebook(path: Path) -> Any:
 
 
 def parameters_of(notebook: Any) -> set[str]:
-    """Return the names of what a notebook can be given."""
+    """Return the names of a notebook's parameters."""
     cell = notebook.cells[_tagged(notebook)]
     return set(re.findall(r"^([A-Z_]+) *=", cell.source, re.MULTILINE))
 
 
 def _tagged(notebook: Any) -> int:
-    """Return the place of the cell tagged `parameters`."""
-    tagged = [
-        place
-        for place, cell in enumerate(notebook.cells)
-        if "parameters" in cell.metadata.get("tags", ())
-    ]
+    """Return the index of the cell tagged `parameters`."""
+    tags = [cell.metadata.get("tags", ()) for cell in notebook.cells]
+    tagged = [place for place, names in enumerate(tags) if "parameters" in names]
     if len(tagged) != 1:
         raise ConfigError("the notebook takes no parameters: tag one of its cells with parameters")
     return tagged[0]
 
 
 def inject(notebook: Any, parameters: Mapping[str, Any]) -> None:
-    """Set parameters after the cell tagged `parameters`, which says what there is to set."""
+    """Insert a cell that sets parameters after the cell tagged `parameters`."""
     nbformat, _ = _lab_modules()
     place = _tagged(notebook)
     source = "\n".join(f"{name} = {value!r}" for name, value in parameters.items())
@@ -148,8 +142,8 @@ def run_notebook(
     try:
         runner.execute()
     except client.exceptions.CellExecutionError as error:
-        said = single_line(f"{error.ename}: {error.evalue}")
-        raise NotebookFailed(f"{path.name} failed: {said}") from error
+        reason = single_line(f"{error.ename}: {error.evalue}")
+        raise NotebookFailed(f"{path.name} failed: {reason}") from error
     except (client.exceptions.CellTimeoutError, client.exceptions.DeadKernelError) as error:
         raise NotebookFailed(f"{path.name} failed: {single_line(str(error))}") from error
     return notebook
@@ -159,41 +153,37 @@ def to_html(notebook: Any, title: str) -> str:
     """Return an executed notebook as one HTML page that loads nothing from elsewhere.
 
     On paper, wide tables break their numbers into lines, and lose no digit. Pickers need
-    a running kernel: of them the page shows only the cell.
+    a running kernel, so the page shows only their cells.
     """
-    import nbconvert
+    import nbconvert  # an optional extra
 
     urls = ("jquery", "mathjax", "mermaid_js", "mermaid_layout_elk_js", "require_js")
-    nowhere = {f"{name}_url": "" for name in urls}
     exporter: Any = nbconvert.HTMLExporter
-    page = exporter(**nowhere).from_notebook_node(
-        _without_widgets(notebook), {"metadata": {"name": title}}
-    )[0]
+    page_of = exporter(**{f"{name}_url": "" for name in urls}).from_notebook_node
+    resources = {"metadata": {"name": title}}
+    page, _ = page_of(_without_widgets(notebook), resources)
     return _REMOTE.sub("", str(page)).replace("</head>", _PAPER, 1)
 
 
 def _without_widgets(notebook: Any) -> Any:
-    still = deepcopy(notebook)
-    still.metadata.pop("widgets", None)
-    for cell in still.cells:
+    copy = deepcopy(notebook)
+    copy.metadata.pop("widgets", None)
+    for cell in copy.cells:
         if "outputs" in cell:
             cell.outputs = [out for out in cell.outputs if _WIDGET not in out.get("data", {})]
-    return still
+    return copy
 
 
 def _lab_modules() -> tuple[Any, Any]:
-    try:
-        import nbclient
+    with needs_extra("lab"):
+        import nbclient  # an optional extra, as are these
         import nbconvert  # noqa: F401
         import nbformat
-    except ModuleNotFoundError as error:
-        message = f'{error.name} is not installed: pip install -e ".[lab]"'
-        raise ConfigError(message) from error
     return nbformat, nbclient
 
 
 def outputs_of(notebook: Any) -> Iterator[str]:
-    """Yield every text that a notebook's outputs hold."""
+    """Yield every text of a notebook's outputs."""
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             yield str(output.get("text", ""))

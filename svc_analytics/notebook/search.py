@@ -1,19 +1,17 @@
-"""Long tables that can be searched, in a notebook with itables; elsewhere plain ones."""
+"""Long tables that can be searched and sorted in a notebook, by itables."""
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from svc_analytics.formatting.display import Display, DisplayTable, arrow_of, cell_text, framed
+from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.show import show
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHORT = 40  # letters, up to which a text is not broken into lines
 MOST_SEARCHED = 10_000  # a notebook holds them all in its file
@@ -21,13 +19,13 @@ MOST_SEARCHED = 10_000  # a notebook holds them all in its file
 
 @dataclass(frozen=True)
 class SearchableTable:
-    """A table that can be searched."""
+    """A table that can be searched in a notebook."""
 
     html: str
-    grid: DisplayTable
+    table: DisplayTable
 
     def __repr__(self) -> str:
-        return repr(Display("", [], [self.grid]))
+        return repr(Display("", [], [self.table]))
 
     def _repr_html_(self) -> str:
         return self.html
@@ -41,16 +39,16 @@ def search(
     Elsewhere, and for a table without rows, it returns what `show` does. At most `most`
     rows are shown, with a note of how many there are. It loads nothing from elsewhere.
     """
-    if not _is_in_notebook() or not len(table):
+    if ipython_shell() is None or not len(table):
         return show(table, title, why=why)
     try:
-        from itables import to_html_datatable
+        from itables import to_html_datatable  # an optional extra
     except ModuleNotFoundError:
         return show(table, title, why=why)
     arrow = arrow_of(table)
-    (grid,) = show(arrow, title, why=why, most=most).grids
+    (shown,) = show(arrow, title, why=why, most=most).tables
     html = to_html_datatable(
-        _frame(arrow.slice(0, most), grid),
+        _frame(arrow.slice(0, most), shown),
         connected=False,
         allow_html=False,
         maxBytes=0,
@@ -58,53 +56,46 @@ def search(
         display_logo_when_loading=False,
         classes="display compact",
         style="table-layout:auto;width:auto;margin:0",
-        columnDefs=_column_definitions(arrow, grid),
+        columnDefs=_column_definitions(arrow, shown),
     )
-    return SearchableTable(_scripts() + framed(grid, html), grid)
+    return SearchableTable(_scripts() + framed(shown, html), shown)
 
 
 def _scripts() -> str:
-    """Return what the tables need, so that each stands on its own.
+    """Return the scripts of itables, so that each table works on its own.
 
-    itables would show it at once, and what sets the dark look before what defines it.
+    itables itself would print them at once, and in an order in which its dark mode fails.
     """
-    from itables import init_notebook_mode
+    from itables import init_notebook_mode  # an optional extra
 
     capture = import_module("IPython.utils.capture")  # it is there: this is a notebook
     with capture.capture_output() as captured:
         init_notebook_mode(all_interactive=False, connected=False)
-    return "".join(str(shown.data["text/html"]) for shown in reversed(captured.outputs))
+    return "".join(str(output.data["text/html"]) for output in reversed(captured.outputs))
 
 
-def _is_in_notebook() -> bool:
-    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
-    return get_ipython() is not None
-
-
-def _ordered(arrow: pa.Table) -> list[int]:
-    """Return the columns that are put in order by their values, not by what is shown of them."""
+def _sorted_by_value(arrow: pa.Table) -> list[int]:
+    """Return the columns to sort by value: all but texts, sorted as displayed."""
     kinds = (pa.types.is_string, pa.types.is_large_string, pa.types.is_nested)
     return [n for n, field in enumerate(arrow.schema) if not any(is_(field.type) for is_ in kinds)]
 
 
-def _frame(arrow: pa.Table, grid: DisplayTable) -> pd.DataFrame:
-    """Return the texts that are shown, and behind them the order of numbers and instants.
+def _frame(arrow: pa.Table, shown: DisplayTable) -> pd.DataFrame:
+    """Return the texts to display, and hidden columns of ranks to sort by.
 
-    The browser would compare numbers as floats, or as texts: it is told their order.
+    The browser itself would compare numbers as floats, or as texts.
     """
-    import pandas as pd
-
     columns: list[list[Any]] = [
-        [cell_text(row[n]) for row in grid.rows] for n in range(len(grid.header))
+        [cell_text(row[n]) for row in shown.rows] for n in range(len(shown.header))
     ]
-    ranks = [_ranks(arrow.column(n).to_pylist()) for n in _ordered(arrow)]
+    ranks = [_ranks(arrow.column(n).to_pylist()) for n in _sorted_by_value(arrow)]
     frame = pd.DataFrame(dict(enumerate(columns + ranks)))
-    frame.columns = pd.Index(grid.header + [f"order {n}" for n in range(len(ranks))])
+    frame.columns = pd.Index(shown.header + [f"order {n}" for n in range(len(ranks))])
     return frame
 
 
 def _ranks(values: list[Any]) -> list[int]:
-    """Number values by size; what is unknown comes first.
+    """Number values by size; unknown ones come first.
 
     >>> _ranks([30, None, 7, 30])
     [2, 0, 1, 2]
@@ -113,21 +104,21 @@ def _ranks(values: list[Any]) -> list[int]:
     return [places.get(value, 0) for value in values]
 
 
-def _column_definitions(arrow: pa.Table, grid: DisplayTable) -> list[dict[str, Any]]:
-    ordered = _ordered(arrow)
-    ranks = list(range(len(grid.header), len(grid.header) + len(ordered)))
+def _column_definitions(arrow: pa.Table, shown: DisplayTable) -> list[dict[str, Any]]:
+    by_value = _sorted_by_value(arrow)
+    ranks = list(range(len(shown.header), len(shown.header) + len(by_value)))
     return [
         *(
-            {"targets": n, "className": _look(right, n in ordered or _is_short(grid, n))}
-            for n, right in enumerate(grid.rights)
+            {"targets": n, "className": _look(right, n in by_value or _is_short(shown, n))}
+            for n, right in enumerate(shown.rights)
         ),
         {"targets": ranks, "visible": False, "searchable": False},
-        *({"targets": n, "orderData": [rank]} for n, rank in zip(ordered, ranks, strict=True)),
+        *({"targets": n, "orderData": [rank]} for n, rank in zip(by_value, ranks, strict=True)),
     ]
 
 
-def _is_short(grid: DisplayTable, column: int) -> bool:
-    return all(len(row[column].text) <= SHORT for row in grid.rows)
+def _is_short(shown: DisplayTable, column: int) -> bool:
+    return all(len(row[column].text) <= SHORT for row in shown.rows)
 
 
 def _look(is_right: bool, is_whole: bool) -> str:

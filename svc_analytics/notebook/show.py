@@ -1,4 +1,4 @@
-"""`svc.show`: a table, or a statement's figures, as notebooks show them."""
+"""`svc.show`: a table, or a statement's figures, displayed in a notebook."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from svc_analytics.formatting.display import MOST_ROWS, Display, display_table
-from svc_analytics.render.figures import figures_grid
+from svc_analytics.render.figures import figures_table
 
 
 def show(
@@ -25,6 +25,11 @@ def show(
     statement shows its figures, one column per coin: `only` names figures, `coins` names
     coins.
     """
-    if hasattr(table, "tables"):
-        return Display("", [], [figures_grid(table, title, only, coins)])
+    if is_statement(table):
+        return Display("", [], [figures_table(table, title, only, coins)])
     return Display("", [], [display_table(table, title, why=why, most=most, only=only)])
+
+
+def is_statement(table: Any) -> bool:
+    """Whether this is a statement; asked without loading what makes one."""
+    return isinstance(getattr(table, "tables", None), dict)

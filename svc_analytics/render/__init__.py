@@ -1,1 +1,1 @@
-"""Tables as text and files. Renderers only render: every value comes in finished."""
+"""Statements as files: CSV, Parquet, JSON, Excel, HTML, PDF, journal; nothing is computed."""

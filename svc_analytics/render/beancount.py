@@ -1,43 +1,36 @@
-"""A journal in the language of Beancount, one period complete in itself.
+"""A journal as a Beancount file, each period complete on its own.
 
-Beancount allows an entry to miss zero by half of its last digit, so all amounts of a
-coin are padded to the same, full number of digits, and balances allow nothing at all.
+Beancount lets an entry miss zero by half of its last digit. So all amounts of a coin are
+written with the same number of digits, and balances have no tolerance.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.periods import load_zone
 from svc_analytics.render.journal import ACCOUNTS, WALLET, Entry, Journal
 
-if TYPE_CHECKING:
-    from svc_analytics.render.document import Document
-
-BEANCOUNT_DIGITS = 28  # the precision of its arithmetic
+BEANCOUNT_DIGITS = 28  # the precision of Beancount's arithmetic
 USD = "USD"
 
 
-def write_beancount(
-    journal: Journal, statement: Document, facts: dict[str, Any], path: Path
-) -> None:
+def write_beancount(journal: Journal, facts: dict[str, Any], path: Path) -> None:
     """Write the journal as a file that `bean-check` accepts."""
-    summary = statement.tables["summary"].to_pylist()
+    transactions = (line for entry in journal.entries for line in _transaction(journal, entry))
+    ends = chain(_balances(journal), _prices(journal, facts["zone"]))
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(f"{line}\n" for line in _head(journal, facts))
-        for entry in journal.entries:
-            file.writelines(f"{line}\n" for line in _transaction(journal, entry))
-        file.writelines(f"{line}\n" for line in _balances(journal, summary))
-        file.writelines(f"{line}\n" for line in _prices(journal, summary, statement.period.zone))
+        file.writelines(f"{line}\n" for line in chain(_head(journal, facts), transactions, ends))
 
 
 def quoted(text: str) -> str:
-    r"""Write a text as a string of Beancount, on one line.
+    r"""Return a text as a quoted string of Beancount, on one line.
 
     >>> print(quoted('a "b" \\ c'))
     "a \"b\" \\ c"
@@ -65,17 +58,11 @@ def _head(journal: Journal, facts: dict[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _beyond(journal: Journal, summary: list[dict[str, Any]]) -> set[str]:
-    """Return the currencies with amounts of more digits than Beancount reckons with."""
-    amounts = [(entry.currency, value) for entry in journal.entries for _, value in entry.postings]
-    amounts += [
-        (row["currency"], row["closing_position"])
-        for row in summary
-        if row["closing_position"] is not None
-    ]
+def _too_long(journal: Journal) -> set[str]:
+    """Return the currencies with amounts of more digits than Beancount computes with."""
     return {
         currency
-        for currency, value in amounts
+        for currency, value in journal.amounts
         if len(journal.amount(value, currency).strip("-").replace(".", "").lstrip("0"))
         > BEANCOUNT_DIGITS
     }
@@ -95,22 +82,22 @@ def _transaction(journal: Journal, entry: Entry) -> Iterator[str]:
     yield ""
 
 
-def _balances(journal: Journal, summary: list[dict[str, Any]]) -> Iterator[str]:
-    """Assert each known closing position, with no tolerance, as the next day begins."""
-    beyond = _beyond(journal, summary)
-    if beyond:
+def _balances(journal: Journal) -> Iterator[str]:
+    """Yield a balance without tolerance for each known closing position."""
+    too_long = _too_long(journal)
+    if too_long:
         yield f"; Beancount uses {BEANCOUNT_DIGITS} digits. Where amounts are longer, the balance"
         yield "; is a comment; every amount is exact as written."
-    for row in summary:
+    for row in journal.summary:
         if (closing := row["closing_position"]) is not None:
             amount = journal.amount(closing, row["currency"])
             commodity = journal.commodities[row["currency"]]
-            mark = "; " if row["currency"] in beyond else ""
+            mark = "; " if row["currency"] in too_long else ""
             yield f"{mark}{journal.end_day} balance {WALLET}  {amount} ~ 0 {commodity}"
 
 
-def _prices(journal: Journal, summary: list[dict[str, Any]], zone: str) -> Iterator[str]:
-    for row in summary:
+def _prices(journal: Journal, zone: str) -> Iterator[str]:
+    for row in journal.summary:
         commodity = journal.commodities.get(row["currency"])
         rate: Decimal | None = row["implied_rate"]
         if rate is not None and commodity not in (None, USD):

@@ -1,4 +1,4 @@
-"""What renderers need of a statement: its tables, period and manifest. They never compute."""
+"""The statement as renderers see it: its tables, period and manifest."""
 
 from __future__ import annotations
 

@@ -1,14 +1,12 @@
-"""How a statement's figures are shown to people: groups, units, and why one is unknown."""
+"""Figures of a statement to display: in groups, with units, and why one is unknown."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from svc_analytics.formatting.display import Cell, DisplayTable, cell_of, label, select_known
 from svc_analytics.warehouse.figures import figure_groups, read_figures
@@ -18,76 +16,53 @@ if TYPE_CHECKING:
     from svc_analytics.render.document import Document
 
 
-def figures_grid(
+_KEYS = ("period", "currency")
+
+
+def figures_table(
     statement: Document,
     title: str = "",
     only: Sequence[str] | None = None,
     coins: Sequence[str] | None = None,
 ) -> DisplayTable:
-    """Return figures of a statement, one a row and one coin a column, in groups unless named."""
+    """Return a statement's figures, a row per figure and a column per coin.
+
+    They stand in groups, unless `only` some figures are named.
+    """
     summary = statement.tables["summary"]
-    wanted = [row for row in summary.to_pylist() if coins is None or row["currency"] in coins]
-    groups = [list(summary_groups(statement, row)) for row in wanted]
-    found = [{each.name: each for _, figures in own for each in figures} for own in groups]
-    names = list(found[0] if only is None else select_known(only, list(found[0]))) if found else []
-    heads = [str(row["currency"]) for row in wanted]
+    rows = [row for row in summary.to_pylist() if coins is None or row["currency"] in coins]
+    groups = summary_groups(summary.column_names) if rows else {}
+    names = [name for group in groups.values() for name in group]
+    starts = accumulate(map(len, groups.values()), initial=0)
+    headings = dict(zip(starts, groups, strict=False))
+    if only is not None:
+        names, headings = select_known(only, names) if rows else [], {}
     return DisplayTable(
         title,
-        ["figure", *heads],
-        [_figure_row(heads, [own[name] for own in found]) for name in names],
+        ["figure", *(str(row["currency"]) for row in rows)],
+        [
+            [Cell(label(name), is_fixed=True), *(_coin_cell(statement, row, name) for row in rows)]
+            for name in names
+        ],
         len(names),
-        _headings(groups[0]) if found and only is None else {},
-        {place: found[0][name].meaning for place, name in enumerate(names)},
+        headings,
+        {place: meaning("summary", name) for place, name in enumerate(names)},
     )
 
 
-def _figure_row(coins: list[str], figures: list[Figure]) -> list[Cell]:
-    """Return a figure of every coin; the column's head already names the coin of a rate."""
-    cells = [
-        replace(each.cell, unit=each.cell.unit.removesuffix(f" per {coin}"))
-        for coin, each in zip(coins, figures, strict=True)
-    ]
-    return [Cell(figures[0].label, is_fixed=True), *cells]
+def _coin_cell(statement: Document, row: dict[str, Any], name: str) -> Cell:
+    """Return a figure as a cell of its coin's column, whose header names the coin."""
+    cell = figure_cell(statement, row, name)
+    return replace(cell, unit=cell.unit.removesuffix(f" per {row['currency']}"))
 
 
-def _headings(groups: list[tuple[str, list[Figure]]]) -> dict[int, str]:
-    """Return each group's title at the row that it begins with."""
-    starts = accumulate((len(figures) for _, figures in groups), initial=0)
-    return dict(zip(starts, (title for title, _ in groups), strict=False))
-
-
-_KEYS = ("period", "currency")
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One named number of the summary."""
-
-    name: str
-    label: str
-    meaning: str
-    cell: Cell
-
-
-def summary_groups(statement: Document, row: dict[str, Any]) -> Iterator[tuple[str, list[Figure]]]:
-    """Yield a currency's figures group by group; columns of no group come last."""
-    fields = {field.name: field for field in statement.tables["summary"].schema}
-    groups = figure_groups()
-    known = {name for names in groups.values() for name in names}
-    other = tuple(name for name in fields if name not in known and name not in _KEYS)
-    for title, names in (groups | {"Other": other}).items():
-        figures = [
-            Figure(
-                name,
-                label(name),
-                meaning("summary", name),
-                figure_cell(statement, row, fields[name]),
-            )
-            for name in names
-            if name in fields
-        ]
-        if figures:
-            yield title, figures
+def summary_groups(columns: Sequence[str]) -> dict[str, list[str]]:
+    """Return the summary's figures by group; columns of no group come last."""
+    known = figure_groups()
+    grouped = {*_KEYS, *(name for names in known.values() for name in names)}
+    groups = {title: [name for name in names if name in columns] for title, names in known.items()}
+    groups["Other"] = [name for name in columns if name not in grouped]
+    return {title: names for title, names in groups.items() if names}
 
 
 @cache
@@ -110,11 +85,10 @@ def unknown_reason(statement: Document) -> str:
     return f"unknown: {'; '.join(reasons)}" if reasons else "unknown or undefined"
 
 
-def figure_cell(statement: Document, row: dict[str, Any], field: pa.Field) -> Cell:
-    """Show a figure of the summary; an unknown one says why."""
-    currency = str(row["currency"])
-    value = row[field.name]
-    return cell_of(value, field, currency, _why(statement, row, field.name))
+def figure_cell(statement: Document, row: dict[str, Any], name: str) -> Cell:
+    """Return a figure of the summary as a cell; an unknown one says why."""
+    field = statement.tables["summary"].schema.field(name)
+    return cell_of(row[name], field, str(row["currency"]), _why(statement, row, name))
 
 
 def _why(statement: Document, row: dict[str, Any], name: str) -> str:

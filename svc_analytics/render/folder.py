@@ -1,4 +1,4 @@
-"""A statement's folder: every table in the forms asked for, and the manifest over them."""
+"""A statement's folder: its tables in every chosen format, and the manifest."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import os
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -37,7 +37,7 @@ def write_parquet(table: pa.Table, path: Path) -> None:
     pq.write_table(table.combine_chunks(), path, compression="zstd", write_page_checksum=True)
 
 
-# A form is written either once per table, or once of the whole statement.
+# These hold one table; the formats of DOCUMENTS hold a whole statement.
 TABLE_FORMATS: dict[str, Callable[[pa.Table, Path], None]] = {
     "csv": write_csv,
     "parquet": write_parquet,
@@ -46,7 +46,7 @@ FORMATS = (*TABLE_FORMATS, *DOCUMENTS)
 
 
 def check_formats(formats: tuple[str, ...]) -> None:
-    """Refuse a format that is not written, or none at all."""
+    """Raise `ConfigError` for an unknown format, or for none at all."""
     if not formats:
         raise ConfigError(f"no format given: choose from {', '.join(FORMATS)}")
     for name in formats:
@@ -56,44 +56,45 @@ def check_formats(formats: tuple[str, ...]) -> None:
         require_pdf()
 
 
-Finish = Callable[[dict[str, Any]], dict[str, Any]]
-
-
 def write_folder(
-    statement: Document, out: Path, formats: tuple[str, ...], finish: Finish = dict
+    statement: Document,
+    out: Path,
+    formats: tuple[str, ...],
+    chain: Mapping[str, Any] | None = None,
+    seal: Callable[[dict[str, Any]], str] | None = None,
 ) -> Path:
-    """Write a statement beside its place, then swap it in whole.
+    """Write a statement's files and manifest, all of them or nothing.
 
-    `finish` gets the manifest and returns the one to write, such as a sealed one.
+    `chain` are the manifest's entries about other months and versions; `seal` makes the
+    seal of the finished manifest, None leaves it unsealed.
     """
     check_formats(formats)
     out = out.absolute()
-    beside = out.with_name(f".{out.name}.{os.getpid()}.writing")
+    temporary = out.with_name(f".{out.name}.{os.getpid()}.writing")
     try:
         recover(out)
         check_replaceable(out)
-        _sweep(out)
-        beside.mkdir(parents=True)
-        facts = _facts(finish(statement.manifest({})))
-        rows = _write_tables(statement, beside, formats)
-        rows |= _write_documents(statement, facts, beside, formats)
-        files = {name: _describe(beside / name, count) for name, count in rows.items()}
-        finished = finish(statement.manifest(files))
-        manifest = json.dumps(finished, ensure_ascii=False, indent=2)
-        (beside / MANIFEST).write_text(f"{manifest}\n", encoding="utf-8")
-        _sync(beside)
-        _swap(beside, out)
-        sync_folder(out.parent)
+        _remove_stale(out)
+        temporary.mkdir(parents=True)
+        manifest = statement.manifest({}) | dict(chain or {})
+        facts = _facts(manifest, is_sealed=seal is not None)
+        rows = _write_tables(statement, temporary, formats)
+        rows |= _write_documents(statement, facts, temporary, formats)
+        manifest["files"] = {name: _describe(temporary / name, n) for name, n in rows.items()}
+        manifest["seal"] = seal(manifest) if seal else None
+        text = json.dumps(manifest, ensure_ascii=False, indent=2)
+        (temporary / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+        _swap(temporary, out)
     except OSError as error:
         message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
         raise LakeError(message) from error
     finally:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
     return out
 
 
 def _write_tables(statement: Document, folder: Path, formats: tuple[str, ...]) -> dict[str, int]:
-    """Write each table in each form that holds one table; return the files' rows."""
+    """Write each table in each format of one table; return the files' rows."""
     rows = {}
     for table_name, table in statement.tables.items():
         for suffix in dict.fromkeys(name for name in formats if name in TABLE_FORMATS):
@@ -103,19 +104,19 @@ def _write_tables(statement: Document, folder: Path, formats: tuple[str, ...]) -
     return rows
 
 
-def _facts(manifest: dict[str, Any]) -> dict[str, Any]:
-    """Return what the documents tell of the manifest.
+def _facts(manifest: dict[str, Any], *, is_sealed: bool) -> dict[str, Any]:
+    """Return the manifest's entries that the documents print.
 
-    A seal covers the files' hashes, so no file can hold it; only that there is one.
+    A document cannot print the seal, which covers its own hash; only that there is one.
     """
-    told = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
-    return told | {"is_sealed": manifest["seal"] is not None}
+    facts = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
+    return facts | {"is_sealed": is_sealed}
 
 
 def _write_documents(
     statement: Document, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
 ) -> dict[str, int]:
-    """Write each form that holds the whole statement; return the files' rows."""
+    """Write each format of a whole statement; return the files' rows."""
     rows: dict[str, int] = {}
     for name in dict.fromkeys(formats):
         if name in DOCUMENTS:
@@ -124,7 +125,7 @@ def _write_documents(
 
 
 def check_replaceable(out: Path) -> None:
-    """Refuse a folder that holds anything but an unsealed statement of ours."""
+    """Raise `LakeError` for a folder with anything but an unsealed statement of ours."""
     if not out.exists() or (out.is_dir() and not any(out.iterdir())):
         return
     try:
@@ -139,42 +140,42 @@ def check_replaceable(out: Path) -> None:
 
 
 def recover(out: Path) -> None:
-    """Put back the folder that a run killed within its swap has moved aside."""
+    """Put a folder back that a run killed within its swap has moved aside."""
     moved_aside = sorted(out.parent.glob(f".{out.name}.*.old"))
     if moved_aside and not out.exists():
         moved_aside[-1].rename(out)
 
 
-def _sweep(out: Path) -> None:
-    """Remove what a killed run left beside the folder; an hour is longer than any run."""
-    for left in (
-        *out.parent.glob(f".{out.name}.*.writing"),
-        *out.parent.glob(f".{out.name}.*.old"),
-    ):
-        with suppress(FileNotFoundError):  # a run beside this one has finished
-            if time.time() - left.stat().st_mtime > STALE:
-                shutil.rmtree(left, ignore_errors=True)
+def _remove_stale(out: Path) -> None:
+    """Remove temporary folders of killed runs: an hour is longer than any run."""
+    for suffix in ("writing", "old"):
+        for folder in out.parent.glob(f".{out.name}.*.{suffix}"):
+            with suppress(FileNotFoundError):  # another run has just finished
+                if time.time() - folder.stat().st_mtime > STALE:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sync(folder: Path) -> None:
-    """Make files durable: a seal is never written again, so it must survive a power cut."""
+    """Sync the files to disk: a seal is written once and must survive a power cut."""
     for path in folder.iterdir():
         sync_file(path)
     sync_folder(folder)
 
 
-def _swap(beside: Path, out: Path) -> None:
-    """Put a finished folder in its place; an old one is moved aside first, then removed."""
+def _swap(temporary: Path, out: Path) -> None:
+    """Move a synced folder into place; an old one is moved aside, then removed."""
+    _sync(temporary)
     old = out.with_name(f".{out.name}.{os.getpid()}.old")
     if out.exists():
         out.rename(old)
     try:
-        beside.rename(out)
+        temporary.rename(out)
     except OSError:
         if old.exists():
             old.rename(out)
         raise
     shutil.rmtree(old, ignore_errors=True)
+    sync_folder(out.parent)
 
 
 def _describe(path: Path, rows: int) -> dict[str, Any]:

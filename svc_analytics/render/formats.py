@@ -1,7 +1,7 @@
-"""The forms that hold a whole statement. Each writes its files and returns their rows.
+"""Files that hold a whole statement: JSON, Excel, HTML, PDF and a journal.
 
 Every writer takes the statement, its facts (the manifest without files and seal) and
-the folder. What it needs is loaded when it is asked for.
+the folder, and returns the number of rows in each file it wrote.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_json, to_objects
+from svc_analytics.render.beancount import write_beancount
+from svc_analytics.render.journal import check_balanced, make_journal, write_postings
 
 if TYPE_CHECKING:
     from svc_analytics.render.document import Document
@@ -39,7 +41,7 @@ def write_json(statement: Document, facts: Facts, folder: Path) -> Rows:
 
 
 def _json_rows(table: pa.Table) -> Iterator[str]:
-    """Yield a table's rows one by one, so that a long one is never whole in memory."""
+    """Yield a table's rows as JSON one by one: a long table does not fill the memory."""
     for start in range(0, table.num_rows, _CHUNK):
         for place, row in enumerate(to_objects(table.slice(start, _CHUNK)), start):
             yield f"{',' if place else ''}\n      {json.dumps(row, ensure_ascii=False)}"
@@ -47,15 +49,15 @@ def _json_rows(table: pa.Table) -> Iterator[str]:
 
 def write_xlsx(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `statement.xlsx`: a sheet of provenance and one per table."""
-    from svc_analytics.render.workbook import write_workbook
+    from svc_analytics.render.workbook import write_workbook  # loads xlsxwriter
 
     write_workbook(statement, facts, folder / "statement.xlsx")
     return {"statement.xlsx": _all_rows(statement)}
 
 
 def write_html(statement: Document, facts: Facts, folder: Path) -> Rows:
-    """Write `statement.html`: one page without outside resources, for screen and paper."""
-    from svc_analytics.render.page import make_page
+    """Write `statement.html`: one page for screen and paper that loads nothing."""
+    from svc_analytics.render.page import make_page  # loads matplotlib
 
     page, rows = make_page(statement, facts)
     (folder / "statement.html").write_text(page, encoding="utf-8", newline="")
@@ -63,22 +65,19 @@ def write_html(statement: Document, facts: Facts, folder: Path) -> Rows:
 
 
 def write_journal(statement: Document, facts: Facts, folder: Path) -> Rows:
-    """Write `journal.csv` and `journal.beancount`: every movement as a balanced entry."""
-    from svc_analytics.render.beancount import write_beancount
-    from svc_analytics.render.journal import check_balanced, make_journal, write_postings
-
+    """Write `journal.csv` and `journal.beancount`: movements as balanced entries."""
     journal = make_journal(statement)
     check_balanced(journal)
     postings = write_postings(journal, folder / "journal.csv")
-    write_beancount(journal, statement, facts, folder / "journal.beancount")
+    write_beancount(journal, facts, folder / "journal.beancount")
     return {"journal.csv": postings, "journal.beancount": len(journal.entries)}
 
 
 def write_pdf(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `statement.pdf`: the same page as in HTML, on A4."""
     require_pdf()
-    from svc_analytics.render.page import make_page
-    from svc_analytics.render.pdf import print_page
+    from svc_analytics.render.page import make_page  # loads matplotlib
+    from svc_analytics.render.pdf import print_page  # loads WeasyPrint
 
     page, rows = make_page(statement, facts)
     (folder / "statement.pdf").write_bytes(print_page(page))
@@ -86,7 +85,7 @@ def write_pdf(statement: Document, facts: Facts, folder: Path) -> Rows:
 
 
 def require_pdf() -> None:
-    """Refuse to begin where the printer of pages is not installed."""
+    """Raise `ConfigError` where WeasyPrint is not installed."""
     if importlib.util.find_spec("weasyprint") is None:
         raise ConfigError('pdf needs WeasyPrint: pip install "svc-analytics[pdf]"')
 

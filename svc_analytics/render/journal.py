@@ -1,4 +1,4 @@
-"""A period's movements as a journal of double entry: every entry sums to zero per currency.
+"""A statement as a double-entry journal: every entry sums to zero in its currency.
 
 Accounts (figures of a line are signed as the wallet sees them):
 
@@ -7,7 +7,7 @@ Accounts (figures of a line are signed as the wallet sees them):
     payout    Customer-Payouts +amount, Payout-Fees +fee, Wallet -debited
     opening   Wallet +opening position, Opening -opening position
 
-What is left, such as a fee with another bearer, goes to Suspense until a person maps it.
+The remainder, such as a fee with another bearer, goes to Suspense until a person maps it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from functools import cached_property, reduce
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,6 @@ from typing import TYPE_CHECKING, Any
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.tables import csv_line
-from svc_analytics.formatting.values import rows_of
 from svc_analytics.instants import from_micros
 from svc_analytics.money import EXACT
 from svc_analytics.periods import load_zone
@@ -59,7 +59,7 @@ _WORDS = {"TRUE", "FALSE", "NULL"}  # of Beancount's own language
 
 @dataclass(frozen=True)
 class Entry:
-    """One movement: its postings are pairs of account and amount, in one currency."""
+    """One movement in one currency; its postings are pairs of account and amount."""
 
     day: date
     entry_id: str
@@ -73,59 +73,69 @@ class Entry:
 
     @property
     def needs_review(self) -> bool:
-        """Whether a part of it is in suspense."""
+        """Whether a part of it is in Suspense."""
         return any(account == SUSPENSE for account, _ in self.postings)
 
 
 @dataclass(frozen=True)
 class Journal:
-    """The entries of a period, and how each currency is named and written in them."""
+    """The entries of a period, with the name and the decimal places of each currency."""
 
     first_day: date
     end_day: date
     entries: tuple[Entry, ...]
-    commodities: dict[str, str]
-    places: dict[str, int]
+    summary: list[dict[str, Any]]
+
+    @cached_property
+    def amounts(self) -> list[tuple[str, Decimal]]:
+        """Every posting and every known closing position, with its currency."""
+        amounts = [(entry.currency, value) for entry in self.entries for _, value in entry.postings]
+        closings = ((row["currency"], row["closing_position"]) for row in self.summary)
+        return amounts + [(currency, value) for currency, value in closings if value is not None]
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        """The decimal places of each currency."""
+        places: dict[str, int] = {}
+        for currency, value in self.amounts:
+            places[currency] = max(places.get(currency, 0), _places(value))
+        return places
+
+    @cached_property
+    def commodities(self) -> dict[str, str]:
+        """The name of each currency in Beancount."""
+        return commodity_names(self.places)
 
     def amount(self, value: Decimal, currency: str) -> str:
-        """Write an amount with as many digits as every amount of its currency has."""
+        """Write an amount with the decimal places of its currency."""
         return f"{value:.{self.places[currency]}f}"
 
 
 def make_journal(statement: Document) -> Journal:
-    """Return the journal of a statement: opening positions, then a movement a line."""
+    """Return the journal of a statement: opening positions, then its movements."""
     zone = load_zone(statement.period.zone)
     first, end = (
         from_micros(at).astimezone(zone).date()
         for at in (statement.period.start, statement.period.end)
     )
     summary = statement.tables["summary"].to_pylist()
-    entries = (*_openings(summary, first), *map(_entry, _lines(statement)))
-    amounts = [(entry.currency, value) for entry in entries for _, value in entry.postings]
-    amounts += [
-        (row["currency"], row["closing_position"])
-        for row in summary
-        if row["closing_position"] is not None
-    ]
-    places: dict[str, int] = {}
-    for currency, value in amounts:
-        places[currency] = max(places.get(currency, 0), _places(value))
-    return Journal(first, end, entries, commodity_names(places), places)
+    batches = statement.tables["lines"].select(list(_LINE)).to_batches(max_chunksize=10_000)
+    lines = (line for batch in batches for line in batch.to_pylist())
+    return Journal(first, end, (*_openings(summary, first), *map(_entry, lines)), summary)
 
 
 def check_balanced(journal: Journal) -> None:
-    """Refuse a journal in which an entry, as it will be written, is not zero-sum."""
+    """Raise `LakeError` if an entry, as it will be written, does not sum to zero."""
     for entry in journal.entries:
-        total = Decimal(0)
-        for _, value in entry.postings:
-            total = EXACT.add(total, Decimal(journal.amount(value, entry.currency)))
+        texts = (journal.amount(value, entry.currency) for _, value in entry.postings)
+        total = reduce(EXACT.add, map(Decimal, texts), Decimal(0))
         if total:
             message = f"journal entry {entry.entry_id} is out of balance by {total}: not written"
             raise LakeError(message)
 
 
 def write_postings(journal: Journal, path: Path) -> int:
-    """Write a row per posting as CSV and return how many there are."""
+    """Write the postings as CSV, one a row; return how many there are."""
     count = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(csv_line(COLUMNS))
@@ -136,11 +146,11 @@ def write_postings(journal: Journal, path: Path) -> int:
 
 
 def commodity_names(currencies: Iterable[str]) -> dict[str, str]:
-    """Name coins as Beancount can read them.
+    """Return the name of each coin as a commodity of Beancount.
 
-    A slug is upper-cased; what is no letter, digit or . _ ' - becomes -; a name that
-    begins with none of A-Z gets a C in front; longer names are cut to 24. Two slugs
-    that would share a name get a part of their hash behind it.
+    Slugs are upper-cased; characters other than letters, digits and . _ ' - become -; a
+    name that does not begin with A-Z gets a C in front; longer names are cut to 24. Slugs
+    that would share a name each get a part of their hash at the end.
 
     >>> commodity_names(["usdt", "1inch", "tether/trc20"])
     {'usdt': 'USDT', '1inch': 'C1INCH', 'tether/trc20': 'TETHER-TRC20'}
@@ -173,18 +183,11 @@ def _openings(summary: list[dict[str, Any]], day: date) -> Iterator[Entry]:
             yield Entry(day, entry_id, "opening", row["currency"], postings)
 
 
-def _lines(statement: Document) -> Iterator[dict[str, Any]]:
-    for row in rows_of(statement.tables["lines"].select(list(_LINE))):
-        yield dict(zip(_LINE, row, strict=True))
-
-
 def _entry(line: dict[str, Any]) -> Entry:
     postings = [(account, value) for account, value in _known(line) if value]
-    left = Decimal(0)
-    for _, value in postings:
-        left = EXACT.subtract(left, value)
-    if left:
-        postings.append((SUSPENSE, left))
+    remainder = reduce(EXACT.subtract, (value for _, value in postings), Decimal(0))
+    if remainder:
+        postings.append((SUSPENSE, remainder))
     return Entry(
         line["occurred_at_local"].date(),
         *(line["entry_id"], line["kind"], line["currency"], tuple(postings)),
@@ -193,7 +196,7 @@ def _entry(line: dict[str, Any]) -> Entry:
 
 
 def _known(line: dict[str, Any]) -> list[tuple[str, Decimal]]:
-    """Return the postings that the contract's fields explain, before what is left."""
+    """Return the postings that the contract's fields explain, without the remainder."""
     wallet = (WALLET, line["net"])
     if line["kind"] == "refund":
         return [(SALES_RETURNS, -line["gross"]), wallet]
@@ -204,8 +207,7 @@ def _known(line: dict[str, Any]) -> list[tuple[str, Decimal]]:
 
 
 def _places(value: Decimal) -> int:
-    text = f"{value:f}"
-    return len(text.partition(".")[2].rstrip("0"))
+    return len(f"{value:f}".partition(".")[2].rstrip("0"))
 
 
 def _posting_lines(journal: Journal, number: int, entry: Entry) -> Iterator[str]:

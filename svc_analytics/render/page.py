@@ -1,27 +1,28 @@
-"""A statement as one page for screen and paper. It loads nothing from anywhere else."""
+"""A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics import charts
-from svc_analytics.formatting.display import Cell, cell_of, cells_of, label, unit_of
-from svc_analytics.formatting.sanitize import escape_invisible
-from svc_analytics.formatting.values import rows_of
-from svc_analytics.render.figures import (
-    Figure,
-    figure_cell,
-    meaning,
-    summary_groups,
-    unknown_reason,
+from svc_analytics.formatting.display import (
+    Cell,
+    DisplayTable,
+    cell_of,
+    display_table,
+    label,
+    unit_of,
 )
+from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.render.figures import figure_cell, meaning, summary_groups, unknown_reason
 from svc_analytics.render.matrix import matrices
 from svc_analytics.render.picture import draw_svg
 from svc_analytics.webhooks.findings import describe
@@ -45,45 +46,20 @@ SEVERITIES = ("blocking", "advisory")
 
 
 @dataclass(frozen=True)
-class Grid:
-    """A table as it is shown: some of its rows, and how many it has."""
-
-    title: str
-    header: list[tuple[str, str, bool]]  # label, meaning, whether numbers stand below
-    rows: list[list[Cell]]
-    total: int
-    footer: list[Cell] | None = None
-
-    @property
-    def is_cut(self) -> bool:
-        return self.total > len(self.rows)
-
-
-@dataclass(frozen=True)
 class Coin:
     """What the page shows of one currency."""
 
     currency: str
-    groups: list[tuple[str, list[Figure]]]
+    groups: list[tuple[str, list[tuple[str, str, Cell]]]]  # of label, meaning and value
     pictures: list[str]
 
 
 def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
     """Return the page as HTML, and how many rows of tables it shows."""
-    from jinja2 import Environment, PackageLoader, StrictUndefined
-
-    environment = Environment(
-        loader=PackageLoader("svc_analytics.render"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["visible"] = lambda text: escape_invisible(str(text))
-    grids = _grids(statement)
+    tables = _tables(statement)
     coins = list(_coins(statement))
-    shown_rows = len(coins) + sum(len(grid.rows) for part in grids.values() for grid in part)
-    page = environment.get_template("statement.html").render(
+    shown_rows = len(coins) + sum(len(table.rows) for part in tables.values() for table in part)
+    page = _template().render(
         facts=facts,
         checks=_severities(statement.tables["checks"]),
         receipts=_receipts(statement),
@@ -94,75 +70,89 @@ def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
         control=facts["control"],
         matrices=list(matrices(statement.tables["cohorts"])),
         overview=_overview(statement),
-        **grids,
+        **tables,
     )
-    return escape_invisible(page), shown_rows  # coins and units are texts of others too
+    return escape_invisible(page), shown_rows  # names of coins come from the service too
 
 
-def _grids(statement: Document) -> dict[str, list[Grid]]:
+def _template() -> Template:
+    environment = Environment(
+        loader=PackageLoader("svc_analytics.render"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["visible"] = lambda text: escape_invisible(str(text))
+    return environment.get_template("statement.html")
+
+
+def _tables(statement: Document) -> dict[str, list[DisplayTable]]:
     tables = statement.tables
     return {
         "daily": list(_daily(statement)),
-        "reading": [_grid(statement, "reading", tables["reading"])],
-        "findings": [_grid(statement, "checks", _only(tables["checks"], FINDING_COLUMNS))],
+        "reading": [_table(statement, "reading", tables["reading"])],
+        "findings": [_table(statement, "checks", _only(tables["checks"], FINDING_COLUMNS))],
         "further": [
-            _grid(statement, name, tables[name])
+            _table(statement, name, tables[name])
             for name in FURTHER
             if name in tables and tables[name].num_rows
         ],
-        "lines": [_grid(statement, "lines", _only(tables["lines"], LINE_COLUMNS))],
+        "lines": [_table(statement, "lines", _only(tables["lines"], LINE_COLUMNS))],
     }
 
 
-def _grid(statement: Document, name: str, table: pa.Table) -> Grid:
-    header = [
-        (label(field.name), meaning(name, field.name), _is_number(field)) for field in table.schema
-    ]
-    why = unknown_reason(statement)
-    rows = [cells_of(table, row, why) for row in rows_of(table.slice(0, MOST_ROWS))]
-    return Grid(label(name), header, rows, table.num_rows)
+def _table(statement: Document, name: str, table: pa.Table) -> DisplayTable:
+    """Return a table to display, its columns labelled and explained."""
+    shown = display_table(table, label(name), why=unknown_reason(statement), most=MOST_ROWS)
+    meanings = [meaning(name, column) for column in table.column_names]
+    return replace(shown, header=list(map(label, table.column_names)), meanings=meanings)
 
 
-def _overview(statement: Document) -> Grid:
-    """Return the figures that a reader looks for first, a currency a row."""
+def _overview(statement: Document) -> DisplayTable:
+    """Return the most important figures, a row per currency."""
     summary = statement.tables["summary"]
-    fields = list(_only(summary, OVERVIEW).schema)
-    header = [
-        (label(field.name), meaning("summary", field.name), _is_number(field)) for field in fields
-    ]
-    rows = [[figure_cell(statement, row, field) for field in fields] for row in summary.to_pylist()]
-    return Grid("Overview", header, rows, len(rows))
+    shown = _table(statement, "summary", _only(summary, OVERVIEW))
+    names = [name for name in OVERVIEW if name in summary.column_names]
+    rows = [[figure_cell(statement, row, name) for name in names] for row in summary.to_pylist()]
+    return replace(shown, rows=rows)
 
 
-def _daily(statement: Document) -> Iterator[Grid]:
-    """Yield a grid per currency, closed by the summary's own figures."""
+def _daily(statement: Document) -> Iterator[DisplayTable]:
+    """Yield a table of days per currency, with the summary's own figures as footer."""
     daily = statement.tables["daily"]
+    why = unknown_reason(statement)
     for row in statement.tables["summary"].to_pylist():
         currency = str(row["currency"])
         own = daily.filter(pc.equal(daily["currency"], currency)).drop_columns(["currency"])
         if own.num_rows:
-            why = unknown_reason(statement)
-            header = [
-                (_with_unit(field, currency), meaning("daily", field.name), _is_number(field))
-                for field in own.schema
-            ]
-            rows = [cells_of(own, values, why) for values in rows_of(own.slice(0, MOST_ROWS))]
-            footer = [Cell("period")] + [
-                cell_of(row.get(field.name), field, "", why) for field in list(own.schema)[1:]
-            ]
-            yield Grid(currency, header, rows, own.num_rows, footer)
+            fields = list(own.schema)
+            figures = [cell_of(row.get(each.name), each, "", why) for each in fields[1:]]
+            yield replace(
+                _table(statement, "daily", own),
+                title=currency,
+                header=[_with_unit(field, currency) for field in fields],
+                footer=[Cell("period"), *figures],
+            )
 
 
 def _with_unit(field: pa.Field, currency: str) -> str:
-    unit = unit_of(field, currency)
-    return f"{label(field.name)}, {unit}" if unit else label(field.name)
+    return ", ".join(filter(None, [label(field.name), unit_of(field, currency)]))
 
 
 def _coins(statement: Document) -> Iterator[Coin]:
     for place, row in enumerate(statement.tables["summary"].to_pylist()):
         currency = str(row["currency"])
         pictures = list(_pictures(statement, currency, place)) if place < MOST_CHARTED else []
-        yield Coin(currency, list(summary_groups(statement, row)), pictures)
+        groups = [
+            (title, [_figure(statement, row, name) for name in names])
+            for title, names in summary_groups(list(row)).items()
+        ]
+        yield Coin(currency, groups, pictures)
+
+
+def _figure(statement: Document, row: dict[str, Any], name: str) -> tuple[str, str, Cell]:
+    return label(name), meaning("summary", name), figure_cell(statement, row, name)
 
 
 def _pictures(statement: Document, currency: str, place: int) -> Iterator[str]:
@@ -185,28 +175,21 @@ def _exposure_picture(statement: Document) -> str:
 
 
 def _severities(checks: pa.Table) -> list[tuple[str, int]]:
-    found = Counter(checks["severity"].to_pylist())
-    return [(name, found.pop(name, 0)) for name in SEVERITIES] + sorted(found.items())
+    counts = Counter(checks["severity"].to_pylist())
+    return [(name, counts.pop(name, 0)) for name in SEVERITIES] + sorted(counts.items())
 
 
 def _receipts(statement: Document) -> list[tuple[str, list[tuple[str, Cell]]]]:
     """Return the receipts' figures of each currency that has any."""
     summary = statement.tables["summary"]
     names = [name for name in summary.column_names if name.startswith("receipts_")]
-    names += [name for name in ("attested_ratio",) if name in summary.column_names]
+    fields = _only(summary, (*names, "attested_ratio")).schema
     return [
-        (
-            str(row["currency"]),
-            [(label(name), cell_of(row[name], summary.schema.field(name), "")) for name in names],
-        )
+        (str(row["currency"]), [(label(f.name), cell_of(row[f.name], f, "")) for f in fields])
         for row in summary.to_pylist()
-        if any(row[name] is not None for name in names)
+        if any(row[name] is not None for name in fields.names)
     ]
 
 
 def _only(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
     return table.select([name for name in names if name in table.column_names])
-
-
-def _is_number(field: pa.Field) -> bool:
-    return bool(pa.types.is_decimal(field.type) or pa.types.is_integer(field.type))

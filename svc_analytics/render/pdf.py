@@ -1,4 +1,4 @@
-"""A page as PDF. Nothing but the page itself is read: no file, no address."""
+"""An HTML page as PDF. Nothing but the page itself is read: no file, no address."""
 
 import os
 from collections.abc import Iterator
@@ -10,21 +10,21 @@ EPOCH = "SOURCE_DATE_EPOCH"
 
 def print_page(page: str) -> bytes:
     """Return the page as PDF; the same page gives the same bytes."""
-    from weasyprint import HTML
+    from weasyprint import HTML  # an optional extra
 
-    with _standing_clock():
+    with _fixed_clock():
         return bytes(HTML(string=page, url_fetcher=_refuse).write_pdf())
 
 
 def _refuse(url: str, *_: Any, **__: Any) -> Any:
-    """Fetch nothing: a statement holds all it shows."""
+    """Refuse to load anything: a statement holds all it shows."""
     message = f"a statement must not load {url}"
     raise ValueError(message)
 
 
 @contextmanager
-def _standing_clock() -> Iterator[None]:
-    """Let fonts be embedded without the time of day."""
+def _fixed_clock() -> Iterator[None]:
+    """Embed fonts without the time of day, so that the bytes stay the same."""
     before = os.environ.get(EPOCH)
     os.environ[EPOCH] = "0"
     try:

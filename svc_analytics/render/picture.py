@@ -1,4 +1,4 @@
-"""A chart as an SVG picture to be set into a page: the same bytes for the same chart."""
+"""Charts as SVG or PNG pictures: the same bytes for the same chart."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import re
 from collections.abc import Callable
 from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from warnings import catch_warnings, filterwarnings
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
-# Letters become outlines, so that every reader and printer draws the same picture.
+# Letters become outlines: the picture does not depend on the reader's fonts.
 LOOK: dict[str, Any] = {
     "svg.fonttype": "path",
     "text.parse_math": False,
@@ -32,14 +33,14 @@ def draw_svg(
     draw: Callable[[Axes], None],
     title: str,
     size: tuple[float, float] = (7.2, 2.2),
-    sign: str = "",
+    caption: str = "",
 ) -> str:
-    """Return one chart as an `<svg>` element; `name` keeps its ids apart from other charts'.
+    """Return a chart as an `<svg>` element, with ids that begin with `name`.
 
-    `sign` stands small below it: of what and of whom it is.
+    The `caption` is set in small letters below it.
     """
     out = StringIO()
-    save_picture(out, "svg", draw, size, sign, name)
+    save_picture(out, "svg", draw, size, caption, name)
     return _embed(out.getvalue(), name, title)
 
 
@@ -48,30 +49,27 @@ def save_picture(
     form: str,
     draw: Callable[[Axes], None],
     size: tuple[float, float],
-    sign: str = "",
+    caption: str = "",
     salt: str = "",
     dpi: float = 100,
 ) -> None:
-    """Write one chart into a file as `svg` or `png`, whatever a user has set for notebooks."""
-    import matplotlib as mpl
-    from matplotlib.figure import Figure
-
+    """Write a chart into a file as `svg` or `png`, whatever style notebooks set."""
     with mpl.rc_context(), catch_warnings():
-        # A letter that the font lacks is a box; there is nothing to be done about it.
+        # A letter that the font lacks is drawn as a box; nobody could do anything about it.
         filterwarnings("ignore", message="Glyph .* missing")
         mpl.rcdefaults()
         settings: Any = mpl.rcParams
         settings.update(LOOK | {"svg.hashsalt": salt})
         figure = Figure(figsize=size, layout="constrained")
         draw(figure.subplots())
-        if sign:
-            figure.supxlabel(sign, x=0.99, ha="right", fontsize=6, color="#666666")
-        nothing = {"Date": None, "Creator": None, "Format": None} if form == "svg" else None
-        figure.savefig(out, format=form, metadata=nothing, dpi=dpi)
+        if caption:
+            figure.supxlabel(caption, x=0.99, ha="right", fontsize=6, color="#666666")
+        undated = {"Date": None, "Creator": None, "Format": None} if form == "svg" else None
+        figure.savefig(out, format=form, metadata=undated, dpi=dpi)
 
 
 def _embed(text: str, name: str, title: str) -> str:
-    """Cut the prolog and the metadata, and make ids unique in the page."""
+    """Return the `<svg>` element alone, with ids that are unique in the page."""
     text = text[text.index("<svg") :]
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text, flags=re.S)
     text = _REFERENCE.sub(rf"\g<1>{name}-", text)

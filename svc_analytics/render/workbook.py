@@ -1,67 +1,61 @@
-"""A statement as a workbook: exact numbers where a spreadsheet can hold them, text beside.
+"""A statement as an Excel workbook: a sheet per table, and one of provenance.
 
 A spreadsheet keeps 15 significant digits. A column with a longer value holds numbers
 rounded to 15, for sums and sorting, and next to it the same figures as exact text.
-Texts are only ever written as strings: none becomes a formula, a link or a number.
+Texts are always written as strings: none becomes a formula, a link or a number.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import xlsxwriter
 
 from svc_analytics.formatting.sanitize import escape_formula
-from svc_analytics.formatting.values import is_ratio, rows_of, value_text
+from svc_analytics.formatting.values import is_exact_number, is_ratio, rows_of, value_text
 from svc_analytics.instants import from_micros
 
 if TYPE_CHECKING:
     from svc_analytics.render.document import Document
 
-SHEET_ROWS = 1_048_575  # of data, below the header
+SHEET_ROWS = 1_048_575  # below the header
 EXACT_DIGITS = 15
 LONGEST_TEXT = 32_767
 CUT = "… (cut: the whole text is in the other forms)"
 WIDEST = 60
+_FIRST_DAY = date(1901, 1, 1)  # Excel counts the days before it wrongly
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
-_UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # no XML may hold these
+_UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
 
 
 @dataclass(frozen=True)
 class _Column:
-    """How one column of a table is laid out; `has_exact` adds its exact text beside it."""
+    """The layout of a table's column; `has_exact` adds a column of exact texts."""
 
-    name: str
-    kind: pa.DataType
-    is_ratio: bool
+    field: pa.Field
     has_exact: bool
     places: int
     width: int
 
     @property
-    def is_number(self) -> bool:
-        return bool(pa.types.is_decimal(self.kind) or pa.types.is_integer(self.kind))
-
-    @property
     def number_format(self) -> str:
-        """Thousands apart, and every place that the column uses."""
-        if self.is_ratio:
+        """The Excel format: thousands separators and every decimal place in use."""
+        if is_ratio(self.field):
             return "0.000000%"
-        if pa.types.is_integer(self.kind):
-            return "0" if self.name.endswith("_no") else "#,##0"
+        if pa.types.is_integer(self.field.type):
+            return "0" if self.field.name.endswith("_no") else "#,##0"
         return "#,##0.00" + "#" * max(self.places - 2, 0)
 
 
 def write_workbook(statement: Document, facts: dict[str, Any], path: Path) -> None:
     """Write the workbook; the same statement gives the same bytes."""
-    import xlsxwriter
-
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
     with xlsxwriter.Workbook(str(path), options) as workbook:
         made_at = from_micros(statement.as_of).replace(tzinfo=None)
@@ -76,7 +70,7 @@ def write_workbook(statement: Document, facts: dict[str, Any], path: Path) -> No
 
 
 def sheet_name(table: str, number: int) -> str:
-    """Name a table's sheet; a table too long for one goes on in a second.
+    """Return the name of a table's sheet; a long table goes on in a second sheet.
 
     >>> sheet_name("lines", 1), sheet_name("lines", 2)
     ('lines', 'lines 2')
@@ -86,7 +80,7 @@ def sheet_name(table: str, number: int) -> str:
 
 
 def significant_digits(value: Decimal | int) -> int:
-    """Count the digits a spreadsheet would have to keep.
+    """Count the significant digits of a number.
 
     >>> significant_digits(Decimal("1200.0500")), significant_digits(Decimal("1E-18"))
     (6, 1)
@@ -108,7 +102,7 @@ class _CellWriter:
         return self.formats[key]
 
     def text(self, sheet: Any, row: int, column: int, text: str, **properties: Any) -> None:
-        """Write a string; one that looks like a formula is marked as text for editing too."""
+        """Write a string; one like a formula stays text when a person edits it."""
         if not text:
             return
         if len(text) > LONGEST_TEXT:
@@ -123,6 +117,23 @@ class _CellWriter:
         rounded = _FIFTEEN.plus(value).normalize(_FIFTEEN)
         sheet.write_number(row, column, rounded, self.style(num_format=number_format))
 
+    def value(self, sheet: Any, row: int, place: int, value: Any, column: _Column) -> None:
+        """Write a value of a table's column, and its exact text next to it if need be."""
+        if is_exact_number(column.field):
+            self.number(sheet, row, place, Decimal(value), column.number_format)
+            if column.has_exact:
+                exact = value_text(value, is_ratio=is_ratio(column.field))
+                self.text(sheet, row, place + 1, exact, align="right")
+        elif isinstance(value, bool):
+            sheet.write_boolean(row, place, value)
+        elif pa.types.is_date(column.field.type) and value >= _FIRST_DAY:
+            sheet.write_datetime(row, place, value, self.style(num_format="yyyy-mm-dd"))
+        elif isinstance(value, (list, dict)):
+            text = json.dumps(value, ensure_ascii=False, default=value_text)
+            self.text(sheet, row, place, text)
+        else:  # instants too: a spreadsheet keeps neither a zone nor microseconds
+            self.text(sheet, row, place, value_text(value))
+
 
 def _write_provenance(pen: _CellWriter, facts: dict[str, Any]) -> None:
     sheet = pen.workbook.add_worksheet("provenance")
@@ -136,7 +147,7 @@ def _write_provenance(pen: _CellWriter, facts: dict[str, Any]) -> None:
 
 
 def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what a reader must know to trust the figures, one fact a row."""
+    """Yield where the figures come from, one fact a row: status, coverage, digest."""
     merchant = facts["merchant"]
     yield "statement", facts["label"]
     yield "status", "sealed" if facts["is_sealed"] else facts["status"]
@@ -157,12 +168,11 @@ def _write_table(pen: _CellWriter, name: str, table: pa.Table) -> None:
     sheet = pen.workbook.add_worksheet(name)
     columns = [_lay_out(field, table[field.name]) for field in table.schema]
     width = _write_header(pen, sheet, columns)
-    writers = [_writer(pen, sheet, column) for column in columns]
     for row, values in enumerate(rows_of(table), 1):
         place = 0
-        for write, column, value in zip(writers, columns, values, strict=True):
+        for column, value in zip(columns, values, strict=True):
             if value is not None:
-                write(row, place, value)
+                pen.value(sheet, row, place, value, column)
             place += 1 + column.has_exact
     sheet.freeze_panes(1, 2 if "currency" in table.column_names[:2] else 1)
     if width:
@@ -173,56 +183,24 @@ def _write_table(pen: _CellWriter, name: str, table: pa.Table) -> None:
 
 
 def _lay_out(field: pa.Field, values: pa.ChunkedArray) -> _Column:
-    found = [value for chunk in values.chunks for value in chunk.to_pylist() if value is not None]
-    ratio = is_ratio(field)
-    texts = [value_text(value, is_ratio=ratio) for value in found]
+    known = [value for value in values.to_pylist() if value is not None]
+    texts = [value_text(value, is_ratio=is_ratio(field)) for value in known]
     has_exact, places = False, 0
-    if pa.types.is_decimal(field.type) or pa.types.is_integer(field.type):
-        has_exact = any(significant_digits(value) > EXACT_DIGITS for value in found)
+    if is_exact_number(field):
+        has_exact = any(significant_digits(value) > EXACT_DIGITS for value in known)
         places = max((len(text.partition(".")[2]) for text in texts), default=0)
     grouped = 1.3 if has_exact or places else 1.15
     longest = max(map(len, texts), default=0)
     width = min(max(longest * grouped, len(field.name) + 4, 8), WIDEST)
-    return _Column(field.name, field.type, ratio, has_exact, places, int(width) + 1)
+    return _Column(field, has_exact, places, int(width) + 1)
 
 
 def _write_header(pen: _CellWriter, sheet: Any, columns: list[_Column]) -> int:
     place = 0
     for column in columns:
-        look = {"bold": True, "bottom": 1, "align": "right" if column.is_number else "left"}
-        titles = [column.name, f"{column.name} exact"][: 1 + column.has_exact]
-        for title in titles:
+        name, align = column.field.name, "right" if is_exact_number(column.field) else "left"
+        for title in (name, f"{name} exact")[: 1 + column.has_exact]:
             sheet.set_column(place, place, max(column.width, len(title) + 4))
-            pen.text(sheet, 0, place, title, **look)
+            pen.text(sheet, 0, place, title, bold=True, bottom=1, align=align)
             place += 1
     return place
-
-
-def _writer(pen: _CellWriter, sheet: Any, column: _Column) -> Callable[[int, int, Any], None]:
-    """Return what writes a value of a column, and its exact text beside it if need be."""
-
-    def write_number(row: int, place: int, value: Any) -> None:
-        pen.number(sheet, row, place, Decimal(value), column.number_format)
-        if column.has_exact:
-            exact = value_text(value, is_ratio=column.is_ratio)
-            pen.text(sheet, row, place + 1, exact, align="right")
-
-    def write_day(row: int, place: int, value: date) -> None:
-        if value.year < 1901 or isinstance(value, datetime):
-            pen.text(sheet, row, place, value_text(value))
-        else:
-            sheet.write_datetime(row, place, value, pen.style(num_format="yyyy-mm-dd"))
-
-    def write_bool(row: int, place: int, value: bool) -> None:
-        sheet.write_boolean(row, place, value)
-
-    def write_text(row: int, place: int, value: Any) -> None:
-        # Instants too: a spreadsheet keeps neither a zone nor microseconds.
-        plain = json.dumps(value, ensure_ascii=False, default=value_text)
-        pen.text(sheet, row, place, plain if isinstance(value, (list, dict)) else value_text(value))
-
-    if column.is_number:
-        return write_number
-    if pa.types.is_boolean(column.kind):
-        return write_bool
-    return write_day if pa.types.is_date(column.kind) else write_text

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import hashlib
 import hmac
 import json
 import re
@@ -29,16 +28,8 @@ if TYPE_CHECKING:
 
 # In the canonical order of the contract.
 FACTS = (
-    "payment_id",
-    "receipt_no",
-    "merchant_id",
-    "reference_id",
-    "currency",
-    "amount",
-    "charged_amount",
-    "fee_bearer",
-    "net_amount",
-    "paid_at",
+    *("payment_id", "receipt_no", "merchant_id", "reference_id", "currency"),
+    *("amount", "charged_amount", "fee_bearer", "net_amount", "paid_at"),
 )
 MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
 # The verdicts that count: attested by a signature; proven by it, or else by the record.
@@ -103,21 +94,17 @@ class Verdict(Displayable):
         return self.verdict in PROVEN
 
     def _display(self) -> Display:
-        from svc_analytics.formatting.display import Cell, Display, DisplayTable  # pyarrow is slow
+        from svc_analytics.formatting.display import Display, text_table  # loads pyarrow
 
         lines = [f"{'proven' if self.is_proven else 'not proven'}: {self.reason}"]
         tables = []
         if self.differences:
-            rows = [
-                [Cell(each.fact), Cell(each.in_receipt), Cell(each.in_record or "nothing")]
-                for each in self.differences
-            ]
             header = ["fact", "in the receipt", "in the record"]
-            tables.append(DisplayTable("facts that differ", header, rows, len(rows)))
+            rows = ((d.fact, d.in_receipt, d.in_record or "nothing") for d in self.differences)
+            tables.append(text_table("facts that differ", header, rows))
         if self.receipt:
-            facts = [[Cell(name), Cell(text)] for name, text in self.receipt.facts.items()]
-            header = ["fact", "in the receipt"]
-            tables.append(DisplayTable("facts in the receipt", header, facts, len(facts)))
+            facts = self.receipt.facts.items()
+            tables.append(text_table("facts in the receipt", ["fact", "in the receipt"], facts))
         return Display(f"Receipt: {self.verdict}", lines, tables)
 
 
@@ -204,8 +191,7 @@ def compare_facts(receipt: Receipt, record: Mapping[str, Any]) -> tuple[FactDiff
 
 
 def _mac(signed: str, secret: Secret) -> str:
-    digest = hmac.new(secret.reveal().encode(), signed.encode(), hashlib.sha256).digest()
-    return encode_segment(digest)
+    return encode_segment(hmac.digest(secret.reveal().encode(), signed.encode(), "sha256"))
 
 
 def _split(token: str) -> tuple[str, str, str]:

@@ -1,7 +1,7 @@
-"""Findings that a person has accepted: `acknowledgements.csv` in the lake.
+"""Read the findings that a person has accepted: `acknowledgements.csv` in the lake.
 
-A blocking finding listed there does not keep a statement from being final; who
-accepted it and why is printed on the statement.
+An accepted finding does not keep a statement from being final. The statement prints who
+accepted it, and why.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Acknowledgements = dict[tuple[str, str], Acknowledgement]  # by check and record
 
 
 def read_acknowledgements(lake: Path) -> Acknowledgements:
-    """Read what people accepted in a lake; raise `ConfigError` naming the line that is wrong."""
+    """Read the accepted findings of a lake; raise `ConfigError` naming a line that is wrong."""
     path = lake / FILE
     if not path.exists():
         return {}
@@ -45,15 +45,12 @@ def read_acknowledgements(lake: Path) -> Acknowledgements:
 
 
 def acknowledge(checks: pa.Table, accepted: Acknowledgements) -> pa.Table:
-    """Append to findings `acknowledged_reason` and `acknowledged_by`, NULL where nobody did."""
+    """Append `acknowledged_reason` and `acknowledged_by` to findings, NULL if not accepted."""
     keys = zip(checks["check_name"].to_pylist(), checks["record_id"].to_pylist(), strict=True)
-    found = [accepted.get((check, record_id or "")) for check, record_id in keys]
-    columns = {
-        "acknowledged_reason": [mark.reason if mark else None for mark in found],
-        "acknowledged_by": [mark.by if mark else None for mark in found],
-    }
-    for name, values in columns.items():
-        checks = checks.append_column(name, pa.array(values, pa.string()))
+    marks = [accepted.get((check, record_id or "")) for check, record_id in keys]
+    for name in ("reason", "by"):
+        values = [getattr(mark, name, None) for mark in marks]
+        checks = checks.append_column(f"acknowledged_{name}", pa.array(values, pa.string()))
     return checks
 
 
@@ -64,14 +61,14 @@ def blocking_findings(checks: pa.Table) -> pa.Table:
 
 
 def _read_rows(path: Path, rows: Iterable[list[str]]) -> Acknowledgements:
-    found: Acknowledgements = {}
+    accepted: Acknowledgements = {}
     for number, row in enumerate(rows, 1):
         if number == 1:
             _require(tuple(row) == COLUMNS, path, 1, f"the columns must be {','.join(COLUMNS)}")
         elif row:
             check, record_id, mark = _read_row(path, number, row)
-            found[check, record_id] = mark
-    return found
+            accepted[check, record_id] = mark
+    return accepted
 
 
 def _read_row(path: Path, number: int, row: list[str]) -> tuple[str, str, Acknowledgement]:

@@ -1,6 +1,7 @@
-"""Balances that people read off the console and typed in: `data/assertions.csv`.
+"""Read the wallet balances that people typed in from the console: `data/assertions.csv`.
 
-The API tells no balance (design 15): what it cannot explain shows against these.
+The API has no balance (design 15). Against these balances, a statement shows the movement
+that payments, refunds and payouts do not explain.
 """
 
 import csv
@@ -17,7 +18,7 @@ COLUMNS = ("at", "currency", "balance", "note")
 
 @dataclass(frozen=True)
 class Assertion:
-    """The wallet's balance of one coin at an instant (UTC microseconds), as someone saw it."""
+    """The wallet's balance of one coin that a person saw at an instant (UTC microseconds)."""
 
     at: int
     currency: str
@@ -25,7 +26,7 @@ class Assertion:
     note: str = ""
 
     def to_parameter(self) -> dict[str, str]:
-        """Return what the table macro `statement_figures` takes."""
+        """Return the assertion as the table macro `int_figures` takes it."""
         return {
             "asserted_at": format_instant(self.at),
             "currency": self.currency,
@@ -34,9 +35,9 @@ class Assertion:
 
 
 def read_assertions(folder: Path) -> tuple[Assertion, ...]:
-    """Read the assertions of a lake, none if there is no file.
+    """Read the balance assertions of a lake; none if there is no file.
 
-    Raises `ConfigError` naming the line that cannot be read.
+    Raises `ConfigError` naming a line that cannot be read.
     """
     path = folder / "assertions.csv"
     if not path.exists():

@@ -1,7 +1,7 @@
-"""Control totals of a statement's tables: rows, sums of money by coin, and a hash of all rows.
+"""Compute the control totals of a statement's tables: rows, sums of money by coin, a hash.
 
-The hash covers the rows in their order, as the texts of their CSV; so it is the same
-whatever form a table is written in, and any tool can take it from `<table>.csv`.
+The hash covers the rows in order, as the texts of their CSV. It is the same in every
+form, and any tool can compute it from `<table>.csv`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,12 @@ from svc_analytics.formatting.values import is_ratio, rows_of, value_text
 from svc_analytics.money import EXACT, format_amount
 
 TableDigest = dict[str, Any]
-_RATES = ("implied_rate", "implied_usd_rate", "fee_percent", "value")  # nothing to add up
+_RATES = (
+    "implied_rate",
+    "implied_usd_rate",
+    "fee_percent",
+    "value",
+)  # not summed
 
 
 def table_digest(table: pa.Table) -> TableDigest:
@@ -37,15 +42,15 @@ def table_digest(table: pa.Table) -> TableDigest:
         if coin is not None:
             _add(sums.setdefault(texts[coin], {}), {names[p]: row[p] for p in money})
     totals = {
-        currency: {name: format_amount(total) for name, total in found.items()}
-        for currency, found in sorted(sums.items())
+        currency: {name: format_amount(total) for name, total in by_column.items()}
+        for currency, by_column in sorted(sums.items())
     }
     return {"rows": table.num_rows, "sha256": digest.hexdigest(), "totals": totals}
 
 
 def combined_digest(controls: Mapping[str, TableDigest]) -> str:
-    """Return one hash over every table."""
-    hashes = {name: found["sha256"] for name, found in controls.items()}
+    """Return one hash over every table's hash."""
+    hashes = {name: digest["sha256"] for name, digest in controls.items()}
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
 
 

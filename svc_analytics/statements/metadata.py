@@ -1,7 +1,7 @@
-"""Chosen properties of the payments' metadata, as columns of a statement's lines.
+"""Add chosen properties of the payments' metadata to a statement's lines, as columns.
 
-Metadata is the merchant's own (contract, Payment): a cart, a branch, a channel. It stays
-out of a statement unless its properties are named.
+Metadata is the merchant's own (contract, Payment): a cart, a branch, a channel. A
+statement shows only the properties that were named.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from svc_analytics.warehouse.warehouse import Warehouse
 
 _PREFIX = "metadata."
-_BEFORE = "receipt_verdict"  # the column that they stand before
-# A refund tells of its payment's; a payout has none.
+_BEFORE = "receipt_verdict"  # the column that follows them
+# A refund shows the metadata of its payment; a payout has none.
 _QUERY = """
     select metadata
     from lines
@@ -32,8 +32,8 @@ _quick_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 def check_names(names: Collection[str]) -> tuple[str, ...]:
-    """Return the names of properties, in the order given; refuse what names none, or one twice."""
-    if isinstance(names, str):  # it would be taken for its letters
+    """Return the names of properties in the order given; refuse empty and repeated names."""
+    if isinstance(names, str):  # a text is a collection of letters
         raise ConfigError(f"metadata must be a list of names: metadata=[{names!r}]")
     if not all(names) or len(set(names)) < len(names):
         raise ConfigError("name each property of the metadata once: --metadata cart,channel")
@@ -41,14 +41,14 @@ def check_names(names: Collection[str]) -> tuple[str, ...]:
 
 
 def with_metadata(warehouse: Warehouse, lines: pa.Table, names: Sequence[str]) -> pa.Table:
-    """Return the lines with a column `metadata.NAME` for each name: text, or null where unsaid.
+    """Return the lines with a column `metadata.NAME` for each name, NULL where a line has none.
 
-    A text is given as it is, anything else as its JSON, as the service wrote it.
+    A text is given as it is, any other value as the JSON that the service wrote.
     """
     if not names:
         return lines
-    found = warehouse.query(_QUERY, tables={"lines": lines})["metadata"].to_pylist()
-    rows = [read_properties(text, names) for text in found]
+    metadata = warehouse.query(_QUERY, tables={"lines": lines})["metadata"].to_pylist()
+    rows = [read_properties(text, names) for text in metadata]
     place = lines.schema.get_field_index(_BEFORE)
     for offset, name in enumerate(names):
         values = pa.array([row.get(name) for row in rows], pa.string())
@@ -57,7 +57,7 @@ def with_metadata(warehouse: Warehouse, lines: pa.Table, names: Sequence[str]) -
 
 
 def empty_columns(lines: pa.Table) -> list[str]:
-    """Return the columns of metadata that no line says anything in: misspelt, perhaps."""
+    """Return the metadata columns that are empty in every line, perhaps misspelt."""
     chosen = [name for name in lines.column_names if name.startswith(_PREFIX)]
     return [name for name in chosen if len(lines) and lines[name].null_count == len(lines)]
 
@@ -68,8 +68,8 @@ def read_properties(metadata: str | None, names: Collection[str]) -> dict[str, s
     >>> read_properties('{"cart": 7.10, "channel": "web", "tags": ["a"]}', ["cart", "channel"])
     {'cart': '7.10', 'channel': 'web'}
     """
-    found = _split((metadata or "{}").encode())
-    return {name: _as_text(found[name]) for name in names if name in found}
+    properties = _split((metadata or "{}").encode())
+    return {name: _as_text(properties[name]) for name in names if name in properties}
 
 
 def _split(metadata: bytes) -> dict[str, bytes]:
@@ -79,7 +79,7 @@ def _split(metadata: bytes) -> dict[str, bytes]:
         pass
     try:
         return members(metadata)
-    except DataError:  # no object: it has no properties
+    except DataError:  # not a JSON object, so it has no properties
         return {}
 
 

@@ -1,14 +1,14 @@
-"""A month's statement: a value made from the views, provisional or final with reasons.
+"""Make a month's statement: its tables, and whether it is final or why it is provisional.
 
 Nothing here computes a figure: figures come from the table macros of `sql/statement`,
-over one snapshot of the lake. Rendering comes after, from the value alone.
+over one snapshot of the lake. Documents are rendered later, from the statement alone.
 """
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.config import read_settings
-from svc_analytics.coverage import Coverage, describe_span, difference, gaps, intersection
+from svc_analytics.coverage import Coverage, describe_span, gaps, intersection
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
-from svc_analytics.instants import BEGINNING, format_instant
+from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month, utc_months
-from svc_analytics.render.figures import figures_grid
+from svc_analytics.render.figures import figures_table
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.acknowledgements import (
     acknowledge,
@@ -38,7 +38,7 @@ from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.digests import TableDigest, combined_digest, hash_file, table_digest
 from svc_analytics.statements.metadata import check_names, with_metadata
 from svc_analytics.statements.tables import TABLES, read_tables
-from svc_analytics.warehouse.warehouse import open_warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from svc_analytics.webhooks.findings import reconcile_log
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a statement is provisional; `is_unfinished` when only time will mend it."""
+    """Why a statement is provisional; `is_unfinished` while its month is still running."""
 
     text: str
     is_unfinished: bool = False
@@ -55,7 +55,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class Statement(Displayable):
-    """Hold every figure of one period, and its status; a value that never changes."""
+    """The figures of one period and their status, as an immutable value."""
 
     period: Period
     merchant: dict[str, Any]
@@ -67,12 +67,12 @@ class Statement(Displayable):
 
     @property
     def status(self) -> str:
-        """`final`, or `provisional` for the reasons given."""
+        """`final`, or `provisional` when there are reasons."""
         return "provisional" if self.reasons else "final"
 
     @property
     def needs_attention(self) -> bool:
-        """Whether it is provisional for more than that the month is still running."""
+        """Whether anything but the running month keeps the statement from being final."""
         return any(not reason.is_unfinished for reason in self.reasons)
 
     @property
@@ -108,7 +108,7 @@ class Statement(Displayable):
             f"data as of {format_instant(self.as_of)}"
         ]
         lines += [f"provisional: {reason.text}" for reason in self.reasons]
-        table = figures_grid(self)
+        table = figures_table(self)
         title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")
         return Display(title, lines, [table] if table.rows else [])
 
@@ -131,11 +131,8 @@ class Statement(Displayable):
             "end": format_instant(period.end),
             "as_of": format_instant(self.as_of),
             "coverage": {
-                name: [
-                    [format_instant(start), format_instant(end), state]
-                    for start, end, state in found.intervals()
-                ]
-                for name, found in self.coverage.items()
+                name: [[*map(format_instant, span), state] for *span, state in coverage.intervals()]
+                for name, coverage in self.coverage.items()
             },
             "options": self.options,
             "tool_version": version("svc-analytics"),
@@ -149,7 +146,7 @@ class Statement(Displayable):
 
     @cached_property
     def controls(self) -> dict[str, TableDigest]:
-        """Rows, sums of money and one hash of each table, whatever forms it is written in."""
+        """The control totals of each table: rows, sums of money and a hash."""
         return {name: table_digest(self.tables[name]) for name in TABLES}
 
     def content_digest(self) -> str:
@@ -157,9 +154,9 @@ class Statement(Displayable):
         return combined_digest(self.controls)
 
     def save(self, out: str | Path, formats: tuple[str, ...] = ("csv", "parquet")) -> Path:
-        """Write the statement into a folder of its own and return it.
+        """Write the statement into a folder of its own and return the folder.
 
-        An earlier unsealed statement there is replaced whole; anything else is refused.
+        Replaces an earlier unsealed statement; refuses a folder with anything else in it.
         """
         from svc_analytics.render.folder import write_folder
 
@@ -185,48 +182,33 @@ def statement(
     default it is the end of the newest read. `now` (UTC microseconds) replaces this
     machine's clock. `webhooks` is a log of deliveries: a record that it names and the
     lake lacks becomes a finding; `webhook_secrets` verify it, by default those of the
-    settings. `metadata` names properties of the payments' metadata to
-    add to `lines` as columns.
+    settings. `metadata` names properties of the payments' metadata to add to `lines` as
+    columns.
 
     Raises `ConfigError` for a month that does not exist or has not begun.
     """
-    chosen = check_names(metadata)
+    names = check_names(metadata)
     local = time.time_ns() // 1000 if now is None else now
     period = named_month(month, local, zone, calendar)
     with open_warehouse(lake) as warehouse:
-        whole = warehouse.coverage()
-        read_to = _read_to(lake, whole, as_of)
-        as_of = read_to if as_of is None else as_of
+        coverage = warehouse.coverage()
+        read_to = _read_to(lake, coverage, as_of)
         clock = max(local, read_to)
         if period.start >= clock:
             raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
-        warehouse.verify([month.label for month in utc_months(period.start, period.end)])
+        as_of = read_to if as_of is None else as_of
         known_to = known_until(period, read_to, clock)
-        tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
-        tables["lines"] = with_metadata(warehouse, tables["lines"], chosen)
-    options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
-    if webhooks is not None:
-        secrets = webhook_secrets
-        ring = read_settings(lake.path).webhook_secrets if secrets is None else parse_ring(secrets)
-        found = reconcile_log(webhooks, lake, period, ring)
-        options["webhooks"] = found.facts | {"sha256": hash_file(Path(webhooks))}
-        schema = tables["checks"].schema
-        findings = pa.Table.from_pylist(found.findings, schema=schema)
-        tables["checks"] = pa.concat_tables([tables["checks"], findings])
-    tables["checks"] = acknowledge(tables["checks"], read_acknowledgements(lake.path))
-    coverage = {name: found.clip(period.start, period.end) for name, found in whole.items()}
-    never_read = {name for name, found in whole.items() if not found.read}
-    reasons = (
-        *_unfinished(period, clock),
-        *_unread(period, coverage, never_read, known_to, is_over=period.end <= clock),
-        *_broken(tables["checks"]),
-    )
-    return Statement(period, lake.merchant, as_of, coverage, reasons, tables, options)
+        tables = _read(warehouse, lake, period, as_of, known_to, names)
+    options: dict[str, Any] = {"metadata": [*names]} if names else {}
+    options |= _add_findings(tables, webhooks, webhook_secrets, lake, period)
+    reasons = _reasons(period, coverage, tables["checks"], known_to, period.end <= clock)
+    clipped = {name: found.clip(period.start, period.end) for name, found in coverage.items()}
+    return Statement(period, lake.merchant, as_of, clipped, reasons, tables, options)
 
 
-def _read_to(lake: Lake, whole: dict[str, Coverage], as_of: int | None) -> int:
-    """Return how far the newest sweep came; refuse when it knows less than is to be stated."""
-    read_to = max((end for found in whole.values() for _, end in found.read), default=None)
+def _read_to(lake: Lake, coverage: dict[str, Coverage], as_of: int | None) -> int:
+    """Return the end of the newest read; refuse an `as_of` that is later than that."""
+    read_to = max((end for found in coverage.values() for _, end in found.read), default=None)
     if read_to is None:
         raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
     if as_of is not None and read_to < as_of:
@@ -235,39 +217,67 @@ def _read_to(lake: Lake, whole: dict[str, Coverage], as_of: int | None) -> int:
     return read_to
 
 
-def _unfinished(period: Period, clock: int) -> list[Reason]:
-    if period.end <= clock:
-        return []
-    return [Reason(f"the month is not over: it ends at {format_instant(period.end)}", True)]
-
-
-def _unread(
+def _read(
+    warehouse: Warehouse,
+    lake: Lake,
     period: Period,
-    coverage: dict[str, Coverage],
-    never_read: set[str],
-    until: int,
-    *,
-    is_over: bool,
-) -> list[Reason]:
-    """Say what of the period was not read, or not settled when it was."""
-    reasons = []
-    for name, found in coverage.items():
-        if name in never_read:
-            text = f"{name} were never extracted: every figure that needs them is unknown"
-            reasons.append(Reason(text))
-            continue
-        for span in gaps(found, period.start, until):
-            reasons.append(Reason(f"{name} were not read for {describe_span(span)}"))
-        fresh = difference(intersection(found.provisional, BEGINNING, until), found.complete)
-        if is_over and fresh:
-            text = f"{name} of {describe_span(fresh[0])} are still provisional: run extract again"
-            reasons.append(Reason(text))
-    return reasons
+    as_of: int,
+    known_to: int,
+    names: tuple[str, ...],
+) -> dict[str, pa.Table]:
+    """Read every table of the statement, after a look at the checksums of its files."""
+    warehouse.verify([month.label for month in utc_months(period.start, period.end)])
+    tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
+    return tables | {"lines": with_metadata(warehouse, tables["lines"], names)}
 
 
-def _broken(checks: pa.Table) -> list[Reason]:
+def _add_findings(
+    tables: dict[str, pa.Table],
+    log: str | Path | None,
+    secrets: Secrets | None,
+    lake: Lake,
+    period: Period,
+) -> dict[str, Any]:
+    """Add a webhook log's findings to `checks`, and who accepted what; return facts of the log."""
+    checks, facts = tables["checks"], {}
+    if log is not None:
+        ring = read_settings(lake.path).webhook_secrets if secrets is None else parse_ring(secrets)
+        result = reconcile_log(log, lake, period, ring)
+        findings = pa.Table.from_pylist(result.findings, schema=checks.schema)
+        checks = pa.concat_tables([checks, findings])
+        facts = {"webhooks": result.facts | {"sha256": hash_file(Path(log))}}
+    tables["checks"] = acknowledge(checks, read_acknowledgements(lake.path))
+    return facts
+
+
+def _reasons(
+    period: Period, coverage: dict[str, Coverage], checks: pa.Table, known_to: int, is_over: bool
+) -> tuple[Reason, ...]:
+    """List why a statement is provisional: a running month, unread time, blocking findings."""
+    text = f"the month is not over: it ends at {format_instant(period.end)}"
+    running = [] if is_over else [Reason(text, is_unfinished=True)]
+    unread = [
+        Reason(text)
+        for name, read in coverage.items()
+        for text in _unread(name, read, period, known_to, is_over)
+    ]
     counts = Counter(blocking_findings(checks)["check_name"].to_pylist())
-    return [
+    blocking = [
         Reason(f"{count} blocking finding{'s' * (count > 1)} of {name}")
         for name, count in sorted(counts.items())
     ]
+    return (*running, *unread, *blocking)
+
+
+def _unread(
+    name: str, coverage: Coverage, period: Period, known_to: int, is_over: bool
+) -> Iterator[str]:
+    """Say which time of the period a stream was not read for, or only provisionally."""
+    if not coverage.read:
+        yield f"{name} were never extracted: every figure that needs them is unknown"
+        return
+    for span in gaps(coverage, period.start, known_to):
+        yield f"{name} were not read for {describe_span(span)}"
+    fresh = intersection(coverage.provisional, period.start, known_to)
+    if is_over and fresh:
+        yield f"{name} of {describe_span(fresh[0])} are still provisional: run extract again"

@@ -22,7 +22,7 @@ def closer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Closer:
     closer = Closer(desk)
     closer.serve()
 
-    def extract(lake: Any, settings: Any, request: Any, on_page: Any) -> Any:
+    def extract(lake: Any, settings: Any, request: Any) -> Any:
         return closer.read(request)
 
     monkeypatch.setattr("svc_analytics.extraction.update.extract", extract)

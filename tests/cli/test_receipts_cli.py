@@ -12,7 +12,7 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.sandbox.server import Running
-from tests.cli.test_cli import Run, connected, filled, run, running
+from tests.cli.test_cli import Run, connected, extracted, filled, run, running
 from tests.support.receipt_material import FACTS, signed
 
 LAKE_TOKENS = "select receipt from payments order by paid_at, payment_id limit 3"
@@ -97,7 +97,7 @@ def test_the_service_decides_what_is_unsure(
     assert offline == ["bad_signature"] * 4
     assert [row["verdict"] for row in online] == [*["bad_signature"] * 3, "valid"]
     assert "the record holds the same facts (the service does not" in online[0]["reason"]
-    assert "add the missing secret to SVC_RECEIPT_SECRETS" in online[3]["reason"]
+    assert "SVC_RECEIPT_SECRETS lacks a secret that is in force" in online[3]["reason"]
 
 
 def test_the_service_knows_payments_that_no_lake_covers(

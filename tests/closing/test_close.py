@@ -189,7 +189,7 @@ def test_a_blocking_finding_keeps_a_month_unsealed_until_it_is_accepted(closer: 
 
 
 def test_a_service_that_keeps_changing_the_month_is_not_sealed(closer: Closer) -> None:
-    """Two readings in a row must agree; three are tried."""
+    """Two passes in a row must agree; three are tried."""
     number = iter(range(200, 300))
 
     def grow(request: httpx.Request) -> None:
@@ -199,7 +199,7 @@ def test_a_service_that_keeps_changing_the_month_is_not_sealed(closer: Closer) -
 
     closer.desk.service.intercept = grow  # type: ignore[assignment]
     closed = closer.close()
-    assert closed.state == "provisional" and "readings in a row" in closed.reasons[-1].text
+    assert closed.state == "provisional" and "read 3 times" in closed.reasons[-1].text
     assert len(closer.asked) == 4
 
 
@@ -213,7 +213,7 @@ def test_a_stream_that_cannot_be_read_again_is_not_sealed(closer: Closer) -> Non
     assert "payout_records could not be read again" in closed.reasons[-1].text
 
 
-def test_one_late_record_while_reading_costs_a_third_reading(closer: Closer) -> None:
+def test_one_late_record_while_reading_costs_a_third_pass(closer: Closer) -> None:
     """The third agrees with the second: sealed."""
     closer.desk.extract()
 

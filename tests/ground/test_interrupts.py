@@ -1,4 +1,4 @@
-"""What DuckDB hears and tells of an interruption, and of everything else."""
+"""Ctrl-C during a query: it stops at once, and other errors stay what they are."""
 
 import signal
 import threading
@@ -26,7 +26,7 @@ def test_another_error_stays_what_it_is() -> None:
 
 
 def test_a_query_without_end_stops_when_asked() -> None:
-    """Asked in this thread, the engine would go on joining for days."""
+    """In the main thread, DuckDB would go on joining for days."""
     connection, main = duckdb.connect(), threading.main_thread().ident
     threading.Timer(0.2, signal.pthread_kill, [main, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
@@ -38,7 +38,7 @@ def test_a_query_without_end_stops_when_asked() -> None:
 def test_a_query_interrupted_as_it_starts_leaves_its_connection_free(
     monkeypatch: pytest.MonkeyPatch, has_begun: bool
 ) -> None:
-    """To start a thread takes a moment, and an interruption may fall into it."""
+    """Ctrl-C may come while the thread is starting."""
 
     class Interrupted(threading.Thread):
         def start(self) -> None:

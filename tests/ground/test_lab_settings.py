@@ -27,9 +27,12 @@ def test_the_lab_gets_the_settings_of_dotenv(monkeypatch: pytest.MonkeyPatch) ->
     """The environment wins, foreign names stay out, the lake's path is absolute."""
     monkeypatch.setenv("SVC_BASE_URL", "https://shell.example")
     Path(".env").write_text("SVC_BASE_URL=https://file.example\nSVC_PATIENCE=9\nPATH=/nowhere\n")
-    found = lab_environment("lake")
-    assert (found["SVC_BASE_URL"], found["SVC_PATIENCE"]) == ("https://shell.example", "9")
-    assert found["SVC_DATA_DIR"] == str(Path.cwd() / "lake") and found["PATH"] != "/nowhere"
+    given = lab_environment("lake")
+    assert (given["SVC_BASE_URL"], given["SVC_PATIENCE"]) == (
+        "https://shell.example",
+        "9",
+    )
+    assert given["SVC_DATA_DIR"] == str(Path.cwd() / "lake") and given["PATH"] != "/nowhere"
 
 
 def test_files_of_keys_are_found_from_the_notebooks_folder(
@@ -40,10 +43,10 @@ def test_files_of_keys_are_found_from_the_notebooks_folder(
     Path(".env").write_text("SVC_CHECKOUT_KEY_FILE=key\nSVC_RECEIPT_SECRETS=of the file\n")
     Path("secret").write_text("of the shell")
     monkeypatch.setenv("SVC_RECEIPT_SECRETS_FILE", "secret")
-    found = lab_environment("lake")
-    assert found["SVC_CHECKOUT_KEY_FILE"] == str(Path.cwd() / "key")
-    assert found["SVC_RECEIPT_SECRETS_FILE"] == str(Path.cwd() / "secret")
-    assert "SVC_RECEIPT_SECRETS" not in found
+    given = lab_environment("lake")
+    assert given["SVC_CHECKOUT_KEY_FILE"] == str(Path.cwd() / "key")
+    assert given["SVC_RECEIPT_SECRETS_FILE"] == str(Path.cwd() / "secret")
+    assert "SVC_RECEIPT_SECRETS" not in given
 
 
 def test_the_lab_opens_on_the_notebooks_with_further_arguments(
@@ -72,8 +75,8 @@ def test_errors_in_a_notebook_are_one_line(
     monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
     svc.notebook_errors()
     shell.run_cell("import svc_analytics as svc\nsvc.open_lake('none').require()")
-    said = capsys.readouterr().out.strip().splitlines()
-    assert len(said) == 1 and said[0].startswith("LakeError: no lake in ")
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("LakeError: no lake in ")
     shell.run_cell("raise KeyboardInterrupt")
     assert capsys.readouterr().out.strip() == INTERRUPTED
     shell.run_cell("1 / 0")
@@ -108,6 +111,6 @@ def test_the_demo_ends_with_the_command_that_opens_the_lab(desk: Desk) -> None:
     """With both extras, and a path that a shell takes as one word."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.extract()
-    said = what_next(svc.statement(desk.lake, "2026-08"), Path("my data"))
-    last = said.splitlines()[-1].strip()
+    text = what_next(svc.statement(desk.lake, "2026-08"), Path("my data"))
+    last = text.splitlines()[-1].strip()
     assert last == "pip install -e \".[lab,sandbox]\" && svc-analytics lab --data-dir 'my data'"

@@ -54,23 +54,23 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the person stands: not a clone of the project."""
+    """The person's working folder: not a clone of the project."""
     return tmp_path_factory.mktemp("somewhere")
 
 
 @pytest.fixture(scope="module")
 def environment(folder: Path) -> dict[str, str]:
-    """Nobody's own settings; and what belongs to the dependencies is where they are."""
+    """An environment without anybody's settings, but with JupyterLab's own files."""
     prefix = Path(sysconfig.get_path("data"))
     data = prefix / "share" / "jupyter"
     names = ("RUNTIME", "CONFIG", "DATA")
-    own = {f"JUPYTER_{name}_DIR": str(folder / f".{name.lower()}") for name in names}
+    private = {f"JUPYTER_{name}_DIR": str(folder / f".{name.lower()}") for name in names}
     (folder / ".config" / "labconfig").mkdir(parents=True)
     (folder / ".config" / "labconfig" / "page_config.json").write_text(json.dumps(QUIET))
-    theirs = {"JUPYTERLAB_DIR": str(data / "lab"), "JUPYTER_PATH": str(data)}
-    theirs |= {"JUPYTER_CONFIG_PATH": str(prefix / "etc" / "jupyter")}
+    shared = {"JUPYTERLAB_DIR": str(data / "lab"), "JUPYTER_PATH": str(data)}
+    shared |= {"JUPYTER_CONFIG_PATH": str(prefix / "etc" / "jupyter")}
     kept = {name: text for name, text in os.environ.items() if name not in ("PYTHONPATH",)}
-    return kept | own | theirs | {"IPYTHONDIR": str(folder / ".ipython")}
+    return kept | private | shared | {"IPYTHONDIR": str(folder / ".ipython")}
 
 
 @pytest.fixture(scope="module")
@@ -94,33 +94,35 @@ def address(
 
 
 def _server(runtime: Path, process: "subprocess.Popen[bytes]", log: Path) -> dict[str, str]:
-    """What the server says of itself once it answers."""
+    """Wait for the server; return its address and token."""
     end = time.monotonic() + PATIENCE
     while time.monotonic() < end and process.poll() is None:
         for file in runtime.glob("jpserver-*.json"):
             with suppress(ValueError):
-                found: dict[str, str] = json.loads(file.read_text())
-                return found
+                server: dict[str, str] = json.loads(file.read_text())
+                return server
         time.sleep(0.1)
     pytest.fail(f"JupyterLab did not start: {log.read_text()[-2000:]}")
 
 
 @pytest.fixture
-def said() -> list[str]:
-    """What the page complains of, and every address it asks outside this machine."""
+def errors() -> list[str]:
+    """Errors of the page, and every address outside this machine that it asks."""
     return []
 
 
 @pytest.fixture
-def page(said: list[str]) -> Iterator[Page]:
+def page(errors: list[str]) -> Iterator[Page]:
     path = chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1400, "height": 1000})
         page.set_default_timeout(PATIENCE * 1000)
-        page.on("pageerror", lambda error: said.append(f"error: {error}"))
-        page.on("console", lambda m: said.append(f"console: {m.text}") if m.type == "error" else 0)
-        page.on("request", lambda r: None if _is_here(r.url) else said.append(f"asks {r.url}"))
+        page.on("pageerror", lambda error: errors.append(f"error: {error}"))
+        page.on(
+            "console", lambda m: errors.append(f"console: {m.text}") if m.type == "error" else 0
+        )
+        page.on("request", lambda r: None if _is_here(r.url) else errors.append(f"asks {r.url}"))
         yield page
         browser.close()
 
@@ -143,7 +145,7 @@ def run_all(page: Page, address: str) -> Locator:
 
 
 def test_the_statement_in_jupyterlab_follows_its_pickers(
-    page: Page, address: str, said: list[str], lake: Lakehouse, tmp_path: Path
+    page: Page, address: str, errors: list[str], lake: Lakehouse, tmp_path: Path
 ) -> None:
     """Notebook 02, all cells: table and chart appear, the month picker changes them."""
     month = svc.last_full_month(lake)
@@ -163,14 +165,14 @@ def test_the_statement_in_jupyterlab_follows_its_pickers(
     assert other != month and redrawn.inner_html() != chart
     redrawn.scroll_into_view_if_needed()
     page.screenshot(path=tmp_path / "redrawn.png")
-    assert said == []
+    assert errors == []
 
 
 def test_the_wheel_brings_the_notebooks(wheel: Path) -> None:
     """All of them, in the folder where the command looks for them."""
     names = ZipFile(wheel).namelist()
-    found = sorted(name.rsplit("/", 1)[1] for name in names if name.endswith(".ipynb"))
-    assert found == NOTEBOOKS
+    notebooks = sorted(name.rsplit("/", 1)[1] for name in names if name.endswith(".ipynb"))
+    assert notebooks == NOTEBOOKS
 
 
 def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address: str, folder: Path) -> None:

@@ -225,5 +225,5 @@ def test_no_figure_of_another_month_stands_below_an_error(
 
 def test_wrong_parts_list_the_right_ones(demo: Lakehouse, made: svc.Statement) -> None:
     """One line that names the next step."""
-    with pytest.raises(ConfigError, match="choose settlement, fees, position"):
+    with pytest.raises(ConfigError, match="choose one of settlement, fees, position"):
         svc.pick(demo, made, "profit")

@@ -2,15 +2,15 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
-from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 
-from svc_analytics.closing.seals import with_seal
+from svc_analytics.closing.seals import seal_of
 from svc_analytics.config import Settings
 from svc_analytics.formatting.display import DASH
 from svc_analytics.render import matrix, page
@@ -125,7 +125,8 @@ def test_tables_that_come_later_are_shown(make: Make, tmp_path: Path) -> None:
     """`restatement` has a section once a statement has it."""
     made = make()
     ratio = pa.array([Decimal("0.01273686")], pa.decimal128(38, 8))
-    made.tables["restatement"] = pa.table({"refunds_count": [12_345], "ratio": ratio})
+    tables = {"restatement": pa.table({"refunds_count": [12_345], "ratio": ratio})}
+    made = replace(made, tables=made.tables | tables)
     text = html(made.save(tmp_path / "out", ("html",)))
     assert "<h2>Restatement</h2>" in text
     assert '<td class="n">12,345</td><td class="n">1.273686%</td>' in text
@@ -155,8 +156,8 @@ def test_a_long_history_shows_its_newest_months(monkeypatch: pytest.MonkeyPatch)
 def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     """The page of a seal is known for one, with its version and what it replaces."""
     made = make()
-    finish = partial(with_seal, version=2, previous_seal="a" * 64, supersedes="b" * 64)
-    text = html(write_folder(made, tmp_path / "out", ("html",), finish))
+    chain = {"version": 2, "previous_seal": "a" * 64, "supersedes": "b" * 64}
+    text = html(write_folder(made, tmp_path / "out", ("html",), chain, seal_of))
     assert '<div class="badge sealed">sealed</div>' in text
     assert "<dd>2, replaces the version with the seal" in text and "b" * 64 in text
     unsealed = html(made.save(tmp_path / "other", ("html",)))
@@ -165,9 +166,7 @@ def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
 
 def test_a_merchant_of_few_words_has_a_page(make: Make, tmp_path: Path) -> None:
     """Without any name, its id stands in its place."""
-    made = make()
-    made.merchant.clear()
-    made.merchant["id"] = "m-1"
+    made = replace(make(), merchant={"id": "m-1"})
     assert '<bdi dir="auto">m-1</bdi>' in html(made.save(tmp_path / "out", ("html",)))
 
 

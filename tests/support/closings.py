@@ -5,7 +5,8 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.closing.close import CloseResult, close, close_all_due
+from svc_analytics.closing.close import close, close_all_due
+from svc_analytics.closing.result import CloseResult
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger

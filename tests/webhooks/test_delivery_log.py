@@ -210,7 +210,7 @@ def test_time_that_was_not_read_accuses_nobody(filled: Desk) -> None:
     """Delivered behind the newest sweep: not in the lake yet, and so no finding."""
     late = line(paid(LOST), at="2026-11-20T11:59:59Z")
     found = svc.verify_webhooks([late], filled.lake)
-    assert list(found["in_lake"]) == [False] and "its time was not read" in found["reason"][0]
+    assert list(found["in_lake"]) == [False] and "which was not read that far" in found["reason"][0]
     assert svc.statement(filled.lake, "2026-11", webhooks=write(late)).status == "provisional"
     made = svc.statement(filled.lake, "2026-11", webhooks=write(late))
     assert "webhook_names_a_record_the_lake_lacks" not in list(made.checks["check_name"])
