@@ -127,17 +127,17 @@ def _check(
         check_totals(name, "what it held and what came", totals, expected)
 
 
-def check_totals(name: str, of: str, found: ControlTotals, expected: ControlTotals) -> None:
+def check_totals(name: str, of: str, written: ControlTotals, expected: ControlTotals) -> None:
     """Raise `LakeError` if a month's rows do not have the totals expected."""
-    if found.is_same(expected):
+    if written.is_same(expected):
         return
     amounts = [
         f"{column} of {currency} off by {value:f}"
-        for currency, sums in (found - expected).sums.items()
+        for currency, sums in (written - expected).sums.items()
         for column, value in sums.items()
         if value
     ]
-    facts = "; ".join([f"{found}, by {of} {expected}", *amounts])
+    facts = "; ".join([f"{written}, by {of} {expected}", *amounts])
     raise LakeError(f"{name}: the rows written are not those to be kept ({facts}); not published")
 
 
