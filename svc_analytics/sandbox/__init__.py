@@ -2,8 +2,8 @@
 
 It serves the API, the control API under `/control` (`http/control_api.py`), the business
 console at `/console`, the checkout widget at each session's `checkout_url` and the script
-`/embed.js` (`pages/`). Where the contract says "not shown", the module of that resource
-says what we chose; `svc_analytics/sandbox/README.md` lists every choice.
+`/embed.js` (`pages/`). Where the contract says "not shown", the README of this package
+says what we chose.
 
 The sandbox shares no code with the client it serves. If both used the same function, a
 misread rule would look right on both sides. So some small rules exist twice on purpose:

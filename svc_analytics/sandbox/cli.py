@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import needs_extra
 
 if TYPE_CHECKING:
     from svc_analytics.sandbox.past.scenario import Scenario
@@ -77,15 +77,20 @@ def serve_command(
     **parameters: int | None,
 ) -> None:
     """Serve the API until Ctrl-C."""
-    serve, service_class, write_env_file = _load_server()
+    with needs_extra("sandbox"):
+        from svc_analytics.sandbox.resources.service import Service
+        from svc_analytics.sandbox.server import serve, write_env_file
     with (
         _seeded_store(db, scenario, **parameters) as store,
-        serve(service_class(store), port=port, host=host) as running,
+        serve(Service(store), port=port, host=host) as running,
     ):
         if env_file:
             write_env_file(env_file, running.environment)
         click.echo(_welcome(running.base_url, env_file))
-        _wait_for_interrupt()
+        try:
+            Event().wait()
+        except KeyboardInterrupt:
+            click.echo("stopped", err=True)
 
 
 @contextmanager
@@ -122,16 +127,6 @@ def _scenario(held: "Scenario | None", options: dict[str, Any]) -> "Scenario":
     return Scenario(until=Clock().now(), **options)
 
 
-def _load_server() -> tuple[Any, Any, Any]:
-    try:
-        from svc_analytics.sandbox.resources.service import Service
-        from svc_analytics.sandbox.server import serve, write_env_file
-    except ModuleNotFoundError as error:
-        message = f'{error.name} is not installed: pip install "svc-analytics[sandbox]"'
-        raise ConfigError(message) from error
-    return serve, Service, write_env_file
-
-
 def _welcome(base_url: str, env_file: Path | None) -> str:
     if env_file is None:
         hint = "add --env-file .env to write its settings where svc-analytics finds them"
@@ -141,10 +136,3 @@ def _welcome(base_url: str, env_file: Path | None) -> str:
         hint = f"settings are in {env_file}: set -a; . {quote(str(env_file.resolve()))}; set +a"
     more = f"its console is at {base_url}/console, its control API at {base_url}/control"
     return f"The sandbox answers at {base_url} until Ctrl-C\n{hint}\n{more}"
-
-
-def _wait_for_interrupt() -> None:
-    try:
-        Event().wait()
-    except KeyboardInterrupt:
-        click.echo("stopped", err=True)

@@ -1,22 +1,19 @@
 """Site: everything a sandbox serves: API, widget, console, control API."""
 
 from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.core.validation import is_loopback
 from svc_analytics.sandbox.http.app import create_app
 from svc_analytics.sandbox.http.control_api import control_routes
-from svc_analytics.sandbox.http.responses import error_response
+from svc_analytics.sandbox.http.responses import error_handlers, error_response
 from svc_analytics.sandbox.pages.console_pages import ConsolePages
-from svc_analytics.sandbox.pages.embed import PATH, embed_route
-from svc_analytics.sandbox.pages.widget import Widget
+from svc_analytics.sandbox.pages.widget import EMBED_PATH, Widget
 from svc_analytics.sandbox.resources.service import Service
 
-_OTHER_PATHS = ("/control", "/console", "/checkout", PATH)
+_OTHER_PATHS = ("/control", "/console", "/checkout", EMBED_PATH)
 
 
 def create_site(service: Service) -> ASGIApp:
@@ -35,21 +32,6 @@ def create_site(service: Service) -> ASGIApp:
 
 
 def _create_pages(service: Service) -> Starlette:
-    async def refused(_: Request, error: Exception) -> Response:
-        failure = Refusal(500, "INTERNAL_SERVER_ERROR")
-        return error_response(service, error if isinstance(error, Refusal) else failure)
-
-    async def not_routed(_: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 404
-        return error_response(
-            service, Refusal(status, "NOT_FOUND" if status == 404 else "BAD_REQUEST")
-        )
-
-    routes = [
-        *control_routes(service),
-        *ConsolePages(service).routes(),
-        *Widget(service).routes(),
-        embed_route(service),
-    ]
-    handlers = {Refusal: refused, HTTPException: not_routed, Exception: refused}
-    return Starlette(routes=routes, exception_handlers=handlers)
+    pages = ConsolePages(service), Widget(service)
+    routes = [*control_routes(service), *(route for page in pages for route in page.routes())]
+    return Starlette(routes=routes, exception_handlers=error_handlers(service))

@@ -65,6 +65,13 @@ class Shop:
     def balance(self, account, currency="usdt"):
         return self.platform.wallet.balance(account, currency)
 
+    def sums(self):
+        """The sum of all entries of each coin, which must be zero."""
+        found = {}
+        for currency, units in self.platform.store.fetch("select currency, units from entries"):
+            found[currency] = found.get(currency, 0) + int(units)
+        return found
+
     def events(self):
         """The bodies of all events so far, oldest first."""
         rows = self.platform.store.fetch("select body from events order by rowid")

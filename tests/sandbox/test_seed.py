@@ -6,7 +6,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, parse_instant
 from svc_analytics.periods import month
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
-from svc_analytics.sandbox.past.days import History
+from svc_analytics.sandbox.past.days import history
 
 SMALL = Scenario(seed=5, months=2, payments=40)
 
@@ -15,7 +15,7 @@ def test_same_scenario_lives_the_same_life():
     """
     Two histories of one scenario are equal to the last digit.
     """
-    assert list(History(SMALL)) == list(History(SMALL))
+    assert list(history(SMALL)) == list(history(SMALL))
 
 
 def test_later_now_in_the_same_month_changes_nothing():
@@ -26,7 +26,7 @@ def test_later_now_in_the_same_month_changes_nothing():
         Scenario(until=parse_instant(text)[0], payments=40)
         for text in ("2026-11-01T00:00:00Z", "2026-11-30T23:59:59Z")
     )
-    assert list(History(early)) == list(History(late))
+    assert list(history(early)) == list(history(late))
     assert early.identity == late.identity
 
 
@@ -90,7 +90,7 @@ def test_payments_are_those_of_the_full_months():
     """
     `payments` counts the full months; the current one comes on top.
     """
-    rows = [row for day in History(SMALL) for row in day.payments]
+    rows = [row for day in history(SMALL) for row in day.payments]
     current = month("2026-11")
     assert sum(row[-1] < current.start for row in rows) == 40
     assert any(current.start <= row[-1] < current.end for row in rows)

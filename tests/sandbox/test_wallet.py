@@ -34,7 +34,7 @@ def test_every_coin_sums_to_zero_whatever_moves(shop):
     payment = shop.paid()
     shop.refund(payment, "7.5")
     shop.pay_out()
-    assert set(shop.platform.wallet.sums().values()) == {0}
+    assert set(shop.sums().values()) == {0}
     for account, currency, units in shop.platform.wallet.balances():
         sql = "select units from entries where account = ? and currency = ?"
         rows = shop.platform.store.fetch(sql, (account, currency))
@@ -123,7 +123,7 @@ def test_200_refunds_at_once_never_exceed_what_was_charged(shop):
         answers = list(pool.map(attempt, range(200)))
     assert answers.count("1.000000") == 20
     assert answers.count("PAY_REFUND_EXCEEDS_PAYMENT") == 180
-    assert set(shop.platform.wallet.sums().values()) == {0}
+    assert set(shop.sums().values()) == {0}
 
 
 def test_one_reference_sent_50_times_at_once_pays_once(shop):
@@ -168,7 +168,7 @@ def test_what_was_answered_survives_a_kill(shop):
     killed = subprocess.run([sys.executable, "-c", code, *arguments], stdout=subprocess.PIPE)
     assert killed.returncode == -signal.SIGKILL
     assert shop.refund(payment, "3")["id"] == killed.stdout.decode().strip()
-    assert set(shop.platform.wallet.sums().values()) == {0}
+    assert set(shop.sums().values()) == {0}
 
 
 def test_kill_while_paying_out_loses_and_doubles_nothing(shop):
@@ -197,7 +197,7 @@ def test_kill_while_paying_out_loses_and_doubles_nothing(shop):
     paid = [shop.pay_out(name, "0.01", payer_id=payer_id)["id"] for name in names]
     assert paid[:-1] == answered and len(set(paid)) == len(names)
     assert before - shop.balance(BUSINESS) == len(names) * 10_100  # a cent, and 1 % of it
-    assert set(shop.platform.wallet.sums().values()) == {0}
+    assert set(shop.sums().values()) == {0}
     assert [event["payout_id"] for event in shop.events() if "payout_id" in event] == paid
 
 

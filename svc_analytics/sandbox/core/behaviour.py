@@ -64,17 +64,12 @@ class Behaviour:
 
     def altered(self, record: dict[str, Any]) -> dict[str, Any]:
         """Return a record with the unknown status or kind that the faults ask for."""
-        mark = crc32(record["id"].encode())
-        unknown = {
-            "status": (self.unknown_status, "under_observation"),
-            "kind": (self.unknown_kind, "adjustment"),
-        }
-        shown = {
-            name: value
-            for name, (one_in, value) in unknown.items()
-            if name in record and one_in and mark % one_in == 0
-        }
-        return {**record, **shown} if shown else record
+        mark, shown = crc32(record["id"].encode()), dict(record)
+        if self.unknown_status and mark % self.unknown_status == 0:
+            shown["status"] = "under_observation"
+        if "kind" in record and self.unknown_kind and mark % self.unknown_kind == 0:
+            shown["kind"] = "adjustment"
+        return shown
 
     def failure(self, request: int) -> Failure | None:
         """Return how a request, numbered from 1, fails; None if it does not."""

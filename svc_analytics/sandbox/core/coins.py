@@ -4,6 +4,7 @@ An amount is an integer of the coin's smallest unit; a price is an integer of
 millionths of a US dollar for one whole coin.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from random import Random
@@ -11,6 +12,11 @@ from random import Random
 MICRODOLLARS = 6  # decimals of a price
 CENT = 10_000  # microdollars
 BASIS_POINTS = 10_000
+MAX_WHOLE_COINS = 10**9  # our choice; the contract shows no upper limit
+MAX_USD = 10**9
+USD_DECIMALS = 8  # Limits: price_usd has at most 8 decimal places
+PLAIN_PATTERN = r"^-?[0-9]{1,40}(\.[0-9]{1,40})?$"
+_PLAIN = re.compile(PLAIN_PATTERN.replace("$", r"\Z"))
 
 
 @dataclass(frozen=True)
@@ -30,6 +36,9 @@ COINS = (
     Coin("sol", 9, 142_300_000, 380, 14),
     Coin("eth", 18, 2_488_000_000, 290, 14),
 )
+# Every coin enabled on the platform; the shop does not accept the last one. Toman is not
+# among them because the platform moves crypto only.
+ENABLED = {coin.slug: coin for coin in (*COINS, Coin("ton", 9, 3_150_000, 0, 0))}
 
 Prices = Mapping[str, list[int]]
 
@@ -76,3 +85,26 @@ def decimal_text(units: int, decimals: int) -> str:
     """
     digits = str(units).rjust(decimals + 1, "0")
     return f"{digits[:-decimals]}.{digits[-decimals:]}"
+
+
+def is_plain(text: object) -> bool:
+    """Tell whether a value is decimal text; if not, the request breaks its schema."""
+    return isinstance(text, str) and bool(_PLAIN.match(text))
+
+
+def units_of(text: str, decimals: int, most: int = MAX_WHOLE_COINS) -> int | None:
+    """Convert decimal text to units of a coin, or None for PAY_AMOUNT_INVALID.
+
+    >>> units_of("1.50", 6), units_of("0.0000001", 6), units_of("0", 6), units_of("-1", 6)
+    (1500000, None, None, None)
+    """
+    if len(text.partition(".")[2]) > decimals:
+        return None
+    units = stored_units(text, decimals)
+    return units if 0 < units <= most * 10**decimals else None
+
+
+def stored_units(text: str, decimals: int) -> int:
+    """Convert an amount that the service itself wrote to units."""
+    whole, _, fraction = text.partition(".")
+    return int(whole + fraction.ljust(decimals, "0"))

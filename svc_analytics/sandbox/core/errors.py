@@ -1,5 +1,6 @@
 """Refusals: the errors that the service answers with."""
 
+from functools import partial
 from typing import Any
 
 
@@ -17,24 +18,10 @@ class Refusal(Exception):
         return {"statusCode": self.status, "errors": {"error": list(self.codes)}}
 
 
-def invalid() -> Refusal:
-    """Return the error for a request that breaks its schema."""
-    return Refusal(422, "VALIDATION_FAILED")
-
-
-def not_found() -> Refusal:
-    """Return the error for an object that does not exist under this account.
-
-    The contract names no code for `GET /payouts/{id}`; the sandbox uses this one.
-    """
-    return Refusal(404, "PAY_SESSION_NOT_FOUND")
-
-
-def no_such_route() -> Refusal:
-    """Return the error for a path that no route serves."""
-    return Refusal(404, "NOT_FOUND")
-
-
-def invalid_receipt() -> Refusal:
-    """Return the error for a receipt that is malformed, forged, altered or too old."""
-    return Refusal(422, "PAY_RECEIPT_INVALID")
+invalid = partial(Refusal, 422, "VALIDATION_FAILED")  # the request breaks its schema
+not_found = partial(Refusal, 404, "PAY_SESSION_NOT_FOUND")  # of any object of the account
+no_such_route = partial(Refusal, 404, "NOT_FOUND")
+invalid_amount = partial(Refusal, 422, "PAY_AMOUNT_INVALID")
+invalid_receipt = partial(Refusal, 422, "PAY_RECEIPT_INVALID")
+invalid_recipient = partial(Refusal, 422, "PAY_RECIPIENT_INVALID")
+duplicate_reference = partial(Refusal, 409, "PAY_DUPLICATE_REFERENCE")

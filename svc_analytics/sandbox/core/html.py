@@ -42,27 +42,22 @@ def page(title: str, *parts: str, status: int = 200, headers: Mapping[str, str])
 
 
 def paragraph(text: str) -> str:
-    """Return a paragraph."""
     return f"<p>{escape(text)}</p>"
 
 
 def alert(text: str) -> str:
-    """Return a paragraph marked as an alert."""
     return f'<p role="alert">{escape(text)}</p>'
 
 
 def link(url: str, text: str) -> str:
-    """Return a link."""
     return f'<p><a href="{escape(url)}">{escape(text)}</a></p>'
 
 
 def hidden(name: str, value: str) -> str:
-    """Return a hidden form field."""
     return f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
 
 
 def text_field(name: str, label: str, value: str = "") -> str:
-    """Return a labelled text field."""
     field = f'<input name="{escape(name)}" value="{escape(value)}" autocomplete="off">'
     return f"<p><label>{escape(label)} {field}</label></p>"
 
@@ -94,7 +89,6 @@ def form(submit: str, *fields: str, method: str = "post", action: str = "") -> s
 
 
 def button_bar(*forms: str) -> str:
-    """Return forms in one row."""
     return f'<div class="bar">{"".join(forms)}</div>'
 
 
@@ -104,7 +98,6 @@ def row(text: str, form: str = "") -> str:
 
 
 def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a table of texts."""
     head = "".join(f"<th>{escape(text)}" for text in heads)
     body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}" for cell in row) for row in rows)
     return f"<table><tr>{head}{body}</table>"

@@ -20,6 +20,7 @@ HTTPS_PATTERN = (
 _HTTPS = re.compile(HTTPS_PATTERN.replace("?$", r"?\Z"))
 MAX_LEVELS = 64  # of nesting; Python can read deeper JSON than it can write
 
+Json = dict[str, Any]
 Body = Mapping[str, Any]
 Rule = Callable[[Any], bool]
 
@@ -59,7 +60,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-def uuid_text(value: Any) -> bool:
+def is_uuid(value: Any) -> bool:
     """Tell whether a value is a UUID in its usual form."""
     try:
         return isinstance(value, str) and str(UUID(value)) == value.lower()
@@ -73,7 +74,7 @@ def uuid_form(text: str) -> str:
     >>> uuid_form("7C3A2828-E243-4264-94C9-68CE0BD58683"), uuid_form("Order-7")
     ('7c3a2828-e243-4264-94c9-68ce0bd58683', 'Order-7')
     """
-    return text.lower() if uuid_text(text) else text
+    return text.lower() if is_uuid(text) else text
 
 
 def whole_number(minimum: int, maximum: int) -> Rule:

@@ -6,14 +6,13 @@ from typing import Any
 from urllib.parse import unquote
 
 from fastapi import FastAPI, Request
-from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from svc_analytics.sandbox.core.errors import Refusal, no_such_route
+from svc_analytics.sandbox.core.errors import no_such_route
 from svc_analytics.sandbox.core.validation import decode_json
 from svc_analytics.sandbox.http.fault_injection import FaultInjection
 from svc_analytics.sandbox.http.openapi import describe
-from svc_analytics.sandbox.http.responses import error_response, json_response
+from svc_analytics.sandbox.http.responses import error_handlers, json_response
 from svc_analytics.sandbox.http.routes import PREFIX, ROUTES, Route
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.state.api_keys import PresentedKey
@@ -23,13 +22,13 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 def create_app(service: Service) -> FastAPI:
     """Create the web app of a service; every error has the contract's envelope."""
+    handlers = error_handlers(service)
     # The framework's own description and redirects are not in the contract.
-    app = FastAPI(openapi_url=None, redirect_slashes=False)
+    app = FastAPI(openapi_url=None, redirect_slashes=False, exception_handlers=handlers)
     # Longest paths first: an id may contain slashes and would match the longer path too.
     for route in sorted(ROUTES, key=lambda route: -route.path.count("/")):
         app.add_api_route(route.pattern, _endpoint(service, route), methods=[route.method])
     app.add_api_route("/openapi.json", _description(service))
-    _add_error_handlers(app, service)
     app.add_middleware(FaultInjection, service=service)
     return app
 
@@ -75,18 +74,3 @@ def _path_id(route: Route, request: Request) -> str:
     if len(parts) != len(wanted) or not parts[place]:
         raise no_such_route()
     return unquote(parts[place])
-
-
-def _add_error_handlers(app: FastAPI, service: Service) -> None:
-    @app.exception_handler(Refusal)
-    async def refused(_: Request, refusal: Refusal) -> Response:
-        return error_response(service, refusal)
-
-    @app.exception_handler(HTTPException)
-    async def not_routed(_: Request, error: HTTPException) -> Response:
-        code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "BAD_REQUEST")
-        return error_response(service, Refusal(error.status_code, code), dict(error.headers or {}))
-
-    @app.exception_handler(Exception)
-    async def broken(_: Request, __: Exception) -> Response:
-        return error_response(service, Refusal(500, "INTERNAL_SERVER_ERROR"))

@@ -6,7 +6,6 @@ lists every path. Errors have the contract's envelope. A write needs the header
 """
 
 from collections.abc import Awaitable, Callable
-from typing import Any
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
@@ -17,17 +16,15 @@ from starlette.routing import Route
 from svc_analytics.errors import DataError
 from svc_analytics.instants import SECOND, parse_instant
 from svc_analytics.sandbox.core.behaviour import Behaviour
-from svc_analytics.sandbox.core.coins import decimal_text
+from svc_analytics.sandbox.core.coins import ENABLED, decimal_text
 from svc_analytics.sandbox.core.errors import invalid, not_found
 from svc_analytics.sandbox.core.validation import Body, decode_json
 from svc_analytics.sandbox.http.responses import json_response
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.resources.service import Service
-from svc_analytics.sandbox.state.rates import ENABLED
 from svc_analytics.sandbox.state.records import Record, instant_text
 
-Action = Callable[[Body, dict[str, str]], Record]
-Actions = dict[tuple[str, str], Action]
+Action = Callable[[Body], Record]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 _END_OF_TIME = parse_instant("9999-01-01T00:00:00Z")[0]
@@ -35,41 +32,35 @@ _END_OF_TIME = parse_instant("9999-01-01T00:00:00Z")[0]
 
 def control_routes(service: Service) -> list[Route]:
     """Return the routes of the control API for a service."""
-    actions = {**_sandbox_actions(service), **_console_actions(Console(service))}
     return [
         Route(f"/control{path}", _endpoint(service, action), methods=[method])
-        for (method, path), action in actions.items()
+        for (method, path), action in _actions(service).items()
     ]
 
 
-def _sandbox_actions(service: Service) -> Actions:
-    control, webhooks = ControlApi(service), service.webhooks
+def _actions(service: Service) -> dict[tuple[str, str], Action]:
+    control, console, webhooks = ControlApi(service), Console(service), service.webhooks
     return {
-        ("GET", ""): lambda _, __: control.state(),
-        ("POST", "/clock"): lambda body, _: control.set_clock(body),
-        ("POST", "/quirks"): lambda body, _: control.set_behaviour(body),
-        ("POST", "/bind"): lambda body, _: control.bind(body),
-        ("POST", "/confirm"): lambda body, _: control.confirm(body),
-        ("GET", "/deliveries"): lambda _, __: {"data": webhooks.log()},
-        ("POST", "/deliveries"): lambda _, __: {"attempted": webhooks.deliver_due()},
-    }
-
-
-def _console_actions(console: Console) -> Actions:
-    return {
-        ("POST", "/settings"): lambda body, _: console.configure(body),
-        ("POST", "/keys"): lambda body, _: console.mint_key(body),
-        ("DELETE", "/keys/{id}"): lambda _, path: console.revoke_key(path["id"]),
-        ("POST", "/webhook-url"): lambda body, _: console.set_webhook_url(body),
-        ("POST", "/secrets/receipt/open"): lambda _, __: console.open_secret("receipt"),
-        ("POST", "/secrets/webhook/open"): lambda _, __: console.open_secret("webhook"),
-        ("POST", "/secrets/receipt/rotate"): lambda _, __: console.rotate_secret("receipt"),
-        ("POST", "/secrets/webhook/rotate"): lambda _, __: console.rotate_secret("webhook"),
-        ("POST", "/payouts"): lambda body, _: console.pay_out(body),
-        ("POST", "/test-event"): lambda _, __: console.send_test_event(),
-        ("POST", "/logo"): lambda body, _: console.set_logo(body),
-        ("POST", "/convert-target"): lambda body, _: console.set_convert_target(body),
-        ("POST", "/promote"): lambda _, __: console.promote(),
+        ("GET", ""): lambda _: control.state(),
+        ("POST", "/clock"): control.set_clock,
+        ("POST", "/quirks"): control.set_behaviour,
+        ("POST", "/bind"): control.bind,
+        ("POST", "/confirm"): control.confirm,
+        ("GET", "/deliveries"): lambda _: {"data": webhooks.log()},
+        ("POST", "/deliveries"): lambda _: {"attempted": webhooks.deliver_due()},
+        ("POST", "/settings"): console.configure,
+        ("POST", "/keys"): console.mint_key,
+        ("DELETE", "/keys/{id}"): lambda body: console.revoke_key(body["id"]),
+        ("POST", "/webhook-url"): console.set_webhook_url,
+        ("POST", "/secrets/receipt/open"): lambda _: console.open_secret("receipt"),
+        ("POST", "/secrets/webhook/open"): lambda _: console.open_secret("webhook"),
+        ("POST", "/secrets/receipt/rotate"): lambda _: console.rotate_secret("receipt"),
+        ("POST", "/secrets/webhook/rotate"): lambda _: console.rotate_secret("webhook"),
+        ("POST", "/payouts"): console.pay_out,
+        ("POST", "/test-event"): lambda _: console.send_test_event(),
+        ("POST", "/logo"): console.set_logo,
+        ("POST", "/convert-target"): console.set_convert_target,
+        ("POST", "/promote"): lambda _: console.promote(),
     }
 
 
@@ -153,18 +144,14 @@ def _endpoint(service: Service, action: Action) -> Endpoint:
         kind = request.headers.get("content-type", "").partition(";")[0]
         if request.method == "POST" and kind != "application/json":
             raise invalid()
+        body = decode_json(raw or b"{}")
+        if not isinstance(body, dict):
+            raise invalid()
         # In a thread: a delivery waits for its receiver.
-        record = await run_in_threadpool(action, _body(raw), request.path_params)
+        record = await run_in_threadpool(action, {**body, **request.path_params})
         return json_response(service, record)
 
     return endpoint
-
-
-def _body(raw: bytes) -> dict[str, Any]:
-    body = decode_json(raw or b"{}")
-    if not isinstance(body, dict):
-        raise invalid()
-    return body
 
 
 def _text(body: Body, name: str) -> str:

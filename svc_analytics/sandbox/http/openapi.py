@@ -1,38 +1,13 @@
 """OpenAPI document of exactly the routes that are served."""
 
+from svc_analytics.money import AMOUNT_PATTERN
+from svc_analytics.sandbox.core.coins import PLAIN_PATTERN
 from svc_analytics.sandbox.core.errors import Refusal
-from svc_analytics.sandbox.http.openapi_schemas import (
-    FREE,
-    INSTANT,
-    MONEY,
-    TEXT,
-    UUID,
-    Json,
-    an_object,
-    ref,
-    write_schemas,
-)
+from svc_analytics.sandbox.core.validation import HTTPS_PATTERN, MAX_URI, Json
 from svc_analytics.sandbox.http.routes import PREFIX, Route
-from svc_analytics.sandbox.resources.list_query import DEFAULT_LIMIT, KINDS, MAX_ROWS
-from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Column, Stream
+from svc_analytics.sandbox.resources.pagination import DEFAULT_LIMIT, KINDS, MAX_ROWS
+from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Stream
 
-_COLUMNS: dict[str, Json] = {
-    "text": TEXT,
-    "money": MONEY,
-    "instant": INSTANT,
-    "json": FREE,
-}
-# payment_id: payouts have none. reference_id: console payouts have none. usd_value: no rate.
-_NULLABLE = ("payment_id", "reference_id", "usd_value")
-_UUIDS = ("id", "session_id", "payer_id", "payment_id")
-_FILTERS: dict[str, Json] = {
-    "limit": {"type": "integer", "minimum": 1, "maximum": MAX_ROWS, "default": DEFAULT_LIMIT},
-    "cursor": TEXT,
-    "currency": TEXT,
-    "kind": {"type": "string", "enum": list(KINDS)},
-    "from": INSTANT,
-    "to": INSTANT,
-}
 _REFUSALS = {
     401: "The key is missing, malformed, revoked or unknown",
     403: "The key is of the wrong class, or the merchant may not do this",
@@ -43,6 +18,74 @@ _REFUSALS = {
     500: "Failure on the service side",
     502: "Failure between here and the service",
     503: "Temporarily unable to serve, maintenance, or no live rate",
+}
+_FILTERS = {"limit": "rows", "kind": "kind", "from": "instant", "to": "instant"}  # others are text
+
+_KINDS: dict[str, Json] = {
+    "text": {"type": "string"},
+    "uuid": {"type": "string", "format": "uuid"},
+    "uri": {"type": "string", "format": "uri"},
+    "https": {"type": "string", "pattern": HTTPS_PATTERN, "maxLength": MAX_URI},
+    "instant": {"type": "string", "format": "date-time"},
+    "money": {"type": "string", "pattern": AMOUNT_PATTERN},
+    # Text of this form that is no valid amount is refused with PAY_AMOUNT_INVALID.
+    "asked": {"type": "string", "pattern": PLAIN_PATTERN},
+    "code": {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"},
+    "kind": {"type": "string", "enum": list(KINDS)},
+    "approve": {"type": "string", "const": "approve"},
+    "reject": {"type": "string", "const": "reject"},
+    "boolean": {"type": "boolean"},
+    "integer": {"type": "integer"},
+    "minutes": {"type": "integer", "minimum": 5, "maximum": 1440},
+    "rows": {"type": "integer", "minimum": 1, "maximum": MAX_ROWS, "default": DEFAULT_LIMIT},
+    "json": {"type": "object"},
+}
+# The required and the optional members of each object. `name` is a text, `name:kind` one of
+# the kinds above or a named object, `name:1-128` a text of so many characters, `name:[kind]`
+# a list and `name:[kind]1-10` a list of so many; after each, `?` allows null.
+_OBJECTS = {
+    "Amount": ("currency amount:money", "usd_value:money"),
+    "NewAmount": ("currency:1-32 amount:asked",),
+    "Session": (
+        "id:uuid reference_id status title amounts:[Amount]1-10 pricing_mode checkout_url:uri"
+        " metadata:json expires_at:instant created_at:instant",
+        "description:0-512 return_url:https cancel_url:https price_usd:asked payment:Payment",
+    ),
+    "NewPayout": (
+        "reference_id:1-128 currency:1-32 amount:asked",
+        "payer_id:uuid? recipient_token:0-2048? recipient_confirm:0-128? comment:0-512?",
+    ),
+    "NewRefund": ("reference_id:1-128 amount:asked", "comment:0-512?"),
+    "Lookup": ("email:1-320",),
+    "Recipient": ("recipient_token masked_name expires_at:instant",),
+    "Binding": (
+        "binding_id:uuid customer_id payer_id:uuid masked_name supplied_name"
+        " supplied_name_native supplied_email status match_score match_passed:boolean"
+        " bound_at:instant? reviewed_at:instant? created_at:instant",
+    ),
+    "BindingState": ("customer_id state binding:Binding?",),
+    "Revoked": ("customer_id state",),
+    "Reason": ("reason:1-512",),
+    "Reviewed": ("binding:Binding",),
+    "PaymentPage": ("data:[Payment] next_cursor:text?",),
+    "PayoutPage": ("data:[PayoutRecord] next_cursor:text?",),
+    "Profile": (
+        "id:uuid display_name display_name_fa logo_url status accepted_currencies:[text]"
+        " webhook_url",
+    ),
+    "ReceiptToken": ("receipt",),
+    "ReceiptCheck": ("valid:boolean payment:Payment",),
+}
+_NEW_SESSION = (
+    "reference_id:1-128 title:1-128",
+    "description:0-512? return_url:https? cancel_url:https? amounts:[NewAmount]1-10?"
+    " price_usd:asked? metadata:json? ttl_minutes:minutes?",
+)
+_UUIDS = ("id", "session_id", "payer_id", "payment_id")
+# payment_id: payouts have none. reference_id: console payouts have none. usd_value: no rate.
+_NULLABLE = {
+    PAYMENTS.name: ("usd_value",),
+    PAYOUT_RECORDS.name: ("payment_id", "reference_id", "usd_value"),
 }
 
 
@@ -64,10 +107,14 @@ def describe(routes: tuple[Route, ...]) -> Json:
 
 
 def _operation(route: Route) -> Json:
-    parameters = [_parameter(name, "query", _FILTERS[name]) for name in route.filters]
+    parameters: list[Json] = [
+        {"name": name, "in": "query", "schema": _schema(_FILTERS.get(name, "text"))}
+        for name in route.filters
+    ]
     if route.id_name:
-        named = _parameter(route.id_name, "path", {"type": "string", "minLength": 1})
-        parameters.append(named | {"required": True})
+        schema = {"type": "string", "minLength": 1}
+        named = {"name": route.id_name, "in": "path", "schema": schema, "required": True}
+        parameters.append(named)
     operation: Json = {
         "operationId": route.operation,
         "summary": route.summary,
@@ -82,12 +129,8 @@ def _operation(route: Route) -> Json:
     return operation
 
 
-def _parameter(name: str, place: str, schema: Json) -> Json:
-    return {"name": name, "in": place, "schema": schema}
-
-
-def _content(description: str, schema: str) -> Json:
-    return {"description": description, "content": {"application/json": {"schema": ref(schema)}}}
+def _content(description: str, name: str) -> Json:
+    return {"description": description, "content": {"application/json": {"schema": _schema(name)}}}
 
 
 def _refusal(status: int, codes: list[str]) -> Json:
@@ -99,37 +142,53 @@ def _refusal(status: int, codes: list[str]) -> Json:
 
 
 def _schemas() -> dict[str, Json]:
-    code = {"type": "string", "pattern": "^[A-Z][A-Z0-9_]*$"}
-    codes = {"type": "array", "items": code, "minItems": 1}
+    customer, codes = _object("id:1-128 name:1-256 email:1-320"), _object("error:[code]1-")
+    # A rejection needs a reason.
+    review = [_object("action:approve", "reason:0-512?"), _object("action:reject reason:1-512")]
     return {
-        **write_schemas(),
-        "Payment": _record(PAYMENTS, nullable=("usd_value",)),
-        "PayoutRecord": _record(PAYOUT_RECORDS, nullable=_NULLABLE),
-        "PaymentPage": _page("Payment"),
-        "PayoutPage": _page("PayoutRecord"),
-        "Profile": an_object(
-            id=UUID,
-            display_name=TEXT,
-            display_name_fa=TEXT,
-            logo_url=TEXT,
-            status=TEXT,
-            accepted_currencies={"type": "array", "items": TEXT},
-            webhook_url=TEXT,
-        ),
-        "ReceiptToken": an_object(receipt=TEXT),
-        "ReceiptCheck": an_object(valid={"type": "boolean"}, payment=ref("Payment")),
-        "Error": an_object(statusCode={"type": "integer"}, errors=an_object(error=codes)),
+        **{name: _object(*members) for name, members in _OBJECTS.items()},
+        "NewSession": _object(*_NEW_SESSION, customer=customer),
+        "Payment": _record(PAYMENTS),
+        "PayoutRecord": _record(PAYOUT_RECORDS),
+        "Review": {"oneOf": review},
+        "Error": _object("statusCode:integer", errors=codes),
     }
 
 
-def _record(stream: Stream, nullable: tuple[str, ...] = ()) -> Json:
-    def schema(column: Column) -> Json:
-        plain = UUID if column.name in _UUIDS else _COLUMNS[column.kind]
-        return {**plain, "type": ["string", "null"]} if column.name in nullable else plain
+def _record(stream: Stream) -> Json:
+    kinds: dict[str, str] = {column.name: column.kind for column in stream.columns}
+    kinds |= {name: "uuid" for name in _UUIDS if name in kinds}
+    kinds |= {name: f"{kinds[name]}?" for name in _NULLABLE[stream.name]}
+    return _object(" ".join(f"{name}:{kind}" for name, kind in kinds.items()))
 
-    return an_object(**{column.name: schema(column) for column in stream.columns})
+
+def _object(required: str, optional: str = "", **inner: Json) -> Json:
+    """Return the schema of an object from its members as text; inner objects are required."""
+    kinds = dict(member.partition(":")[::2] for member in f"{required} {optional}".split())
+    properties = {name: _schema(kind or "text") for name, kind in kinds.items()} | inner
+    needed = [*(member.partition(":")[0] for member in required.split()), *inner]
+    return {"type": "object", "properties": properties, "required": needed}
 
 
-def _page(record: str) -> Json:
-    rows = {"type": "array", "items": ref(record)}
-    return an_object(data=rows, next_cursor={"type": ["string", "null"]})
+def _schema(kind: str) -> Json:
+    """Return the schema of a kind."""
+    if kind.endswith("?"):
+        return _or_null(_schema(kind[:-1]))
+    if kind.startswith("["):
+        item, _, size = kind[1:].partition("]")
+        return {"type": "array", "items": _schema(item), **_limits("Items", size)}
+    if kind[0].isdigit():
+        return {"type": "string", **_limits("Length", kind)}
+    return _KINDS.get(kind) or {"$ref": f"#/components/schemas/{kind}"}
+
+
+def _or_null(schema: Json) -> Json:
+    if "$ref" in schema:
+        return {"anyOf": [schema, {"type": "null"}]}
+    return {**schema, "type": [schema["type"], "null"]}
+
+
+def _limits(of: str, size: str) -> Json:
+    least, _, most = size.partition("-")
+    bounds = {"min": least, "max": most}
+    return {f"{name}{of}": int(bound) for name, bound in bounds.items() if bound}

@@ -41,6 +41,8 @@ class Route:
     def refusals(self) -> dict[int, list[str]]:
         """The error codes of the route by HTTP status."""
         codes = {*self.codes.split(), *_EVERYWHERE.split()}
+        if self.body or self.filters:
+            codes.add("VALIDATION_FAILED")
         if self.id_name:
             codes.add("NOT_FOUND")  # an empty id makes a path that no route serves
         found = {status: sorted(codes & {*known.split()}) for status, known in _STATUSES.items()}
@@ -64,7 +66,6 @@ ROUTES = (
     Route(
         *("GET", "/payments", "payments", "Payments, newest first", "PaymentPage"),
         filters=("limit", "cursor", "currency", "from", "to"),
-        codes="VALIDATION_FAILED",
     ),
     Route(
         *("GET", "/payments/{id}", "payment", "A payment by UUID or receipt number", "Payment"),
@@ -73,7 +74,7 @@ ROUTES = (
     Route(
         *("GET", "/payouts", "payouts", "Payouts and refunds, newest first", "PayoutPage"),
         filters=("limit", "cursor", "kind", "from", "to"),
-        codes="PAY_WRONG_KEY_KIND VALIDATION_FAILED",
+        codes="PAY_WRONG_KEY_KIND",
     ),
     Route(
         *("GET", "/payouts/{id}", "payout", "A payout by UUID or reference_id", "PayoutRecord"),
@@ -82,15 +83,14 @@ ROUTES = (
     Route(
         *("POST", "/receipts/verify", "verify_receipt", "Verify a receipt", "ReceiptCheck"),
         body="ReceiptToken",
-        codes="PAY_WRONG_KEY_KIND VALIDATION_FAILED PAY_RECEIPT_INVALID",
+        codes="PAY_WRONG_KEY_KIND PAY_RECEIPT_INVALID",
     ),
     Route(
         *("POST", "/sessions", "sessions.create", "Create a checkout session", "Session"),
         body="NewSession",
         codes=(
-            "PAY_WRONG_KEY_KIND MERCHANT_DISABLED PAY_DUPLICATE_REFERENCE"
-            " VALIDATION_FAILED PAY_CUSTOMER_REQUIRED PAY_AMOUNT_INVALID"
-            " PAY_CURRENCY_NOT_ACCEPTED PAY_RATE_UNAVAILABLE"
+            "PAY_WRONG_KEY_KIND MERCHANT_DISABLED PAY_DUPLICATE_REFERENCE PAY_CUSTOMER_REQUIRED"
+            " PAY_AMOUNT_INVALID PAY_CURRENCY_NOT_ACCEPTED PAY_RATE_UNAVAILABLE"
         ),
         status=201,
     ),
@@ -108,9 +108,8 @@ ROUTES = (
         body="NewPayout",
         codes=(
             "PAY_WRONG_KEY_KIND MERCHANT_PAYOUTS_DISABLED PAY_DUPLICATE_REFERENCE"
-            " VALIDATION_FAILED PAY_CURRENCY_NOT_ACCEPTED PAY_AMOUNT_INVALID"
-            " PAY_RECIPIENT_INVALID PAY_PAYOUT_LIMIT INSUFFICIENT_BALANCE"
-            " PAY_RATE_UNAVAILABLE"
+            " PAY_CURRENCY_NOT_ACCEPTED PAY_AMOUNT_INVALID PAY_RECIPIENT_INVALID"
+            " PAY_PAYOUT_LIMIT INSUFFICIENT_BALANCE PAY_RATE_UNAVAILABLE"
         ),
         status=201,
     ),
@@ -119,17 +118,16 @@ ROUTES = (
         *("Turn an email address into a recipient token", "Recipient"),
         body="Lookup",
         codes=(
-            "PAY_WRONG_KEY_KIND MERCHANT_PAYOUTS_DISABLED VALIDATION_FAILED"
-            " PAY_RECIPIENT_INVALID PAY_LOOKUP_THROTTLED"
+            "PAY_WRONG_KEY_KIND MERCHANT_PAYOUTS_DISABLED PAY_RECIPIENT_INVALID"
+            " PAY_LOOKUP_THROTTLED"
         ),
     ),
     Route(
         *("POST", "/payments/{id}/refund", "refund", "Refund a payment", "PayoutRecord"),
         body="NewRefund",
         codes=(
-            "PAY_WRONG_KEY_KIND MERCHANT_DISABLED PAY_SESSION_NOT_FOUND"
-            " PAY_DUPLICATE_REFERENCE VALIDATION_FAILED PAY_AMOUNT_INVALID"
-            " PAY_REFUND_EXCEEDS_PAYMENT INSUFFICIENT_BALANCE"
+            "PAY_WRONG_KEY_KIND MERCHANT_DISABLED PAY_SESSION_NOT_FOUND PAY_DUPLICATE_REFERENCE"
+            " PAY_AMOUNT_INVALID PAY_REFUND_EXCEEDS_PAYMENT INSUFFICIENT_BALANCE"
         ),
         status=201,
     ),
@@ -142,12 +140,12 @@ ROUTES = (
         *("DELETE", "/customers/{customer_id}/binding", "bindings.revoke"),
         *("Sever a binding", "Revoked"),
         body="Reason",
-        codes="PAY_WRONG_KEY_KIND PAY_BINDING_STATE VALIDATION_FAILED",
+        codes="PAY_WRONG_KEY_KIND PAY_BINDING_STATE",
     ),
     Route(
         *("POST", "/customers/{customer_id}/binding/review", "bindings.review"),
         *("Approve or reject a binding under review", "Reviewed"),
         body="Review",
-        codes="PAY_WRONG_KEY_KIND PAY_BINDING_STATE VALIDATION_FAILED",
+        codes="PAY_WRONG_KEY_KIND PAY_BINDING_STATE",
     ),
 )

@@ -1,9 +1,11 @@
-"""Checkout widget at a session's `checkout_url`: sign in, link the account, pay.
+"""Checkout widget at a session's `checkout_url`, and the embed script that opens it.
 
-To sign in, choose one of the sandbox's customers; there are no passwords.
+To sign in, choose one of the sandbox's customers; there are no passwords. The script puts
+a button on the shop's page that opens the widget in the whole window: in a frame, the
+shop's page could cover the place where the customer signs in, so the widget refuses that.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from urllib.parse import parse_qs, quote, urlencode, urlsplit, urlunsplit
 
 from starlette.requests import Request
@@ -34,8 +36,24 @@ _MESSAGES = {
     "PAY_SESSION_NOT_FOUND": "There is no such checkout.",
 }
 
-Step = Callable[[Request, Session], Awaitable[Response]]
-Endpoint = Callable[[Request], Awaitable[Response]]
+EMBED_PATH = "/embed.js"
+_SCRIPT = """(function () {
+  "use strict";
+  var own = document.currentScript;
+  var session = own.getAttribute("data-session") || "";
+  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(session)) {
+    console.error("embed.js: data-session must be the id of a checkout session");
+    return;
+  }
+  var button = document.createElement("button");
+  button.type = "button";
+  button.textContent = own.getAttribute("data-label") || "Pay";
+  button.addEventListener("click", function () {
+    window.location.assign(new URL("/checkout/" + session, own.src));
+  });
+  own.insertAdjacentElement("afterend", button);
+})();
+"""
 
 
 class Widget:
@@ -46,43 +64,42 @@ class Widget:
         self._customers = service.platform.customers
 
     def routes(self) -> list[Route]:
-        """Return the widget's routes."""
-        path = "/checkout/{session_id}"
+        """Return the routes of the widget and of its embed script."""
         return [
-            Route(path, self._endpoint(self.show), methods=["GET"]),
-            Route(path, self._endpoint(self.act), methods=["POST"]),
+            Route("/checkout/{session_id}", self.visit, methods=["GET", "POST"]),
+            Route(EMBED_PATH, self.embed, methods=["GET"]),
         ]
 
-    async def show(self, request: Request, session: Session) -> Response:
-        """Show the state of the session and, if somebody is signed in, the next step."""
-        email = request.query_params.get("as")
+    async def embed(self, _: Request) -> Response:
+        """Return the embed script."""
+        headers = {**date_header(self._service), "x-content-type-options": "nosniff"}
+        return Response(_SCRIPT, 200, headers, media_type="text/javascript")
+
+    async def visit(self, request: Request) -> Response:
+        """Show a session and the customer's next step, or take that step."""
+        fields = parse_qs((await request.body()).decode("utf-8", "replace"))
+        try:
+            session = self._session(request.path_params["session_id"])
+        except Refusal as refusal:
+            alerts, headers = _alerts(refusal), date_header(self._service)
+            return html.page("Checkout", *alerts, status=refusal.status, headers=headers)
+        if request.method == "POST":
+            return self._act(session, {name: values[0] for name, values in fields.items()})
+        return self._show(session, request.query_params.get("as"))
+
+    def _show(self, session: Session, email: str | None) -> Response:
         person = self._signed_in(email)
         is_barred = email is not None and person is None
         news = [html.alert("This account cannot sign in.")] if is_barred else []
-        return self._page(session, person, news)
+        return self._page(session, person, *news)
 
-    async def act(self, request: Request, session: Session) -> Response:
+    def _act(self, session: Session, given: dict[str, str]) -> Response:
         """Link the account or pay, then show the page again or return to the shop."""
-        fields = parse_qs((await request.body()).decode("utf-8", "replace"))
-        given = {name: values[0] for name, values in fields.items()}
         person = self._signed_in(given.get("as"))
         try:
             return self._run_action(session, person, given)
         except Refusal as refusal:
-            return self._page(session, person, _alerts(refusal), refusal.status)
-
-    def _endpoint(self, step: Step) -> Endpoint:
-        """Return an endpoint that runs a step with its session, or says there is none."""
-
-        async def endpoint(request: Request) -> Response:
-            try:
-                session = self._session(request)
-            except Refusal as refusal:
-                alerts, headers = _alerts(refusal), date_header(self._service)
-                return html.page("Checkout", *alerts, status=refusal.status, headers=headers)
-            return await step(request, session)
-
-        return endpoint
+            return self._page(session, person, *_alerts(refusal), status=refusal.status)
 
     def _run_action(
         self, session: Session, person: Person | None, given: dict[str, str]
@@ -104,14 +121,14 @@ class Widget:
         receipt = self._service.payment_record(payment_id)["receipt"]
         target = session.request.get("return_url")
         if target is None:
-            return self._page(self._service.sessions.find(session.id), None, [])
+            return self._page(self._service.sessions.find(session.id), None)
         url = with_query(target, {"receipt": receipt, "payment_id": payment_id})
         return RedirectResponse(url, 303, date_header(self._service))
 
-    def _session(self, request: Request) -> Session:
+    def _session(self, session_id: str) -> Session:
         """Return the session by UUID only; a reference is not part of an address."""
-        session = self._service.sessions.find(request.path_params["session_id"])
-        if session.id != request.path_params["session_id"]:
+        session = self._service.sessions.find(session_id)
+        if session.id != session_id:
             raise not_found()
         self._service.platform.open_wallets()
         return session
@@ -121,12 +138,11 @@ class Widget:
         return None if person is None or person.state == "disabled" else person
 
     def _page(
-        self, session: Session, person: Person | None, news: list[str], status: int = 200
+        self, session: Session, person: Person | None, *news: str, status: int = 200
     ) -> Response:
-        parts = [*news, *self._parts(session, person), *_way_back(session)]
-        headers = date_header(self._service)
-        title = session.request["title"]
-        return html.page(title, *parts, status=status, headers=headers)
+        title, headers = session.request["title"], date_header(self._service)
+        parts = self._parts(session, person)
+        return html.page(title, *news, *parts, status=status, headers=headers)
 
     def _parts(self, session: Session, person: Person | None) -> Iterator[str]:
         if "description" in session.request:
@@ -139,6 +155,8 @@ class Widget:
         else:
             yield html.paragraph(f"Signed in as {person.name}")
             yield self._next_step(session, person)
+        if "cancel_url" in session.request and session.status != "completed":
+            yield html.link(session.request["cancel_url"], "Back to the store")
 
     def _next_step(self, session: Session, person: Person) -> str:
         """Return the form that links the account, or the form that pays."""
@@ -172,8 +190,3 @@ def with_query(url: str, more: dict[str, str]) -> str:
 def _alerts(refusal: Refusal) -> list[str]:
     texts = (f"{_MESSAGES.get(code, 'This did not work.')} ({code})" for code in refusal.codes)
     return list(map(html.alert, texts))
-
-
-def _way_back(session: Session) -> Iterator[str]:
-    if "cancel_url" in session.request and session.status != "completed":
-        yield html.link(session.request["cancel_url"], "Back to the store")

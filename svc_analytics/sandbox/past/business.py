@@ -1,15 +1,4 @@
-"""Business of a merchant: the habits that a scenario file can change.
-
-The file is TOML with any of these names, and `seed`, `months`, `payments`:
-
-    coins = ["usdt", "btc"]      # coins accepted in the past, of usdt, btc, sol, eth
-    season = [9, 8, 12, 10, 9, 9, 8, 8, 10, 11, 13, 14]  # how busy January to December are
-    fee_tiers = [150, 120, 100]  # basis points, oldest first; the last starts in mid-month
-    refunded_one_in = 24         # one refund in so many payments; 0 is never
-    refund_days = [1, 5, 46]     # days until a refund, chosen at random
-    receipt_rotations = 1        # one on the 12th of each of the last so many full months
-    tampered_one_in = 0          # one in so many receipts of the full months; 0 is none
-"""
+"""Business of a merchant: the habits that a scenario file, as TOML, can change."""
 
 import tomllib
 from pathlib import Path
@@ -34,14 +23,18 @@ class Business(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Set the habits of a merchant; the defaults are the usual merchant."""
 
     coins: tuple[str, ...] = _SLUGS
+    # How busy January to December are.
     season: Annotated[tuple[Weight, ...], Meta(min_length=12, max_length=12)] = (
         *(9, 8, 12, 10, 9, 9, 8, 8, 10, 11, 13, 14),
     )
+    # Basis points, oldest first; the last starts in mid-month.
     fee_tiers: Annotated[tuple[Points, ...], Meta(min_length=1, max_length=12)] = (150, 120, 100)
-    refunded_one_in: Some = 24
+    refunded_one_in: Some = 24  # one refund in so many payments; 0 is none
+    # Days until a refund, chosen at random.
     refund_days: Annotated[tuple[Days, ...], Meta(min_length=1)] = (1, 1, 2, 3, 5, 9, 21, 46, 93)
+    # One on the 12th of each of the last so many full months.
     receipt_rotations: Annotated[int, Meta(ge=0, le=24)] = 1
-    tampered_one_in: Some = 0
+    tampered_one_in: Some = 0  # one in so many receipts of the full months; 0 is none
 
     def __post_init__(self) -> None:
         if not self.coins or len(set(self.coins)) < len(self.coins) or set(self.coins) - {*_SLUGS}:

@@ -1,6 +1,6 @@
 """Days of the past: the rows of each day, ready for the store."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from svc_analytics.sandbox.core.coins import daily_prices
@@ -10,6 +10,8 @@ from svc_analytics.sandbox.past.sales import Row, Sales
 from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.past.timing import days
 
+OnProgress = Callable[[int, int], object]  # called with payments done and payments in all
+
 
 class DayOfRows(NamedTuple):
     """Hold the rows of one day, oldest first."""
@@ -18,25 +20,17 @@ class DayOfRows(NamedTuple):
     payout_records: list[Row]
 
 
-class History:
+def history(scenario: Scenario, on_progress: OnProgress | None = None) -> Iterator[DayOfRows]:
     """Generate a scenario's rows day by day; the same scenario gives the same rows."""
-
-    def __init__(self, scenario: Scenario) -> None:
-        self._scenario = scenario
-        self._days = list(days(scenario))
-
-    @property
-    def payments_count(self) -> int:
-        """The number of payments on all days."""
-        return sum(day.sales for day in self._days)
-
-    def __iter__(self) -> Iterator[DayOfRows]:
-        rng = self._scenario.rng()
-        prices = daily_prices(rng, len(self._days))
-        payers = [fake_texts.uuid_text(rng) for _ in range(12 + self._scenario.payments // 8)]
-        business = self._scenario.business
-        shop = Sales(rng, prices, payers, business.sold_for)
-        wallet = Outflows(rng, prices, payers, business)
-        for day in self._days:
-            sales = shop.of(day)
-            yield DayOfRows([sale.row for sale in sales], wallet.of(day, sales))
+    rng, calendar = scenario.rng(), list(days(scenario))
+    prices = daily_prices(rng, len(calendar))
+    payers = [fake_texts.uuid_text(rng) for _ in range(12 + scenario.payments // 8)]
+    shop = Sales(rng, prices, payers, scenario.business.sold_for)
+    wallet = Outflows(rng, prices, payers, scenario.business)
+    done, total = 0, sum(day.sales for day in calendar)
+    for day in calendar:
+        sales = shop.of(day)
+        yield DayOfRows([sale.row for sale in sales], wallet.of(day, sales))
+        done += len(sales)
+        if on_progress:
+            on_progress(done, total)

@@ -94,7 +94,8 @@ class Sales:
         payer = self._pick_payer()
         coin = rng.choices(self._coins, cum_weights=self._shares)[0]
         price = self._prices[coin.slug][day.index]
-        charged = units_for(_ticket(rng), coin, price)
+        # In US cents: often a few dollars, seldom hundreds.
+        charged = units_for(250 + rng.getrandbits(rng.randint(9, 16)), coin, price)
         return Sale(
             number=self._made,
             at=at,
@@ -112,8 +113,3 @@ class Sales:
         """Draw the number of a payer; low numbers are regular customers."""
         count = len(self._payers)
         return self._rng.randrange(count) * self._rng.randrange(count) // count
-
-
-def _ticket(rng: Random) -> int:
-    """Draw the price of an order in US cents: often a few dollars, seldom hundreds."""
-    return 250 + rng.getrandbits(rng.randint(9, 16))

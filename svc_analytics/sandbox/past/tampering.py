@@ -8,6 +8,8 @@ from zlib import crc32
 from svc_analytics.signing.receipts import sign_receipt
 from svc_analytics.signing.secrets import Secret
 
+_WAYS = ("forged", "altered", "cut")  # found as bad_signature, facts_mismatch, malformed
+
 
 @dataclass(frozen=True)
 class Tampering:
@@ -16,32 +18,19 @@ class Tampering:
     one_in: int = 0
     before: int = 0
 
-    def of(self, stored: Mapping[str, Any]) -> int | None:
-        """Return the number of the way to tamper with a receipt, or None."""
+    def of(self, stored: Mapping[str, Any]) -> str | None:
+        """Return the way to tamper with a receipt, or None."""
         mark = crc32(stored["id"].encode())
         if not self.one_in or stored["paid_at"] >= self.before or mark % self.one_in:
             return None
-        return mark // self.one_in % len(_WAYS)
+        return _WAYS[mark // self.one_in % len(_WAYS)]
 
     def sign(self, stored: Mapping[str, Any], facts: Mapping[str, str], secret: Secret) -> str:
         """Sign the receipt of a payment, tampered with if it is one of those."""
         way = self.of(stored)
-        return sign_receipt(facts, secret) if way is None else _WAYS[way](facts, secret)
-
-
-def _forged(facts: Mapping[str, str], secret: Secret) -> str:
-    """Sign with a secret that never was the merchant's: bad_signature."""
-    return sign_receipt(facts, Secret("a forger's secret"))
-
-
-def _altered(facts: Mapping[str, str], secret: Secret) -> str:
-    """Sign a wrong amount with the right secret: facts_mismatch."""
-    return sign_receipt({**facts, "charged_amount": f"1{facts['charged_amount']}"}, secret)
-
-
-def _cut(facts: Mapping[str, str], secret: Secret) -> str:
-    """Cut off the end of a receipt: malformed."""
-    return sign_receipt(facts, secret)[:-10]
-
-
-_WAYS = (_forged, _altered, _cut)
+        if way == "forged":
+            return sign_receipt(facts, Secret("a forger's secret"))
+        if way == "altered":
+            facts = {**facts, "charged_amount": f"1{facts['charged_amount']}"}
+        receipt = sign_receipt(facts, secret)
+        return receipt[:-10] if way == "cut" else receipt

@@ -1,20 +1,13 @@
-"""Bindings: permanent links between a merchant's customer and an account.
-
-Not shown by the contract, our choices: checkout-class keys reach the routes. A customer
-without a live binding, known or not, reads as `none`; revoking or reviewing it is
-PAY_BINDING_STATE, and so is DELETE while a binding is under review. `match_score` is
-0.00 to 1.00, and 0.80 passes. Times that are not there yet are null.
-"""
+"""Bindings: permanent links between a merchant's customer and an account."""
 
 import uuid
-from dataclasses import asdict, dataclass
+from dataclasses import astuple, dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any
 
 import msgspec
 
 from svc_analytics.sandbox.core import validation
-from svc_analytics.sandbox.core.errors import Refusal, invalid, not_found
+from svc_analytics.sandbox.core.errors import Refusal, invalid
 from svc_analytics.sandbox.state.api_keys import Key
 from svc_analytics.sandbox.state.customers import Person
 from svc_analytics.sandbox.state.platform import Platform
@@ -22,10 +15,6 @@ from svc_analytics.sandbox.state.records import Record, instant_text
 
 PASSING_SCORE = 80
 _REASON = validation.text(512)
-_COLUMNS = (
-    "id, customer_id, payer_id, status, supplied, match_score, match_passed, reason, bound_at,"
-    " reviewed_at, created_at"
-)
 
 
 @dataclass(frozen=True)
@@ -55,12 +44,8 @@ class Bindings:
         """Return the state of a customer and the live binding, if there is one."""
         self._platform.authorizer.authorize(key, "checkout")
         live = self.live("customer_id", customer_id)
-        form = self._form(live) if live else None
-        return {
-            "customer_id": customer_id,
-            "state": live.status if live else "none",
-            "binding": form,
-        }
+        state, form = (live.status, self._form(live)) if live else ("none", None)
+        return {"customer_id": customer_id, "state": state, "binding": form}
 
     def revoke(self, key: Key, customer_id: str, body: object) -> Record:
         """Revoke an active binding for a reason that is kept."""
@@ -83,22 +68,17 @@ class Bindings:
         with self._platform.store.transaction():
             binding = self._live_in("pending_review", customer_id)
             if action == "approve":
-                self._approve(binding, request.get("reason"))
+                changed = self._approve(binding, request.get("reason"))
             else:
-                self._revoke(binding, request["reason"], is_review=True)
-            return {"binding": self._form(self._find(binding.id))}
+                changed = self._revoke(binding, request["reason"], is_review=True)
+            return {"binding": self._form(changed)}
 
     def bind(self, customer: validation.Body, payer_id: str) -> Binding:
         """Bind a signed-in account to the customer block of a session."""
         self._platform.open_wallets()
         with self._platform.store.transaction():
-            person = self._platform.customers.find(payer_id)
-            if person is None or person.state == "disabled":
-                raise not_found()
-            if payer_id == self._platform.account.merchant_id:
-                raise Refusal(422, "PAY_SELF_PAYMENT")
-            live = self.live("customer_id", customer["id"]), self.live("payer_id", payer_id)
-            if any(live):
+            person = self._platform.customers.require_payer(payer_id)
+            if self.live("customer_id", customer["id"]) or self.live("payer_id", payer_id):
                 raise Refusal(409, "PAY_BINDING_CONFLICT")
             return self._create(customer, person)
 
@@ -114,9 +94,9 @@ class Bindings:
 
     def live(self, column: str, value: str) -> Binding | None:
         """Return the live binding of a customer id or a payer."""
-        sql = f"select {_COLUMNS} from bindings where {column} = ? and status <> 'revoked'"
-        rows = self._platform.store.fetch(sql, (value,))
-        return Binding(*rows[0]) if rows else None
+        sql = f"select * from bindings where {column} = ? and status <> 'revoked'"
+        row = self._platform.store.first(sql, value)
+        return Binding(*row) if row else None
 
     def _create(self, customer: validation.Body, person: Person) -> Binding:
         now, score = self._platform.now(), match_percent(customer["name"], person)
@@ -134,37 +114,31 @@ class Bindings:
             reviewed_at=None,
             created_at=now,
         )
-        values = tuple(asdict(binding).values())
-        sql = f"insert into bindings ({_COLUMNS}) values ({', '.join('?' * len(values))})"
-        self._platform.store.fetch(sql, values)
-        self._emit("binding.completed" if is_passed else "binding.review", binding.id)
+        self._platform.store.insert("bindings", *astuple(binding))
+        self._emit("binding.completed" if is_passed else "binding.review", binding)
         return binding
 
-    def _approve(self, binding: Binding, reason: str | None) -> None:
+    def _approve(self, binding: Binding, reason: str | None) -> Binding:
         now = self._platform.now()
-        change = "status = 'active', reason = ?, bound_at = ?, reviewed_at = ?"
-        self._change(binding, change, reason, now, now)
-        self._emit("binding.completed", binding.id)
+        changed = replace(binding, status="active", reason=reason, bound_at=now, reviewed_at=now)
+        return self._keep(changed, "binding.completed")
 
-    def _revoke(self, binding: Binding, reason: str, *, is_review: bool = False) -> None:
+    def _revoke(self, binding: Binding, reason: str, *, is_review: bool = False) -> Binding:
         reviewed_at = self._platform.now() if is_review else binding.reviewed_at
-        change = "status = 'revoked', reason = ?, reviewed_at = ?"
-        self._change(binding, change, reason, reviewed_at)
-        self._emit("binding.revoked", binding.id)
+        changed = replace(binding, status="revoked", reason=reason, reviewed_at=reviewed_at)
+        return self._keep(changed, "binding.revoked")
 
-    def _change(self, binding: Binding, change: str, *values: str | int | None) -> None:
+    def _keep(self, binding: Binding, event: str) -> Binding:
+        change = "status = ?, reason = ?, bound_at = ?, reviewed_at = ?"
+        values = (binding.status, binding.reason, binding.bound_at, binding.reviewed_at)
         sql = f"update bindings set {change} where id = ?"
         self._platform.store.fetch(sql, (*values, binding.id))
+        self._emit(event, binding)
+        return binding
 
-    def _emit(self, type_: str, binding_id: str) -> None:
-        binding = self._find(binding_id)
-        self._platform.outbox.emit(
-            type_,
-            self._platform.now(),
-            binding_id=binding.id,
-            customer_id=binding.customer_id,
-            status=binding.status,
-        )
+    def _emit(self, event: str, binding: Binding) -> None:
+        named = {"binding_id": binding.id, "customer_id": binding.customer_id}
+        self._platform.outbox.emit(event, self._platform.now(), **named, status=binding.status)
 
     def _live_in(self, status: str, customer_id: str) -> Binding:
         live = self.live("customer_id", customer_id)
@@ -172,42 +146,35 @@ class Bindings:
             raise Refusal(409, "PAY_BINDING_STATE")
         return live
 
-    def _find(self, binding_id: str) -> Binding:
-        sql = f"select {_COLUMNS} from bindings where id = ?"
-        [row] = self._platform.store.fetch(sql, (binding_id,))
-        return Binding(*row)
-
     def _form(self, binding: Binding) -> Record:
         """Return a binding as the API shows it, with the masked name of the account."""
         supplied = msgspec.json.decode(binding.supplied)
+        times = (binding.bound_at, binding.reviewed_at)
+        bound_at, reviewed_at = (None if at is None else instant_text(at) for at in times)
         person = self._platform.customers.find(binding.payer_id)
-        is_latin = supplied["name"].isascii()
         return {
             "binding_id": binding.id,
             "customer_id": binding.customer_id,
             "payer_id": binding.payer_id,
             "masked_name": person.masked_name if person else "",
             "supplied_name": supplied["name"],
-            "supplied_name_native": "" if is_latin else supplied["name"],
+            "supplied_name_native": "" if supplied["name"].isascii() else supplied["name"],
             "supplied_email": supplied["email"],
             "status": binding.status,
             "match_score": binding.match_score,
             "match_passed": bool(binding.match_passed),
-            "bound_at": _instant(binding.bound_at),
-            "reviewed_at": _instant(binding.reviewed_at),
+            "bound_at": bound_at,
+            "reviewed_at": reviewed_at,
             "created_at": instant_text(binding.created_at),
         }
 
 
 def match_percent(supplied: str, person: Person) -> int:
-    """Compare a supplied name with both names of an account, in percent."""
-    return max(_likeness(supplied, name) for name in (person.name, person.native_name))
+    """Compare a supplied name with both names of an account, words in any order."""
 
+    def words(name: str) -> str:
+        return " ".join(sorted(name.casefold().split()))
 
-def _likeness(one: str, other: str) -> int:
-    first, second = (" ".join(sorted(name.casefold().split())) for name in (one, other))
-    return int(100 * SequenceMatcher(None, first, second).ratio())
-
-
-def _instant(at: int | None) -> Any:
-    return None if at is None else instant_text(at)
+    names = (person.name, person.native_name)
+    likeness = (SequenceMatcher(None, words(supplied), words(name)).ratio() for name in names)
+    return int(100 * max(likeness))

@@ -1,17 +1,12 @@
-"""Checkout: a payer links an account and pays a session, in one transaction.
-
-Not shown by the contract, our choices: a payer whose wallet does not cover the amount gets
-INSUFFICIENT_BALANCE. The two-factor codes have the status 403, a wrong code 422.
-"""
+"""Checkout: a payer links an account and pays a session, in one transaction."""
 
 import hmac
 import uuid
 
 import msgspec
 
-from svc_analytics.sandbox.core.amounts import stored_units
-from svc_analytics.sandbox.core.coins import BASIS_POINTS, half_up
-from svc_analytics.sandbox.core.errors import Refusal, not_found
+from svc_analytics.sandbox.core.coins import BASIS_POINTS, ENABLED, half_up, stored_units
+from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.past import fake_texts
 from svc_analytics.sandbox.past.sales import payment_figures
 from svc_analytics.sandbox.resources.bindings import Binding, Bindings
@@ -19,7 +14,7 @@ from svc_analytics.sandbox.resources.quotes import Quote
 from svc_analytics.sandbox.resources.sessions import Session, Sessions
 from svc_analytics.sandbox.state.customers import Person
 from svc_analytics.sandbox.state.platform import Platform
-from svc_analytics.sandbox.state.rates import ENABLED
+from svc_analytics.sandbox.state.store import StoredRecord
 from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
 from svc_analytics.schema import PAYMENTS
 
@@ -49,18 +44,16 @@ class Checkout:
         with self._platform.store.transaction():
             session = self._sessions.find(session_id)
             payer = self._allowed_payer(session, payer_id)
-            quote = _quote(session, currency)
+            quote = next((one for one in session.amounts if one["currency"] == currency), None)
+            if quote is None:
+                raise Refusal(422, "PAY_CURRENCY_NOT_ACCEPTED")
             self._require_totp(payer, totp)
             return self._pay(session, payer, quote)
 
     def _allowed_payer(self, session: Session, payer_id: str) -> Person:
         _require_open(session)
         self._platform.authorizer.require_sales()
-        payer = self._platform.customers.find(payer_id)
-        if payer is None or payer.state == "disabled":
-            raise not_found()
-        if payer.payer_id == self._platform.account.merchant_id:
-            raise Refusal(422, "PAY_SELF_PAYMENT")
+        payer = self._platform.customers.require_payer(payer_id)
         self._bindings.require(session.request["customer"]["id"], payer.payer_id)
         return payer
 
@@ -78,35 +71,32 @@ class Checkout:
     def _pay(self, session: Session, payer: Person, quote: Quote) -> str:
         platform, now = self._platform, self._platform.now()
         coin = ENABLED[quote["currency"]]
-        units = stored_units(quote["amount"], coin)
+        units = stored_units(quote["amount"], coin.decimals)
         if platform.wallet.balance(customer(payer.payer_id), coin.slug) < units:
             raise Refusal(422, "INSUFFICIENT_BALANCE")
         fee = half_up(units * platform.scenario.fee_tier(now), BASIS_POINTS)
-        payment_id = str(uuid.uuid4())
+        record: StoredRecord = {
+            "id": str(uuid.uuid4()),
+            "receipt_no": self._next_receipt_no(),
+            "session_id": session.id,
+            "reference_id": session.reference_id,
+            "status": "completed",
+            **payment_figures(coin, units, fee),
+            "usd_value": quote.get("usd_value"),
+            "payer_id": payer.payer_id,
+            "metadata": msgspec.json.encode(session.request.get("metadata", {})).decode(),
+            "paid_at": now,
+        }
         flows = {customer(payer.payer_id): -units, BUSINESS: units - fee, FEES: fee}
-        platform.wallet.move(f"payment {payment_id}", now, coin.slug, flows)
-        named = {"id": payment_id, "receipt_no": fake_texts.receipt_no(self._next_number())}
-        figures = {**payment_figures(coin, units, fee), "usd_value": quote.get("usd_value")}
-        record = {**named, **_parties(session, payer), **figures, "paid_at": now}
+        platform.wallet.move(f"payment {record['id']}", now, coin.slug, flows)
         platform.store.add(PAYMENTS, record)
-        self._sessions.complete(session, payment_id)
-        self._emit(session, payment_id)
-        return payment_id
+        self._sessions.complete(session, record["id"])
+        return str(record["id"])
 
-    def _emit(self, session: Session, payment_id: str) -> None:
-        self._platform.outbox.emit(
-            "payment.completed",
-            self._platform.now(),
-            session_id=session.id,
-            reference_id=session.reference_id,
-            payment_id=payment_id,
-            status="completed",
-        )
-
-    def _next_number(self) -> int:
+    def _next_receipt_no(self) -> str:
         """Return the next receipt number, after those of the seeded days to come."""
         [(last,)] = self._platform.store.fetch("select max(receipt_no) from payments")
-        return int(last.rpartition("-")[2]) + 1 if last else 1
+        return fake_texts.receipt_no(int(last.rpartition("-")[2]) + 1 if last else 1)
 
 
 def _require_open(session: Session) -> None:
@@ -114,21 +104,3 @@ def _require_open(session: Session) -> None:
         raise Refusal(422, "PAY_SESSION_EXPIRED")
     if session.status != "open":
         raise Refusal(409, "PAY_SESSION_STATE")
-
-
-def _quote(session: Session, currency: str) -> Quote:
-    for quote in session.amounts:
-        if quote["currency"] == currency:
-            return quote
-    raise Refusal(422, "PAY_CURRENCY_NOT_ACCEPTED")
-
-
-def _parties(session: Session, payer: Person) -> dict[str, str]:
-    metadata = session.request.get("metadata", {})
-    return {
-        "session_id": session.id,
-        "reference_id": session.reference_id,
-        "status": "completed",
-        "payer_id": payer.payer_id,
-        "metadata": msgspec.json.encode(metadata).decode(),
-    }

@@ -1,30 +1,18 @@
-"""Console: what a person does in the business console, outside the API.
-
-Not shown by the contract, our choices: MERCHANT_WEBHOOK_SECRET_UNSEEN has the status 422.
-A logo is a PNG, JPEG, WebP or SVG image of at most 512 KiB; only its address is kept. A
-conversion target is an enabled coin that is kept but never used. A webhook URL with a host
-name is checked by that name alone. Beyond the contract, plain http to this machine is a
-webhook URL too, so that a tester can receive events.
-"""
+"""Console: what a person does in the business console, outside the API."""
 
 import ipaddress
 from typing import Any
 from urllib.parse import urlsplit
 
 from svc_analytics.sandbox.core import validation
+from svc_analytics.sandbox.core.coins import ENABLED
 from svc_analytics.sandbox.core.errors import Refusal, invalid
 from svc_analytics.sandbox.resources.service import Service
-from svc_analytics.sandbox.state.rates import ENABLED
+from svc_analytics.sandbox.state.account import SecretKind
 from svc_analytics.sandbox.state.records import Record
 from svc_analytics.sandbox.state.settings import DEFAULTS
-from svc_analytics.sandbox.state.signing_secrets import SecretKind
 
-_LOGO_TYPES = {
-    "image/png": "png",
-    "image/jpeg": "jpg",
-    "image/webp": "webp",
-    "image/svg+xml": "svg",
-}
+_LOGO_ENDINGS = {"png": "png", "jpeg": "jpg", "webp": "webp", "svg+xml": "svg"}
 # Each of these has its own action and error code.
 _SET_ELSEWHERE = ("webhook_url", "webhook_secret_seen", "logo_url", "convert_target")
 _LOGO_BYTES = 512 * 1024
@@ -67,9 +55,8 @@ class Console:
 
     def rotate_secret(self, kind: SecretKind) -> Record:
         """Make and show a new secret; the previous one works for 24 hours more."""
-        return {
-            "secret": self._platform.signing_secrets.rotate(kind, self._platform.now()).reveal()
-        }
+        secret = self._platform.signing_secrets.rotate(kind, self._platform.now())
+        return {"secret": secret.reveal()}
 
     def send_test_event(self) -> Record:
         """Queue a `test.ping`; the webhook secret must have been opened."""
@@ -93,10 +80,10 @@ class Console:
 
     def set_logo(self, body: validation.Body) -> Record:
         """Check a logo's type and size, and set its address in the profile."""
-        size = body.get("size")
-        is_small = validation.whole_number(1, _LOGO_BYTES)(size)
-        ending = _LOGO_TYPES.get(str(body.get("content_type")))
-        if ending is None or not is_small:
+        is_small = validation.whole_number(1, _LOGO_BYTES)(body.get("size"))
+        family, _, kind = str(body.get("content_type")).partition("/")
+        ending = _LOGO_ENDINGS.get(kind)
+        if family != "image" or ending is None or not is_small:
             raise Refusal(422, "MERCHANT_LOGO_INVALID")
         url = f"https://saffron-tile.example/logo.{ending}"
         self._platform.settings["logo_url"] = url

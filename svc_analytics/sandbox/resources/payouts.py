@@ -1,56 +1,88 @@
-"""Payouts: coin from the business wallet to a customer.
+"""Payouts and refunds: coin from the business wallet to a customer, each at most once.
 
-Not shown by the contract, our choices: Toman, a disabled coin and an unknown coin are
-PAY_CURRENCY_NOT_ACCEPTED. The limits are 5,000 USD for one payout and 20,000 USD in 24
-hours, counted since the seeding and including console payouts. A `payer_id` can be paid
-once it has paid this merchant, while its account is in order.
+A payment's refunds never exceed its charged amount; the limits of payouts are counted
+since the seeding and include payouts made in the console.
 """
 
+import uuid
+from collections.abc import Callable
 from typing import Any
 
 from svc_analytics.instants import DAY
 from svc_analytics.sandbox.core import validation
-from svc_analytics.sandbox.core.amounts import is_plain, units_of
-from svc_analytics.sandbox.core.coins import Coin
-from svc_analytics.sandbox.core.errors import Refusal
+from svc_analytics.sandbox.core.coins import CENT, ENABLED, Coin, is_plain, stored_units, units_of
+from svc_analytics.sandbox.core.errors import (
+    Refusal,
+    duplicate_reference,
+    invalid_amount,
+    invalid_recipient,
+)
 from svc_analytics.sandbox.past.outflows import Transfer
+from svc_analytics.sandbox.resources.quotes import value_in_usd
 from svc_analytics.sandbox.resources.recipient_lookup import RecipientLookup
-from svc_analytics.sandbox.resources.transfers import Transfers, dollars, microdollars
 from svc_analytics.sandbox.state.api_keys import Key
 from svc_analytics.sandbox.state.platform import Platform
-from svc_analytics.sandbox.state.rates import ENABLED
+from svc_analytics.sandbox.state.store import StoredRecord
+from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
+from svc_analytics.schema import PAYOUT_RECORDS
 
-_MONEY = {"currency": validation.text(32), "amount": is_plain}
-_REQUIRED = {"reference_id": validation.text(128), **_MONEY}
+_KIND = "payout record"  # payouts and refunds share their references
+_REFERENCE = {"reference_id": validation.text(128)}
+_REFUND = {**_REFERENCE, "amount": is_plain}
+_PAYOUT = {"currency": validation.text(32), "amount": is_plain}
+_COMMENT = {"comment": validation.text(512, minimum=0)}
 _OPTIONAL = {
-    "payer_id": validation.uuid_text,
+    **_COMMENT,
+    "payer_id": validation.is_uuid,
     "recipient_token": validation.text(2048, minimum=0),
     "recipient_confirm": validation.text(128, minimum=0),
-    "comment": validation.text(512, minimum=0),
 }
-_PATHS = ({"payer_id"}, {"recipient_token", "recipient_confirm"})
+_RECIPIENTS = ({"payer_id"}, {"recipient_token", "recipient_confirm"})
+_USD = 100 * CENT  # a dollar in microdollars
 
 
 class Payouts:
-    """Make payouts, each at most once."""
+    """Make payouts and refunds; each returns the id of its record."""
 
-    def __init__(self, platform: Platform, transfers: Transfers, lookups: RecipientLookup) -> None:
+    def __init__(self, platform: Platform, lookups: RecipientLookup) -> None:
         self._platform = platform
-        self._transfers = transfers
         self._lookups = lookups
 
     def create(self, key: Key, body: object) -> str:
-        """Pay out and return the record id; a repeated request pays nothing more."""
+        """Pay out; a repeated request pays nothing more."""
         self._platform.authorizer.authorize(key, "payout")
-        request = validation.read_body(body, _REQUIRED, _OPTIONAL)
-        return self._transfers.once(request["reference_id"], request, lambda: self._pay(request))
+        request = validation.read_body(body, {**_REFERENCE, **_PAYOUT}, _OPTIONAL)
+        return self._once(request, request, lambda: self._pay(request))
 
     def create_in_console(self, body: object) -> str:
-        """Pay out without a reference and return the record id."""
-        request = validation.read_body(body, _MONEY, _OPTIONAL)
+        """Pay out without a reference."""
+        request = validation.read_body(body, _PAYOUT, _OPTIONAL)
         self._platform.open_wallets()
         with self._platform.store.transaction():
             return self._pay(request)
+
+    def refund(self, payment: StoredRecord, body: object) -> str:
+        """Refund a payment; a repeated request moves nothing more."""
+        request = validation.read_body(body, _REFUND, _COMMENT)
+        # The payment is part of the request: with another payment it is another request.
+        payload = {**request, "payment_id": payment["id"]}
+        return self._once(request, payload, lambda: self._return(payment, request))
+
+    def _once(self, request: Any, payload: object, make: Callable[[], str]) -> str:
+        """Make a payout or refund unless the same request did."""
+        platform, reference_id = self._platform, request["reference_id"]
+        platform.open_wallets()
+        with platform.store.transaction():
+            is_replay = platform.idempotency_keys.is_replay(_KIND, reference_id, payload)
+            sql = "select id from payout_records where reference_id = ?"
+            held = platform.store.first(sql, reference_id)
+            if is_replay and held:
+                return str(held[0])
+            if held:
+                raise duplicate_reference()  # the reference belongs to the seeded past
+            record_id = make()
+            platform.idempotency_keys.keep(_KIND, reference_id, payload)
+            return record_id
 
     def _pay(self, request: dict[str, Any]) -> str:
         platform, now = self._platform, self._platform.now()
@@ -58,24 +90,33 @@ class Payouts:
         coin = ENABLED.get(request["currency"])
         if coin is None:
             raise Refusal(422, "PAY_CURRENCY_NOT_ACCEPTED")
-        units = units_of(request["amount"], coin.decimals)
-        if units is None:
-            raise Refusal(422, "PAY_AMOUNT_INVALID")
+        units = _units(request, coin)
         payer_id = self._recipient(request)
         self._count_volume(coin, units)
         transfer = Transfer(coin, units, platform.scenario.fee_tier(now), payer_id)
-        comment = request.get("comment", "")
-        return self._transfers.settle(transfer, request.get("reference_id"), comment)
+        return self._settle(transfer, request)
+
+    def _return(self, payment: StoredRecord, request: dict[str, Any]) -> str:
+        self._platform.authorizer.require_sales()
+        coin = ENABLED[payment["currency"]]
+        units = _units(request, coin)
+        # Including refunds of the seeded days to come: nothing is refunded twice.
+        sql = "select amount from payout_records where payment_id = ?"
+        made = self._platform.store.fetch(sql, (payment["id"],))
+        refunded = sum(stored_units(amount, coin.decimals) for (amount,) in made)
+        if refunded + units > stored_units(payment["charged_amount"], coin.decimals):
+            raise Refusal(422, "PAY_REFUND_EXCEEDS_PAYMENT")
+        return self._settle(Transfer(coin, units, 0, payment["payer_id"], payment["id"]), request)
 
     def _recipient(self, request: dict[str, Any]) -> str:
         """Return the `payer_id` to pay, given directly or by a recipient token."""
-        named = request.keys() & set.union(*_PATHS)
-        if named not in _PATHS:
-            raise Refusal(422, "PAY_RECIPIENT_INVALID")
+        named = request.keys() & set.union(*_RECIPIENTS)
+        if named not in _RECIPIENTS:
+            raise invalid_recipient()
         if "payer_id" in named:
             payer_id: str = validation.uuid_form(request["payer_id"])
             if not self._platform.customers.is_payable(payer_id):
-                raise Refusal(422, "PAY_RECIPIENT_INVALID")
+                raise invalid_recipient()
             return payer_id
         self._platform.authorizer.require_any_scope()
         return self._lookups.resolve(request["recipient_token"], request["recipient_confirm"])
@@ -86,10 +127,43 @@ class Payouts:
         price = platform.rates.price(coin, now)
         if price is None:
             raise Refusal(503, "PAY_RATE_UNAVAILABLE")
-        value = microdollars(coin, units, price)
+        value = -(-units * price // 10**coin.decimals)  # rounded up, so that limits hold
         past = "select microdollars from payout_volume where at > ?"
         spent = sum(row[0] for row in platform.store.fetch(past, (now - DAY,)))
-        is_over = value > dollars(platform.settings["payout_max_usd"])
-        if is_over or spent + value > dollars(platform.settings["payout_day_usd"]):
+        is_over = value > platform.settings["payout_max_usd"] * _USD
+        if is_over or spent + value > platform.settings["payout_day_usd"] * _USD:
             raise Refusal(422, "PAY_PAYOUT_LIMIT")
-        platform.store.fetch("insert into payout_volume values (?, ?)", (now, value))
+        platform.store.insert("payout_volume", now, value)
+
+    def _settle(self, transfer: Transfer, request: dict[str, Any]) -> str:
+        """Move the money, add the completed record, emit the event."""
+        platform, now, coin = self._platform, self._platform.now(), transfer.coin
+        if platform.wallet.available(coin, now) < transfer.debited:
+            raise Refusal(422, "INSUFFICIENT_BALANCE")
+        flows = {BUSINESS: -transfer.debited, customer(transfer.payer_id): transfer.units}
+        flows |= {FEES: transfer.fee} if transfer.fee else {}
+        record = {
+            "id": str(uuid.uuid4()),
+            "reference_id": request.get("reference_id"),
+            "kind": transfer.kind,
+            "status": "completed",
+            **transfer.figures,
+            "usd_value": value_in_usd(platform, coin, transfer.units, now),
+            "payer_id": transfer.payer_id,
+            "payment_id": transfer.payment_id,
+            "comment": request.get("comment", ""),
+            "created_at": now,
+            "settled_at": now,
+        }
+        platform.wallet.move(f"{transfer.kind} {record['id']}", now, coin.slug, flows)
+        platform.store.add(PAYOUT_RECORDS, record)
+        told = {name: record[name] for name in ("reference_id", "kind", "status")}
+        platform.outbox.emit("payout.completed", now, payout_id=record["id"], **told)
+        return str(record["id"])
+
+
+def _units(request: dict[str, Any], coin: Coin) -> int:
+    units = units_of(request["amount"], coin.decimals)
+    if units is None:
+        raise invalid_amount()
+    return units

@@ -2,12 +2,20 @@
 
 from typing import Any
 
-from svc_analytics.sandbox.core.amounts import MAX_USD, USD_DECIMALS, units_of
-from svc_analytics.sandbox.core.coins import MICRODOLLARS, Coin, decimal_text, half_up, usd_text
+from svc_analytics.sandbox.core.coins import (
+    ENABLED,
+    MAX_USD,
+    MICRODOLLARS,
+    USD_DECIMALS,
+    Coin,
+    decimal_text,
+    half_up,
+    units_of,
+    usd_text,
+)
 from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.core.validation import Body
 from svc_analytics.sandbox.state.platform import Platform
-from svc_analytics.sandbox.state.rates import ENABLED
 
 USD_PLACES = 6
 

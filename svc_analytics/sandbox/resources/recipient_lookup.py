@@ -1,8 +1,4 @@
-"""Recipient lookup: turn an email address into a signed, short-lived token.
-
-Not shown by the contract, our choice: 10 lookups a minute and 100 a day, failed ones
-included; the business's own address is not a recipient.
-"""
+"""Recipient lookup: turn an email address into a signed, short-lived token."""
 
 import hmac
 
@@ -10,13 +6,12 @@ import msgspec
 
 from svc_analytics.instants import DAY, MINUTE
 from svc_analytics.sandbox.core import validation
-from svc_analytics.sandbox.core.errors import Refusal
+from svc_analytics.sandbox.core.errors import Refusal, invalid_recipient
 from svc_analytics.sandbox.state.api_keys import Key
 from svc_analytics.sandbox.state.customers import Person
 from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.records import Record, instant_text
 from svc_analytics.sandbox.state.signed_text import read_signed, write_signed
-from svc_analytics.signing.secrets import Secret
 
 TOKEN_LIFETIME = 10 * MINUTE  # Limits: recipient_token valid 10 minutes
 _PURPOSE = "recipient"
@@ -41,15 +36,19 @@ class RecipientLookup:
         if person is None or not self._is_payable(person):
             raise invalid_recipient()
         expires_at = now + TOKEN_LIFETIME
+        facts = msgspec.json.encode([person.payer_id, expires_at])
         return {
-            "recipient_token": self._write_token([person.payer_id, expires_at]),
+            "recipient_token": write_signed(facts, _PURPOSE, platform.account.cursor_secret),
             "masked_name": person.masked_name,
             "expires_at": instant_text(expires_at),
         }
 
     def resolve(self, token: str, confirm: str) -> str:
         """Return the `payer_id` in a valid token, if the masked name is confirmed."""
-        payer_id, expires_at = self._read_token(token)
+        facts = read_signed(token, _PURPOSE, self._platform.account.cursor_secret)
+        if facts is None:
+            raise invalid_recipient()
+        payer_id, expires_at = msgspec.json.decode(facts, type=tuple[str, int])
         person = self._platform.customers.find(payer_id)
         if person is None or not self._is_payable(person):
             raise invalid_recipient()
@@ -61,34 +60,13 @@ class RecipientLookup:
     def _spend(self) -> None:
         """Count a lookup, or refuse it if the budget of the minute or day is used up."""
         platform, now = self._platform, self._platform.now()
-        budgets = (MINUTE, "lookups_per_minute"), (DAY, "lookups_per_day")
         with platform.store.transaction():
-            for length, name in budgets:
+            for length, name in (MINUTE, "lookups_per_minute"), (DAY, "lookups_per_day"):
                 sql = "select count(*) from lookups where at > ?"
                 [(used,)] = platform.store.fetch(sql, (now - length,))
                 if used >= platform.settings[name]:
                     raise Refusal(429, "PAY_LOOKUP_THROTTLED")
-            platform.store.fetch("insert into lookups values (?)", (now,))
+            platform.store.insert("lookups", now)
 
     def _is_payable(self, person: Person) -> bool:
         return person.can_receive and person.payer_id != self._platform.account.merchant_id
-
-    def _write_token(self, facts: list[str | int]) -> str:
-        return write_signed(msgspec.json.encode(facts), _PURPOSE, self._secret)
-
-    def _read_token(self, token: str) -> tuple[str, int]:
-        payload = read_signed(token, _PURPOSE, self._secret)
-        if payload is None:
-            raise invalid_recipient()
-        payer_id, expires_at = msgspec.json.decode(payload)
-        return payer_id, expires_at
-
-    @property
-    def _secret(self) -> Secret:
-        """The secret of this merchant alone: tokens of another merchant never fit."""
-        return self._platform.account.cursor_secret
-
-
-def invalid_recipient() -> Refusal:
-    """Return the same error for every recipient that cannot be paid."""
-    return Refusal(422, "PAY_RECIPIENT_INVALID")

@@ -13,9 +13,7 @@ from svc_analytics.sandbox.resources.checkout import Checkout
 from svc_analytics.sandbox.resources.pagination import Paginator
 from svc_analytics.sandbox.resources.payouts import Payouts
 from svc_analytics.sandbox.resources.recipient_lookup import RecipientLookup
-from svc_analytics.sandbox.resources.refunds import Refunds
 from svc_analytics.sandbox.resources.sessions import Sessions
-from svc_analytics.sandbox.resources.transfers import Transfers
 from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
 from svc_analytics.sandbox.state.account import Account, KeyClass
 from svc_analytics.sandbox.state.api_keys import Key
@@ -50,10 +48,8 @@ class Service:
         self.behaviour = behaviour or Behaviour()
         self.platform = Platform(store, scenario, self.clock)
         self._paginator = Paginator(store, self.account.cursor_secret)
-        transfers = Transfers(self.platform)
         self.lookups = RecipientLookup(self.platform)
-        self._payouts = Payouts(self.platform, transfers, self.lookups)
-        self._refunds = Refunds(self.platform, transfers)
+        self._payouts = Payouts(self.platform, self.lookups)
         self.bindings = Bindings(self.platform)
         self.sessions = Sessions(self.platform, self.payment_record)
         self.webhooks = WebhookSender(self.platform)
@@ -73,7 +69,9 @@ class Service:
         self.platform.authorizer.authorize(key, "checkout", "payout")
         settings = self.platform.settings
         return {
-            **self.account.profile,
+            "id": self.account.merchant_id,
+            "display_name": "Saffron & Tile",
+            "display_name_fa": "زعفران و کاشی",
             "logo_url": settings["logo_url"],
             "status": "suspended" if settings["is_suspended"] else "active",
             "accepted_currencies": settings["accepted_currencies"],
@@ -112,14 +110,10 @@ class Service:
         """Refund a payment and return the record; a replay returns the first one."""
         self.platform.authorizer.authorize(key, "payout")
         payment = self._find(PAYMENTS, "receipt_no", id_or_receipt_no)
-        return self.payout_record(self._refunds.create(payment, body))
+        return self.payout_record(self._payouts.refund(payment, body))
 
     def verify_receipt(self, key: Key, body: object) -> dict[str, Any]:
-        """Return the payment that a receipt proves; `body` is `{"receipt": token}`.
-
-        An invalid receipt is refused with PAY_RECEIPT_INVALID (422); the response never
-        says `valid: false`.
-        """
+        """Return the payment that a receipt proves; refuse any other receipt."""
         self.platform.authorizer.authorize(key, "checkout")
         token = body.get("receipt") if isinstance(body, dict) else None
         if not isinstance(token, str):

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from svc_analytics.sandbox.core import validation
-from svc_analytics.sandbox.core.amounts import MAX_USD, USD_DECIMALS, is_plain, units_of
-from svc_analytics.sandbox.state.rates import ENABLED
+from svc_analytics.sandbox.core.coins import ENABLED, MAX_USD, USD_DECIMALS, is_plain, units_of
 
 _REQUIRED = {"reference_id": validation.text(128), "title": validation.text(128)}
 _OPTIONAL = {

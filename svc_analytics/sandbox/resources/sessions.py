@@ -1,29 +1,20 @@
-"""Checkout sessions: created, read, cancelled, expired (contract, Sessions).
-
-Not shown by the contract, our choices: a repeated request gets 201 like the first.
-Cancelling an expired session is PAY_SESSION_STATE. A session priced by `amounts` has the
-`pricing_mode` "amounts". Optional fields that were not sent are absent. A coin twice in
-`amounts` is PAY_AMOUNT_INVALID; a coin without a rate has no `usd_value`.
-"""
+"""Checkout sessions: created, read, cancelled, expired (contract, Sessions)."""
 
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 
 from svc_analytics.instants import MINUTE
-from svc_analytics.sandbox.core.errors import Refusal, not_found
+from svc_analytics.sandbox.core.errors import Refusal, duplicate_reference, not_found
 from svc_analytics.sandbox.core.validation import Body, as_object, uuid_form
 from svc_analytics.sandbox.resources.quotes import Quote, quotes_of
 from svc_analytics.sandbox.resources.session_validation import currency_codes, schema_codes
 from svc_analytics.sandbox.state.api_keys import Key
-from svc_analytics.sandbox.state.idempotency import duplicate_reference
 from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.records import Record, instant_text
 
-_COLUMNS = "id, reference_id, status, request, amounts, payment_id, expires_at, created_at"
 _ECHOED = ("title", "description", "price_usd", "return_url", "cancel_url")
 
 PaymentOf = Callable[[str], Record]
@@ -57,11 +48,8 @@ class Sessions:
         self.expire()
         with self._platform.store.transaction():
             self._check(request)
-            reference_id = request["reference_id"]
-            if not self._platform.idempotency_keys.is_replay("session", reference_id, request):
-                self._insert(request)
-            [session] = self._stored("reference_id", reference_id)
-            return self.form(session)
+            made_before = self._stored("reference_id", request["reference_id"])
+            return self.form(made_before or self._insert(request))
 
     def read(self, key: Key, id_or_reference: str) -> Record:
         """Return one session, with its payment if it is completed."""
@@ -80,17 +68,20 @@ class Sessions:
             return self.form(self.find(session.id))
 
     def complete(self, session: Session, payment_id: str) -> None:
-        """Mark a session as completed; call inside the transaction that moves the money."""
+        """Complete a session and tell it; call inside the transaction that moves the money."""
         self._set("status = 'completed', payment_id = ?", payment_id, session.id)
+        told = {"session_id": session.id, "reference_id": session.reference_id}
+        told |= {"payment_id": payment_id, "status": "completed"}
+        self._platform.outbox.emit("payment.completed", self._platform.now(), **told)
 
     def find(self, id_or_reference: str) -> Session:
         """Find a session by UUID, or else by the merchant's reference."""
         self.expire()
-        names = ("id", uuid_form(id_or_reference)), ("reference_id", id_or_reference)
-        for column, name in names:
-            for session in self._stored(column, name):
-                return session
-        return self._past(id_or_reference)
+        return (
+            self._stored("id", uuid_form(id_or_reference))
+            or self._stored("reference_id", id_or_reference)
+            or self._past(id_or_reference)
+        )
 
     def expire(self) -> None:
         """Expire every open session that is due, and emit one event for each."""
@@ -101,13 +92,8 @@ class Sessions:
         with platform.store.transaction():
             for id_, reference in platform.store.fetch(f"select id, reference_id {due}", (now,)):
                 self._set("status = 'expired'", id_)
-                platform.outbox.emit(
-                    "session.expired",
-                    now,
-                    session_id=id_,
-                    reference_id=reference,
-                    status="expired",
-                )
+                named = {"session_id": id_, "reference_id": reference}
+                platform.outbox.emit("session.expired", now, **named, status="expired")
 
     def form(self, session: Session) -> Record:
         """Return a session as the API shows it."""
@@ -129,36 +115,36 @@ class Sessions:
             record["payment"] = self._payment_of(session.payment_id)
         return record
 
-    def _stored(self, column: str, value: str) -> list[Session]:
-        sql = f"select {_COLUMNS} from sessions where {column} = ?"
-        return [_session(row) for row in self._platform.store.fetch(sql, (value,))]
+    def _stored(self, column: str, value: str) -> Session | None:
+        row = self._platform.store.first(f"select * from sessions where {column} = ?", value)
+        if row is None:
+            return None
+        id_, reference, status, request, amounts, *rest = row
+        request, amounts = map(msgspec.json.decode, (request, amounts))
+        return Session(id_, reference, status, request, amounts, *rest)
 
     def _check(self, request: Body) -> None:
         """Refuse an invalid request; let a repeated valid one pass in any case."""
-        settings = self._platform.settings
-        codes = schema_codes(request)
-        reference_id = request.get("reference_id")
-        if not codes and self._platform.idempotency_keys.is_replay(
-            "session", str(reference_id), request
-        ):
+        platform, codes = self._platform, schema_codes(request)
+        reference_id = str(request.get("reference_id"))
+        if not codes and platform.idempotency_keys.is_replay("session", reference_id, request):
             return
-        codes |= currency_codes(request, settings["accepted_currencies"])
+        codes |= currency_codes(request, platform.settings["accepted_currencies"])
         if codes:
             raise Refusal(422, *sorted(codes))
-        self._platform.authorizer.require_sales()
+        platform.authorizer.require_sales()
 
-    def _insert(self, request: Body) -> None:
+    def _insert(self, request: Body) -> Session:
         platform, now = self._platform, self._platform.now()
         reference_id = request["reference_id"]
-        used = "select 1 from payments where reference_id = ?"
-        if platform.store.fetch(used, (reference_id,)):
+        if platform.store.first("select 1 from payments where reference_id = ?", reference_id):
             raise duplicate_reference()  # the reference belongs to the seeded past
         minutes = int(request.get("ttl_minutes", platform.settings["session_minutes"]))
         amounts = _json(quotes_of(platform, request, now))
-        times = (now + minutes * MINUTE, now)
-        values = (str(uuid.uuid4()), reference_id, "open", _json(request), amounts, None, *times)
-        platform.store.fetch(f"insert into sessions ({_COLUMNS}) values (?,?,?,?,?,?,?,?)", values)
+        named = (str(uuid.uuid4()), reference_id, "open", _json(request), amounts, None)
+        platform.store.insert("sessions", *named, now + minutes * MINUTE, now)
         platform.idempotency_keys.keep("session", reference_id, request)
+        return self.find(named[0])
 
     def _set(self, change: str, *values: str) -> None:
         self._platform.store.fetch(f"update sessions set {change} where id = ?", values)
@@ -181,9 +167,3 @@ class Sessions:
 
 def _json(value: object) -> str:
     return msgspec.json.encode(value).decode()
-
-
-def _session(row: tuple[Any, ...]) -> Session:
-    id_, reference, status, request, amounts, *rest = row
-    decode = msgspec.json.decode
-    return Session(id_, reference, status, decode(request), decode(amounts), *rest)

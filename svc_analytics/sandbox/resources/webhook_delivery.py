@@ -1,9 +1,7 @@
 """Webhook delivery: signed, at least once, retried for a day.
 
-Webhooks never leave this machine. They go to the setting `deliver_to`, or else to the
-merchant's webhook URL if that is on this machine; otherwise each attempt fails and says
-so. Not shown by the contract, our choices: the retry schedule below, 5 seconds an attempt,
-and that a redirect is a failure.
+They go to the setting `deliver_to`, or else to the merchant's webhook URL, and only if
+that is on this machine; otherwise each attempt fails and says so.
 """
 
 import http.client
@@ -107,9 +105,7 @@ class WebhookSender:
                 "update events set state = ?, attempts = attempts + 1, next_at = ? where id = ?",
                 (state, next_at, event_id),
             )
-            outcome = failure or "delivered"
-            values = (event_id, now, outcome)
-            self._platform.store.fetch("insert into attempts values (?, ?, ?)", values)
+            self._platform.store.insert("attempts", event_id, now, failure or "delivered")
 
     def _send(self, body: bytes, headers: dict[str, str]) -> str:
         settings = self._platform.settings

@@ -1,39 +1,37 @@
 """Account of the merchant: profile, keys and secrets, derived from the scenario."""
 
 import hashlib
+import secrets
 import uuid
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from svc_analytics.instants import format_instant
 from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.past.tampering import Tampering
+from svc_analytics.sandbox.state.store import Store
 from svc_analytics.signing.secrets import ROTATION_OVERLAP, Secret, SigningSecret
 
 KeyClass = Literal["checkout", "payout"]
+SecretKind = Literal["receipt", "webhook"]
+
+_PREFIX: dict[SecretKind, str] = {"receipt": "rcpt_", "webhook": "whsec_"}
+_ORDINALS = {1: "first", 2: "second"}
+Ring = tuple[SigningSecret, ...]  # newest first
 
 
 @dataclass(frozen=True)
 class Account:
-    """Hold a merchant's id, keys and secrets (newest first); no repr shows them."""
+    """Hold a merchant's id, keys and secrets; no repr shows them."""
 
     merchant_id: str
     checkout_key: Secret
     payout_key: Secret
     cursor_secret: Secret
-    receipt_ring: tuple[SigningSecret, ...]
-    webhook_ring: tuple[SigningSecret, ...]
+    receipt_ring: Ring
+    webhook_ring: Ring
     tampering: Tampering
-
-    @property
-    def profile(self) -> dict[str, Any]:
-        """The part of the merchant profile that no setting changes."""
-        return {
-            "id": self.merchant_id,
-            "display_name": "Saffron & Tile",
-            "display_name_fa": "زعفران و کاشی",
-        }
 
     def receipt_secret(self, at: int) -> Secret:
         """Return the secret that signs receipts issued at an instant."""
@@ -42,14 +40,9 @@ class Account:
             self.receipt_ring[-1].secret,
         )
 
-    def accepted_receipt_ring(self, now: int) -> tuple[SigningSecret, ...]:
-        """Return the secrets that the service accepts on receipts now.
-
-        Events, Delivery 8: the previous secret is accepted for 24 hours more.
-        """
-        in_force = [entry for entry in self.receipt_ring if (entry.valid_from or 0) <= now]
-        since = (in_force[0].valid_from or 0) if in_force else now
-        return tuple(in_force[: 2 if now < since + ROTATION_OVERLAP else 1])
+    def accepted_receipt_ring(self, now: int) -> Ring:
+        """Return the secrets that the service accepts on receipts now."""
+        return in_use((*(one for one in self.receipt_ring if (one.valid_from or 0) <= now),), now)
 
     def environment(self, base_url: str) -> dict[str, str]:
         """Return the environment variables that point svc-analytics at this merchant."""
@@ -62,6 +55,43 @@ class Account:
         }
 
 
+def in_use(ring: Ring, now: int) -> Ring:
+    """Return the newest secret, and the previous one for 24 hours more (Delivery 8)."""
+    is_overlap = bool(ring) and now < (ring[0].valid_from or 0) + ROTATION_OVERLAP
+    return ring[: 2 if is_overlap else 1]
+
+
+class SigningSecrets:
+    """Keep the receipt and webhook secrets that were made after the seeded past."""
+
+    def __init__(self, store: Store, account: Account) -> None:
+        self._store = store
+        self._first = account
+
+    @property
+    def account(self) -> Account:
+        """The account with all secrets made so far."""
+        added: dict[str, list[SigningSecret]] = {"receipt": [], "webhook": []}
+        sql = "select kind, secret, valid_from from secrets order by rowid desc"
+        for kind, secret, valid_from in self._store.fetch(sql):
+            added[kind].append(SigningSecret(Secret(secret), valid_from))
+        return replace(
+            self._first,
+            receipt_ring=(*added["receipt"], *self._first.receipt_ring),
+            webhook_ring=(*added["webhook"], *self._first.webhook_ring),
+        )
+
+    def rotate(self, kind: SecretKind, at: int) -> Secret:
+        """Make a new secret, valid at once; the previous one works for 24 hours more."""
+        secret = _PREFIX[kind] + secrets.token_hex(32)
+        self._store.insert("secrets", kind, secret, at)
+        return Secret(secret)
+
+    def webhook_secrets(self, now: int) -> list[Secret]:
+        """Return the secrets that sign a webhook."""
+        return [entry.secret for entry in in_use(self.account.webhook_ring, now)]
+
+
 def account_of(scenario: Scenario) -> Account:
     """Derive the account of a scenario; every scenario has its own."""
 
@@ -71,26 +101,19 @@ def account_of(scenario: Scenario) -> Account:
     def dated(prefix: str, purpose: str, since: int) -> SigningSecret:
         return SigningSecret(Secret(prefix + derive(purpose)), since)
 
+    starts = scenario.receipt_secrets_since
     return Account(
         merchant_id=str(uuid.uuid5(uuid.NAMESPACE_URL, f"sandbox:{scenario.identity}")),
         checkout_key=Secret(f"svc_live_{derive('checkout key')}"),
         payout_key=Secret(f"svc_payout_{derive('payout key')}"),
         cursor_secret=Secret(derive("cursors")),
         receipt_ring=tuple(
-            dated("rcpt_", f"{_ordinal(number)} receipt secret", since)
-            for number, since in _numbered(scenario.receipt_secrets_since)
+            dated("rcpt_", f"{_ORDINALS.get(number, number)} receipt secret", since)
+            for number, since in zip(range(len(starts), 0, -1), starts, strict=True)
         ),
         webhook_ring=(dated("whsec_", "webhook secret", scenario.start),),
         tampering=Tampering(scenario.business.tampered_one_in, scenario.current_month.start),
     )
-
-
-def _numbered(newest_first: tuple[int, ...]) -> Iterable[tuple[int, int]]:
-    return zip(range(len(newest_first), 0, -1), newest_first, strict=True)
-
-
-def _ordinal(number: int) -> str:
-    return {1: "first", 2: "second"}.get(number, str(number))
 
 
 def _ring_text(ring: Iterable[SigningSecret]) -> str:

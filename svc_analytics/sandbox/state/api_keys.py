@@ -1,8 +1,7 @@
 """API keys: minted, limited, revoked; stored as hashes, so shown only once.
 
 The address of a call is that of its connection, or the one in `X-Forwarded-For` if a
-proxy on this machine sends it, so that allowlists can be tested locally. Not shown by
-the contract, our choice: revoking a key twice is CONFLICT.
+proxy on this machine sends it, so that allowlists can be tested locally.
 """
 
 import hashlib
@@ -17,6 +16,7 @@ import msgspec
 from svc_analytics.sandbox.core.errors import Refusal, invalid
 from svc_analytics.sandbox.state.account import Account, KeyClass
 from svc_analytics.sandbox.state.records import instant_text
+from svc_analytics.sandbox.state.settings import Settings
 from svc_analytics.sandbox.state.store import Store
 
 MAX_KEYS = 5  # Authentication 3: enabled keys of each class
@@ -51,16 +51,12 @@ class ApiKeys:
     def class_of(self, key: Key) -> KeyClass | None:
         """Return the class of a key, or None if it is revoked or its address not allowed."""
         text, address = (key.key, key.address) if isinstance(key, PresentedKey) else (key, None)
-        rows = self._store.fetch(
-            "select class, allowlist from api_keys where hash = ? and revoked_at is null",
-            (_hash(text or ""),),
-        )
-        if not rows:
+        sql = "select class, allowlist from api_keys where hash = ? and revoked_at is null"
+        row = self._store.first(sql, _hash(text or ""))
+        if row is None or not (address is None or _is_allowed(address, row[1])):
             return None
-        [(key_class, allowlist)] = rows
-        allowed = msgspec.json.decode(allowlist)
-        found: KeyClass = key_class
-        return found if address is None or _is_allowed(address, allowed) else None
+        found: KeyClass = row[0]
+        return found
 
     def mint(self, key_class: object, allowlist: object, at: int) -> dict[str, Any]:
         """Mint a key and return it with its value, which is shown only once."""
@@ -84,8 +80,7 @@ class ApiKeys:
                 raise Refusal(404, "NOT_FOUND")
             if not is_enabled[key_id]:
                 raise Refusal(409, "CONFLICT")
-            sql = "update api_keys set revoked_at = ? where id = ?"
-            self._store.fetch(sql, (at, key_id))
+            self._store.fetch("update api_keys set revoked_at = ? where id = ?", (at, key_id))
 
     def all(self) -> list[dict[str, Any]]:
         """List every key without its value."""
@@ -104,9 +99,55 @@ class ApiKeys:
     def _keep(self, key_class: str, text: str, allowlist: list[str], at: int) -> str:
         key_id = str(uuid.uuid4())
         allowed = msgspec.json.encode(allowlist).decode()
-        values = (key_id, key_class, _hash(text), allowed, at, None)
-        self._store.fetch("insert into api_keys values (?, ?, ?, ?, ?, ?)", values)
+        self._store.insert("api_keys", key_id, key_class, _hash(text), allowed, at, None)
         return key_id
+
+
+class Authorizer:
+    """Check keys and the state of the business, or refuse."""
+
+    def __init__(self, api_keys: ApiKeys, settings: Settings) -> None:
+        self._api_keys = api_keys
+        self._settings = settings
+        self._revoked: set[KeyClass] = set()
+
+    def revoke(self, key_class: KeyClass) -> None:
+        """Refuse every key of a class until this process ends."""
+        self._revoked.add(key_class)
+
+    def authorize(self, key: Key, *classes: KeyClass) -> None:
+        """Refuse a key that may not make this call (Authentication 4 to 7 and 9)."""
+        self.require_service()
+        held = self._api_keys.class_of(key)
+        if held is None or held in self._revoked:
+            raise Refusal(401, "UNAUTHORIZED")
+        if not self._settings["is_business"]:
+            raise Refusal(404, "MERCHANT_NOT_FOUND")
+        if held not in classes:
+            raise Refusal(403, "PAY_WRONG_KEY_KIND")
+
+    def require_service(self) -> None:
+        """Refuse every call during maintenance."""
+        if self._settings["is_maintenance"]:
+            raise Refusal(503, "MAINTENANCE_MODE")
+
+    def require_sales(self) -> None:
+        """Refuse a business that cannot take payments now."""
+        if self._settings["is_suspended"] or not self._settings["is_rail_enabled"]:
+            raise Refusal(403, "MERCHANT_DISABLED")
+
+    def require_payouts(self) -> None:
+        """Refuse payouts unless they are armed (Payouts rule 5)."""
+        settings = self._settings
+        are_limits_set = settings["payout_max_usd"] and settings["payout_day_usd"]
+        is_able = settings["is_rail_enabled"] and not settings["is_suspended"]
+        if not (is_able and settings["payouts_armed"] and are_limits_set):
+            raise Refusal(403, "MERCHANT_PAYOUTS_DISABLED")
+
+    def require_any_scope(self) -> None:
+        """Refuse payouts by email unless the payout scope is `any`."""
+        if self._settings["payout_scope"] != "any":
+            raise Refusal(403, "MERCHANT_PAYOUTS_DISABLED")
 
 
 def _hash(text: str) -> str:
@@ -120,12 +161,11 @@ def _network(entry: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None
         return None
 
 
-def _is_allowed(address: str, allowlist: list[str]) -> bool:
+def _is_allowed(address: str, allowlist: str) -> bool:
     """Authentication 7: an empty allowlist means no restriction."""
-    if not allowlist:
-        return True
+    networks = [_network(entry) for entry in msgspec.json.decode(allowlist)]
     try:
-        caller = ipaddress.ip_address(address)
+        caller = ipaddress.ip_address(address) if networks else None
     except ValueError:
         return False
-    return any(caller in network for network in map(_network, allowlist) if network)
+    return caller is None or any(caller in network for network in networks if network)

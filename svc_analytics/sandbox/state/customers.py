@@ -1,10 +1,10 @@
 """Customers of the platform, each with a wallet; a tester signs in as one."""
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
-from svc_analytics.sandbox.core.coins import CENT, units_for
-from svc_analytics.sandbox.state.rates import ENABLED
+from svc_analytics.sandbox.core.coins import CENT, ENABLED, units_for
+from svc_analytics.sandbox.core.errors import Refusal, not_found
 from svc_analytics.sandbox.state.store import Store
 from svc_analytics.sandbox.state.wallet import OUTSIDE, Wallet, customer
 
@@ -56,11 +56,9 @@ class Customers:
         for first, name, native, state, totp in _PEOPLE:
             email = f"{first}@customers.example"
             payer_id = str(uuid.uuid5(uuid.UUID(self._merchant_id), email))
-            self._add(Person(payer_id, email, name, native, state, totp))
-            self._fund(payer_id, at)
+            self._add(Person(payer_id, email, name, native, state, totp), at)
         owner = "owner@saffron-tile.example"
-        self._add(Person(self._merchant_id, owner, "Saffron Tile", "زعفران", "active", None))
-        self._fund(self._merchant_id, at)
+        self._add(Person(self._merchant_id, owner, "Saffron Tile", "زعفران", "active", None), at)
 
     def all(self) -> list[Person]:
         """List every customer that a tester can sign in as."""
@@ -68,33 +66,36 @@ class Customers:
 
     def find(self, payer_id: str) -> Person | None:
         """Find a customer by `payer_id`."""
-        sql = "select * from customers where payer_id = ?"
-        return next((Person(*row) for row in self._store.fetch(sql, (payer_id,))), None)
+        row = self._store.first("select * from customers where payer_id = ?", payer_id)
+        return Person(*row) if row else None
 
     def by_email(self, email: str) -> Person | None:
         """Find a customer by email address, ignoring case."""
         sql = "select * from customers where email = ?"
-        wanted = email.strip().lower()
-        return next((Person(*row) for row in self._store.fetch(sql, (wanted,))), None)
+        row = self._store.first(sql, email.strip().lower())
+        return Person(*row) if row else None
+
+    def require_payer(self, payer_id: str) -> Person:
+        """Return a customer who may pay this business, or refuse."""
+        person = self.find(payer_id)
+        if person is None or person.state == "disabled":
+            raise not_found()
+        if payer_id == self._merchant_id:
+            raise Refusal(422, "PAY_SELF_PAYMENT")
+        return person
 
     def is_payable(self, payer_id: str) -> bool:
         """Tell whether a payer has paid this merchant and has an account in order."""
         if payer_id == self._merchant_id:
             return False
         person = self.find(payer_id)
-        sql = "select 1 from payments where payer_id = ? limit 1"
-        has_paid = bool(self._store.fetch(sql, (payer_id,)))
-        return has_paid and (person is None or person.can_receive)
+        paid = self._store.first("select 1 from payments where payer_id = ? limit 1", payer_id)
+        return paid is not None and (person is None or person.can_receive)
 
-    def _add(self, person: Person) -> None:
-        values = (person.payer_id, person.email, person.name, person.native_name)
-        self._store.fetch(
-            "insert into customers values (?, ?, ?, ?, ?, ?)",
-            (*values, person.state, person.totp),
-        )
-
-    def _fund(self, payer_id: str, at: int) -> None:
+    def _add(self, person: Person, at: int) -> None:
+        """Keep a customer with money in every coin."""
+        self._store.insert("customers", *astuple(person))
         for coin in ENABLED.values():
             units = units_for(_OPENING_CENTS, coin, max(coin.opening_price, CENT))
-            flows = {OUTSIDE: -units, customer(payer_id): units}
+            flows = {OUTSIDE: -units, customer(person.payer_id): units}
             self._wallet.move("funding", at, coin.slug, flows)

@@ -1,8 +1,4 @@
-"""Outbox of webhook events: written with the change they report, delivered later.
-
-The contract says that a session's metadata is echoed on webhooks, but lists each event's
-fields without it; we follow the list.
-"""
+"""Outbox of webhook events: written with the change they report, delivered later."""
 
 import uuid
 from typing import Any
@@ -35,6 +31,6 @@ class Outbox:
             raise AssertionError(f"{type_} has the fields {FIELDS[type_]}, not {tuple(fields)}")
         event_id = str(uuid.uuid4())
         body: dict[str, Any] = {"event_id": event_id, "type": type_, **fields}
-        values = (event_id, type_, msgspec.json.encode(body).decode(), at, "pending", 0, at)
-        self._store.fetch("insert into events values (?, ?, ?, ?, ?, ?, ?)", values)
+        text = msgspec.json.encode(body).decode()
+        self._store.insert("events", event_id, type_, text, at, "pending", 0, at)
         return event_id

@@ -2,15 +2,13 @@
 
 from svc_analytics.sandbox.core.clock import Clock
 from svc_analytics.sandbox.past.scenario import Scenario
-from svc_analytics.sandbox.state.account import Account, account_of
-from svc_analytics.sandbox.state.api_keys import ApiKeys
-from svc_analytics.sandbox.state.authorization import Authorizer
+from svc_analytics.sandbox.state.account import Account, SigningSecrets, account_of
+from svc_analytics.sandbox.state.api_keys import ApiKeys, Authorizer
 from svc_analytics.sandbox.state.customers import Customers
 from svc_analytics.sandbox.state.idempotency import IdempotencyKeys
 from svc_analytics.sandbox.state.outbox import Outbox
 from svc_analytics.sandbox.state.rates import Rates
 from svc_analytics.sandbox.state.settings import Settings
-from svc_analytics.sandbox.state.signing_secrets import SigningSecrets
 from svc_analytics.sandbox.state.store import Store
 from svc_analytics.sandbox.state.tables import prepare
 from svc_analytics.sandbox.state.wallet import Wallet

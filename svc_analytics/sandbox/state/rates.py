@@ -3,14 +3,10 @@
 from functools import cached_property
 
 from svc_analytics.instants import DAY
-from svc_analytics.sandbox.core.coins import COINS, Coin, Prices, daily_prices
+from svc_analytics.sandbox.core.coins import Coin, Prices, daily_prices
 from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.past.timing import days
 from svc_analytics.sandbox.state.settings import Settings
-
-# Every coin enabled on the platform; the shop does not accept the last one. Toman is not
-# among them because the platform moves crypto only.
-ENABLED = {coin.slug: coin for coin in (*COINS, Coin("ton", 9, 3_150_000, 0, 0))}
 
 
 class Rates:

@@ -18,12 +18,15 @@ PAGE_EXTRAS = {"object": "list", "served_by": "sandbox"}
 
 def contract_form(stream: Stream, stored: StoredRecord, account: Account) -> Record:
     """Return a record as the API does, its receipt signed as on the day of issue."""
-    if stream is PAYMENTS:
-        return _payment(stored, account)
+    if stream is not PAYMENTS:
+        times = {name: instant_text(stored[name]) for name in ("created_at", "settled_at")}
+        return {**stored, **times}
+    facts, secret = receipt_facts(stored, account), account.receipt_secret(stored["paid_at"])
     return {
         **stored,
-        "created_at": instant_text(stored["created_at"]),
-        "settled_at": instant_text(stored["settled_at"]),
+        "metadata": msgspec.json.decode(stored["metadata"]),
+        "receipt": account.tampering.sign(stored, facts, secret),
+        "paid_at": facts["paid_at"],
     }
 
 
@@ -33,10 +36,8 @@ def instant_text(micros: int) -> str:
     >>> instant_text(1_500_000), instant_text(1)
     ('1970-01-01T00:00:01.500Z', '1970-01-01T00:00:00.000001Z')
     """
-    if micros % SECOND == 0:
-        precision = "seconds"
-    else:
-        precision = "microseconds" if micros % 1000 else "milliseconds"
+    fine = "microseconds" if micros % 1000 else "milliseconds"
+    precision = fine if micros % SECOND else "seconds"
     return from_micros(micros).isoformat(timespec=precision).removesuffix("+00:00") + "Z"
 
 
@@ -47,14 +48,4 @@ def receipt_facts(stored: StoredRecord, account: Account) -> Record:
         "payment_id": stored["id"],
         "merchant_id": account.merchant_id,
         "paid_at": instant_text(stored["paid_at"]),
-    }
-
-
-def _payment(stored: StoredRecord, account: Account) -> Record:
-    facts = receipt_facts(stored, account)
-    return {
-        **stored,
-        "metadata": msgspec.json.decode(stored["metadata"]),
-        "receipt": account.tampering.sign(stored, facts, account.receipt_secret(stored["paid_at"])),
-        "paid_at": facts["paid_at"],
     }

@@ -41,8 +41,8 @@ class Settings:
 
     def __getitem__(self, name: str) -> Any:
         default = self._defaults[name]
-        rows = self._store.fetch("select value from settings where name = ?", (name,))
-        return msgspec.json.decode(rows[0][0]) if rows else default
+        row = self._store.first("select value from settings where name = ?", name)
+        return msgspec.json.decode(row[0]) if row else default
 
     def __setitem__(self, name: str, value: Any) -> None:
         text = msgspec.json.encode(value).decode()

@@ -47,10 +47,6 @@ _INDEXES = (
 
 # Names come from the constants above; values are always bound.
 _SELECT = {name: f"select {', '.join(names)} from {name}" for name, names in _COLUMNS.items()}
-_INSERT = {
-    name: f"insert into {name} values ({', '.join('?' * len(names))})"
-    for name, names in _COLUMNS.items()
-}
 
 Position = tuple[int, str]  # the (instant, id) of a record in its list
 StoredRecord = dict[str, Any]
@@ -96,7 +92,6 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
         self._db.close()
 
     def scenario(self) -> Scenario | None:
@@ -128,23 +123,31 @@ class Store:
     def find(self, stream: Stream, column: str, value: str, now: int) -> StoredRecord | None:
         """Find the settled record with a value in a unique column."""
         sql = f"{_SELECT[stream.name]} where {column} = ? and {_SETTLED_AT[stream.name]} <= ?"
-        return next((_named(stream, row) for row in self.fetch(sql, (value, now))), None)
+        row = self.first(sql, value, now)
+        return _named(stream, row) if row else None
 
     def walk(self, stream: Stream, now: int) -> Iterator[StoredRecord]:
         """Yield every settled record, oldest first."""
-        sql = f"{_SELECT[stream.name]} where {_SETTLED_AT[stream.name]} <= ?"
-        ordered = f"{sql} order by {stream.instant}, id"
-        return (_named(stream, row) for row in self._db.execute(ordered, (now,)))
+        settled = f"{_SELECT[stream.name]} where {_SETTLED_AT[stream.name]} <= ?"
+        sql = f"{settled} order by {stream.instant}, id"
+        return (_named(stream, row) for row in self._db.execute(sql, (now,)))
 
     def fetch(self, sql: str, values: tuple[Any, ...] = ()) -> list[Row]:
         """Run a statement and return all rows, if it has any."""
         with self._lock:
             return self._db.execute(sql, values).fetchall()
 
+    def first(self, sql: str, *values: Any) -> Row | None:
+        """Run a query and return its first row, or None if it has none."""
+        return next(iter(self.fetch(sql, values)), None)
+
+    def insert(self, table: str, *values: Any) -> None:
+        """Insert a row with a value for every column."""
+        self.fetch(_insert_sql(table, len(values)), values)
+
     def add(self, stream: Stream, record: StoredRecord) -> None:
         """Insert a settled record."""
-        values = tuple(record[name] for name in _COLUMNS[stream.name])
-        self.fetch(_INSERT[stream.name], values)
+        self.insert(stream.name, *(record[name] for name in _COLUMNS[stream.name]))
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -163,12 +166,13 @@ class Store:
     def _write(self, scenario: Scenario, history: Iterable[DayOfRows]) -> None:
         for statement in (_SCENARIO_TABLE, *map(_table_sql, STREAMS.values())):
             self._db.execute(statement)
+        sql = {name: _insert_sql(name, len(names)) for name, names in _COLUMNS.items()}
         for day in history:
-            self._db.executemany(_INSERT[PAYMENTS.name], day.payments)
-            self._db.executemany(_INSERT[PAYOUT_RECORDS.name], day.payout_records)
+            self._db.executemany(sql[PAYMENTS.name], day.payments)
+            self._db.executemany(sql[PAYOUT_RECORDS.name], day.payout_records)
         for statement in _INDEXES:
             self._db.execute(statement)
-        self._db.execute("insert into scenario values (?, ?, ?, ?, ?, ?)", scenario.parameters)
+        self.insert("scenario", *scenario.parameters)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -194,6 +198,10 @@ def _table_sql(stream: Stream) -> str:
         for column in _STORED[stream.name]
     )
     return f"create table {stream.name} ({', '.join(columns)})"
+
+
+def _insert_sql(table: str, columns: int) -> str:
+    return f"insert into {table} values ({', '.join('?' * columns)})"
 
 
 def _named(stream: Stream, row: Row) -> StoredRecord:

@@ -45,7 +45,7 @@ _INDEXES = (
 
 def prepare(store: Store) -> None:
     """Create the missing tables; a file of an older sandbox gets them too."""
-    if store.fetch("select 1 from sqlite_master where name = 'events_by_due'"):
+    if store.first("select 1 from sqlite_master where name = 'events_by_due'"):
         return
     with store.transaction():
         for table in _TABLES:

@@ -8,9 +8,7 @@ those days will take.
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from svc_analytics.sandbox.core.amounts import stored_units
-from svc_analytics.sandbox.core.coins import Coin
-from svc_analytics.sandbox.state.rates import ENABLED
+from svc_analytics.sandbox.core.coins import ENABLED, Coin, stored_units
 from svc_analytics.sandbox.state.store import Store
 
 BUSINESS = "business"
@@ -56,36 +54,24 @@ class Wallet:
         if sum(units.values()):
             raise AssertionError(f"{movement} in {currency} does not sum to zero")
         for account, moved in units.items():
-            self._store.fetch(
-                "insert into entries (movement, at, account, currency, units)"
-                " values (?, ?, ?, ?, ?)",
-                (movement, at, account, currency, str(moved)),
-            )
+            self._store.insert("entries", None, movement, at, account, currency, str(moved))
             balance = str(self.balance(account, currency) + moved)
-            self._store.fetch(
-                "insert or replace into balances values (?, ?, ?)", (account, currency, balance)
-            )
+            sql = "insert or replace into balances values (?, ?, ?)"
+            self._store.fetch(sql, (account, currency, balance))
 
     def balance(self, account: str, currency: str) -> int:
         """Return the balance of an account in units of a coin."""
         sql = "select units from balances where account = ? and currency = ?"
-        rows = self._store.fetch(sql, (account, currency))
-        return int(rows[0][0]) if rows else 0
+        row = self._store.first(sql, account, currency)
+        return int(row[0]) if row else 0
 
     def available(self, coin: Coin, now: int) -> int:
         """Return what the business can spend now without a negative balance later."""
         coming, most = 0, 0
         for _, text, sign in self._store.fetch(_COMING_FLOWS, (coin.slug, now)):
-            coming += sign * stored_units(text, coin)
+            coming += sign * stored_units(text, coin.decimals)
             most = max(most, coming)
         return self.balance(BUSINESS, coin.slug) - most
-
-    def sums(self) -> dict[str, int]:
-        """Return the sum of all entries per coin, each of which must be zero."""
-        found: dict[str, int] = defaultdict(int)
-        for currency, units in self._store.fetch("select currency, units from entries"):
-            found[currency] += int(units)
-        return dict(found)
 
     def balances(self) -> Iterator[tuple[str, str, int]]:
         """Yield every balance as (account, currency, units)."""
@@ -95,8 +81,8 @@ class Wallet:
     def _past(self) -> dict[str, dict[str, int]]:
         found: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         for slug, customers, business, fee, sign in self._store.fetch(_PAST_FLOWS):
-            coin, flows = ENABLED[slug], found[slug]
-            flows[PAST_CUSTOMERS] -= sign * stored_units(customers, coin)
-            flows[BUSINESS] += sign * stored_units(business, coin)
-            flows[FEES] += stored_units(fee, coin)
+            decimals, flows = ENABLED[slug].decimals, found[slug]
+            flows[PAST_CUSTOMERS] -= sign * stored_units(customers, decimals)
+            flows[BUSINESS] += sign * stored_units(business, decimals)
+            flows[FEES] += stored_units(fee, decimals)
         return found
