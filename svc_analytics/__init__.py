@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from svc_analytics.errors import SvcError as SvcError
     from svc_analytics.extraction.plan import Request as Request
     from svc_analytics.extraction.update import extract as extract
-    from svc_analytics.lake.months import last_full_month as last_full_month
+    from svc_analytics.lake.lake import last_full_month as last_full_month
     from svc_analytics.lakehouse import open_lake as open_lake
     from svc_analytics.notebook.errors import notebook_errors as notebook_errors
     from svc_analytics.notebook.example_receipts import example_receipts as example_receipts
@@ -50,7 +50,7 @@ _HOMES = {
     "demo_lake": "demo",
     "draw": "notebook.pictures",
     "example_receipts": "notebook.example_receipts",
-    "last_full_month": "lake.months",
+    "last_full_month": "lake.lake",
     "notebook_errors": "notebook.errors",
     "pick": "notebook.pickers",
     "search": "notebook.search",

@@ -22,9 +22,7 @@ from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 KeyClass = Literal["checkout", "payout"]
 KEY_PREFIXES: dict[KeyClass, str] = {"checkout": "svc_live_", "payout": "svc_payout_"}
 _HEX64 = re.compile(r"[0-9a-fA-F]{64}\Z", re.ASCII)
-
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
-
 DEFAULT_PATIENCE = 60
 
 
@@ -44,11 +42,7 @@ class Settings:
     @property
     def key_classes(self) -> tuple[KeyClass, ...]:
         """The classes of the keys that are set, the one with fewer rights first."""
-        keys: dict[KeyClass, Secret | None] = {
-            "checkout": self.checkout_key,
-            "payout": self.payout_key,
-        }
-        return tuple(name for name, key in keys.items() if key)
+        return tuple(name for name in KEY_PREFIXES if self.key(name))
 
     def key(self, key_class: KeyClass) -> Secret | None:
         """Return the key of a class, or None."""
@@ -59,8 +53,7 @@ class Settings:
         if not self.base_url:
             raise ConfigError("SVC_BASE_URL is not set: give the service's address, https://host")
         if not self.key_classes:
-            message = "no key is set: give SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, or both"
-            raise ConfigError(message)
+            raise ConfigError("no key is set: give SVC_CHECKOUT_KEY, SVC_PAYOUT_KEY, or both")
 
     def require_receipt_secrets(self) -> None:
         """Raise `ConfigError` without a receipt secret."""

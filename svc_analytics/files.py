@@ -21,9 +21,9 @@ def atomic_write(
 ) -> Iterator[Path]:
     """Give a temporary path; once it is written, it replaces `path` in one step.
 
-    After a failure the temporary file is removed, and the old one is as it was. The lake's
-    writer removes what a killed run left under the usual `suffix`; a process that holds
-    another lock uses its own. Where `is_durable`, a power cut does not undo the step.
+    After a failure the old file is as it was. The lake's writer removes files of a killed run
+    with the usual `suffix`; a process that holds another lock uses its own. Where
+    `is_durable`, a power cut does not undo the step.
     """
     temporary = path.with_name(f".{path.name}{suffix}")
     try:
@@ -80,16 +80,12 @@ def is_refused(error: BaseException | None) -> bool:
 
 
 def damaged_file(path: Path, error: BaseException | None = None) -> LakeError:
-    """Return the error for a damaged file; its message says what to do.
-
-    If the `error` is that the system refused to open it, the message says only that.
-    """
+    """Return the error for a damaged file, or one that the system refused to open."""
     if isinstance(error, OSError) and is_refused(error):
         return LakeError(f"{path} cannot be read: {os.strerror(error.errno or 0)}")
-    message = (
+    return LakeError(
         f"{path} is torn or altered: move it away and run extract, which reads its month again"
     )
-    return LakeError(message)
 
 
 @contextmanager
@@ -106,8 +102,7 @@ def locked(
     `patience` is how many seconds to wait, `LOCK_PATIENCE` unless given.
     """
     try:
-        timeout = LOCK_PATIENCE if patience is None else patience
-        lock = FileLock(path).acquire(timeout=timeout)
+        lock = FileLock(path).acquire(timeout=LOCK_PATIENCE if patience is None else patience)
     except Timeout as error:
         raise LakeBusy(f"{holder()} {doing}: try again later") from error
     with lock:

@@ -1,9 +1,7 @@
 """Adaptive rate: the calls a second that the service allows, learnt from its 429s.
 
-Additive increase and multiplicative decrease by TCP's CUBIC law, whose letters are used
-here: the rate refused is remembered as an estimate of the limit, the rate falls a little
-below it, returns in ever smaller steps, and leaves it in ever larger ones. Arithmetic
-only: the clock is the caller's.
+TCP's CUBIC law: the rate refused is remembered as an estimate of the limit; the rate falls
+a little below it, returns in ever smaller steps, and leaves it in ever larger ones.
 """
 
 from collections import deque

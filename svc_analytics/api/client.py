@@ -1,8 +1,6 @@
 """The read-only HTTP client: a fixed table of calls, retried within one rate limit.
 
-The payout-class key can move money and no read-only class exists, so this client
-cannot write: its calls are the rows of `ROUTES`, and a transport underneath refuses
-any other request, whoever builds it (design 10).
+The payout-class key can move money, so the transport refuses all but `ROUTES` (design 10).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -34,12 +32,7 @@ from svc_analytics.signing.secrets import Secret
 TIMEOUT = httpx.Timeout(30.0, connect=10.0, pool=None)
 _EXTENSIONS = {"timeout": TIMEOUT.as_dict()}
 _LISTS = {stream.route: stream for stream in STREAMS.values()}
-
-_HEADERS = {
-    "accept": "application/json",
-    "accept-encoding": "gzip",
-    "user-agent": "svc-analytics",
-}
+_HEADERS = {"accept": "application/json", "accept-encoding": "gzip", "user-agent": "svc-analytics"}
 
 T = TypeVar("T")
 
@@ -103,14 +96,10 @@ class Client:
         return self._call("session", read_object, of=session_id)
 
     def binding(self, customer_id: str) -> dict[str, Any]:
-        """Return the binding of one of the merchant's own customer ids.
-
-        The contract does not say which key class reaches this route: the other key is
-        tried when the first is of the wrong class.
-        """
+        """Return the binding of one of the merchant's own customer ids."""
         try:
             return self._call("binding", read_object, of=customer_id)
-        except WrongKeyClass:
+        except WrongKeyClass:  # the contract does not say which key class reaches this route
             if len(self._settings.key_classes) < 2:
                 raise
             return self._call("binding", read_object, of=customer_id, key_class="payout")
@@ -195,8 +184,8 @@ class Client:
         for name in wanted:
             if key := self._settings.key(name):
                 return key
-        variable = f"SVC_{wanted[0].upper()}_KEY"
-        raise ConfigError(f"{route.path} needs a {wanted[0]}-class key: set {variable}")
+        need = f"a {wanted[0]}-class key: set SVC_{wanted[0].upper()}_KEY"
+        raise ConfigError(f"{route.path} needs {need}")
 
 
 @contextmanager

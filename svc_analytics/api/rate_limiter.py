@@ -1,7 +1,6 @@
 """The rate limiter that all calls share: when each may go, and when a run gives up.
 
-The service names no limits (contract, Limits), so calls go out freely until the first
-429; from then on they keep to an `AdaptiveRate`, and rest a moment after each 429.
+Calls go out freely until the first 429; then they keep to an `AdaptiveRate`.
 """
 
 import random
@@ -106,10 +105,7 @@ class RateLimiter:
             self._next_slot = max(self._next_slot, now + rest)
 
     def backoff(self, attempt: int, trouble: Unavailable, since: float | None = None) -> None:
-        """Wait before the next try, or raise the trouble when the patience is spent.
-
-        Patience counts from the last progress, or from `since`, when the call began.
-        """
+        """Wait before the next try, or raise the trouble when the patience is spent."""
         begun = self._progress_at if since is None else max(since, self._progress_at)
         idle = self._clock() - begun
         patience = self._patience if self._is_reached else min(self._patience, FIRST_CONTACT)

@@ -10,13 +10,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from svc_analytics.errors import (
-    ApiError,
-    KeyRefused,
-    NotFound,
-    ProtocolError,
-    WrongKeyClass,
-)
+from svc_analytics.errors import ApiError, KeyRefused, NotFound, ProtocolError, WrongKeyClass
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.records.raw_json import InvalidJson
 
@@ -59,7 +53,7 @@ class Response:
 
     @property
     def served_at(self) -> int | None:
-        """The service's clock, in UTC microseconds; None if it did not tell it."""
+        """The service's clock, in UTC microseconds; None without a Date header."""
         return _read_date(self.date)
 
 
@@ -116,10 +110,7 @@ def _read_codes(body: bytes) -> tuple[str, ...]:
 
 
 def _read_retry_after(text: str | None, date: str | None) -> float | None:
-    """Return the seconds a Retry-After asks for; None if it is absent or makes no sense.
-
-    It may be a date by the service's clock, which `date` tells; this machine's may be off.
-    """
+    """Return the seconds a Retry-After asks for, by the service's clock; None if senseless."""
     if not text:
         return None
     if text.strip().isascii() and text.strip().isdigit():
@@ -151,7 +142,7 @@ def read_object(response: Response) -> dict[str, Any]:
 
 
 def read_profile(response: Response) -> tuple[dict[str, Any], int | None]:
-    """Return the merchant profile, and the service's clock if the response tells it."""
+    """Return the merchant profile, and the service's clock if the response has it."""
     profile = read_object(response)
     if not isinstance(profile.get("id"), str) or not profile["id"]:
         raise ProtocolError("the merchant profile has no id")

@@ -1,10 +1,8 @@
 """The HTTP transport: pooled connections, a deadline for each exchange, read-only routes.
 
-httpx builds requests and httpcore speaks HTTP. The layer between the two is ours:
-httpx's own takes a fifth of a page's time, and has no place for a deadline.
-
-A read timeout begins anew with every byte, so without a deadline a service that sends
-one byte every few seconds would hold a worker for days.
+httpx builds requests and httpcore speaks HTTP. The layer between the two is ours: httpx's
+own takes a fifth of a page's time, and knows no deadline. A read timeout begins anew with
+every byte: a service that sends one every few seconds would hold a worker for days.
 """
 
 import ssl
@@ -22,6 +20,9 @@ from svc_analytics.errors import ConfigError, ProtocolError, TooLarge
 
 _READ_SIZE = 256 * 1024  # bytes: a whole page, for each read costs as much as ten records
 _KEPT_OPEN = 5.0  # seconds without a call
+MAX_BODY = 64 * 1024 * 1024
+LONGEST_ANSWER = 120.0  # seconds for one whole answer, however slowly it drips
+_CODINGS = ("gzip", "identity", "")
 _TROUBLES = (
     *(httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError),
     *(httpcore.ProxyError, httpcore.UnsupportedProtocol),
@@ -31,9 +32,8 @@ _TROUBLES = (
 class PooledTransport(httpx.BaseTransport):
     """A pool of at most `most` connections to the service, kept open between calls.
 
-    An exchange that takes longer than `longest` seconds fails with a timeout. Raises
-    `ValueError` or `httpx.InvalidURL` for a `proxy` that is not the address of one.
-    `trusted` is a seam for tests.
+    An exchange that takes longer than `longest` seconds times out. Raises `ValueError` or
+    `httpx.InvalidURL` for a wrong `proxy`. `trusted` is a seam for tests.
     """
 
     def __init__(
@@ -49,13 +49,10 @@ class PooledTransport(httpx.BaseTransport):
             "max_keepalive_connections": most,
             "keepalive_expiry": _KEPT_OPEN,
             "ssl_context": trusted or _ssl_context(base_url),
-            "network_backend": _DeadlineBackend(httpcore.SyncBackend(), longest),
+            "network_backend": _DeadlineBackend(longest),
         }
-        self._pool = (
-            _proxy_pool(httpx.Proxy(proxy), options)
-            if proxy
-            else httpcore.ConnectionPool(**options)
-        )
+        pool = _proxy_pool(httpx.Proxy(proxy), options) if proxy else None
+        self._pool = pool or httpcore.ConnectionPool(**options)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request and wait for the head of its response; raises httpx's errors."""
@@ -97,14 +94,13 @@ def _address(url: httpx.URL) -> httpcore.URL:
 
 
 def _ssl_context(base_url: str) -> ssl.SSLContext:
-    """Return whom to trust; without https nobody, for the list of authorities loads slowly."""
+    """Return whom to trust: nobody without https, for the list of authorities loads slowly."""
     if base_url.lower().startswith("https:"):
         return httpx.create_ssl_context(trust_env=False)
     return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def _to_httpx_error(error: Exception) -> httpx.TransportError:
-    """Return httpx's error of the same name."""
     kind: type[httpx.TransportError] = getattr(httpx, type(error).__name__, httpx.TransportError)
     return kind(str(error))
 
@@ -125,18 +121,14 @@ class _Body(httpx.SyncByteStream):
         self._inner.close()
 
 
-class _DeadlineBackend(httpcore.NetworkBackend):
-    """Opens connections as the backend underneath does, each with a deadline."""
+class _DeadlineBackend(httpcore.SyncBackend):
+    """Opens connections, each with a deadline."""
 
-    def __init__(self, inner: httpcore.NetworkBackend, longest: float) -> None:
-        self._inner = inner
+    def __init__(self, longest: float) -> None:
         self.longest = longest
 
     def connect_tcp(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
-        return _DeadlineStream(self._inner.connect_tcp(*args, **options), self.longest)
-
-    def sleep(self, seconds: float) -> None:
-        self._inner.sleep(seconds)
+        return _DeadlineStream(super().connect_tcp(*args, **options), self.longest)
 
 
 class _DeadlineStream(httpcore.NetworkStream):
@@ -165,12 +157,6 @@ class _DeadlineStream(httpcore.NetworkStream):
 
     def close(self) -> None:
         self._inner.close()
-
-
-MAX_BODY = 64 * 1024 * 1024
-LONGEST_ANSWER = 120.0  # seconds for one whole answer, however slowly it drips
-
-_CODINGS = ("gzip", "identity", "")
 
 
 def open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
@@ -218,11 +204,10 @@ class ReadOnlyTransport(httpx.BaseTransport):
 def read_body(response: httpx.Response) -> bytes:
     """Return the whole body of a response, within bounds of size and time."""
     coding = response.headers.get("content-encoding", "identity").lower()
-    if coding not in _CODINGS:
-        # Only gzip was asked for. Others, or two of them, can inflate one chunk a
-        # millionfold, before any check of the size.
+    if coding not in _CODINGS:  # others can inflate one chunk a millionfold, before any check
         raise ProtocolError("an answer in a content coding that was not asked for was refused")
-    if _declared_size(response) > MAX_BODY:
+    declared = response.headers.get("content-length", "")
+    if declared.isascii() and declared.isdigit() and int(declared[:18]) > MAX_BODY:
         raise TooLarge(f"an answer of more than {MAX_BODY >> 20} MiB was refused")
     chunks, size, until = [], 0, monotonic() + LONGEST_ANSWER
     # Skip httpx's decoder for uncompressed bodies: saves about three records' time per page.
@@ -237,16 +222,10 @@ def read_body(response: httpx.Response) -> bytes:
     return b"".join(chunks)
 
 
-def _declared_size(response: httpx.Response) -> int:
-    text = response.headers.get("content-length", "")
-    return int(text[:18]) if text.isascii() and text.isdigit() else 0
-
-
 def describe_error(error: httpx.TransportError) -> str:
     """Say what went wrong with a connection, without the request's own headers."""
     if isinstance(error, httpx.TimeoutException):
         return "no answer in time"
-    quotes_header = isinstance(error, httpx.LocalProtocolError)
-    text = "" if quotes_header else str(error)
+    text = "" if isinstance(error, httpx.LocalProtocolError) else str(error)  # it quotes a header
     detail = text.splitlines()[0][:120] if text else type(error).__name__
     return f"no connection, or it broke ({detail})"

@@ -17,8 +17,7 @@ from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.files import atomic_write
 from svc_analytics.formatting.tables import to_json
-from svc_analytics.lake import months
-from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.lake import Lake, last_full_month
 from svc_analytics.notebook import runner
 from svc_analytics.notebook.runner import working_folder
 from svc_analytics.periods import month as parse_month
@@ -54,7 +53,7 @@ def notebook(
 def _month(path: Path, lake: Lake, month: str | None, zone: str) -> str | None:
     """Return the month a notebook runs for; None for a notebook without the parameter MONTH."""
     if "MONTH" in runner.parameters_of(runner.read_notebook(path)):
-        return parse_month(month, zone).label if month else months.last_full_month(lake, zone)
+        return parse_month(month, zone).label if month else last_full_month(lake, zone)
     if month:
         raise ConfigError(f"{path.stem} has no parameter MONTH: run it without --month")
     return None

@@ -20,27 +20,21 @@ from svc_analytics.schema import Instants, Stream
 
 @dataclass(frozen=True)
 class RowBatch:
-    """The rows of some pages of one stream, for the writer.
-
-    `received` counts the records of each page, wanted or not.
-    """
+    """The rows of some pages of one stream, for the writer."""
 
     stream: Stream
     rows: pa.Table
     size: int  # bytes of the pages: about what their rows take in memory
-    received: tuple[int, ...] = ()
+    received: tuple[int, ...] = ()  # records of each page, wanted or not
     rejected: tuple[QuarantinedRecord, ...] = ()
     progress: Sequence[Progress] = ()
 
     def check(self) -> None:
-        """Refuse rows, and coverage, of time that none of its pages was asked for.
-
-        It cannot happen while this package is right; so it is checked every time.
-        """
+        """Refuse rows, and coverage, of time that none of its pages was requested for."""
         for progress in self.progress:
             for start, end in progress.covered:
                 if not progress.wanted[0] <= start < end <= progress.wanted[1]:
-                    self._refuse(f"proof of {describe_span((start, end))}", progress.wanted)
+                    self._refuse(f"coverage of {describe_span((start, end))}", progress.wanted)
         instants = self.stream.instants(self.rows)
         is_wanted = np.zeros(len(instants), np.bool_)
         for span in union(progress.wanted for progress in self.progress):
@@ -57,14 +51,10 @@ class RowBatch:
 
 @dataclass(frozen=True)
 class PageBatch:
-    """Scanned pages of one stream, and what each did for its segment.
-
-    The writer makes the rows, while workers wait for further pages. A batch without
-    pages only retracts time that the sweep had covered.
-    """
+    """Scanned pages of one stream, and what each did for its segment."""
 
     stream: Stream
-    pages: Sequence[ScannedPage]
+    pages: Sequence[ScannedPage]  # none in a batch that only retracts coverage
     progress: Sequence[Progress]
 
     @property
@@ -87,32 +77,20 @@ class PageBatch:
         if not np.array_equal(self.stream.instants(rows), instants):
             message = f"{self.stream.name}: {len(instants)} records were read, and {len(rows)} rows"
             raise LakeError(f"{message} made of them, or others; not published")
-        is_wanted = np.concatenate(
-            [
-                _is_within(page.instants, progress.wanted)
-                for page, progress in zip(self.pages, self.progress, strict=True)
-            ]
-        )
-        return RowBatch(
-            self.stream,
-            _filter(rows, is_wanted),
-            sum(len(page.body) for page in self.pages),
-            received=tuple(len(page.instants) for page in self.pages),
-            progress=self.progress,
-        )
+        pairs = zip(self.pages, self.progress, strict=True)
+        is_wanted = [_is_within(page.instants, progress.wanted) for page, progress in pairs]
+        rows = _filter(rows, np.concatenate(is_wanted))
+        size = sum(len(page.body) for page in self.pages)
+        received = tuple(len(page.instants) for page in self.pages)
+        return RowBatch(self.stream, rows, size, received, progress=self.progress)
 
 
 def _rows_of_page(stream: Stream, page: ScannedPage, progress: Progress) -> RowBatch:
     records = parse_alone(stream, page)
     instants = stream.instants(records.rows)
-    return RowBatch(
-        stream,
-        _filter(records.rows, _is_within(instants, progress.wanted)),
-        len(page.body),
-        (records.received,),
-        _place(records.rejected, instants, progress.wanted, page.at),
-        (progress,),
-    )
+    rows = _filter(records.rows, _is_within(instants, progress.wanted))
+    rejected = _place(records.rejected, instants, progress.wanted, page.at)
+    return RowBatch(stream, rows, len(page.body), (records.received,), rejected, (progress,))
 
 
 def _is_within(instants: Instants, span: Span) -> npt.NDArray[np.bool_]:

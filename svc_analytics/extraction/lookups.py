@@ -1,15 +1,14 @@
 """Look up sessions and bindings one by one, by ids that are known from elsewhere.
 
-The service lists neither, so their tables are never complete: they hold what was asked
-for, one row for each id, always its newest version.
+The service lists neither, so their tables are never complete: they hold the ids that were
+looked up, each in its newest version.
 """
-
-from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -92,8 +91,7 @@ def look_up(
 def check_key(settings: Settings) -> None:
     """Require a checkout-class key, the only one that reaches sessions."""
     if not settings.checkout_key:
-        message = "--sessions needs a checkout-class key: set SVC_CHECKOUT_KEY"
-        raise ConfigError(message)
+        raise ConfigError("--sessions needs a checkout-class key: set SVC_CHECKOUT_KEY")
 
 
 def read_customers(path: str) -> list[str]:
@@ -121,7 +119,7 @@ class _Lookup:
         self._stream = stream
         self._client = client
         self._result = LookupResult(stream.name)
-        self._staged: list[pa.Table] = []
+        self._unsaved: list[pa.Table] = []
         self._saved_at = time.monotonic()
         self._save_cost = 0.0
 
@@ -131,8 +129,9 @@ class _Lookup:
         try:
             for start in range(0, len(ids), CHUNK):
                 chunk = ids[start : start + CHUNK]
-                for id_, answer in zip(chunk, pool.map(_or_error(fetch), chunk), strict=True):
-                    self._stage(id_, answer)
+                answers = pool.map(partial(_fetch_or_error, fetch), chunk)
+                for id_, answer in zip(chunk, answers, strict=True):
+                    self._collect(id_, answer)
         except BaseException:
             self._client.limiter.stop()  # the other threads need not go on trying
             raise
@@ -141,14 +140,14 @@ class _Lookup:
             self._save()
         return self._result
 
-    def _stage(self, id_: str, answer: Mapping[str, Any] | Exception) -> None:
+    def _collect(self, id_: str, answer: Mapping[str, Any] | Exception) -> None:
         if isinstance(answer, NotFound):
             self._result.not_found.append(id_)
             return
         try:
             if isinstance(answer, Exception):
                 raise answer
-            self._staged.append(_PARSERS[self._stream.name](id_, answer))
+            self._unsaved.append(_PARSERS[self._stream.name](id_, answer))
         except (DataError, ConfigError, ProtocolError) as error:
             self._result.rejected[id_] = str(error)
             return
@@ -158,27 +157,23 @@ class _Lookup:
 
     def _save(self) -> None:
         began = time.monotonic()
-        if self._staged:
-            keep_objects(self._lake.path, self._stream, pa.concat_tables(self._staged))
-            self._staged.clear()
+        if self._unsaved:
+            keep_objects(self._lake.path, self._stream, pa.concat_tables(self._unsaved))
+            self._unsaved.clear()
         self._saved_at = time.monotonic()
         self._save_cost = self._saved_at - began
 
 
-def _or_error(fetch: Fetch) -> Callable[[str], Mapping[str, Any] | Exception]:
-    """Return a function that fetches, and returns errors that concern one id only."""
-
-    def fetch_or_error(id_: str) -> Mapping[str, Any] | Exception:
-        try:
-            quote_id(id_)
-        except ConfigError as error:
-            return error
-        try:
-            return fetch(id_)
-        except (NotFound, ProtocolError) as error:
-            return error
-
-    return fetch_or_error
+def _fetch_or_error(fetch: Fetch, id_: str) -> Mapping[str, Any] | Exception:
+    """Return what the service gives for an id, or an error that concerns only this id."""
+    try:
+        quote_id(id_)
+    except ConfigError as error:
+        return error
+    try:
+        return fetch(id_)
+    except (NotFound, ProtocolError) as error:
+        return error
 
 
 def _parse_session(session_id: str, answer: Mapping[str, Any]) -> pa.Table:

@@ -15,8 +15,7 @@ from svc_analytics.lake.month_files import PublishStats
 from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
-OVERLAP = 24 * HOUR
-
+OVERLAP = 24 * HOUR  # of the newest time, in which records may still become visible
 OnPage = Callable[[Stream, int], None]
 
 
@@ -57,11 +56,11 @@ class ExtractionResult(Displayable):
         return bool(published.quarantined or published.changed or self.not_extracted)
 
     def _display(self) -> Display:
-        found = self.published
-        counts = [*self.rows.items(), ("month files written", found.files), ("pages", self.pages)]
+        done = self.published
+        counts = [*self.rows.items(), ("month files written", done.files), ("pages", self.pages)]
         lines = [f"read up to {format_instant(self.read_to)}"]
-        lines += [f"{found.quarantined:,} records were set aside"] * bool(found.quarantined)
-        lines += [f"{found.changed:,} records changed since they were read"] * bool(found.changed)
+        lines += [f"{done.quarantined:,} records were set aside"] * bool(done.quarantined)
+        lines += [f"{done.changed:,} records changed since they were read"] * bool(done.changed)
         lines += [f"{name} were not extracted: {why}" for name, why in self.not_extracted.items()]
         return Display("Extraction", lines, [count_table("read", counts)])
 
@@ -73,11 +72,7 @@ def missing_key_class(settings: Settings, stream: Stream) -> KeyClass | None:
 
 
 def missing_spans(coverage: Coverage, wanted: Span, request: Request) -> Spans:
-    """Return the spans to read of an interval: what is missing, and the overlap.
-
-    Records may become visible late, so the newest part of what is complete is read
-    again each time (design 7).
-    """
+    """Return the spans to read of an interval: what is missing, and the overlap (design 7)."""
     if request.rereads:
         return union([wanted])
     newest = coverage.complete[-1][1] if coverage.complete else BEGINNING
@@ -95,8 +90,8 @@ def plan_segments(
         stream = STREAMS[name]
         run.rows[name] = 0
         if key_class := missing_key_class(settings, stream):
-            variable = f"SVC_{key_class.upper()}_KEY"
-            run.not_extracted[name] = f"it needs a {key_class}-class key: set {variable}"
+            why = f"it needs a {key_class}-class key: set SVC_{key_class.upper()}_KEY"
+            run.not_extracted[name] = why
             continue
         spans = missing_spans(writer.coverage(stream), (request.start, end), request)
         segments += [Segment.of(stream, span) for span in spans]

@@ -1,7 +1,5 @@
 """A progress bar for an extraction, on the terminal or in a notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

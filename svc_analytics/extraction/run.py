@@ -41,20 +41,15 @@ def extract(
             message = f"--from is later than the service's clock, {format_instant(run.read_to)}"
             raise ConfigError(message)
         with open_writer(lake, profile, now) as writer:
-            is_open_ended = request.start == BEGINNING
-            writer.begin_run(
-                watermark=watermark, is_open_ended=is_open_ended, lookback=request.overlap
-            )
+            is_open, lookback = request.start == BEGINNING, request.overlap
+            writer.begin_run(watermark=watermark, is_open_ended=is_open, lookback=lookback)
             segments = plan_segments(writer, settings, request, run)
             WorkerPool(service, writer, segments, run, on_page).work(workers)
     return run
 
 
 def read_merchant(client: Client, settings: Settings) -> tuple[dict[str, Any], int | None]:
-    """Return the profile of the merchant, and the service's clock if it tells it.
-
-    Raises `ConfigError` when the keys belong to two merchants.
-    """
+    """Return the merchant's profile and the service's clock; refuse keys of two merchants."""
     answers = [client.me(name) for name in settings.key_classes]
     ids = sorted({profile["id"] for profile, _ in answers})
     if len(ids) > 1:

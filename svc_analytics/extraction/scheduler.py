@@ -80,13 +80,10 @@ class SegmentQueue:
         return longest if is_worth else None
 
     def _may_split(self, name: str) -> bool:
-        """Tell whether another worker would help with a stream.
-
-        It would not where pages come about as fast as one interpreter reads them. And a
-        stream is split once, then again only if the service heeded the part's bounds.
-        """
+        """Tell whether another worker would help: pages take long, and bounds are heeded."""
         if self._fetch_seconds < WORTH_WAITING * self._read_seconds:
             return False
+        # Until the service was seen to heed the bounds of a part, it is split only once.
         parts = sum(segment.stream.name == name for segment in self._active)
         return self._heeds_bounds.get(name, parts == 1)
 

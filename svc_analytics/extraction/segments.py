@@ -1,8 +1,4 @@
-"""Segments: the parts of a stream's time still to be read, swept newest first.
-
-The upper end of a segment falls as pages arrive; an idle worker takes the older half
-of the longest one (design 6).
-"""
+"""Segments: the parts of a stream's time still to be read, swept newest first (design 6)."""
 
 from dataclasses import dataclass
 
@@ -17,12 +13,12 @@ from svc_analytics.schema import Instants, Stream
 # the oldest part sends no lower bound and reads on to the end of the list.
 GUESSED_HISTORY = 10 * 365 * DAY
 KEPT_PAGES = 32  # a worker keeps no more than this when another is idle
-PADDING = SECOND  # asked for beyond both bounds: the contract does not say if they are inclusive
+PADDING = SECOND  # added to both bounds: the contract does not say if they are inclusive
 
 
 @dataclass
 class Segment:
-    """The interval [start, end) of a stream still to be read; `top` was its first end."""
+    """The interval [start, end) of a stream still to be read; `end` falls from `top`."""
 
     stream: Stream
     start: int
@@ -32,7 +28,7 @@ class Segment:
     pages: int = 0
     oldest: int | None = None  # instant of the oldest row seen
     is_ordered: bool = True
-    is_bounded: bool = True  # whether the service heeds the bounds asked for
+    is_bounded: bool = True  # whether the service heeds the bounds requested
 
     @classmethod
     def of(cls, stream: Stream, span: Span) -> "Segment":
@@ -56,15 +52,8 @@ class Segment:
             return 0
         return self.pages * self.reach / (self.top - self.end)
 
-    def reopen(self) -> None:
-        """Forget the last page: the next one is asked for without a cursor."""
-        self.oldest = None
-
     def split(self) -> "Segment":
-        """Split off the older half, or more where the newer half would be long.
-
-        So workers stay close to one another, and few months are open at a time.
-        """
+        """Split off the older half, or more, so that few months are being read at a time."""
         kept = min(0.5, KEPT_PAGES / self.expected_pages)
         middle = self.end - max(int(self.reach * kept), 1)
         older = Segment(self.stream, self.start, middle, middle)
@@ -74,16 +63,12 @@ class Segment:
 
 @dataclass(frozen=True)
 class Progress:
-    """What one page did for its segment: time covered, and time retracted.
+    """What one page did for its segment: time covered, and time retracted."""
 
-    Only rows within `wanted` belong to the segment. `out_of_order` is the first pair of
-    instants that is not newest-first, if any.
-    """
-
-    wanted: Span
+    wanted: Span  # only rows within it belong to the segment
     covered: Spans = ()
     retracted: Spans = ()
-    out_of_order: Span | None = None
+    out_of_order: Span | None = None  # the first pair of instants that is not newest-first
 
 
 def advance(

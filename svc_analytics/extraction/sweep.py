@@ -111,8 +111,8 @@ class Sweep:
             self._open()
 
     def _open(self) -> None:
-        """Ask anew for what is left, a second wider on both sides."""
-        self._segment.reopen()
+        """Ask anew for what remains, without a cursor and a second wider on both sides."""
+        self._segment.oldest = None
         self._cursors.clear()
         self._seen.clear()
         end = _whole_second(self._segment.end + PADDING, up=True)

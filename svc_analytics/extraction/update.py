@@ -1,7 +1,5 @@
 """Bring a lake up to date: extract, then write its views for other tools."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 from svc_analytics.config import Settings, read_settings
@@ -23,9 +21,8 @@ def extract(
 ) -> ExtractionResult:
     """Bring a lake up to date, then write its views for other tools.
 
-    Settings come from the environment unless given. Returns what was read; raises
-    as documented in `svc_analytics.errors`. A progress bar is shown unless `on_page` is
-    given. Interrupt it at any time: what was covered is kept.
+    Settings come from the environment unless given, and a progress bar is shown unless
+    `on_page` is. Interrupt it at any time: what was covered is kept.
     """
     if on_page is None:
         with page_bar() as bar:

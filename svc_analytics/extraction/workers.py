@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
-from svc_analytics.coverage import Span, difference
+from svc_analytics.coverage import difference
 from svc_analytics.errors import LakeError, ProtocolError
 from svc_analytics.extraction.batches import PageBatch, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
@@ -21,7 +21,7 @@ from svc_analytics.schema import STREAMS, Stream
 
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
 QUEUED_BATCHES = 4  # of up to 32 pages, that workers may be ahead of the writer
-STAGED_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published at once
+BUFFER_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published at once
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
 
 
@@ -80,13 +80,13 @@ class WorkerPool:
                 continue
             if batch is None:
                 continue
-            self._stage(batch)
+            self._take(batch)
             if self._is_time_to_publish():
                 self._publish()
-            elif self._writer.buffered_bytes >= self._staged_limit:
+            elif self._writer.buffered_bytes >= self._buffer_limit():
                 self._publish(holds_back=True)
 
-    def _stage(self, batch: PageBatch) -> None:
+    def _take(self, batch: PageBatch) -> None:
         # If Ctrl-C arrives while pages become rows, dropping them is safe: their time is
         # simply not marked as read. A retraction must survive, so it is applied before.
         if batch.retracts:
@@ -96,49 +96,49 @@ class WorkerPool:
         row_batches = batch.to_row_batches()
         with self._unpublishable():
             for rows in row_batches:
-                self._stage_rows(rows)
+                self._buffer(rows)
         for rows in row_batches:
             self._report(rows)
 
     @contextmanager
     def _unpublishable(self) -> Iterator[None]:
-        """Forbid publishing until the block has ended well.
-
-        Ctrl-C may arrive between any two lines of it. Then the buffer is never published,
-        and its time is read again by the next run.
-        """
+        """Forbid publishing until the block has ended well: Ctrl-C may cut it anywhere."""
         self._is_publishable = False
         yield
         self._is_publishable = True
 
-    def _stage_rows(self, batch: RowBatch) -> None:
+    def _buffer(self, batch: RowBatch) -> None:
         batch.check()
-        self._writer.add(batch.stream, batch.rows, batch.rejected, batch.size)
+        buffer = self._writer.buffer(batch.stream)
+        buffer.add(batch.rows, batch.rejected, batch.size)
         for progress in batch.progress:
             self._retract(batch.stream, progress)
             for span in progress.covered:
-                self._writer.cover(batch.stream, span)
+                buffer.cover(span)
 
     def _retract(self, stream: Stream, progress: Progress) -> None:
         """Retract coverage of this run; what an earlier run proved stays covered."""
         if progress.retracted:
             before = self._covered_before[stream.name]
-            self._writer.retract(stream, difference(progress.retracted, before))
+            self._writer.buffer(stream).retract(difference(progress.retracted, before))
 
     def _report(self, batch: RowBatch) -> None:
         self._run.pages += len(batch.received)
         self._run.rows[batch.stream.name] += sum(batch.received)
         for progress in batch.progress:
             if progress.out_of_order:
-                self._run.notes.append(_describe_disorder(batch.stream, progress.out_of_order))
+                older, newer = map(format_instant, progress.out_of_order)
+                note = f"the service does not list {batch.stream.name} newest first"
+                self._run.notes.append(
+                    f"{note} ({newer} after {older}): the list was read to its end"
+                )
         if self._on_page:
             for received in batch.received:
                 self._on_page(batch.stream, received)
 
-    @property
-    def _staged_limit(self) -> int:
+    def _buffer_limit(self) -> int:
         has_finished = self._writer.has_finished_month
-        return min(FINISHED_LIMIT, STAGED_LIMIT) if has_finished else STAGED_LIMIT
+        return min(FINISHED_LIMIT, BUFFER_LIMIT) if has_finished else BUFFER_LIMIT
 
     def _is_time_to_publish(self) -> bool:
         waited = time.monotonic() - self._published_at
@@ -188,11 +188,3 @@ class WorkerPool:
         """Let no worker ask for more; what each has read is still taken."""
         self._segments.cancel()
         self._client.limiter.stop()
-
-
-def _describe_disorder(stream: Stream, instants: Span) -> str:
-    older, newer = map(format_instant, instants)
-    return (
-        f"the service does not list {stream.name} newest first ({newer} after {older}): "
-        "the list was read to its end"
-    )

@@ -80,7 +80,6 @@ def _sum(cursor: duckdb.DuckDBPyConnection, stream: Stream, *forms: str) -> list
 
 
 def _total(stream: Stream, sums: tuple[Any, ...]) -> dict[str, Decimal]:
-    """Return each amount's sum, added up from its parts."""
     totals = dict.fromkeys(stream.money, Decimal())
     for name, part in zip(cycle(stream.money), sums, strict=False):
         totals[name] = EXACT.add(totals[name], Decimal(part or 0))

@@ -1,9 +1,8 @@
 """The footer of a month file: what it holds and covers, as JSON under a checksum.
 
-Parquet's pages carry checksums; Parquet's own footer, which says what they hold and
-where they lie, does not. With one bit of its statistics flipped, a reader skips rows
-and reports nothing. So our JSON in it holds the SHA-256 of the whole Parquet footer,
-taken with zeros in the checksum's own place.
+Parquet checks its pages, but not its footer: with one bit of the statistics there
+flipped, a reader skips rows and reports nothing. So our JSON in it holds the SHA-256 of
+the whole Parquet footer, taken with zeros in the checksum's own place.
 """
 
 import json
@@ -106,8 +105,7 @@ def read_footer(path: Path) -> PartitionFooter:
     except LakeError as error:
         raise LakeError(f"{path}: {error}") from error
     except KeyError as error:
-        message = f"{path} is not a month file of ours: move it out of the lake"
-        raise LakeError(message) from error
+        raise LakeError(f"{path} is not a month file of ours: move it out of the lake") from error
     except (pa.ArrowException, OSError, ValueError, TypeError, ArithmeticError) as error:
         raise damaged_file(path, error) from error
     stream = STREAMS.get(footer.stream)
@@ -118,10 +116,7 @@ def read_footer(path: Path) -> PartitionFooter:
 
 
 def _known_footer(raw: bytes) -> PartitionFooter | None:
-    """Read our JSON in a footer without decoding the Parquet footer around it.
-
-    Return None where that must be decoded: the file's columns are not today's.
-    """
+    """Read our JSON alone, of today's columns; else return None."""
     checksum = _find_checksum(raw)
     start = raw.rfind(_JSON_START, 0, checksum.start()) if checksum else -1
     if checksum is None or start < 0:
@@ -133,14 +128,10 @@ def _known_footer(raw: bytes) -> PartitionFooter | None:
 
 
 def _read_signed_footer(path: Path) -> bytes:
-    """Return a file's footer and trailer, as a Parquet reader wants them.
-
-    Raises `ValueError` when they are not what was written. A file without a checksum is
-    not refused: it comes from another tool, or from before there were any.
-    """
+    """Return a file's footer and trailer; raise `ValueError` when they were altered."""
     with path.open("rb") as file:
         footer = _read_raw_footer(file)
-    checksum = _find_checksum(footer)
+    checksum = _find_checksum(footer)  # none in a file of another tool, or of an old version
     if checksum and checksum[1].decode() != _digest(footer):
         raise ValueError("the footer is not the one that was written")
     return footer + len(footer).to_bytes(4, "little") + _MAGIC

@@ -1,12 +1,13 @@
 """An index of ids: tells which months may hold an id without reading their files.
 
-For each month file there is a file of its ids' hashes, sorted: eight bytes a row. It is a
-cache. If it is missing, damaged, or of an older version of the month, it is rebuilt.
+Each month file has a file of its ids' hashes, sorted: a cache, rebuilt where it is missing,
+damaged, or of an older version of the month.
 """
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from zlib import crc32
 
@@ -87,8 +88,9 @@ class IdIndex:
         if not len(ids):
             return ids
         # Two ids may have the same hash: compare the ids themselves.
-        groups = read_groups(path, ["id"])
-        return _join([rows["id"].filter(pc.is_in(rows["id"], value_set=ids)) for rows in groups])
+        columns = (rows["id"] for rows in read_groups(path, ["id"]))
+        same = (column.filter(pc.is_in(column, value_set=ids)).chunks for column in columns)
+        return pa.chunked_array(list(chain.from_iterable(same)), pa.string()).combine_chunks()
 
     def _load(self, month: str, digest: int) -> Hashes | None:
         try:
@@ -147,8 +149,3 @@ def _is_among(sorted_hashes: Hashes, wanted: Hashes) -> npt.NDArray[np.bool_]:
         return np.zeros(len(wanted), np.bool_)
     places = np.minimum(np.searchsorted(sorted_hashes, wanted), len(sorted_hashes) - 1)
     return np.asarray(sorted_hashes[places] == wanted)
-
-
-def _join(columns: Iterable[pa.ChunkedArray]) -> pa.Array:
-    chunks = [chunk for column in columns for chunk in column.chunks]
-    return pa.chunked_array(chunks, pa.string()).combine_chunks()

@@ -1,7 +1,6 @@
 """The lake: a folder of month files that any Parquet tool reads correctly.
 
-`Lake` reads it; one process at a time changes it, by a `LakeWriter`. All state is in
-the files themselves, so no second copy of it can be lost or disagree.
+All state is in the files themselves, so no second copy of it can be lost or disagree.
 """
 
 import json
@@ -10,14 +9,16 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
-from svc_analytics.coverage import Coverage
+from svc_analytics.coverage import Coverage, gaps
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import damaged_file, is_refused
 from svc_analytics.lake.footer import PartitionFooter, read_footer
 from svc_analytics.lake.layout import LAYOUT, ORIGIN
 from svc_analytics.lake.snapshot import open_snapshot
-from svc_analytics.periods import month_of
-from svc_analytics.schema import Stream
+from svc_analytics.periods import month, month_of
+from svc_analytics.schema import STREAMS, Stream
+
+MOST_MONTHS = 1200  # to look through, or to choose from
 
 
 class Lake:
@@ -58,8 +59,7 @@ class Lake:
             message = f"{self.path / 'lake.json'} is torn: move it away and run extract"
             raise LakeError(message) from error
         if layout > LAYOUT:
-            message = f"{self.path} was written by a newer svc-analytics; update this one"
-            raise LakeError(message)
+            raise LakeError(f"{self.path} was written by a newer svc-analytics; update this one")
         return dict(merchant)
 
     @property
@@ -109,3 +109,40 @@ def whole_coverage(footers: dict[str, PartitionFooter]) -> Coverage:
     for footer in footers.values():
         coverage = coverage.add(footer.coverage)
     return coverage
+
+
+def last_full_month(lake: Lake, zone: str = "UTC") -> str:
+    """Return the newest month that is over and was read whole.
+
+    Only streams that are read at all count. Raises `ConfigError` if there is none.
+    """
+    coverages = [lake.coverage(stream) for stream in STREAMS.values()]
+    read = [coverage for coverage in coverages if coverage.read]
+    newest = min((coverage.read[-1][1] for coverage in read), default=None)
+    if newest is None:
+        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
+    oldest = min(coverage.read[0][0] for coverage in read)
+    period = month_of(newest, zone).shift(-1)
+    for _ in range(MOST_MONTHS):
+        if period.end <= oldest:
+            break
+        if not any(gaps(coverage, period.start, period.end) for coverage in read):
+            return period.label
+        period = period.shift(-1)
+    raise ConfigError(f"{lake.path} holds no full month yet: name one with MONTH or --month")
+
+
+def known_months(lake: Lake, zone: str = "UTC", calendar: str = "gregorian") -> list[str]:
+    """Return the months from the first record to the newest reading, newest first."""
+    spans = [span for stream in STREAMS.values() for span in lake.coverage(stream).read]
+    newest = max((end for _, end in spans), default=None)
+    if newest is None:
+        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
+    first = min((label for stream in STREAMS.values() for label in lake.months(stream)), default="")
+    period = month_of(newest - 1, zone, calendar)
+    oldest = month(first).start if first else period.start
+    labels = [period.label]
+    while len(labels) < MOST_MONTHS and period.start > oldest:
+        period = period.shift(-1)
+        labels.append(period.label)
+    return labels

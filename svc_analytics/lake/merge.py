@@ -19,16 +19,11 @@ from svc_analytics.schema import Column, Stream
 
 @dataclass(frozen=True)
 class Upsert:
-    """Rows to insert into one month, or to replace rows of it that have the same id.
+    """Rows to insert into one month, or to replace rows of it that have the same id."""
 
-    `rows` has one row per id, sorted; `replaced` are the versions of them that the month
-    holds, and `superseded` those that differ. There, `is_restatement` tells whether
-    money or identity changed.
-    """
-
-    rows: pa.Table
-    replaced: pa.Table
-    superseded: pa.Table
+    rows: pa.Table  # one per id, sorted
+    replaced: pa.Table  # the versions of them that the month holds
+    superseded: pa.Table  # those that differ: a restatement, or a change of other columns
     is_news: bool  # whether the month's content changes at all
 
 
@@ -122,20 +117,18 @@ def _is_same_json(old: str | None, new: str | None) -> bool:
     if old is None or new is None:
         return old == new
     try:
-        return bool(old == new or _read_json(old) == _read_json(new))
+        return bool(old == new or _decode_exactly(old) == _decode_exactly(new))
     except RecursionError:
         return False
 
 
-def _read_json(text: str) -> Any:
-    """Decode JSON for comparison: numbers stay as written, with all their digits."""
+def _decode_exactly(text: str) -> Any:
+    """Decode JSON for comparison: numbers stay as written, and equal no text."""
     return json.loads(text, parse_float=_Number, parse_int=_Number)
 
 
 @dataclass(frozen=True)
 class _Number:
-    """A number as written; no text equals it."""
-
     text: str
 
 

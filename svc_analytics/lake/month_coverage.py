@@ -1,7 +1,6 @@
 """How covered time is shared out among month files: arithmetic, no file access.
 
-Each file tells what was read of its own month. The origin's file (`0000-00`) covers
-the time before the first month that has a file.
+Each file covers its own month, the origin's (`0000-00`) the time before the first.
 """
 
 from collections.abc import Iterable
@@ -59,8 +58,8 @@ def first_month_start(
 ) -> int:
     """Return the start of the first month that has a file, or gets one now.
 
-    `labels` have a file and `new_labels` get one. If there is none yet, so does the month
-    read last; if the run `fills_months`, so does every month that was covered.
+    Those of `new_labels` get one; the month read last, if there is none yet; and every
+    covered month, if the run `fills_months`.
     """
     starts = [month(label).start for label in new_labels]
     starts.append(_first_start(labels, default=month_of(covered[-1][1] - 1).start))

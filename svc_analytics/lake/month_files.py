@@ -5,15 +5,17 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_analytics.coverage import Coverage, Span
-from svc_analytics.lake.control_totals import ControlTotals
+from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.id_index import IdIndex
 from svc_analytics.lake.lake import Lake, whole_coverage
-from svc_analytics.lake.layout import IDS_FOLDER
+from svc_analytics.lake.layout import IDS_FOLDER, ORIGIN
+from svc_analytics.lake.merge import drop_rows, read_rows
 from svc_analytics.lake.month_coverage import owned_span
-from svc_analytics.lake.partition import write_partition
+from svc_analytics.lake.partition import read_groups, write_partition
 from svc_analytics.lake.side_files import keep_changes
 from svc_analytics.schema import Stream
 
@@ -55,19 +57,20 @@ class MonthFiles:
         """Return the time that a month's file, or the origin's, answers for."""
         return owned_span(label, self.footers, self.now)
 
-    def find_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
-        """Find by month the ids of new rows that the file of another month holds."""
-        if not rows:
-            return {}
-        lookup = self._id_index.lookup(rows)
-        found = {
-            label: self._id_index.find_in(self.path(label), footer.totals.ids_digest, lookup)
-            for label, footer in self.footers.items()
-        }
-        return {label: ids for label, ids in found.items() if len(ids)}
+    def relocate(self, rows: dict[str, pa.Table]) -> None:
+        """Remove from every other month the older versions of these rows, given by month.
+
+        First, a new home that has a file gives up its coverage of their instants. A kill before
+        the rows are published there leaves a gap to read again, never a lost or doubled row.
+        """
+        for label, ids in self._find_elsewhere(rows).items():
+            for home, new in rows.items():
+                if home != label:
+                    self._retract(home, new.filter(pc.is_in(new["id"], value_set=ids)))
+            self._remove_rows(label, ids)
 
     def keep_superseded(self, label: str, versions: pa.Table) -> None:
-        """Write superseded versions of records to a file beside the months."""
+        """Write superseded versions of records to a side file."""
         self.stats.restated += keep_changes(self.lake.path, self.stream, label, versions)
         self.stats.changed += len(versions)
 
@@ -93,3 +96,33 @@ class MonthFiles:
         self.footers[label] = footer
         self._id_index.save(label, footer.totals.ids_digest)
         self.stats.files += 1
+
+    def _find_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
+        """Find by month the ids of new rows that the file of another month holds."""
+        if not rows:
+            return {}
+        lookup = self._id_index.lookup(rows)
+        ids_by_month = {
+            label: self._id_index.find_in(self.path(label), footer.totals.ids_digest, lookup)
+            for label, footer in self.footers.items()
+        }
+        return {label: ids for label, ids in ids_by_month.items() if len(ids)}
+
+    def _retract(self, home: str, moving: pa.Table) -> None:
+        """Retract the instants of moving rows from the coverage of their new month."""
+        moments = [(at, at + 1) for at in self.stream.instants(moving).tolist()]
+        for label in (home, ORIGIN):  # the origin's file covers months that have no file
+            footer = self.footers.get(label)
+            if footer and footer.coverage.remove(moments) != footer.coverage:
+                remaining = footer.coverage.remove(moments)
+                groups = read_groups(self.path(label))
+                self.write(label, groups, remaining, footer.quarantined, footer.totals)
+
+    def _remove_rows(self, label: str, ids: pa.Array) -> None:
+        """Remove rows from a month's file, and keep them as superseded versions."""
+        path, footer = self.path(label), self.footers[label]
+        leaving = read_rows(self.stream, path, pa.chunked_array([ids]))
+        is_restatement = pa.array([True] * len(leaving), pa.bool_())
+        self.keep_superseded(label, leaving.append_column("is_restatement", is_restatement))
+        expected = footer.totals - control_totals(self.stream, leaving)
+        self.write(label, drop_rows(path, ids), footer.coverage, footer.quarantined, expected)

@@ -25,7 +25,6 @@ from svc_analytics.schema import Instants, Stream
 
 ROW_GROUP = 12_000  # rows in memory at a time while a month is rewritten
 _WRITE_BUFFER = 1 << 20  # bytes
-
 _DICTIONARY_COLUMNS = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
 
 
@@ -61,11 +60,10 @@ def write_partition(
     footer: PartitionFooter,
     expected: ControlTotals | None = None,
 ) -> PartitionFooter:
-    """Replace a month file atomically by these rows, already in order.
+    """Replace a month file by these rows, already in order; return its footer with totals.
 
     The new file is read back before it takes the name: its rows must have the totals of
-    its footer, and those `expected`. After any failure the old file is as it was. Return
-    the `footer` with the totals of what was written.
+    its footer, and those `expected`. After any failure the old file is as it was.
     """
     with atomic_write(path) as temporary:
         footer = _write(temporary, stream, tables, footer)
@@ -129,17 +127,17 @@ def _check(
         check_totals(name, "what it held and what came", totals, expected)
 
 
-def check_totals(name: str, of: str, found: ControlTotals, expected: ControlTotals) -> None:
+def check_totals(name: str, of: str, written: ControlTotals, expected: ControlTotals) -> None:
     """Raise `LakeError` if a month's rows do not have the totals expected."""
-    if found.is_same(expected):
+    if written.is_same(expected):
         return
     amounts = [
         f"{column} of {currency} off by {value:f}"
-        for currency, sums in (found - expected).sums.items()
+        for currency, sums in (written - expected).sums.items()
         for column, value in sums.items()
         if value
     ]
-    facts = "; ".join([f"{found}, by {of} {expected}", *amounts])
+    facts = "; ".join([f"{written}, by {of} {expected}", *amounts])
     raise LakeError(f"{name}: the rows written are not those to be kept ({facts}); not published")
 
 

@@ -1,7 +1,4 @@
-"""Publishing one stream: buffered rows and covered time become month files.
-
-Each month file is replaced in one step, its rows and its coverage together.
-"""
+"""Publishing one stream: buffered rows and covered time become month files."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -34,7 +31,6 @@ from svc_analytics.lake.quarantine import (
     keep_quarantine,
     resolve_quarantine,
 )
-from svc_analytics.lake.relocation import relocate
 from svc_analytics.lake.write_buffer import WriteBuffer
 from svc_analytics.periods import month_of
 
@@ -79,7 +75,7 @@ class StreamPublisher:
         waiting = self._hold_back(buffer, rows) if holds_back else WriteBuffer()
         quarantine = self._keep_quarantine(buffer, rows)
         update = self._plan_coverage(buffer, {*rows, *quarantine.open})
-        relocate(self.files, rows)
+        self.files.relocate(rows)
         labels = {*self.files.footers, *rows, *quarantine.open, *update.gained} - {ORIGIN}
         for label in sorted(labels):
             new = rows.get(label, self._stream.no_rows)

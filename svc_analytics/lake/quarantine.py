@@ -1,7 +1,4 @@
-"""The quarantine: rejected records, with their bytes and the reason.
-
-It is written before the months that count its records, and a repeated write changes nothing.
-"""
+"""The quarantine: rejected records, with their bytes and the reason."""
 
 import hashlib
 from collections import Counter
@@ -48,51 +45,42 @@ class QuarantinedRecord:
 
 @dataclass(frozen=True)
 class QuarantineUpdate:
-    """What an update made of a quarantine: how many are new, and open by month.
-
-    `cleared` are the ids of open records of which a good version is about to be published.
-    """
+    """What an update made of a quarantine: how many are new, and open by month."""
 
     new: int = 0
     open: dict[str, int] = field(default_factory=dict)
-    cleared: frozenset[str] = frozenset()
+    cleared: frozenset[str] = frozenset()  # ids whose good versions are about to be published
 
 
 def keep_quarantine(
-    lake: Path,
-    stream: Stream,
-    rejected: Iterable[QuarantinedRecord],
-    good_ids: pa.ChunkedArray,
+    lake: Path, stream: Stream, rejected: Iterable[QuarantinedRecord], good_ids: pa.ChunkedArray
 ) -> QuarantineUpdate:
     """Add rejected records to the quarantine file, and count what is open in it.
 
-    Records of `good_ids` are not counted: good versions are about to be published. On
-    file they stay open until then (`resolve_quarantine`), so that a kill does not hide them.
+    Records of `good_ids`, about to be published, do not count. On file they stay open until
+    they are (`resolve_quarantine`), so that a kill does not hide them.
     """
-    before = _read_rows(quarantine_path(lake, stream))
-    rows = {str(row["sha256"]): row for row in before}
+    rows = _read_rows(lake, stream)
+    known = len(rows)
     for record in rejected:
         row = record.to_row()
         rows.setdefault(str(row["sha256"]), row)
     if not rows:
         return QuarantineUpdate()
-    if len(rows) > len(before):
+    if len(rows) > known:
         _write_rows(lake, stream, rows)
     good = set(good_ids.to_pylist())
     unresolved = [row for row in rows.values() if row["resolved_at"] is None]
     cleared = frozenset(row["record_id"] for row in unresolved) & good
     still_open = _open_by_month(row for row in unresolved if row["record_id"] not in good)
-    return QuarantineUpdate(len(rows) - len(before), still_open, cleared)
+    return QuarantineUpdate(len(rows) - known, still_open, cleared)
 
 
 def resolve_quarantine(lake: Path, stream: Stream, cleared: Collection[str], now: int) -> None:
-    """Mark records as resolved, now that good versions of them are published.
-
-    They stay on file, but no longer keep a statement from being final.
-    """
+    """Mark records, on file, as resolved: good versions of them are published now."""
     if not cleared:
         return
-    rows = {str(row["sha256"]): row for row in _read_rows(quarantine_path(lake, stream))}
+    rows = _read_rows(lake, stream)
     resolved = [r for r in rows.values() if r["resolved_at"] is None and r["record_id"] in cleared]
     for row in resolved:
         row["resolved_at"] = now
@@ -102,12 +90,12 @@ def resolve_quarantine(lake: Path, stream: Stream, cleared: Collection[str], now
 
 def count_quarantined(lake: Path, stream: Stream) -> dict[str, int]:
     """Return how many open rejected records are on file, by month."""
-    return _open_by_month(_read_rows(quarantine_path(lake, stream)))
+    return _open_by_month(_read_rows(lake, stream).values())
 
 
 def open_quarantine(lake: Path, stream: Stream) -> dict[str, int]:
     """Return the ids of open rejected records, and when each was last rejected."""
-    rows = sorted(_read_rows(quarantine_path(lake, stream)), key=lambda row: row["first_seen_at"])
+    rows = sorted(_read_rows(lake, stream).values(), key=lambda row: row["first_seen_at"])
     unresolved = (row for row in rows if row["resolved_at"] is None and row["record_id"])
     return {row["record_id"]: row["first_seen_at"] for row in unresolved}
 
@@ -121,14 +109,14 @@ def _write_rows(lake: Path, stream: Stream, rows: dict[str, dict[str, Any]]) -> 
     replace_file(quarantine_path(lake, stream), table)
 
 
-def _read_rows(path: Path) -> list[dict[str, Any]]:
-    if not path.exists():
-        return []
-    table = read_side_file(path)
+def _read_rows(lake: Path, stream: Stream) -> dict[str, dict[str, Any]]:
+    """Return the records on file by their hash, instants as integers."""
+    path = quarantine_path(lake, stream)
+    table = read_side_file(path) if path.exists() else QUARANTINE.empty_table()
     if not len(table):
-        return []
+        return {}
     instants = [field.name for field in QUARANTINE if field.type == INSTANT]
-    for name in instants:  # as integers: Python's own datetimes would need a conversion back
+    for name in instants:
         place = table.schema.get_field_index(name)
         table = table.set_column(place, name, table[name].cast(pa.int64()))
-    return list(table.to_pylist())
+    return {row["sha256"]: row for row in table.to_pylist()}

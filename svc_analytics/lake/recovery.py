@@ -31,10 +31,7 @@ WRITE_DELAY = 10 * MINUTE  # how long a disk may delay writes that it has report
 
 @contextmanager
 def dirty_marker(lake: Lake, now: int) -> Iterator[int | None]:
-    """Mark the lake as being written; give when an unfinished run began, if any.
-
-    After an error of the service all that was written is whole, so the marker goes too.
-    """
+    """Mark the lake as being written; give when an unfinished run began, if any."""
     unfinished = _read_marker(lake)
     since = now if unfinished is None else min(now, unfinished)
     (lake.path / _MARKER).write_text(f"{os.getpid()} {since}\n")
@@ -42,20 +39,18 @@ def dirty_marker(lake: Lake, now: int) -> Iterator[int | None]:
         yield unfinished
     except (LakeError, OSError):
         raise
-    except Exception:
+    except Exception:  # of the service: all that was written is whole
         _remove_marker(lake)
         raise
     _remove_marker(lake)
 
 
 def recover(lake: Lake, since: int, now: int) -> None:
-    """Make durable what an unfinished run wrote, and verify it.
-
-    Raises `LakeError` for the first file whose rows do not have the totals of its footer.
-    """
+    """Make durable what an unfinished run wrote; raise `LakeError` for a damaged file."""
     with suppress(PermissionError):  # the folder above is another user's: nothing to sync
         sync_folder(lake.path.parent)
-    for folder in sorted(_folders(lake)):
+    folders = [lake.path / name for name in data_folders()]
+    for folder in sorted({lake.path, *folders, *(folder.parent for folder in folders)}):
         sync_folder(folder)
     for name in sorted({*data_folders()} - {*STREAMS}):
         for path in sorted((lake.path / name).glob("*.parquet")):
@@ -110,8 +105,3 @@ def _read_marker(lake: Lake) -> int | None:
 def _remove_marker(lake: Lake) -> None:
     with suppress(OSError):  # if it stays, the next writer verifies files without need
         (lake.path / _MARKER).unlink(missing_ok=True)
-
-
-def _folders(lake: Lake) -> set[Path]:
-    inner = [lake.path / name for name in data_folders()]
-    return {lake.path, *inner, *(folder.parent for folder in inner)}

@@ -1,4 +1,4 @@
-"""Side files, beside the months: superseded versions, and looked-up objects."""
+"""Side files: superseded versions of records, and looked-up objects."""
 
 import hashlib
 from pathlib import Path
@@ -51,10 +51,7 @@ def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -
 
 
 def keep_objects(lake: Path, stream: Stream, objects: pa.Table) -> None:
-    """Replace the held versions of looked-up objects by these.
-
-    An object that did not change keeps its `extracted_at`: when this content was first seen.
-    """
+    """Replace the held versions of looked-up objects by these, where they changed."""
     key = stream.columns[0].name
     path = lake / stream.name / "held.parquet"
     held = read_side_file(path) if path.exists() else stream.schema.empty_table()
@@ -103,5 +100,4 @@ def is_whole(path: Path) -> bool:
 def require_whole(path: Path, name: Path) -> None:
     """Raise `LakeError`, with this `name`, if a file of verdicts is damaged."""
     if path.exists() and not is_whole(path):
-        message = f"{name} is torn or altered: run receipts verify, which makes it again"
-        raise LakeError(message)
+        raise LakeError(f"{name} is torn or altered: run receipts verify, which makes it again")

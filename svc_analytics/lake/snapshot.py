@@ -39,11 +39,8 @@ def remove_abandoned_snapshots(lake: Path) -> None:
 
 
 def _locked_folder(lake: Path) -> tuple[Path, BaseFileLock]:
-    """Make a folder and lock it, so that a writer does not take it for abandoned.
-
-    A writer may remove it before it is locked; then another one is made.
-    """
-    while True:
+    """Make a folder and lock it, so that a writer does not take it for abandoned."""
+    while True:  # a writer may remove it before it is locked
         folder = _new_folder(lake)
         lock = FileLock(folder / "lock")
         with suppress(FileNotFoundError):

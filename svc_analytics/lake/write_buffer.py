@@ -24,15 +24,19 @@ class WriteBuffer:
     size: int = 0  # about what the rows take in memory, in bytes
     _loose: list[pa.Table] = field(default_factory=list)
 
-    def add(self, rows: pa.Table, size: int) -> None:
-        """Add rows. They are packed: small tables take twice the memory."""
-        self.size += size
-        self._loose.append(rows)
+    def add(
+        self, rows: pa.Table, rejected: Iterable[QuarantinedRecord] = (), size: int = 0
+    ) -> None:
+        """Add rows, of about this size in bytes, and rejected records."""
+        self.rejected.extend(rejected)
+        if len(rows):
+            self.size += size
+            self._loose.append(rows)
         if sum(map(len, self._loose)) >= PACKED_ROWS:
             self.pack()
 
     def pack(self) -> None:
-        """Copy the rows added last into one block of exactly their size."""
+        """Copy the rows added last into one block: small tables take twice the memory."""
         if self._loose:
             self.tables.append(pa.concat_tables(self._loose).combine_chunks())
             self._loose.clear()

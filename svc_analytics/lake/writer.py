@@ -1,17 +1,13 @@
-"""The lake's writer: one process at a time may change a lake.
+"""The lake's writer: one process at a time may change a lake (design 3)."""
 
-Rows and the time they cover are published together, so that a kill at any instant
-leaves every month either as it was or as it should be (design 3).
-"""
-
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage, Span
+from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import locked, make_folder, write_json
 from svc_analytics.instants import BEGINNING, format_instant
@@ -21,7 +17,6 @@ from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, data_folders
 from svc_analytics.lake.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.partition import write_partition
 from svc_analytics.lake.publisher import StreamPublisher
-from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.lake.recovery import dirty_marker, lock_holder, recover
 from svc_analytics.lake.side_files import begin_side_folders
 from svc_analytics.lake.snapshot import remove_abandoned_snapshots
@@ -50,8 +45,8 @@ class LakeWriter:
     def begin_run(self, *, watermark: int, is_open_ended: bool, lookback: int = 0) -> None:
         """Set the watermark, before which covered time is complete.
 
-        A run that `is_open_ended` has no lower bound. `lookback` is how much of the newest
-        time, in microseconds, the run reads again for late records.
+        `lookback`, in microseconds, is how much of the newest time is read again for late
+        records; a run that `is_open_ended` has no lower bound.
         """
         for publisher in self._publishers.values():
             publisher.watermark = watermark
@@ -74,29 +69,9 @@ class LakeWriter:
         covered = (span for buffer in self._buffers.values() for span in buffer.covered)
         return any(start < month_of(end - 1).start for start, end in covered)
 
-    def add(
-        self,
-        stream: Stream,
-        rows: pa.Table,
-        rejected: Iterable[QuarantinedRecord] = (),
-        size: int = 0,
-    ) -> None:
-        """Buffer rows, in the order of observation, and rejected records.
-
-        `size` is about what the rows take in memory, in bytes.
-        """
-        buffer = self._buffers[stream.name]
-        if len(rows):
-            buffer.add(rows, size)
-        buffer.rejected.extend(rejected)
-
-    def cover(self, stream: Stream, span: Span) -> None:
-        """Mark [start, end) as covered: all its rows were added, now or before."""
-        self._buffers[stream.name].cover(span)
-
-    def retract(self, stream: Stream, spans: Iterable[Span]) -> None:
-        """Mark intervals as not covered after all: they must be read again."""
-        self._buffers[stream.name].retract(spans)
+    def buffer(self, stream: Stream) -> WriteBuffer:
+        """Return where what was read of a stream waits; `publish` begins another one."""
+        return self._buffers[stream.name]
 
     def publish(self, *, holds_back: bool = False) -> None:
         """Publish all that is buffered, or let months that are still being read wait."""

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from svc_analytics import charts
 from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.display import Display
-from svc_analytics.lake.months import known_months, last_full_month
+from svc_analytics.lake.lake import known_months, last_full_month
 from svc_analytics.notebook.errors import one_line_of
 from svc_analytics.notebook.pictures import draw
 from svc_analytics.notebook.show import show

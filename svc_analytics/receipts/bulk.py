@@ -1,21 +1,19 @@
 """Bulk verification: many receipt tokens against their records, with one key ring.
 
-A token that is exactly the text the service would issue for the record needs no
-parsing: its facts are the record's, and only its signature is left to compute.
-Everything else falls through to `verify_receipt`, which alone defines the verdicts.
+Where a token is exactly the text the service would issue for the record, only its signature
+is computed. All others go to `verify_receipt`, which alone defines the verdicts.
 """
-
-from __future__ import annotations
 
 import binascii
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -36,9 +34,6 @@ from svc_analytics.signing.receipts import (
     verify_receipt,
 )
 from svc_analytics.signing.secrets import Secret, SigningSecret, oldest_date, valid_until
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 BLOCK = 64  # bytes of a SHA-256 block
 SIGNATURE = 43  # characters of 32 bytes in base64url
@@ -121,8 +116,8 @@ _AMOUNT_TEXT = """
 class BulkVerifier:
     """Verifies tables of tokens with one key ring; keeps no token.
 
-    `is_covered` tells whether the records hold every payment of an instant, so that
-    one that is missing does not exist. `verify_online` is asked where a verdict is unsure.
+    `is_covered` tells whether the records hold every payment of an instant, so that one
+    that is missing does not exist. `verify_online` decides where a verdict is unsure.
     """
 
     def __init__(
@@ -150,13 +145,12 @@ class BulkVerifier:
         rows = records.take(pa.array(rest, pa.int64())).to_pylist()
         for row, record in zip(rest, rows, strict=True):
             verdicts[row] = self._verify_one(tokens[row], record)
-        pairs = zip(tokens, verdicts, strict=True)
-        return [self._verify_if_unsure(token, verdict) for token, verdict in pairs if verdict]
-
-    def _verify_if_unsure(self, token: str | None, verdict: Verdict) -> Verdict:
-        if self.verify_online and token and verdict.verdict in UNSURE:
-            return self.verify_online(token, verdict)
-        return verdict
+        online = self.verify_online
+        return [
+            online(token, verdict) if online and token and verdict.verdict in UNSURE else verdict
+            for token, verdict in zip(tokens, verdicts, strict=True)
+            if verdict
+        ]
 
     def _verify_canonical(
         self, tokens: Sequence[str | None], records: pa.Table

@@ -1,18 +1,13 @@
 """Duplicates among tokens of files: the same token again, or another for its payment."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from svc_analytics.receipts.token_files import Batch
 
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    Keys = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.int64]
 
 NO_KEY = 0  # of a row without a token or payment
 IDENTICAL = "; the same token is in "

@@ -1,8 +1,4 @@
-"""Online verification: ask the service about a receipt that was unsure offline.
-
-Per token `POST /receipts/verify`, and where that fails `GET /payments/{id}`, which the
-contract calls the durable proof.
-"""
+"""Online verification: ask the service about a receipt that was unsure offline."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -40,11 +36,11 @@ class OnlineVerifier:
         payment = self._payment_if_verified(token)
         is_verified = payment is not None
         payment = payment or self._payment(receipt.facts["payment_id"])
-        found = verify_receipt(token, self._ring, payment and self._record(payment))
-        if is_verified and found.verdict == "bad_signature" and not found.differences:
-            return Verdict("valid", INCOMPLETE_RING, found.receipt)
+        verdict = verify_receipt(token, self._ring, payment and self._record(payment))
+        if is_verified and verdict.verdict == "bad_signature" and not verdict.differences:
+            return Verdict("valid", INCOMPLETE_RING, verdict.receipt)
         answer = "verifies it" if is_verified else "does not verify it"
-        return replace(found, reason=f"{found.reason} (the service {answer})")
+        return replace(verdict, reason=f"{verdict.reason} (the service {answer})")
 
     def _payment_if_verified(self, token: str) -> Mapping[str, Any] | None:
         try:

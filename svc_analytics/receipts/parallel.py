@@ -11,10 +11,7 @@ Result = TypeVar("Result")
 
 
 def map_shared(
-    jobs: Iterable[Job],
-    here: Callable[[Job], Result],
-    there: Callable[[Job], Result],
-    helpers: int,
+    jobs: Iterable[Job], here: Callable[[Job], Result], there: Callable[[Job], Result], helpers: int
 ) -> Generator[Result]:
     """Yield each job's result, in any order; give the largest jobs first.
 
@@ -26,7 +23,7 @@ def map_shared(
 
     def feed_a_helper() -> None:
         try:
-            done.extend(map(there, _drain(waiting)))
+            done.extend(map(there, _take_all(waiting)))
         except BaseException:
             waiting.clear()
             raise
@@ -34,18 +31,18 @@ def map_shared(
     with ThreadPoolExecutor(helpers) as threads:
         try:
             feeders = [threads.submit(feed_a_helper) for _ in range(helpers)]
-            for job in _drain(waiting):
+            for job in _take_all(waiting):
                 yield here(job)
-                yield from _drain(done)
+                yield from _take_all(done)
             for feeder in feeders:
                 feeder.result()
         finally:
             waiting.clear()
-    yield from _drain(done)
+    yield from _take_all(done)
 
 
-def _drain(items: deque[Job]) -> Iterator[Job]:
-    """Take items one by one until none is left; other threads may take too."""
+def _take_all(items: deque[Job]) -> Iterator[Job]:
+    """Take items one by one until there are none; other threads may take too."""
     with suppress(IndexError):
         while True:
             yield items.popleft()

@@ -4,8 +4,6 @@ Files may be broken or hostile: the length of a line is limited, wrong encodings
 tolerated, and a row that cannot be read has no token but never ends the run.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import re
@@ -89,16 +87,12 @@ def _rows_of(file: BinaryIO, suffix: str, source: str, column: str | None) -> It
     head = file.peek(4) if isinstance(file, io.BufferedReader) else b""
     if suffix in (".parquet", ".pq") or head.startswith(b"PAR1"):
         return _parquet(file, source, column)
-    lines = _bounded(file, _encoding(head))
+    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))  # how Excel writes "Unicode text"
+    lines = _bounded(file, "utf-16" if is_utf16 else "utf-8-sig")
     first = next(lines, "")
     lines = chain([first], lines) if first else lines
     form = _FORMS.get(suffix) or _guess(first, column)
     return form(lines, source, column)
-
-
-def _encoding(head: bytes) -> str:
-    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))  # how Excel writes "Unicode text"
-    return "utf-16" if is_utf16 else "utf-8-sig"
 
 
 def _bounded(file: BinaryIO, encoding: str) -> Iterator[str]:
@@ -137,9 +131,8 @@ def _text(lines: Iterator[str], source: str, column: str | None) -> Iterator[Row
 def _tokens_in(text: str) -> list[str]:
     if "receipt=" in text:
         return [_token_in_link(text)]
-    if re.search(r"\s", text):
-        return _LOOSE.findall(text) or [text]
-    return [text]
+    tokens = _LOOSE.findall(text) if re.search(r"\s", text) else []
+    return tokens or [text]
 
 
 def _token_in_link(text: str) -> str:
@@ -163,12 +156,10 @@ def _token_in_json(line: str, column: str | None) -> str | None:
         return None
     if isinstance(value, dict):
         names = [column] if column else [name for name in NAMES if name in value]
-        value = value.get(names[0]) if names else _only_token(value.values())
+        texts = (text for text in value.values() if isinstance(text, str))
+        first = (text for text in texts if text.startswith("v1."))
+        value = value.get(names[0]) if names else next(first, None)
     return value if isinstance(value, str) else None
-
-
-def _only_token(values: Iterable[Any]) -> str | None:
-    return next((text for text in values if isinstance(text, str) and text.startswith("v1.")), None)
 
 
 # ---------- CSV
@@ -248,11 +239,10 @@ def _parquet(file: BinaryIO, source: str, column: str | None) -> Iterator[Row]:
     try:
         with pq.ParquetFile(data) as table:
             name = _column_of_parquet(table, column, source)
-            number = 0
-            for batch in table.iter_batches(ROWS_OF_PARQUET, columns=[name]):
-                for value in batch.column(0).to_pylist():
-                    number += 1
-                    yield number, value if isinstance(value, str) else None
+            batches = table.iter_batches(ROWS_OF_PARQUET, columns=[name])
+            values = chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
+            for number, value in enumerate(values, 1):
+                yield number, value if isinstance(value, str) else None
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise DataError(f"{source} is not a Parquet file that can be read") from error
 
@@ -262,9 +252,9 @@ def _column_of_parquet(table: Any, column: str | None, source: str) -> str:
     if column is not None and column in names:
         return column
     texts = [field.name for field in table.schema_arrow if _is_text(field.type)]
-    found = [name for name in NAMES if name in texts] if column is None else []
-    if found or (column is None and len(texts) == 1):
-        return str((found or texts)[0])
+    named = [name for name in NAMES if name in texts] if column is None else []
+    if named or (column is None and len(texts) == 1):
+        return str((named or texts)[0])
     wanted = f"no column {column!r}" if column is not None else "no column of receipt tokens"
     raise ConfigError(f"{source} has {wanted}; name one of: {', '.join(names)[:200]}")
 

@@ -1,7 +1,5 @@
 """Read and write a month's file of receipt verdicts."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,7 +34,7 @@ def basis_of(path: Path) -> tuple[int, Any]:
 
 
 def write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:
-    """Put a month's verdicts in place, with what they rest on."""
+    """Replace a month's file of verdicts, with what they depend on."""
     with (
         atomic_write(path, suffix=UNFINISHED) as temporary,
         temporary.open("wb") as file,

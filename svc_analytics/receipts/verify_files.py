@@ -1,8 +1,4 @@
-"""Verify receipt tokens of files against the lake: one verdict per row, however broken.
-
-Batch by batch, tokens are read, their payments looked up in the lake, both compared,
-and duplicates pointed out. Per token only thirty-six bytes stay in memory: where it was.
-"""
+"""Verify receipt tokens of files against the lake: one verdict per row, however broken."""
 
 from __future__ import annotations
 
@@ -123,12 +119,9 @@ def verify_batches(
 
 
 def payment_id_of(token: str | None) -> str | None:
-    """Return the payment id that a token states, unverified; None if it states none.
-
-    A token in the canonical order states it in its first 51 bytes.
-    """
+    """Return the payment id that a token states, unverified; None if it states none."""
     try:
-        head = binascii.a2b_base64((token or "")[3:71])
+        head = binascii.a2b_base64((token or "")[3:71])  # it comes first in the canonical order
         if head.startswith(b'{"payment_id":"') and b'"' not in head[15:51] and len(head) == 51:
             return head[15:51].decode()
         return parse_receipt(token or "").facts["payment_id"]
@@ -184,21 +177,19 @@ def _batches(tokens: Any, column: str | None) -> Iterator[Batch]:
 
 
 def _column_of_frame(names: list[str], column: str | None) -> str:
-    found = [name for name in ([column] if column else NAMES) if name in names]
-    if not found:
-        raise ConfigError(f"the frame has no column of tokens; name one of: {', '.join(names)}")
-    return found[0]
+    for name in [column] if column else NAMES:
+        if name in names:
+            return name
+    raise ConfigError(f"the frame has no column of tokens; name one of: {', '.join(names)}")
 
 
 def _stated(
     verdict: Verdict, payment_id: str | None, recorded_no: str | None
 ) -> tuple[str | None, str | None]:
-    """Return the payment id and receipt number of a token, unless it is malformed.
-
-    A verdict without a parsed receipt says that the token states what is recorded.
-    """
+    """Return the payment id and receipt number of a token, unless it is malformed."""
     if verdict.verdict == "malformed":
         return None, None
+    # A verdict without a parsed receipt says that the token states what is recorded.
     return payment_id, verdict.receipt.facts["receipt_no"] if verdict.receipt else recorded_no
 
 

@@ -1,11 +1,8 @@
 """Verify the lake's own receipts: one file of verdicts per UTC month of `paid_at`.
 
-With each verdict the file keeps what it depends on: the token, the version of the
-record, and a fingerprint of the key ring. A later run verifies only the rows where one
-of them changed; in a month without changes it only tests the file's checksums.
+With each verdict the file keeps what it depends on: the token, the version of the record,
+and a fingerprint of the key ring. A later run verifies only where one of them changed.
 """
-
-from __future__ import annotations
 
 import hashlib
 import hmac
@@ -58,11 +55,9 @@ class VerificationResult(Displayable):
     unchanged: int
 
     def _display(self) -> Display:
-        counts = [
-            ("checked now", self.checked),
-            ("unchanged since an earlier check", self.unchanged),
-        ]
-        return Display("Verification of receipts", [], [count_table("receipts", counts)])
+        unchanged = ("unchanged since an earlier check", self.unchanged)
+        table = count_table("receipts", [("checked now", self.checked), unchanged])
+        return Display("Verification of receipts", [], [table])
 
 
 @dataclass(frozen=True)
@@ -77,10 +72,7 @@ class _Month:
 
 
 def ring_fingerprint(ring: Sequence[SigningSecret]) -> str:
-    """Return a hash that changes with any secret or date of a key ring, and reveals none.
-
-    The tokens in the lake are hashed with the same secrets, so it tells nothing new.
-    """
+    """Return a hash that changes with any secret or date of a key ring, and reveals none."""
     mark = b""
     for entry in ring:
         text = f"svc-analytics ring {entry.valid_from}".encode() + mark
@@ -99,10 +91,9 @@ def verify_lake(
 ) -> VerificationResult:
     """Verify the lake's receipts that are new or changed, and save the verdicts.
 
-    `months` are UTC months of `paid_at`, by default all. `verify_online` is asked about
-    each verdict that is unsure offline. It may be interrupted at any time: finished
-    months are kept. Raises `ConfigError` without a receipt secret, `LakeBusy` while
-    another process verifies.
+    `months` are UTC months of `paid_at`, by default all; `verify_online` decides each verdict
+    that is unsure offline. After an interruption, finished months are kept. Raises
+    `ConfigError` without a receipt secret, `LakeBusy` while another process verifies.
     """
     settings.require_receipt_secrets()
     lake.footers(PAYMENTS)  # raises an error that names a torn or foreign file
@@ -112,19 +103,14 @@ def verify_lake(
             lake.snapshot() as snapshot,
         ):
             begin_side_folders(lake.path, PAYMENTS)
-            _remove_leftovers(lake.path / VERDICTS_FOLDER)
+            for leftover in (lake.path / VERDICTS_FOLDER).glob(f".*{UNFINISHED}"):
+                leftover.unlink(missing_ok=True)  # of a killed run
             jobs = _jobs(lake, snapshot, settings, months)
             with closing(_results(jobs, settings, workers, verify_online)) as results:
                 return _total(results, on_rows)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise LakeError(f"cannot write verdicts to {lake.path}: {reason}") from error
-
-
-def _remove_leftovers(folder: Path) -> None:
-    """Delete the unfinished files of a killed run."""
-    for leftover in folder.glob(f".*{UNFINISHED}"):
-        leftover.unlink(missing_ok=True)
 
 
 def verify_month(lake: Lake, settings: Settings, start: int, end: int) -> VerificationResult:
@@ -201,11 +187,8 @@ def _verify_in_worker(job: _Month) -> Counts:
 def _verify_month(job: _Month, verifier: BulkVerifier) -> Counts:
     """Bring one month's verdicts up to date; count the checked and the unchanged ones."""
     footer = read_footer(job.payments)
-    basis = {
-        "ring": job.ring,
-        "written_at": footer.written_at,
-        "ids": f"{footer.totals.ids_digest:x}",
-    }
+    ids = f"{footer.totals.ids_digest:x}"
+    basis = {"ring": job.ring, "written_at": footer.written_at, "ids": ids}
     rows, basis_before = basis_of(job.verdicts)
     is_online = verifier.verify_online is not None
     if not is_online and basis_before == basis and is_whole(job.verdicts):

@@ -1,7 +1,6 @@
 """Parse many pages at once, column by column: the fast path for regular records.
 
-Columns are validated as text, then cast. A page with anything unusual on it goes to
-`record_parser` instead; both parsers give the same rows.
+A page with anything unusual on it goes to `record_parser`; both parsers give the same rows.
 """
 
 from collections.abc import Sequence
@@ -27,37 +26,28 @@ _INSTANT_PATTERN = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]([01]\d|2
 
 @dataclass(frozen=True)
 class ScannedPage:
-    """A scanned page: either still text (fast path) or already parsed record by record.
-
-    `ids` and `instants` are those of its records, in the order received; `at` is when the
-    page was read, in UTC microseconds. On the fast path `texts` holds all columns of the
-    stream as one array, one column after another, and `extra` the members beyond the
-    contract, if any; else `records` holds the rows.
-    """
+    """A scanned page: either still text (fast path) or already parsed record by record."""
 
     body: bytes
-    at: int
-    ids: pa.Array | pa.ChunkedArray
+    at: int  # when it was read, in UTC microseconds
+    ids: pa.Array | pa.ChunkedArray  # of its records, in the order received
     instants: Instants
-    texts: pa.Array | None = None
-    extra: pa.Array | None = None
-    records: Records | None = None
+    texts: pa.Array | None = None  # all columns of the stream, one after another
+    extra: pa.Array | None = None  # the members beyond the contract, if any
+    records: Records | None = None  # if it is not text any more
 
 
 def parse_list(stream: Stream, body: bytes) -> Page:
     """Parse a page of a list, with its records if they are regular; raises as `parse_page`."""
     try:
-        found = _decoder(stream, True).decode(body)
+        page = _decoder(stream, True).decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return parse_page(body)
-    return Page(body, check_cursor(found.next_cursor), found.data)
+    return Page(body, check_cursor(page.next_cursor), page.data)
 
 
 def scan_page(stream: Stream, page: Page, at: int) -> ScannedPage:
-    """Return the ids and instants of a page; its other values stay text if they are regular.
-
-    Raises `ProtocolError` for a page whose list or cursor appears twice.
-    """
+    """Return the ids and instants of a page; its other values stay text if they are regular."""
     if scanned := _scan_texts(stream, page, at):
         return scanned
     records = parse_records(stream, Page(page.body, None), at)
@@ -84,10 +74,7 @@ def _scan_texts(stream: Stream, page: Page, at: int) -> ScannedPage | None:
 
 
 def parse_bulk(stream: Stream, pages: Sequence[ScannedPage]) -> pa.Table | None:
-    """Parse several pages into one table; None when one of them needs the record parser.
-
-    Several at a time, because every step costs more than its rows.
-    """
+    """Parse several pages into one table; None when one of them needs the record parser."""
     if any(page.texts is None for page in pages):
         return None
     try:
@@ -169,17 +156,13 @@ def _cast_all(stream: Stream, kind: Kind, columns: dict[str, pa.Array]) -> dict[
     """Validate and cast all columns of a kind together: each call costs more than a row."""
     names = stream.of_kind(kind)
     texts = pa.concat_arrays([columns[name] for name in names])
-    return _split_columns(_cast_texts(kind, texts), names)
-
-
-def _cast_texts(kind: Kind, texts: pa.Array) -> pa.Array:
     pattern, into = (AMOUNT_PATTERN, MONEY) if kind == "money" else (_INSTANT_PATTERN, INSTANT)
     if pc.all(pc.match_substring_regex(texts, pattern)).as_py() is False:
         raise _NeedsRecordParser
     values = pc.cast(texts, into)
     if kind == "instant":
         _refuse_odd_years(_micros(values.drop_null()))
-    return values
+    return _split_columns(values, names)
 
 
 def _micros(values: pa.Array) -> Instants:
@@ -218,19 +201,16 @@ def _read_extra(stream: Stream, page: Page) -> pa.Array:
 def _has_single_keys(stream: Stream, page: Page, texts: pa.Array) -> bool:
     """Tell whether no key appears twice on a strictly decoded page, metadata not counted.
 
-    Metadata is kept as text, so its keys need no proof. A page exactly as long as its
-    texts need has no room for another member; on a longer one, such as one with blanks or
-    escapes, the keys are counted.
+    On a page longer than its texts need, as by blanks or escapes, the keys are counted.
     """
     if len(page.body.rstrip()) == _least_size(stream, page, texts):
-        return True
+        return True  # no room for another member
     if page.has_spaced_colons:
         return False
-    in_metadata = [
-        pc.sum(pc.count_substring(text, '":')).as_py() or 0 for text in _json_texts(stream, texts)
-    ]
+    marks = (pc.count_substring(text, '":') for text in _json_texts(stream, texts))
+    in_metadata = sum(pc.sum(counts).as_py() or 0 for counts in marks)
     keys = 2 + len(texts)  # `data`, `next_cursor`, and a key for each text
-    return count_marks(page.body) == keys + sum(in_metadata) or page.has_single_keys
+    return count_marks(page.body) == keys + in_metadata or page.has_single_keys
 
 
 def _json_texts(stream: Stream, texts: pa.Array) -> list[pa.Array]:
@@ -250,12 +230,10 @@ def _least_size(stream: Stream, page: Page, texts: pa.Array) -> int:
 
 @cache
 def _key_size(stream: Stream) -> int:
-    """Return the bytes that the keys and marks of one record need."""
     return len("{}") + sum(len(f'"{column.name}":,') for column in stream.columns) - len(",")
 
 
 def _text_size(texts: pa.Array) -> int:
-    """Return the bytes of all texts of an array."""
     if not len(texts):
         return 0
     ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset :]

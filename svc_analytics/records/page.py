@@ -1,8 +1,7 @@
 """Parse the body of a list's answer into a page: its records as text, and its cursor.
 
-The JSON decoder does it in one step. Where it fails (a record nested a thousand deep, a
-bare NaN) the page is split at its own commas instead, so that one bad record never
-takes the others with it.
+Where the JSON decoder fails (a record nested a thousand deep, a bare NaN) the page is split
+at its own commas, so that one bad record never takes the others with it.
 """
 
 from collections.abc import Mapping
@@ -28,14 +27,11 @@ _quick_page = msgspec.json.Decoder(_Envelope)
 
 @dataclass(frozen=True)
 class Page:
-    """A page as received: its body, and the cursor of the page that follows it.
-
-    `structs` are its decoded records, if each has all the contract's members and no other.
-    """
+    """A page as received: its body, and the cursor of the page that follows it."""
 
     body: bytes
     next_cursor: str | None
-    structs: list[Any] | None = None
+    structs: list[Any] | None = None  # if each record has all the contract's members, no other
 
     @cached_property
     def document(self) -> dict[str, Any] | None:

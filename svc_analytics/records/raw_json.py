@@ -49,8 +49,7 @@ def members(text: bytes) -> dict[str, bytes]:
     for part in split(text, b"{"):
         key, value = split_member(part)
         if key in values:
-            message = f"the key {key!r} appears twice"
-            raise DataError(message)
+            raise DataError(f"the key {key!r} appears twice")
         values[key] = value
     return values
 

@@ -1,7 +1,6 @@
 """Parse a page record by record: each becomes an exact row, or is rejected with its bytes.
 
-This is the slow path, for pages with anything unusual on them (design 11);
-`bulk_parser` is the fast one, and both give the same rows.
+This is the slow path, for pages with anything unusual on them (design 11).
 """
 
 import json
@@ -68,11 +67,7 @@ def parse_records(stream: Stream, page: Page, at: int) -> Records:
             rows.append(_parse_record(stream, page.raw_members(raw)))
         except (DataError, UnicodeDecodeError, msgspec.DecodeError) as error:
             rejected.append(_reject(stream, raw, str(error)))
-    columns = {
-        name: [row[name] for row in rows] for name in stream.schema.names if name != "extracted_at"
-    }
-    columns["extracted_at"] = [at] * len(rows)
-    table = pa.Table.from_pydict(columns, schema=stream.schema)
+    table = pa.Table.from_pylist([row | {"extracted_at": at} for row in rows], stream.schema)
     return Records(table, tuple(rejected))
 
 
@@ -96,16 +91,19 @@ def _parse_value(column: Column, raw: bytes, inexact: set[str]) -> Any:
         return raw.decode()
     if not isinstance(value, str):
         raise DataError(f"{column.name} is not a text: {raw[:60].decode(errors='replace')}")
-    if column.kind == "text":
-        return _check_text(column.name, value)
-    return _parse_amount_or_instant(column, value, inexact)
+    return _parse_text(column, value, inexact)
 
 
-def _parse_amount_or_instant(column: Column, value: str, inexact: set[str]) -> Decimal | int:
+def _parse_text(column: Column, value: str, inexact: set[str]) -> str | Decimal | int:
     try:
+        if column.kind == "text":
+            value.encode()
+            return value
         if column.kind == "money":
             return parse_amount(value)
         micros, is_whole = parse_instant(value)
+    except UnicodeEncodeError as error:
+        raise DataError(f"{column.name} holds half of a surrogate pair") from error
     except DataError as error:
         raise DataError(f"{column.name}: {error}") from error
     if not CALENDAR[0] <= micros < CALENDAR[1]:
@@ -134,14 +132,6 @@ def _decode_odd(name: str, raw: bytes) -> Any:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(name)
-
-
-def _check_text(name: str, value: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise DataError(f"{name} holds half of a surrogate pair") from error
-    return value
 
 
 def _reject(stream: Stream, raw: bytes, reason: str) -> RejectedRecord:

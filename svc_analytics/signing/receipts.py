@@ -122,8 +122,7 @@ def sign_receipt(facts: Mapping[str, str], secret: Secret) -> str:
 
 def parse_receipt(token: str) -> Receipt:
     """Parse a token without verifying it, or raise `MalformedToken` with the reason."""
-    _, payload, _ = _split(token)
-    return _read_payload(payload)
+    return _read_payload(_split(token)[1])
 
 
 def signer_of(token: str, ring: Iterable[SigningSecret]) -> SigningSecret | None:
@@ -145,10 +144,8 @@ def verify_receipt(
 ) -> Verdict:
     """Verify one receipt token: its form, its signature, its facts against the record.
 
-    `record` holds the ten facts under their names in the token, amounts as Decimal
-    or contract text and `paid_at` as microseconds or text; None when no such
-    payment exists. A token signed with one of the webhook secrets is not valid: its
-    reason says that the settings mixed up the two kinds of secrets.
+    `record` holds the ten facts under their names in the token, amounts as Decimal or
+    contract text and `paid_at` as microseconds or text; None without such a payment.
     """
     if not ring:
         return Verdict("not_checked", "no receipt secret is configured")
@@ -158,7 +155,7 @@ def verify_receipt(
     except MalformedToken as error:
         return Verdict("malformed", str(error))
     verdict = _classify(receipt, signer, ring, record)
-    if signer is None and signer_of(token, webhook_ring):
+    if signer is None and signer_of(token, webhook_ring):  # the settings mixed them up
         return Verdict("bad_signature", WEBHOOK_SIGNED, receipt, verdict.differences)
     return verdict
 
@@ -265,9 +262,9 @@ def _as_text(fact: str, recorded: Any) -> str | None:
 def _notes(receipt: Receipt, record: Mapping[str, Any]) -> str:
     """Describe tolerated differences: amounts with other zeros, additional facts."""
     notes = [
-        f"the record writes {fact} {receipt.facts[fact]} as {record[fact]}"
-        for fact in (fact for fact in FACTS if fact in MONEY_FACTS)
-        if isinstance(record[fact], str) and record[fact] != receipt.facts[fact]
+        f"the record writes {fact} {text} as {record[fact]}"
+        for fact, text in receipt.facts.items()
+        if fact in MONEY_FACTS and isinstance(record[fact], str) and record[fact] != text
     ]
     if receipt.more_facts:
         shown = ", ".join(repr(name)[:40] for name in receipt.more_facts[:5])
@@ -282,11 +279,7 @@ def _classify_unsigned(
     record: Mapping[str, Any] | None,
     differences: tuple[FactDifference, ...],
 ) -> Verdict:
-    """Classify a token that no secret in force signed: forged, or older than the ring.
-
-    The contract lets old tokens stop verifying after a rotation while the record
-    stays the proof, so age alone never makes a token a forgery.
-    """
+    """Classify a token that no secret in force signed; age alone never makes it a forgery."""
     oldest = oldest_date(ring)
     if oldest is None or receipt.paid_at >= oldest:
         is_same = record is not None and not differences

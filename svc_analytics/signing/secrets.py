@@ -23,8 +23,7 @@ class Secret:  # no dataclass: `asdict` would take it apart
         object.__setattr__(self, "_text", text)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        message = "a key or secret does not change"
-        raise AttributeError(message)
+        raise AttributeError("a key or secret does not change")
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Secret) and self._text == other._text
@@ -42,8 +41,7 @@ class Secret:  # no dataclass: `asdict` would take it apart
     __str__ = __repr__
 
     def __reduce__(self) -> tuple[object, ...]:
-        message = "a key or secret is not pickled"
-        raise TypeError(message)
+        raise TypeError("a key or secret is not pickled")
 
 
 ROTATION_OVERLAP = 24 * HOUR  # contract, Limits: secret rotation overlap
@@ -104,10 +102,8 @@ def oldest_date(ring: Iterable[SigningSecret]) -> int | None:
 
 def _parse_secret(part: str) -> SigningSecret:
     secret, at, instant = part.rpartition("@")
-    if not at:
+    if not at or not _DATE.match(instant):  # a secret may itself hold an @
         return SigningSecret(Secret(part))
-    if not _DATE.match(instant):
-        return SigningSecret(Secret(part))  # a secret may itself hold an @
     valid_from = parse_bound(instant)
     if not secret:
         raise ConfigError("a date without a secret before its @")

@@ -9,7 +9,6 @@ from svc_analytics.instants import SECOND
 from svc_analytics.signing.secrets import Secret, SigningSecret
 
 WEBHOOK_TOLERANCE = 300 * SECOND  # contract, Limits: both directions
-
 _HEADER_TIME = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
 
 

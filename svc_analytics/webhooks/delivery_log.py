@@ -1,11 +1,8 @@
 """Read a saved log of webhook deliveries: a verdict on each, and the record it names.
 
-A line is a JSON object: `received_at` (RFC 3339), `signature` (the x-pay-signature
-header) and `body_base64` (the exact raw body). Lines come from outside: their length is
-limited, and one that cannot be read gets a verdict but never ends the run.
+A line is a JSON object: `received_at` (RFC 3339), `signature` (the x-pay-signature header)
+and `body_base64` (the exact raw body). One that cannot be read never ends the run.
 """
-
-from __future__ import annotations
 
 import base64
 import binascii
@@ -82,8 +79,7 @@ def read_deliveries(source: Lines, ring: Sequence[SigningSecret]) -> Iterator[We
     Raises `ConfigError` without a webhook secret, and for a file that cannot be read.
     """
     if not ring:
-        message = "SVC_WEBHOOK_SECRETS is not set: no delivery can be verified without it"
-        raise ConfigError(message)
+        raise ConfigError("SVC_WEBHOOK_SECRETS is not set: no delivery can be verified without it")
     seen: dict[bytes, bytes] = {}
     for number, line in enumerate(_lines_of(source), 1):
         if line is None or line.strip():
@@ -232,8 +228,7 @@ def _mark_repeated(delivery: WebhookDelivery, seen: dict[bytes, bytes]) -> Webho
     if before is content:
         return delivery
     if before == content:
-        return replace(
-            delivery, verdict="repeated", reason="authentic; this event was delivered before"
-        )
+        reason = "authentic; this event was delivered before"
+        return replace(delivery, verdict="repeated", reason=reason)
     reason = "authentic, but another event was delivered under this event_id"
     return replace(delivery, verdict="conflicting", reason=reason)

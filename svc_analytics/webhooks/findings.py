@@ -1,7 +1,5 @@
 """Findings of a statement from a log of webhook deliveries, and counts of the log."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -23,12 +21,7 @@ NOT_VALID = "webhook_log_is_not_valid_throughout"
 
 @dataclass(frozen=True)
 class LogFindings:
-    """Findings as rows of `checks`, and the log's name and counts for the manifest.
-
-    Counts of the whole log: `deliveries`, and how many are `not_valid`. Counts of the
-    period: `events` that name a payment or payout, each event once, and how many of
-    these records are `in_lake` or `missing`; the lake was not read far enough for the rest.
-    """
+    """Findings as rows of `checks`, and the log's name and counts for the manifest."""
 
     findings: list[dict[str, Any]]
     facts: dict[str, Any]
@@ -39,9 +32,8 @@ def reconcile_log(
 ) -> LogFindings:
     """Reconcile a log of webhook deliveries with a lake; return one period's findings.
 
-    A record occurred within the day before its delivery; where that day reaches into
-    two periods, both get the finding. Raises `ConfigError` without a secret, and for
-    stdin: the manifest names the log by the hash of its file.
+    A record occurred within the day before its delivery; where that day reaches into two
+    periods, both get the finding. Raises `ConfigError` without a secret, and for stdin.
     """
     if os.fspath(log) == "-":
         raise ConfigError("the log of a statement must be a file, not stdin")
@@ -85,7 +77,7 @@ class _LogSummary:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts that `LogFindings` describes."""
+        """Deliveries of the whole log; events of the period that name money, each once."""
         return {
             "deliveries": self._verdicts.total(),
             "not_valid": sum(self._verdicts[name] for name in INVALID),
@@ -96,8 +88,9 @@ class _LogSummary:
 
     def findings(self, name: str) -> list[dict[str, Any]]:
         """Return a blocking finding per missing record, an advisory one on invalid deliveries."""
+        names = "a webhook of {} names this {}; run extract --reread"
         rows = [
-            _finding(MISSING, "blocking", record_id, at, _missing_detail(subject, at))
+            _finding(MISSING, "blocking", record_id, at, names.format(format_instant(at), subject))
             for (subject, record_id), at in self._own_missing
         ]
         if bad := self.counts["not_valid"]:
@@ -115,10 +108,6 @@ class _LogSummary:
 
     def _concerns(self, at: int) -> bool:
         return at - RETRY_HORIZON < self._period.end and self._period.start <= at
-
-
-def _missing_detail(subject: str | None, at: int) -> str:
-    return f"a webhook of {format_instant(at)} names this {subject}; run extract --reread"
 
 
 def _finding(

@@ -1,8 +1,7 @@
 """Reconcile a log of webhook deliveries with the lake: which records does it lack?
 
-An authentic event proves that a record existed when it was signed, and the service
-repeats an event for about a day. So a record is missing when the lake covers the whole
-day before the delivery and does not hold the record.
+The service repeats an event for about a day. So a record is missing when the lake covers
+the whole day before the delivery and does not hold the record.
 """
 
 from __future__ import annotations

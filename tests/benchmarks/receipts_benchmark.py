@@ -97,8 +97,8 @@ def fill(folder: Path, tokens: int) -> Lake:
         writer.begin_run(watermark=end, is_open_ended=True)
         for start in range(0, tokens, CHUNK):
             rows = [payment(n, tokens) for n in range(start, min(start + CHUNK, tokens))]
-            writer.add(PAYMENTS, pa.Table.from_pylist(rows, schema=PAYMENTS.schema))
-        writer.cover(PAYMENTS, (BEGINNING, end))
+            writer.buffer(PAYMENTS).add(pa.Table.from_pylist(rows, schema=PAYMENTS.schema))
+        writer.buffer(PAYMENTS).cover((BEGINNING, end))
         writer.publish()
     return lake
 

@@ -87,7 +87,7 @@ def test_a_month_is_written_once_however_often_is_published(
     monkeypatch.setattr(MonthFiles, "write", note_write)
     monkeypatch.setattr(LakeWriter, "publish", note_publish)
     monkeypatch.setattr(sweep, "BATCH_PAGES", 1)
-    monkeypatch.setattr(workers, "STAGED_LIMIT", 100_000)  # two pages or three, of 100
+    monkeypatch.setattr(workers, "BUFFER_LIMIT", 100_000)  # two pages or three, of 100
     service.payments = spread(643, START, timedelta(hours=12))
     desk = Desk(service, settings, Lakehouse(tmp_path / "data"))
     desk.extract(workers=1)

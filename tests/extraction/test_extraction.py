@@ -318,7 +318,7 @@ def test_a_publication_cut_short_proves_nothing(
         raise error
 
     history.page_size = lambda page: 9
-    monkeypatch.setattr(workers_module, "STAGED_LIMIT", 1)
+    monkeypatch.setattr(workers_module, "BUFFER_LIMIT", 1)
     with monkeypatch.context() as patched:
         patched.setattr(StreamPublisher, "_publish_month", stop)
         with pytest.raises(error):

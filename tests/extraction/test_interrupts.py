@@ -30,7 +30,7 @@ TIMES = 8
 OPENING = """
 import svc_analytics as svc
 from svc_analytics.extraction import workers
-workers.STAGED_LIMIT = 1
+workers.BUFFER_LIMIT = 1
 svc.notebook_errors()
 lake = svc.open_lake({folder!r})
 """

@@ -30,7 +30,7 @@ NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # Publishes after every page, so that most kills fall near or into a publication.
 EXTRACT = """
 from svc_analytics.extraction import workers
-workers.STAGED_LIMIT = 1
+workers.BUFFER_LIMIT = 1
 from svc_analytics.cli.app import main
 main()
 """

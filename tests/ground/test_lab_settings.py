@@ -12,7 +12,7 @@ from svc_analytics.cli.lab import lab_environment
 from svc_analytics.cli.reports import what_next
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import parse_bound
-from svc_analytics.lake.months import known_months
+from svc_analytics.lake.lake import known_months
 from svc_analytics.notebook.errors import INTERRUPTED
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger

@@ -14,7 +14,7 @@ from svc_analytics.extraction import batches, scheduler
 from svc_analytics.extraction.batches import RowBatch
 from svc_analytics.extraction.segments import Progress
 from svc_analytics.instants import DAY
-from svc_analytics.lake import partition, publisher, relocation
+from svc_analytics.lake import month_files, partition, publisher
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.partition import SortedCheck, check_totals
 from svc_analytics.periods import month
@@ -98,9 +98,9 @@ def test_a_row_leaves_a_month_alone(begun: Desk, monkeypatch: pytest.MonkeyPatch
     """I1: where a payment moves to another month, no neighbour may go with it."""
     begun.extract(rereads=True)
     begun.service.payments[0]["paid_at"] = "2026-11-02T00:00:00Z"
-    real = relocation.drop_rows
+    real = month_files.drop_rows
     with monkeypatch.context() as broken:
-        broken.setattr(relocation, "drop_rows", lambda *args: at_once(dropping, real(*args)))
+        broken.setattr(month_files, "drop_rows", lambda *args: at_once(dropping, real(*args)))
         with pytest.raises(LakeError, match=r"2 rows, .*by what it held and what came 3 rows"):
             begun.extract(rereads=True)
     begun.extract(rereads=True)
@@ -143,7 +143,7 @@ def test_time_that_was_not_asked_for_is_not_claimed(
         return Progress(progress.wanted, ((progress.wanted[0], progress.wanted[1] + 1),))
 
     monkeypatch.setattr(scheduler, "advance", claim_more)
-    with pytest.raises(LakeError, match=r"payments: proof of .* came from pages asked for"):
+    with pytest.raises(LakeError, match=r"payments: coverage of .* came from pages asked for"):
         begun.extract(workers=1, streams=("payments",))
     assert begun.lake.coverage(PAYMENTS) == coverage
 

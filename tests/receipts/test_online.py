@@ -63,7 +63,7 @@ def test_a_refused_token_is_held_against_the_payment(answer: Any) -> None:
 def test_a_verified_token_is_valid_though_no_secret_of_ours_signed_it() -> None:
     """Then the ring lacks a secret, and the reason says so."""
     found = opinion(FORGED, Service({"valid": True, "payment": RECORD}))
-    assert found.verdict == "valid" and "add the missing secret" in found.reason
+    assert found.verdict == "valid" and "lacks a secret that is in force" in found.reason
 
 
 def test_verified_facts_are_still_compared() -> None:

@@ -161,7 +161,7 @@ def sized(plan: Plan) -> Iterator[None]:
     """Make the package's portions small, so that a few rows are many of them."""
     small = [
         (partition, "ROW_GROUP", plan.row_group),
-        (workers, "STAGED_LIMIT", plan.staged_limit),
+        (workers, "BUFFER_LIMIT", plan.staged_limit),
     ]
     before = [(place, name, getattr(place, name)) for place, name, _ in small]
     for place, name, value in small:

@@ -125,7 +125,11 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
         "set_lookback",
         lambda self, lookback: None,
     ),
-    "rows stay in the month they left": (publisher, "relocate", lambda files, rows: None),
+    "rows stay in the month they left": (
+        month_files.MonthFiles,
+        "relocate",
+        lambda files, rows: None,
+    ),
     "older versions are not kept": (month_files, "keep_changes", lambda *of: 0),
     "files are not synced": (files, "sync_file", lambda path: None),
     "folders are not synced": (files, "sync_folder", lambda folder: None),
