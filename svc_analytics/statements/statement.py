@@ -193,7 +193,7 @@ def statement(
     chosen = check_names(metadata)
     local = time.time_ns() // 1000 if now is None else now
     period = named_month(month, local, zone, calendar)
-    with open_warehouse(lake) as warehouse:
+    with open_warehouse(lake, as_written=True) as warehouse:
         whole = warehouse.coverage()
         read_to = _read_to(lake, whole, as_of)
         as_of = read_to if as_of is None else as_of
