@@ -190,7 +190,7 @@ def statement(
     names = check_names(metadata)
     local = time.time_ns() // 1000 if now is None else now
     period = named_month(month, local, zone, calendar)
-    with open_warehouse(lake) as warehouse:
+    with open_warehouse(lake, as_written=True) as warehouse:
         coverage = warehouse.coverage()
         read_to = _read_to(lake, coverage, as_of)
         clock = max(local, read_to)

@@ -18,10 +18,20 @@ _BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
 _KNOWN = "known_to := make_timestamptz($known_to::bigint)"
 _AS_OF = "as_of := make_timestamptz($as_of::bigint)"
 _ZONE = "zone := $zone"
+# The records of a small lake, and what takes a division each: read once, not once for each use.
+_KEPT_IF_SMALL = {
+    "payments": "payments",
+    "payout_records": "payout_records",
+    "ledger_entries": "ledger_entries",
+    "stg_receipt_verdicts": "stg_receipt_verdicts",
+    "stg_changes": "stg_changes",
+    "int_period_fees": f"int_period_fees({_BOUNDS})",
+}
 # What several tables read, or what is long to plan, is read once and kept, each behind what it
 # is made of. Records that only a scan or two need are not: they would be held in memory.
 _KEPT = {
     "stg_files": "stg_files",
+    "stg_contents": "stg_contents",
     "stg_spans": "stg_spans",
     "stg_quarantine": "stg_quarantine",
     "int_lake": "int_lake",
@@ -95,11 +105,11 @@ def read_tables(
         "zone": period.zone,
         "label": period.label,
         "assertions": [assertion.to_parameter() for assertion in assertions] or None,
-        "months": _months_until(warehouse, period) or None,
     }
     signatures = {model.name: model.signature for model in read_all_models()}
-    for name, call in _KEPT.items():
+    for name, call in ((_KEPT_IF_SMALL if warehouse.is_small else {}) | _KEPT).items():
         warehouse.keep(name, f"from {call}", _used(everything, call), signatures[name])
+    everything["months"] = _months_until(warehouse, period) or None
     tables = {
         name: warehouse.query(query, _used(everything, query)) for name, query in _QUERIES.items()
     }

@@ -31,7 +31,9 @@ def prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         connection.execute(f"SET {setting}")
 
 
-def lock_down(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
+def lock_down(connection: duckdb.DuckDBPyConnection, folder: Path, *, as_written: bool) -> None:
+    if as_written:
+        connection.execute("PRAGMA disable_optimizer; SET threads=1")
     connection.execute(f"SET allowed_directories=[{quote(str(folder))}]")
     connection.execute("SET enable_external_access=false")
     connection.execute("SET lock_configuration=true")

@@ -26,14 +26,19 @@ from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.connection import CONFIG, error_line, lock_down, prepare
 from svc_analytics.warehouse.views import build_views, say_folder, write_snapshot_database
 
+SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
+
 
 class Warehouse:
     """An open connection over one unchanging state of the lake."""
 
-    def __init__(self, connection: duckdb.DuckDBPyConnection, lake: Lake, folder: Path) -> None:
+    def __init__(
+        self, connection: duckdb.DuckDBPyConnection, lake: Lake, folder: Path, *, is_small: bool
+    ) -> None:
         self._connection = connection
         self._lake = lake
         self._folder = folder
+        self.is_small = is_small  # whether all records fit in little memory
 
     def verify(self, months: Collection[str]) -> None:
         """Hold every page of these months' files against its checksum, or raise `LakeError`.
@@ -81,7 +86,8 @@ class Warehouse:
         `tables` can be queried by name beside the views.
         """
         values = dict(parameters or {})
-        with self._naming_errors(), self._registered(tables or {}) as connection:
+        named = {name: table for name, table in (tables or {}).items() if name in query}
+        with self._naming_errors(), self._registered(named) as connection:
             return run_interruptibly(
                 connection, lambda: connection.sql(query, params=values).to_arrow_table()
             )
@@ -140,24 +146,28 @@ class Warehouse:
 
 
 @contextmanager
-def open_warehouse(lake: Lake, models: Collection[str] | None = None) -> Iterator[Warehouse]:
+def open_warehouse(
+    lake: Lake, models: Collection[str] | None = None, *, as_written: bool = False
+) -> Iterator[Warehouse]:
     """Open the views over a snapshot of the lake, in memory, locked against any change.
 
-    `models` names those to make, sources included; without it there are all.
+    `models` names those to make, sources included; without it there are all. Queries over
+    a small lake run `as_written` if asked: optimizing ours takes longer than running them.
     """
-    for stream in STREAMS.values():
-        lake.footers(stream)  # a torn or foreign file is named here, not by DuckDB
+    # A torn or foreign file is named here, not by DuckDB.
+    footers = [footer for stream in STREAMS.values() for footer in lake.footers(stream).values()]
+    is_small = sum(footer.totals.rows for footer in footers) <= SMALL_LAKE
     with lake.snapshot() as folder:
-        connection = _open_views(lake, folder, models)
+        connection = _open_views(lake, folder, models, as_written=as_written and is_small)
         try:
-            yield Warehouse(connection, lake, folder)
+            yield Warehouse(connection, lake, folder, is_small=is_small)
         finally:
             connection.close()
 
 
 @interruptible()
 def _open_views(
-    lake: Lake, folder: Path, models: Collection[str] | None
+    lake: Lake, folder: Path, models: Collection[str] | None, *, as_written: bool
 ) -> duckdb.DuckDBPyConnection:
     try:
         if models is None:
@@ -170,7 +180,7 @@ def _open_views(
             connection = duckdb.connect(config=CONFIG)
             prepare(connection, folder)
             build_views(connection, folder, models)
-        lock_down(connection, folder)
+        lock_down(connection, folder, as_written=as_written)
     except duckdb.Error as error:
         reason = _as_in_the_lake(error_line(error), folder, lake)
         message = f"{lake.path} cannot be read ({reason}): run svc-analytics extract"

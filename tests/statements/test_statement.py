@@ -409,3 +409,12 @@ def test_frames_are_exact(make: Make) -> None:
     summary = make().summary
     assert not [name for name, kind in summary.dtypes.items() if "float" in str(kind)]
     assert summary["gross_sales"][1] == Decimal("0.000000000000000003")
+
+
+def test_a_small_lake_is_stated_like_a_large_one(
+    make: Make, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Held in memory and read as written, or read from its files: the statement is the same."""
+    small = make().content_digest()
+    monkeypatch.setattr("svc_analytics.warehouse.warehouse.SMALL_LAKE", 0)
+    assert statement(desk.lake, "2026-10").content_digest() == small

@@ -67,7 +67,7 @@ def test_a_balance_read_off_the_console_shows_what_the_rail_cannot_explain(
         ("at,currency\n2026-11-01,btc\n", "no column balance"),
         ("at,currency,balance\n2026-11-01,btc,1e3\n", "line 2"),
         ("at,currency,balance\nyesterday,btc,1\n", "line 2.*not a date"),
-        ("at,currency,balance\n2026-11-01,,1\n", "line 2: no currency"),
+        ("at,currency,balance\n2026-11-01,,1\n", "line 2: currency is empty"),
     ],
 )
 def test_an_assertion_that_cannot_be_read_is_named(tmp_path: Path, text: str, message: str) -> None:

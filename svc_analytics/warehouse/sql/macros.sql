@@ -115,6 +115,10 @@ end::decimal(38,0) * 0.000000000000000001::decimal(18,18));
 -- halved(units): half of a whole number, half up, away from zero.
 create macro halved(units) as sign(units) * ((abs(units) + 1) // 2);
 
+-- tenth18(x): a tenth, half up at 18 places.
+create macro tenth18(x) as
+    halved(units18(x) // 5)::decimal(38,0) * 0.000000000000000001::decimal(18,18);
+
 -- middle18(x): the median of amounts, half up at 18 places.
 create macro middle18(x) as quantile_disc(x, 0.5)
     + halved(units18(-quantile_disc(-x, 0.5) - quantile_disc(x, 0.5)))::decimal(38,0)
@@ -153,9 +157,11 @@ create macro known(is_known, x) as case when is_known then x end;
 -- known_sum(is_known, x): the same for a sum, which is zero over no rows.
 create macro known_sum(is_known, x) as case when is_known then coalesce(x, 0)::decimal(38,18) end;
 
--- is_attested(verdict): whether a receipt's signature proves its payment, as signing.receipts.ATTESTED says.
+-- is_attested(verdict): whether a receipt's signature proves its payment, as
+-- signing.receipts.ATTESTED says.
 create macro is_attested(verdict) as verdict in ('valid', 'valid_previous_secret');
 
--- is_proven(verdict): whether its receipt or its record proves a payment, as signing.receipts.PROVEN says.
+-- is_proven(verdict): whether its receipt or its record proves a payment, as
+-- signing.receipts.PROVEN says.
 create macro is_proven(verdict) as
     verdict in ('valid', 'valid_previous_secret', 'proven_by_record');

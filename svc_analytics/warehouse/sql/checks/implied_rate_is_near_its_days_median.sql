@@ -28,4 +28,4 @@ select
     'rate ' || rate || ', the day''s median is ' || median as detail
 from priced
 inner join medians on medians.currency = priced.currency and medians.day = priced.day
-where abs(rate - median) > muldiv18(median, 1, 10)
+where abs(rate - median) > tenth18(median)
