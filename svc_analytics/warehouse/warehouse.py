@@ -19,7 +19,7 @@ from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.files import damaged_file
 from svc_analytics.interrupts import interruptible, run_interruptibly
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.layout import VERDICTS_FOLDER
+from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.side_files import require_whole
 from svc_analytics.schema import STREAMS
@@ -171,6 +171,7 @@ def _open_views(
 ) -> duckdb.DuckDBPyConnection:
     try:
         if models is None:
+            _require_files(lake, folder)
             path = folder / "views.duckdb"
             write_snapshot_database(path, folder, CONFIG)
             connection = duckdb.connect(path, read_only=True, config=CONFIG)
@@ -186,6 +187,16 @@ def _open_views(
         message = f"{lake.path} cannot be read ({reason}): run svc-analytics extract"
         raise LakeError(message) from error
     return connection
+
+
+def _require_files(lake: Lake, folder: Path) -> None:
+    """Refuse a lake that lacks a side file; views that are copied do not look for them."""
+    for name in data_folders():
+        if not any((folder / name).glob("*.pq")):
+            message = (
+                f"{lake.path} cannot be read ({name} holds no file): run svc-analytics extract"
+            )
+            raise LakeError(message)
 
 
 def _as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
