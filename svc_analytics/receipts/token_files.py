@@ -232,7 +232,7 @@ def _place_in_csv(opening: list[list[str]], column: str | None, source: str) -> 
 
 
 def _parquet(file: BinaryIO, source: str, column: str | None) -> Iterator[Row]:
-    import pyarrow as pa
+    import pyarrow as pa  # only Parquet files need it: saves start-up time
     import pyarrow.parquet as pq
 
     data = file if file.seekable() else io.BytesIO(file.read())
@@ -261,7 +261,7 @@ def _column_of_parquet(table: Any, column: str | None, source: str) -> str:
 
 def _is_text(kind: Any) -> bool:
     """Tell whether a column may hold tokens: texts, or a dictionary of texts."""
-    import pyarrow as pa
+    import pyarrow as pa  # as above
 
     if pa.types.is_dictionary(kind):
         return _is_text(kind.value_type)

@@ -143,7 +143,7 @@ def verify_receipts(
     in SVC_RECEIPT_SECRETS, newest first; secrets and `lake` default to the settings.
     Raises `ConfigError` when there is no secret, or no column of tokens.
     """
-    from tqdm.auto import tqdm
+    from tqdm.auto import tqdm  # loads IPython's widgets where there are any
 
     if secrets is None:
         settings = read_settings()

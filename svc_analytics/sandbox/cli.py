@@ -78,7 +78,9 @@ def serve_command(
 ) -> None:
     """Serve the API until Ctrl-C."""
     with needs_extra("sandbox"):
-        from svc_analytics.sandbox.resources.service import Service
+        from svc_analytics.sandbox.resources.service import (
+            Service,
+        )  # with a web framework, an extra
         from svc_analytics.sandbox.server import serve, write_env_file
     with (
         _seeded_store(db, scenario, **parameters) as store,
@@ -97,7 +99,7 @@ def serve_command(
 def _seeded_store(
     db: Path | None, description: Path | None, **parameters: int | None
 ) -> "Iterator[Store]":
-    from tqdm import tqdm
+    from tqdm import tqdm  # loaded here, as all below, so that --help answers at once
 
     from svc_analytics.sandbox.past.business import read_scenario_file
     from svc_analytics.sandbox.resources.seed import seed
@@ -119,7 +121,7 @@ def _seeded_store(
 
 def _scenario(held: "Scenario | None", options: dict[str, Any]) -> "Scenario":
     """Return the file's own scenario unless the options ask for another one."""
-    from svc_analytics.sandbox.core.clock import Clock
+    from svc_analytics.sandbox.core.clock import Clock  # as above
     from svc_analytics.sandbox.past.scenario import Scenario
 
     if held and all(getattr(held, name) == value for name, value in options.items()):
