@@ -1,7 +1,5 @@
 """Axes, labels and colours that all charts share."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
@@ -11,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from svc_analytics.money import EXACT, format_amount, group_digits
 
 if TYPE_CHECKING:
+    import matplotlib.axes
     import pandas as pd
     import pyarrow as pa
-    from matplotlib.axes import Axes as Axes
 
-    Table: TypeAlias = pa.Table | pd.DataFrame
-
+# Texts, because the three libraries take long to load.
+Axes: TypeAlias = "matplotlib.axes.Axes"
+Table: TypeAlias = "pa.Table | pd.DataFrame"
 Row = dict[str, Any]
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # distinct to colour-blind readers
 HATCH = "/////"

@@ -1,16 +1,9 @@
 """Calendar chart of what was read of a stream."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from svc_analytics.charts.axes import BLUE, GREY, Row, hatched, rows_of, say_if_empty
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
-
+from svc_analytics.charts.axes import BLUE, GREY, Axes, Row, Table, hatched, rows_of, say_if_empty
 
 _DAY = timedelta(days=1)
 

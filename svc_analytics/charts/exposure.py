@@ -1,17 +1,18 @@
 """Chart of each coin's worth in USD."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import reduce
-from typing import TYPE_CHECKING
 
-from svc_analytics.charts.axes import amounts, annotate, rows_of, say_if_empty, signed_bars
+from svc_analytics.charts.axes import (
+    Axes,
+    Table,
+    amounts,
+    annotate,
+    rows_of,
+    say_if_empty,
+    signed_bars,
+)
 from svc_analytics.money import group_digits
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
-
 
 _WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
 

@@ -1,16 +1,15 @@
 """Charts of the fee rate over time, and of its tiers."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from svc_analytics.charts.axes import (
     BLUE,
     NOWHERE,
+    Axes,
     Row,
+    Table,
     add_legend,
     all_days,
     all_months,
@@ -24,9 +23,6 @@ from svc_analytics.charts.axes import (
     rows_of,
     say_if_empty,
 )
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
 
 
 def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> None:

@@ -1,15 +1,9 @@
 """Chart of receipt verdicts."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
-from svc_analytics.charts.axes import BLUE, amounts, hatched, rows_of, say_if_empty
+from svc_analytics.charts.axes import BLUE, Axes, Table, amounts, hatched, rows_of, say_if_empty
 from svc_analytics.signing.receipts import PROVEN
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
 
 
 def receipt_verdicts(axes: Axes, table: Table) -> None:

@@ -1,13 +1,12 @@
 """Charts of refund ratios, and of refunds by month of payment."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING
 
 from svc_analytics.charts.axes import (
     BLUE,
     MOST_TICKS,
+    Axes,
+    Table,
     add_legend,
     all_months,
     hatched,
@@ -18,9 +17,6 @@ from svc_analytics.charts.axes import (
     rows_of,
     say_if_empty,
 )
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
 
 
 def refund_ratio(axes: Axes, table: Table, currency: str) -> None:

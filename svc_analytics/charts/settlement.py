@@ -1,11 +1,9 @@
 """Charts of net settlement and of the position, by day."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from svc_analytics.charts.axes import (
     NOWHERE,
+    Axes,
+    Table,
     add_legend,
     all_days,
     amounts,
@@ -15,9 +13,6 @@ from svc_analytics.charts.axes import (
     say_if_empty,
     signed_bars,
 )
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
 
 
 def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:

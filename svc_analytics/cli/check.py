@@ -1,7 +1,5 @@
 """`check`: test the whole lake against every rule, and list the findings."""
 
-from __future__ import annotations
-
 import click
 
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note

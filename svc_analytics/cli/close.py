@@ -1,7 +1,5 @@
 """`close`, `statement-verify`, `statement-diff`: seal months, verify and compare statements."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """`notebook` and `lab`: a notebook run to a page, and JupyterLab with the settings in place."""
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """`status`, `sql`, `views`: what the lake holds, and queries on it."""
 
-from __future__ import annotations
-
 import sys
 
 import click

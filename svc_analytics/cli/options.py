@@ -1,7 +1,5 @@
 """Options that several commands share, and the month and the lake that they choose."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 

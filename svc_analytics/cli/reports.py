@@ -1,7 +1,5 @@
 """The texts that commands print: for people, and as JSON documents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict

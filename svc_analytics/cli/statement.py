@@ -1,7 +1,5 @@
 """`statement`: write a month's statement, or explain where one of its figures comes from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

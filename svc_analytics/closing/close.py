@@ -5,8 +5,6 @@ version is written next to it, with a table of what differs. A month that cannot
 is written without a seal, with the reasons.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager

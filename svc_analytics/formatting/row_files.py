@@ -4,8 +4,6 @@ Their texts come from whoever made the tokens. CSV is opened in spreadsheets and
 shown in terminals, so its texts are escaped; Parquet and JSON keep them as they are.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator

@@ -1,7 +1,5 @@
 """Notebooks: find one, run it with parameters, and write it as an HTML page."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -118,10 +116,7 @@ def inject(notebook: Any, parameters: Mapping[str, Any]) -> None:
 
 
 def run_notebook(
-    path: Path,
-    parameters: Mapping[str, Any],
-    *,
-    on_cell: Callable[[int], None] = lambda _: None,
+    path: Path, parameters: Mapping[str, Any], *, on_cell: Callable[[int], None] = lambda _: None
 ) -> Any:
     """Run a copy of a notebook with parameters and return it with its outputs.
 

@@ -1,7 +1,5 @@
 """Long tables that can be searched and sorted in a notebook, by itables."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any

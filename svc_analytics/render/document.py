@@ -1,7 +1,5 @@
 """The statement as renderers see it: its tables, period and manifest."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, Protocol
 

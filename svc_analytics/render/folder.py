@@ -1,7 +1,5 @@
 """A statement's folder: its tables in every chosen format, and the manifest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -10,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,10 +16,8 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import sync_file, sync_folder
 from svc_analytics.formatting.tables import to_safe_csv
+from svc_analytics.render.document import Document
 from svc_analytics.render.formats import DOCUMENTS, require_pdf
-
-if TYPE_CHECKING:
-    from svc_analytics.render.document import Document
 
 MANIFEST = "manifest.json"
 STALE = 3600  # seconds

@@ -10,8 +10,6 @@ Accounts (figures of a line are signed as the wallet sees them):
 The remainder, such as a fee with another bearer, goes to Suspense until a person maps it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,7 +19,7 @@ from decimal import Decimal
 from functools import cached_property, reduce
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.sanitize import escape_formula
@@ -29,9 +27,7 @@ from svc_analytics.formatting.tables import csv_line
 from svc_analytics.instants import from_micros
 from svc_analytics.money import EXACT
 from svc_analytics.periods import load_zone
-
-if TYPE_CHECKING:
-    from svc_analytics.render.document import Document
+from svc_analytics.render.document import Document
 
 WALLET = "Assets:Wallet"
 SALES = "Income:Sales"
