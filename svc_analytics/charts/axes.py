@@ -133,10 +133,11 @@ def percent_axis(axis: Any, drawn: list[float]) -> None:
     axis.axes.set_ylim(0, max(known, default=0) * 1.25 or 0.01)
 
 
-def say_if_empty(axes: Axes, drawn: Sequence[Any], text: str) -> None:
-    """Write why nothing is drawn: empty axes would look like zero."""
+def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str) -> None:
+    """Write the title, and why nothing is drawn: empty axes would look like zero."""
+    axes.set_title(title)
     if not drawn:
-        axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GREY)
+        axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=GREY)
 
 
 def add_legend(axes: Axes, **options: Any) -> None:

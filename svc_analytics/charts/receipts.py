@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from svc_analytics.charts.axes import BLUE, Axes, Table, amounts, hatched, rows_of, say_if_empty
+from svc_analytics.charts.axes import BLUE, Axes, Table, amounts, finish, hatched, rows_of
 from svc_analytics.signing.receipts import PROVEN
 
 
@@ -23,5 +23,4 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
     amounts(axes.xaxis)
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("receipts")
-    axes.set_title("Receipts by verdict")
-    say_if_empty(axes, ordered, "no receipt")
+    finish(axes, "Receipts by verdict", ordered, "no receipt")
