@@ -55,12 +55,9 @@ def statement(
     check_formats(forms)
     lake = options.open_lake(data_dir)
     label = options.choose_month(month, choice, **period)
-    if figure and currency:
-        explanation = lake.explain(label, currency, figure, **period)
-        click.echo(reports.explanation_report(explanation, as_json=as_json))
-        return
     if figure or currency:
-        raise ConfigError("give --explain FIGURE and --currency C together")
+        click.echo(_explain(lake, label, figure, currency, as_json, **period))
+        return
     new = make_statement(lake, label, webhooks=webhooks, metadata=names, **period)
     folder = _save(new, lake, out, forms)
     click.echo(reports.statement_report(new, folder, as_json=as_json))
@@ -68,6 +65,15 @@ def statement(
         echo_note(f"{name} is empty in every line: no payment of the month has this metadata")
     if new.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
+
+
+def _explain(
+    lake: Lakehouse, month: str, figure: str | None, currency: str | None, as_json: bool, **at: str
+) -> str:
+    if not (figure and currency):
+        raise ConfigError("give --explain FIGURE and --currency C together")
+    explanation = lake.explain(month, currency, figure, **at)
+    return reports.explanation_report(explanation, as_json=as_json)
 
 
 def _save(new: Statement, lake: Lakehouse, out: str | None, forms: tuple[str, ...]) -> Path:
