@@ -1,7 +1,5 @@
 """A lake with a made-up merchant: sandbox, extraction, receipts and a closed month."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from collections.abc import Callable

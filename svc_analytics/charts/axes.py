@@ -1,7 +1,5 @@
 """Axes, labels and colours that all charts share."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
@@ -11,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from svc_analytics.money import EXACT, format_amount, group_digits
 
 if TYPE_CHECKING:
+    import matplotlib.axes
     import pandas as pd
     import pyarrow as pa
-    from matplotlib.axes import Axes as Axes
 
-    Table: TypeAlias = pa.Table | pd.DataFrame
-
+# Texts, because the three libraries take long to load.
+Axes: TypeAlias = "matplotlib.axes.Axes"
+Table: TypeAlias = "pa.Table | pd.DataFrame"
 Row = dict[str, Any]
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # distinct to colour-blind readers
 HATCH = "/////"
@@ -134,10 +133,11 @@ def percent_axis(axis: Any, drawn: list[float]) -> None:
     axis.axes.set_ylim(0, max(known, default=0) * 1.25 or 0.01)
 
 
-def say_if_empty(axes: Axes, drawn: Sequence[Any], text: str) -> None:
-    """Write why nothing is drawn: empty axes would look like zero."""
+def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str) -> None:
+    """Write the title, and why nothing is drawn: empty axes would look like zero."""
+    axes.set_title(title)
     if not drawn:
-        axes.text(0.5, 0.5, text, transform=axes.transAxes, ha="center", va="center", color=GREY)
+        axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=GREY)
 
 
 def add_legend(axes: Axes, **options: Any) -> None:

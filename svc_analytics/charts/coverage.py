@@ -1,16 +1,9 @@
 """Calendar chart of what was read of a stream."""
 
-from __future__ import annotations
-
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from svc_analytics.charts.axes import BLUE, GREY, Row, hatched, rows_of, say_if_empty
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
-
+from svc_analytics.charts.axes import BLUE, GREY, Axes, Row, Table, finish, hatched, rows_of
 
 _DAY = timedelta(days=1)
 
@@ -42,8 +35,7 @@ def coverage_calendar(
     axes.set_xlim(0.2, 31.8)
     axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
     axes.set_xlabel(f"day ({zone}); filled: complete, hatched: in part, x: not read")
-    axes.set_title(f"{stream.capitalize().replace('_', ' ')} read, by day")
-    say_if_empty(axes, spans, "never read")
+    finish(axes, f"{stream.capitalize().replace('_', ' ')} read, by day", spans, "never read")
 
 
 def _months_before(last: datetime | None, months: int, zone: str) -> list[date]:

@@ -1,17 +1,18 @@
 """Chart of each coin's worth in USD."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import reduce
-from typing import TYPE_CHECKING
 
-from svc_analytics.charts.axes import amounts, annotate, rows_of, say_if_empty, signed_bars
+from svc_analytics.charts.axes import (
+    Axes,
+    Table,
+    amounts,
+    annotate,
+    finish,
+    rows_of,
+    signed_bars,
+)
 from svc_analytics.money import group_digits
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
-
 
 _WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
 
@@ -34,12 +35,14 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(known)), [currency for currency, _ in known])
     amounts(axes.xaxis)
-    _leave_room(axes, [float(value) for _, value in known])
+    values = [0.0, *(float(value) for _, value in known)]
+    least, most = min(values), max(values)
+    # There is room for the texts to the right of the bars.
+    axes.set_xlim(1.08 * least, most + 0.8 * ((most - least) or 1.0))
     in_all = _cents(reduce(_WIDE.add, (value for _, value in known), Decimal(0)))
     whole = f", total {in_all}; %: share, \u03a3: cumulative share" if known else ""
     axes.set_xlabel(f"USD; unknown: {', '.join(unknown)}" if unknown else f"USD{whole}")
-    axes.set_title("Exposure by coin")
-    say_if_empty(axes, known, "no exposure is known")
+    finish(axes, "Exposure by coin", known, "no exposure is known")
 
 
 def _shares(values: list[Decimal]) -> list[str]:
@@ -61,9 +64,3 @@ def _percent(part: Decimal, whole: Decimal) -> str:
 
 def _cents(value: Decimal) -> str:
     return group_digits(format(value.quantize(Decimal("0.01"), context=_WIDE), "f"))
-
-
-def _leave_room(axes: Axes, values: list[float]) -> None:
-    """Widen the axis for the texts to the right of the bars."""
-    least, most = min([*values, 0.0]), max([*values, 0.0])
-    axes.set_xlim(1.08 * least, most + 0.8 * ((most - least) or 1.0))

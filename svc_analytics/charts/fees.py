@@ -1,20 +1,20 @@
 """Charts of the fee rate over time, and of its tiers."""
 
-from __future__ import annotations
-
 from datetime import datetime
 from itertools import pairwise
-from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 from svc_analytics.charts.axes import (
     BLUE,
     NOWHERE,
+    Axes,
     Row,
+    Table,
     add_legend,
     all_days,
     all_months,
     annotate,
+    finish,
     label_days,
     label_places,
     labels,
@@ -22,11 +22,7 @@ from svc_analytics.charts.axes import (
     percent_axis,
     quotient,
     rows_of,
-    say_if_empty,
 )
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
 
 
 def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> None:
@@ -49,10 +45,9 @@ def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> Non
         annotate(axes, (starts[place], rates[place]), text, xytext=(3, 4))
     label_days(axes, [int(place) for place in [*starts, *ends]][:: max(2 * len(rows) - 1, 1)])
     percent_axis(axes.yaxis, [*rates, *paid])
-    axes.set_title(f"Fee rate and tiers, {currency}")
     if rows:
         add_legend(axes, loc="lower left", ncols=2)
-    say_if_empty(axes, rows, "nothing sold")
+    finish(axes, f"Fee rate and tiers, {currency}", rows, "nothing sold")
 
 
 def _steps(rows: list[Row]) -> list[int]:
@@ -85,7 +80,7 @@ def fee_rate(axes: Axes, table: Table, currency: str) -> None:
         label_places(axes, months)
     axes.plot(places, shares, marker="o", markersize=3.5, color=BLUE, linewidth=1.2)
     percent_axis(axes.yaxis, shares)
-    axes.set_title(f"Fees over gross sales, {currency}")
     is_unknown = any(row["payment_fees"] is None for row in rows)
     why = "unknown" if is_unknown else "nothing sold"
-    say_if_empty(axes, [share for share in shares if share == share], why)
+    known = [share for share in shares if share == share]
+    finish(axes, f"Fees over gross sales, {currency}", known, why)

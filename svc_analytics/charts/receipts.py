@@ -1,15 +1,9 @@
 """Chart of receipt verdicts."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING
 
-from svc_analytics.charts.axes import BLUE, amounts, hatched, rows_of, say_if_empty
+from svc_analytics.charts.axes import BLUE, Axes, Table, amounts, finish, hatched, rows_of
 from svc_analytics.signing.receipts import PROVEN
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
 
 
 def receipt_verdicts(axes: Axes, table: Table) -> None:
@@ -29,5 +23,4 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
     amounts(axes.xaxis)
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("receipts")
-    axes.set_title("Receipts by verdict")
-    say_if_empty(axes, ordered, "no receipt")
+    finish(axes, "Receipts by verdict", ordered, "no receipt")

@@ -1,26 +1,22 @@
 """Charts of refund ratios, and of refunds by month of payment."""
 
-from __future__ import annotations
-
 from decimal import ROUND_HALF_UP, Decimal
-from typing import TYPE_CHECKING
 
 from svc_analytics.charts.axes import (
     BLUE,
     MOST_TICKS,
+    Axes,
+    Table,
     add_legend,
     all_months,
+    finish,
     hatched,
     label_places,
     labels,
     percent,
     percent_axis,
     rows_of,
-    say_if_empty,
 )
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
 
 
 def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
@@ -47,10 +43,9 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
     label_places(axes, months)
     percent_axis(axes.yaxis, drawn)
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
-    axes.set_title(f"Refunds over charged total, {currency}")
     if drawn:
         add_legend(axes, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.15))
-    say_if_empty(axes, drawn, "unknown, or nothing charged")
+    finish(axes, f"Refunds over charged total, {currency}", drawn, "unknown, or nothing charged")
 
 
 _LETTERS = ((13, 6.5), (18, 5.0), (25, 3.8))  # points, for up to so many months; then none
@@ -83,8 +78,8 @@ def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
     axes.set_yticks(range(len(paid)), paid)
     axes.set_xlabel("month of the refund")
     axes.set_ylabel("month of the payment")
-    axes.set_title(f"Refunded share of each month's charged total, {currency}")
-    say_if_empty(axes, list(ratios), "no refund")
+    title = f"Refunded share of each month's charged total, {currency}"
+    finish(axes, title, list(ratios), "no refund")
 
 
 def _field(

@@ -1,23 +1,18 @@
 """Charts of net settlement and of the position, by day."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from svc_analytics.charts.axes import (
     NOWHERE,
+    Axes,
+    Table,
     add_legend,
     all_days,
     amounts,
+    finish,
     label_days,
     mark_unknown,
     rows_of,
-    say_if_empty,
     signed_bars,
 )
-
-if TYPE_CHECKING:
-    from svc_analytics.charts.axes import Axes, Table
 
 
 def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:
@@ -25,8 +20,7 @@ def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:
 
     `table` has `day`, `currency`, `net_settlement`. A day whose figure is unknown is a cross.
     """
-    _daily_bars(axes, table, currency, "net_settlement")
-    axes.set_title(f"Net settlement by day, {currency}")
+    _daily_bars(axes, table, currency, "net_settlement", "Net settlement by day")
 
 
 def position(axes: Axes, table: Table, currency: str) -> None:
@@ -42,13 +36,12 @@ def position(axes: Axes, table: Table, currency: str) -> None:
     is_known = any(row["closing"] is not None for row in rows)
     label = "position" if is_known else "position unknown"
     axes.step(days, closing, where="mid", color="black", linewidth=1.4, label=label)
-    _daily_bars(axes, table, currency, "movement")
-    axes.set_title(f"Rail position and movements, {currency}")
+    _daily_bars(axes, table, currency, "movement", "Rail position and movements")
     if rows:
         add_legend(axes)
 
 
-def _daily_bars(axes: Axes, table: Table, currency: str, name: str) -> None:
+def _daily_bars(axes: Axes, table: Table, currency: str, name: str, title: str) -> None:
     """Draw a bar for each day's figure, and a cross where it is unknown."""
     figures = [(row["day"].toordinal(), row[name]) for row in rows_of(table, currency)]
     signed_bars(axes.bar, [(day, value) for day, value in figures if value is not None])
@@ -57,4 +50,4 @@ def _daily_bars(axes: Axes, table: Table, currency: str, name: str) -> None:
     label_days(axes, all_days(table))
     amounts(axes.yaxis)
     axes.set_ylabel(currency)
-    say_if_empty(axes, figures, "no movement")
+    finish(axes, f"{title}, {currency}", figures, "no movement")

@@ -4,8 +4,6 @@ Data goes to stdout, notes to stderr. The modules of the commands load when they
 so that `--help` answers at once although some need heavy libraries.
 """
 
-from __future__ import annotations
-
 import sys
 import traceback
 from importlib import import_module
@@ -18,7 +16,7 @@ from svc_analytics.errors import SvcError
 INTERRUPTED = 130
 # Where each command is, and the first line of its help; a test compares it with the command.
 COMMANDS = {
-    "check": ("cli.check:check", "Check the lake against every rule."),
+    "check": ("cli.lake:check", "Check the lake against every rule."),
     "close": ("cli.close:close", "Read a month twice, write its statement and seal it."),
     "demo": ("cli.demo:demo", "Try everything on the local sandbox, without any key."),
     "extract": ("cli.extract:extract", "Bring the lake up to date with the service."),

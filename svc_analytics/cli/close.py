@@ -1,34 +1,16 @@
 """`close`, `statement-verify`, `statement-diff`: seal months, verify and compare statements."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import click
 import pyarrow as pa
 
+from svc_analytics.cli import options
 from svc_analytics.cli.console import EXIT_ATTENTION
-from svc_analytics.cli.options import (
-    calendar_option,
-    choose_month,
-    last_month_option,
-    metadata_option,
-    month_option,
-    out_option,
-    patience_option,
-    shared_options,
-    split_names,
-    zone_option,
-)
 from svc_analytics.closing import close as closing
+from svc_analytics.closing import verify
 from svc_analytics.closing.result import CloseResult
-from svc_analytics.closing.verify import (
-    SealVerification,
-    StatementDiff,
-    diff_statements,
-    verify_statement,
-)
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line
@@ -39,29 +21,24 @@ MOST_ROWS = 40
 
 
 @click.command()
-@month_option
-@last_month_option
+@options.month_option
+@options.last_month_option
 @click.option("--all-due", is_flag=True, help="Close every month that is over, oldest first.")
-@zone_option
-@calendar_option
-@click.option(
-    "--format",
-    "formats",
-    default="csv,parquet",
-    show_default=True,
-    help="The forms to write, with commas between; csv or parquet must be one of them.",
+@options.zone_option
+@options.calendar_option
+@options.format_option(
+    "The forms to write, with commas between; csv or parquet must be one of them."
 )
-@out_option
-@click.option(
+@options.out_option
+@options.number_option(
     "--grace-hours",
-    default=closing.GRACE_HOURS,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Wait this long after the end of a month, for late records.",
+    closing.GRACE_HOURS,
+    "Wait this long after the end of a month, for late records.",
+    least=0,
 )
-@metadata_option
-@patience_option
-@shared_options
+@options.metadata_option
+@options.patience_option
+@options.shared_options
 def close(
     month: str | None,
     choice: str | None,
@@ -70,7 +47,7 @@ def close(
     data_dir: str | None,
     patience: int | None,
     as_json: bool,
-    **options: Any,
+    **wanted: Any,
 ) -> None:
     """Read a month twice, write its statement and seal it.
 
@@ -86,10 +63,10 @@ def close(
         )
     settings = read_settings(data_dir, patience=patience)
     settings.require_service()
-    options |= {name: split_names(options[name]) for name in ("formats", "metadata")}
-    options["settings"] = settings
-    echo = _echo_nothing if as_json else _echo_result
-    results = _close_months(Lakehouse(settings.data_dir), month, choice, out, echo, options)
+    names = {name: options.split_names(wanted[name]) for name in ("formats", "metadata")}
+    echo = (lambda _: None) if as_json else _echo_result
+    given = wanted | names | {"settings": settings}
+    results = _close_months(Lakehouse(settings.data_dir), month, choice, out, echo, given)
     if as_json:
         click.echo(to_json({"months": list(map(_result_document, results))}))
     elif not results:
@@ -100,15 +77,16 @@ def close(
 
 @click.command("statement-verify")
 @click.argument("folder", metavar="DIR")
-@shared_options
+@options.shared_options
 def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
     """Check a sealed statement against its seal and the lake.
 
     Checks every file against the seal, the chain of earlier seals, and every figure
     against the lake; prints each difference.
     """
-    checked = verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
-    click.echo(_verification_json(checked) if as_json else _verification_text(checked))
+    checked = verify.verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
+    document = _verification_document(checked)
+    click.echo(to_json(document) if as_json else _verification_text(checked))
     if not checked.holds:
         raise SystemExit(EXIT_ATTENTION)
 
@@ -116,14 +94,15 @@ def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
 @click.command("statement-diff")
 @click.argument("old", metavar="DIR")
 @click.argument("new", metavar="DIR")
-@shared_options
+@options.shared_options
 def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> None:
     """Compare two statements, figure by figure, row by row.
 
     Names the cause of each difference.
     """
-    diff = diff_statements(old, new)
-    click.echo(_diff_json(diff) if as_json else _diff_text(diff))
+    diff = verify.diff_statements(old, new)
+    document = {"old": diff.old, "new": diff.new, "differences": diff.table.to_pylist()}
+    click.echo(to_json(document) if as_json else _diff_text(diff))
 
 
 def _close_months(
@@ -132,13 +111,13 @@ def _close_months(
     choice: str | None,
     out: str | None,
     echo: Callable[[CloseResult], None],
-    options: dict[str, Any],
+    given: dict[str, Any],
 ) -> list[CloseResult]:
     """Close the chosen month, or every month that is due when none is chosen."""
     if month is None and choice is None:
-        return closing.close_all_due(lake, on_closed=echo, **options)
-    label = choose_month(month, choice, options["zone"], options["calendar"])
-    result = closing.close(lake, label, out=out, **options)
+        return closing.close_all_due(lake, on_closed=echo, **given)
+    label = options.choose_month(month, choice, given["zone"], given["calendar"])
+    result = closing.close(lake, label, out=out, **given)
     echo(result)
     return [result]
 
@@ -147,10 +126,6 @@ def _echo_result(result: CloseResult) -> None:
     """Print what became of a month, and why."""
     differences = [] if result.table is None else ["", _differences_text(result.table)]
     click.echo("\n".join(result.describe() + differences))
-
-
-def _echo_nothing(result: CloseResult) -> None:
-    """Print nothing, because a JSON document follows."""
 
 
 def _result_document(result: CloseResult) -> dict[str, Any]:
@@ -166,7 +141,7 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
     }
 
 
-def _verification_text(checked: SealVerification) -> str:
+def _verification_text(checked: verify.SealVerification) -> str:
     if checked.holds:
         return f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
     lines = [f"{checked.folder} does not hold", *(f"  {text}" for text in checked.broken)]
@@ -178,8 +153,8 @@ def _verification_text(checked: SealVerification) -> str:
     return "\n".join(lines)
 
 
-def _verification_json(checked: SealVerification) -> str:
-    document = {
+def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:
+    return {
         "folder": str(checked.folder),
         "seal": checked.seal,
         "holds": checked.holds,
@@ -187,18 +162,12 @@ def _verification_json(checked: SealVerification) -> str:
         "reasons": [reason.text for reason in checked.reasons],
         "restatement": checked.table.to_pylist(),
     }
-    return to_json(document)
 
 
-def _diff_text(diff: StatementDiff) -> str:
+def _diff_text(diff: verify.StatementDiff) -> str:
     head = [f"{sign} {_title(one)}" for sign, one in (("-", diff.old), ("+", diff.new))]
     body = _differences_text(diff.table) if diff.table.num_rows else "no difference"
     return "\n".join([*head, "", body])
-
-
-def _diff_json(diff: StatementDiff) -> str:
-    document = {"old": diff.old, "new": diff.new, "differences": diff.table.to_pylist()}
-    return to_json(document)
 
 
 def _title(manifest: dict[str, Any]) -> str:

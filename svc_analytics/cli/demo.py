@@ -1,12 +1,10 @@
 """`demo`: extract, verify and close a month on the local sandbox."""
 
-from __future__ import annotations
-
 import click
 
 from svc_analytics.cli import reports
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.options import shared_options
+from svc_analytics.cli.options import number_option, shared_options
 from svc_analytics.config import read_data_dir
 from svc_analytics.demo import run_demo
 from svc_analytics.extraction import progress
@@ -14,20 +12,8 @@ from svc_analytics.lakehouse import Lakehouse
 
 
 @click.command()
-@click.option(
-    "--months",
-    default=12,
-    show_default=True,
-    type=click.IntRange(1, 120),
-    help="Months of history.",
-)
-@click.option(
-    "--payments",
-    default=20_000,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Payments in all months together.",
-)
+@number_option("--months", 12, "Months of history.", most=120)
+@number_option("--payments", 20_000, "Payments in all months together.")
 @click.option(
     "--seed", default=7, show_default=True, help="The same seed makes up the same merchant."
 )

@@ -1,14 +1,12 @@
 """`extract`: bring the lake up to date with the service."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import click
 
 from svc_analytics.cli import reports
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
-from svc_analytics.cli.options import patience_option, shared_options
+from svc_analytics.cli.options import number_option, patience_option, shared_options
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import lookups, update
@@ -30,19 +28,9 @@ from svc_analytics.schema import STREAMS
     type=click.Choice(["payments", "payout_records"]),
     help="Read only this stream.  [default: both]",
 )
-@click.option(
-    "--workers",
-    default=8,
-    show_default=True,
-    type=click.IntRange(1, 64),
-    help="Read this many pages at a time.",
-)
-@click.option(
-    "--overlap-hours",
-    default=24,
-    show_default=True,
-    type=click.IntRange(0),
-    help="Also read this many of the newest hours again, for late records.",
+@number_option("--workers", 8, "Read this many pages at a time.", most=64)
+@number_option(
+    "--overlap-hours", 24, "Also read this many of the newest hours again, for late records.", 0
 )
 @click.option("--reread", is_flag=True, help="Read the whole interval again, even complete time.")
 @click.option("--sessions", is_flag=True, help="Look up the checkout sessions of the payments too.")

@@ -1,25 +1,21 @@
 """`notebook` and `lab`: a notebook run to a page, and JupyterLab with the settings in place."""
 
-from __future__ import annotations
-
 import os
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import click
-from dotenv import dotenv_values
 from tqdm.auto import tqdm
 
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import data_dir_option, open_lake, shared_options, zone_option
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
-from svc_analytics.files import atomic_write
+from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lake.lake import Lake, last_full_month
 from svc_analytics.notebook import runner
-from svc_analytics.notebook.runner import working_folder
 from svc_analytics.periods import month as parse_month
 
 
@@ -45,7 +41,9 @@ def notebook(
     parameters = {"DATA_DIR": str(lake.path), "ZONE": zone} | ({"MONTH": chosen} if chosen else {})
     with tqdm(desc=path.stem, unit=" cells", disable=None, leave=False) as bar:
         done = runner.run_notebook(path, parameters, on_cell=lambda _: bar.update())
-    _write(target, runner.to_html(done, path.stem))
+    page = runner.to_html(done, path.stem)
+    with output_file(target) as temporary:
+        temporary.write_text(page, encoding="utf-8")
     report = {"notebook": path.stem, "month": chosen, "file": str(target)}
     click.echo(to_json(report) if as_json else str(target))
 
@@ -70,44 +68,9 @@ def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
     """
     if find_spec("jupyterlab") is None:
         raise ConfigError('jupyterlab is not installed: pip install -e ".[lab]"')
-    environment = lab_environment(data_dir)
-    folder = working_folder()
+    settings = read_settings(data_dir)  # a wrong one is reported here, and not in a notebook
+    environment = runner.lab_environment(settings.data_dir)
+    folder = runner.working_folder()
     echo_note(f"JupyterLab opens the folder {folder}")
     words = [sys.executable, "-m", "jupyterlab", f"--notebook-dir={folder}", *arguments]
     os.execvpe(sys.executable, words, environment)  # noqa: S606
-
-
-def lab_environment(data_dir: str | None) -> dict[str, str]:
-    """Return the environment variables of JupyterLab: this process's, then those of `.env`.
-
-    Reads the settings once, so that a wrong one is reported here and not in a notebook.
-    """
-    settings = read_settings(data_dir)
-    file = Path.cwd() / ".env"
-    in_file = dotenv_values(file, interpolate=False, encoding="utf-8-sig") if file.is_file() else {}
-    own = {name: _absolute(name, value) for name, value in os.environ.items() if value}
-    added = {
-        name: _absolute(name, value)
-        for name, value in in_file.items()
-        if value and name.startswith("SVC_") and not {name, _other_name(name)} & set(own)
-    }
-    return added | own | {"SVC_DATA_DIR": str(settings.data_dir.absolute())}
-
-
-def _other_name(name: str) -> str:
-    """Return a setting's other name: SVC_X_FILE for SVC_X, and SVC_X for SVC_X_FILE."""
-    return name.removesuffix("_FILE") if name.endswith("_FILE") else f"{name}_FILE"
-
-
-def _absolute(name: str, value: str) -> str:
-    """Make the path of a secret's file absolute: notebooks run in another folder."""
-    is_path = name.startswith("SVC_") and name.endswith("_FILE")
-    return str(Path(value).absolute()) if is_path else value
-
-
-def _write(target: Path, text: str) -> None:
-    try:
-        with atomic_write(target, is_durable=False) as temporary:  # the command makes it again
-            temporary.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot write {target}: {error.strerror}") from error

@@ -1,6 +1,4 @@
-"""`status`, `sql`, `views`: what the lake holds, and queries on it."""
-
-from __future__ import annotations
+"""`status`, `check`, `sql`, `views`: what the lake holds, its findings, and queries on it."""
 
 import sys
 
@@ -8,15 +6,22 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import reports
-from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import open_lake, shared_options
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
+from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.database import write_views
-from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.models import models_used_by, read_checks
 from svc_analytics.warehouse.status import lake_status
 from svc_analytics.warehouse.views import list_views
 from svc_analytics.warehouse.warehouse import open_warehouse
+
+_FINDINGS = """
+    select check_name, severity, record_id, month, currency, detail
+    from exceptions
+    order by severity desc, check_name, occurred_at, record_id
+"""
 
 
 @click.command()
@@ -28,6 +33,30 @@ def status(data_dir: str | None, as_json: bool) -> None:
     """
     report = reports.status_json if as_json else reports.status_text
     click.echo(report(lake_status(open_lake(data_dir))))
+
+
+@click.command()
+@shared_options
+def check(data_dir: str | None, as_json: bool) -> None:
+    """Check the lake against every rule.
+
+    Lists each row that breaks a rule. A blocking finding keeps a statement from being
+    final; an advisory one informs.
+    """
+    lake = open_lake(data_dir)
+    folders = [lake.folder(stream) for stream in STREAMS.values()]
+    months = {path.stem for folder in folders for path in folder.glob("*.parquet")}
+    with open_warehouse(lake) as warehouse:
+        warehouse.verify(sorted(months))
+        findings = warehouse.query(_FINDINGS)
+    if as_json:
+        click.echo(tables.to_json({"findings": tables.to_objects(findings)}))
+    else:
+        click.echo(tables.to_text(findings) if len(findings) else "every rule holds")
+    blocking = findings["severity"].to_pylist().count("blocking")
+    echo_note(f"{len(read_checks())} rules, {len(findings)} findings, {blocking} of them blocking")
+    if blocking:
+        raise SystemExit(EXIT_ATTENTION)
 
 
 @click.command()

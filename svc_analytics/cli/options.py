@@ -1,9 +1,8 @@
 """Options that several commands share, and the month and the lake that they choose."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
+from typing import Any
 
 import click
 
@@ -53,6 +52,19 @@ _verbose_option = click.option(
     expose_value=False,  # `main` looks for it when an error ends the command
     help="Print more notes; -vv adds the traceback of an error.",
 )
+
+
+def format_option(help_: str) -> Callable[..., Any]:
+    """Return the option --format, with a help text of its own."""
+    return click.option("--format", "formats", default="csv,parquet", show_default=True, help=help_)
+
+
+def number_option(
+    name: str, default: int, help_: str, least: int = 1, most: int | None = None
+) -> Callable[..., Any]:
+    """Return an option that takes a whole number from `least` to `most`."""
+    kind = click.IntRange(least, most)
+    return click.option(name, default=default, show_default=True, type=kind, help=help_)
 
 
 def shared_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,7 +1,5 @@
 """`receipts`: verify the signed receipts of payments, in the lake or in files."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """The texts that commands print: for people, and as JSON documents."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -11,16 +9,10 @@ from shlex import quote
 from svc_analytics.coverage import Spans, describe_span
 from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult
+from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
-from svc_analytics.formatting.tables import (
-    align,
-    align_decimal_points,
-    to_json,
-    to_objects,
-    to_text,
-)
-from svc_analytics.formatting.values import display_text, is_ratio, rows_of, value_text
+from svc_analytics.formatting.values import display_text, text_rows, value_text
 from svc_analytics.instants import ago, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.render.folder import MANIFEST
@@ -66,7 +58,7 @@ def extraction_json(
         "data_dir": str(lake.path),
         "looked_up": [asdict(each) for each in lookups],
     }
-    return to_json(document)
+    return tables.to_json(document)
 
 
 def status_text(status: LakeStatus) -> str:
@@ -121,12 +113,17 @@ def status_json(status: LakeStatus) -> str:
         }
         for stream in status.streams
     ]
-    return to_json({"data_dir": status.path, "merchant": status.merchant, "streams": streams})
+    document = {"data_dir": status.path, "merchant": status.merchant, "streams": streams}
+    return tables.to_json(document)
 
 
 def statement_report(new: Statement, folder: Path, *, as_json: bool) -> str:
-    """Write a statement for the terminal: its summary, or its manifest and summary as JSON."""
-    return statement_json(new, folder) if as_json else statement_text(new, folder)
+    """Write a statement for people, or its manifest and summary as a JSON document."""
+    if not as_json:
+        return statement_text(new, folder)
+    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    summary = tables.to_objects(new.tables["summary"])
+    return tables.to_json(manifest | {"folder": str(folder), "summary": summary})
 
 
 def statement_text(new: Statement, folder: Path) -> str:
@@ -156,36 +153,18 @@ def _accepted(new: Statement) -> list[str]:
     ]
 
 
-def statement_json(new: Statement, folder: Path) -> str:
-    """Write a statement as a JSON document: its manifest, and the rows of its summary."""
-    manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    summary = to_objects(new.tables["summary"])
-    return to_json(manifest | {"folder": str(folder), "summary": summary})
-
-
-def explanation_text(explanation: Explanation) -> str:
+def explanation_report(explanation: Explanation, *, as_json: bool) -> str:
     """Show what a figure is made of: its value, its SQL, and its records."""
-    value = "unknown: not all of its records were read"
-    if explanation.value is not None:
-        value = display_text(explanation.value)
-    name = f"{explanation.figure} of {explanation.currency}, {explanation.period.folder}"
-    parts = [single_line(f"{name}: {value}"), escape_invisible(explanation.sql)]
-    records = explanation.table
-    return "\n\n".join([*parts, to_text(records), f"{len(records)} records"])
-
-
-def explanation_json(explanation: Explanation) -> str:
-    """Show what a figure is made of as a JSON document."""
-    value = explanation.value
-    document = {
-        "figure": explanation.figure,
-        "currency": explanation.currency,
-        "period": explanation.period.folder,
-        "value": None if value is None else value_text(value),
-        "sql": explanation.sql,
-        "rows": to_objects(explanation.table),
-    }
-    return to_json(document)
+    value, period = explanation.value, explanation.period.folder
+    name = {"figure": explanation.figure, "currency": explanation.currency, "period": period}
+    if as_json:
+        text = None if value is None else value_text(value)
+        rows = tables.to_objects(explanation.table)
+        return tables.to_json(name | {"value": text, "sql": explanation.sql, "rows": rows})
+    shown = "unknown: not all of its records were read" if value is None else display_text(value)
+    title = single_line("{figure} of {currency}, {period}: ".format(**name) + shown)
+    sql, records = escape_invisible(explanation.sql), explanation.table
+    return "\n\n".join([title, sql, tables.to_text(records), f"{len(records)} records"])
 
 
 def what_next(new: Statement, data_dir: Path | None) -> str:
@@ -208,18 +187,11 @@ def _figures(new: Statement) -> str:
     summary = new.tables["summary"]
     if not summary.num_rows:
         return "no movement and no position in any currency"
-    fields = [field for field in summary.schema if field.name not in ("period", "currency")]
-    names = [field.name for field in fields]
-    columns = [
-        [
-            display_text(value, is_ratio=is_ratio(field))
-            for value, field in zip(row, fields, strict=True)
-        ]
-        for row in rows_of(summary.select(names))
-    ]
-    rows = [list(row) for row in zip(names, *map(align_decimal_points, columns), strict=True)]
+    names = [name for name in summary.column_names if name not in ("period", "currency")]
+    coins = map(tables.align_decimal_points, text_rows(summary.select(names), display_text))
+    rows = list(map(list, zip(names, *coins, strict=True)))
     header = ["figure", *summary["currency"].to_pylist()]
-    return align(header, rows, [False, *(True for _ in columns)])
+    return tables.align(header, rows, [False, *[True] * summary.num_rows])
 
 
 def _spans(spans: Spans) -> list[list[str]]:

@@ -1,26 +1,12 @@
 """`statement`: write a month's statement, or explain where one of its figures comes from."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import click
 
-from svc_analytics.cli import reports
+from svc_analytics.cli import options, reports
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
-from svc_analytics.cli.options import (
-    calendar_option,
-    choose_month,
-    last_month_option,
-    metadata_option,
-    month_option,
-    open_lake,
-    out_option,
-    shared_options,
-    split_names,
-    zone_option,
-)
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.errors import ConfigError
 from svc_analytics.lakehouse import Lakehouse
@@ -31,19 +17,15 @@ from svc_analytics.statements.statement import statement as make_statement
 
 
 @click.command()
-@month_option
-@last_month_option
+@options.month_option
+@options.last_month_option
 @click.option("--this-month", "choice", flag_value="this", help="The month that is running.")
-@zone_option
-@calendar_option
-@click.option(
-    "--format",
-    "formats",
-    default="csv,parquet",
-    show_default=True,
-    help="Forms to write: csv, parquet, xlsx, html, json, journal, pdf; with commas between.",
+@options.zone_option
+@options.calendar_option
+@options.format_option(
+    "Forms to write: csv, parquet, xlsx, html, json, journal, pdf; with commas between."
 )
-@out_option
+@options.out_option
 @click.option(
     "--explain", "figure", metavar="FIGURE", help="Show what FIGURE is made of; write nothing."
 )
@@ -53,8 +35,8 @@ from svc_analytics.statements.statement import statement as make_statement
     metavar="FILE",
     help="A log of webhook deliveries; the lake must hold the records it names.",
 )
-@metadata_option
-@shared_options
+@options.metadata_option
+@options.shared_options
 def statement(
     month: str | None,
     choice: str | None,
@@ -69,10 +51,10 @@ def statement(
     **period: Any,  # its zone and calendar
 ) -> None:
     """Write a month's statement and print its summary."""
-    forms, names = split_names(formats), split_names(metadata)
+    forms, names = options.split_names(formats), options.split_names(metadata)
     check_formats(forms)
-    lake = open_lake(data_dir)
-    label = choose_month(month, choice, **period)
+    lake = options.open_lake(data_dir)
+    label = options.choose_month(month, choice, **period)
     if figure or currency:
         click.echo(_explain(lake, label, figure, currency, as_json, **period))
         return
@@ -86,17 +68,12 @@ def statement(
 
 
 def _explain(
-    lake: Lakehouse,
-    month: str,
-    figure: str | None,
-    currency: str | None,
-    as_json: bool,
-    **period: str,
+    lake: Lakehouse, month: str, figure: str | None, currency: str | None, as_json: bool, **at: str
 ) -> str:
     if not (figure and currency):
         raise ConfigError("give --explain FIGURE and --currency C together")
-    explanation = lake.explain(month, currency, figure, **period)
-    return (reports.explanation_json if as_json else reports.explanation_text)(explanation)
+    explanation = lake.explain(month, currency, figure, **at)
+    return reports.explanation_report(explanation, as_json=as_json)
 
 
 def _save(new: Statement, lake: Lakehouse, out: str | None, forms: tuple[str, ...]) -> Path:

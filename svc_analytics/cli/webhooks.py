@@ -1,7 +1,5 @@
 """`webhooks`: verify a saved log of deliveries, and list the records that the lake lacks."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 

@@ -5,8 +5,6 @@ version is written next to it, with a table of what differs. A month that cannot
 is written without a seal, with the reasons.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager
@@ -14,18 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from svc_analytics.closing import seals
 from svc_analytics.closing.diff import RESTATEMENT
 from svc_analytics.closing.result import CloseResult, State
-from svc_analytics.closing.seals import (
-    STATEMENTS,
-    chosen_metadata,
-    newest_seal,
-    read_manifest,
-    seal_of,
-    seal_violations,
-    version_folder,
-    versions,
-)
 from svc_analytics.closing.verify import rederive, restatement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
@@ -36,9 +25,10 @@ from svc_analytics.instants import HOUR, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of, named_month
 from svc_analytics.receipts.verify_lake import verify_month
+from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import check_formats, write_folder
 from svc_analytics.statements.metadata import check_names
-from svc_analytics.statements.statement import Reason, Statement, statement
+from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
@@ -63,7 +53,7 @@ class _Job:
 
     def folder(self, period: Period) -> Path:
         """Return the folder of a month's first version."""
-        return (self.out or self.lake.path / STATEMENTS / period.folder).absolute()
+        return (self.out or self.lake.path / seals.STATEMENTS / period.folder).absolute()
 
 
 def close(
@@ -187,7 +177,7 @@ def _close_month(job: _Job, period: Period) -> CloseResult:
     sealed = _compare_with_seal(job, period)
     if sealed and sealed.table is None:
         return replace(sealed, reasons=(*sealed.reasons, *doubts))
-    names_before = chosen_metadata(read_manifest(sealed.folder)) if sealed else ()
+    names_before = seals.chosen_metadata(seals.read_manifest(sealed.folder)) if sealed else ()
     new = statement(
         job.lake,
         period.label,
@@ -221,19 +211,18 @@ def _compare_with_seal(job: _Job, period: Period) -> CloseResult | None:
 
     The result has a table only when the lake now gives something else.
     """
-    sealed = versions(job.folder(period))
+    sealed = seals.versions(job.folder(period))
     if not sealed:
         return None
     folder = sealed[-1]
-    manifest = read_manifest(folder)
-    if broken := seal_violations(folder, manifest):
+    manifest = seals.read_manifest(folder)
+    if broken := seals.seal_violations(folder, manifest):
         message = f"{folder} was altered after it was sealed ({broken[0]}): restore it from a copy"
         raise LakeError(message)
     new = rederive(job.lake, manifest)
     table = restatement(job.lake, folder, manifest, new)
-    result = CloseResult(
-        period.folder, "unchanged", folder, len(sealed), manifest["seal"], new.reasons
-    )
+    label, seal = period.folder, manifest["seal"]
+    result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons)
     return replace(result, table=table) if table.num_rows else result
 
 
@@ -241,32 +230,25 @@ def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult
     """Write the next version of a month, with a seal if it is final."""
     first, table, is_final = job.folder(new.period), None, new.status == "final"
     if sealed:
-        table = restatement(job.lake, sealed.folder, read_manifest(sealed.folder), new)
+        table = restatement(job.lake, sealed.folder, seals.read_manifest(sealed.folder), new)
         new = replace(new, tables=new.tables | {RESTATEMENT: table})
     version = sealed.version + 1 if sealed else 1
     chain = {
         "version": version,
         "supersedes": sealed.seal if sealed else None,
-        "previous_seal": newest_seal(new.period.shift(-1), first),
+        "previous_seal": seals.newest_seal(new.period.shift(-1), first),
     }
-    seal = seal_of if is_final else None
-    folder = write_folder(new, version_folder(first, version), job.formats, chain, seal)
+    make_seal = seals.seal_of if is_final else None
+    folder = write_folder(new, seals.version_folder(first, version), job.formats, chain, make_seal)
     state: State = "provisional" if not is_final else "restated" if sealed else "sealed"
-    return CloseResult(
-        new.period.folder,
-        state,
-        folder,
-        version,
-        read_manifest(folder)["seal"],
-        new.reasons,
-        table,
-        None if sealed else _note_order(first, new.period.shift(1)),
-    )
+    seal, label = seals.read_manifest(folder)["seal"], new.period.folder
+    note = None if sealed else _note_order(first, new.period.shift(1))
+    return CloseResult(label, state, folder, version, seal, new.reasons, table, note)
 
 
 def _note_order(folder: Path, after: Period) -> str | None:
     """Note that the month after was sealed first, so that its seal cannot name this one."""
-    if newest_seal(after, folder) is None:
+    if seals.newest_seal(after, folder) is None:
         return None
     return (
         f"{after.folder} was sealed first, so its seal does not name this month's: "

@@ -5,8 +5,6 @@ memory compare alike. Columns that depend on other rows (line numbers, running p
 and the instants of reading and checking do not make a row differ.
 """
 
-from __future__ import annotations
-
 import csv
 import re
 from collections.abc import Collection, Iterable, Iterator

@@ -12,7 +12,7 @@ from svc_analytics.formatting.display import Display, display_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
-from svc_analytics.statements.statement import Reason
+from svc_analytics.render.document import Reason
 
 if TYPE_CHECKING:
     import pandas as pd

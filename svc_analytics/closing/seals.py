@@ -5,8 +5,6 @@ the month before, and the seal of the version it supersedes. A sealed folder nev
 changes: a restatement is a folder next to it, `2026-10-v2`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -9,25 +9,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from svc_analytics.closing import seals
 from svc_analytics.closing.diff import as_texts, compare, read_tables
-from svc_analytics.closing.seals import (
-    STATEMENTS,
-    Manifest,
-    broken_files,
-    chosen_metadata,
-    foreign_files,
-    read_manifest,
-    seal_of,
-    seal_violations,
-    seals_of,
-)
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
-from svc_analytics.statements.statement import Reason, Statement, statement
+from svc_analytics.render.document import Reason
+from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
@@ -60,8 +51,8 @@ class SealVerification:
 class StatementDiff:
     """The differences between two statements."""
 
-    old: Manifest
-    new: Manifest
+    old: seals.Manifest
+    new: seals.Manifest
     table: pa.Table = field(repr=False)
 
     @property
@@ -78,11 +69,11 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     the statement again.
     """
     path = Path(folder).absolute()
-    manifest = read_manifest(path)
-    broken = seal_violations(path, manifest)
-    foreign = foreign_files(path, manifest)
+    manifest = seals.read_manifest(path)
+    broken = seals.seal_violations(path, manifest)
+    foreign = seals.foreign_files(path, manifest)
     broken += [f"{name} does not belong to the statement" for name in foreign]
-    if manifest["seal"] not in (None, seal_of(manifest)):
+    if manifest["seal"] not in (None, seals.seal_of(manifest)):
         # The manifest was altered, so its period and options cannot be trusted either.
         return SealVerification(path, manifest["seal"], tuple(broken), (), compare({}, {}))
     lake = lake or _lake_around(path) or Lake(read_data_dir())
@@ -102,7 +93,7 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     Reads their CSV or Parquet. Differences between two different months have no cause.
     """
     folders = [Path(a).absolute(), Path(b).absolute()]
-    old, new = manifests = list(map(read_manifest, folders))
+    old, new = manifests = list(map(seals.read_manifest, folders))
     differences = compare(*map(read_tables, folders, [manifest["files"] for manifest in manifests]))
     if (old["label"], old["zone"]) != (new["label"], new["zone"]):
         column = differences.schema.get_field_index("cause")
@@ -111,7 +102,7 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     return StatementDiff(old, new, differences)
 
 
-def rederive(lake: Lake, manifest: Manifest) -> Statement:
+def rederive(lake: Lake, manifest: seals.Manifest) -> Statement:
     """Make a statement again, with the period and options of its manifest."""
     return statement(
         lake,
@@ -119,11 +110,11 @@ def rederive(lake: Lake, manifest: Manifest) -> Statement:
         zone=manifest["zone"],
         calendar=manifest["calendar"],
         as_of=parse_bound(manifest["as_of"]),
-        metadata=chosen_metadata(manifest),
+        metadata=seals.chosen_metadata(manifest),
     )
 
 
-def restatement(lake: Lake, folder: Path, manifest: Manifest, new: Statement) -> pa.Table:
+def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Statement) -> pa.Table:
     """Return the differences of a new statement from the unaltered files of an old one.
 
     The tables `checks` and `reading` are not compared: they hold no figures, and the
@@ -134,7 +125,7 @@ def restatement(lake: Lake, folder: Path, manifest: Manifest, new: Statement) ->
     tables = as_texts(new.tables)
     for name in ("checks", "reading"):
         tables.pop(name, None)
-    files = manifest["files"].keys() - broken_files(folder, manifest)
+    files = manifest["files"].keys() - seals.broken_files(folder, manifest)
     old = {name: table for name, table in read_tables(folder, files).items() if name in tables}
     return compare(old, tables, changed_ids(lake))
 
@@ -146,12 +137,12 @@ def changed_ids(lake: Lake) -> frozenset[str]:
         return frozenset(warehouse.query(query)["record_id"].to_pylist())
 
 
-def broken_chain(folder: Path, manifest: Manifest, lake: Lake, period: Period) -> list[str]:
+def broken_chain(folder: Path, manifest: seals.Manifest, lake: Lake, period: Period) -> list[str]:
     """List the earlier seals that a manifest names and no statement has.
 
     Statements are looked for next to the folder and in the lake.
     """
-    folders = (folder, lake.path / STATEMENTS / folder.name)
+    folders = (folder, lake.path / seals.STATEMENTS / folder.name)
     earlier = {
         "the statement of the month before": (manifest.get("previous_seal"), period.shift(-1)),
         "the version before it": (manifest.get("supersedes"), period),
@@ -159,7 +150,7 @@ def broken_chain(folder: Path, manifest: Manifest, lake: Lake, period: Period) -
     return [
         f"{name}, with the seal {seal}, is missing"
         for name, (seal, month) in earlier.items()
-        if seal and not any(seal in seals_of(month, path).values() for path in folders)
+        if seal and not any(seal in seals.seals_of(month, path).values() for path in folders)
     ]
 
 

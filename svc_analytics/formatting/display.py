@@ -4,8 +4,6 @@ Numbers are exact, right-aligned, with thousands separators and their unit. An u
 value is a dash, and the reasons are listed below. All text is escaped: payers wrote some.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime

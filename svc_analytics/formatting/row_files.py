@@ -4,11 +4,10 @@ Their texts come from whoever made the tokens. CSV is opened in spreadsheets and
 shown in terminals, so its texts are escaped; Parquet and JSON keep them as they are.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -38,7 +37,8 @@ def write_rows(
     which it holds as `name` if no file does.
     """
     if out:
-        write_file(tables, schema, out)
+        with output_file(out) as temporary:
+            _WRITERS[Path(out).suffix.lower()](tables, schema, temporary)
         return {"out": out}
     if as_json:
         return {name: [row for table in tables for row in _verdict_objects(table)]}
@@ -55,12 +55,12 @@ def write_csv(tables: Iterable[pa.Table], file: TextIO) -> None:
         is_first = False
 
 
-def write_file(tables: Iterable[pa.Table], schema: pa.Schema, out: str) -> None:
-    """Write rows atomically to a file of the form its suffix names."""
-    path = Path(out)
+@contextmanager
+def output_file(out: str | Path) -> Iterator[Path]:
+    """Write a file that a person named: whole, or not at all with a `ConfigError`."""
     try:
-        with atomic_write(path, is_durable=False) as temporary:  # the command makes it again
-            _WRITERS[path.suffix.lower()](tables, schema, temporary)
+        with atomic_write(Path(out), is_durable=False) as temporary:  # the command makes it again
+            yield temporary
     except OSError as error:
         raise ConfigError(f"cannot write {out}: {error.strerror}") from error
 

@@ -29,8 +29,7 @@ LONGEST_CELL = 48
 
 def to_csv(table: pa.Table) -> str:
     """Write a table as CSV: plain decimals, instants in UTC with Z, empty for NULL."""
-    rows = [table.column_names, *text_rows(table)]
-    return "".join(map(csv_line, rows))
+    return "".join(map(csv_line, [table.column_names, *text_rows(table)]))
 
 
 def to_safe_csv(table: pa.Table) -> str:

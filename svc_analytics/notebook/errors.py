@@ -1,7 +1,5 @@
 """Errors in notebooks: one line instead of a traceback."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

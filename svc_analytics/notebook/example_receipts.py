@@ -1,18 +1,14 @@
 """Example receipts, good and bad, made from the newest payment of a lake."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.money import format_amount
 from svc_analytics.signing.receipts import FACTS, sign_receipt
 from svc_analytics.signing.secrets import Secret
-
-if TYPE_CHECKING:
-    from svc_analytics.lakehouse import Lakehouse
 
 _NEWEST = """
     select

@@ -1,10 +1,8 @@
 """Pickers of month and currency that redraw a statement's tables and charts in a notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow.compute as pc
 
@@ -12,13 +10,11 @@ from svc_analytics import charts
 from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.display import Display
 from svc_analytics.lake.lake import known_months, last_full_month
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.errors import one_line_of
 from svc_analytics.notebook.pictures import draw
 from svc_analytics.notebook.show import show
 from svc_analytics.statements.statement import Statement, statement
-
-if TYPE_CHECKING:
-    from svc_analytics.lakehouse import Lakehouse
 
 Parts = Callable[[Statement, str], Sequence[Any]]
 _FEES = (

@@ -1,7 +1,5 @@
 """`svc.draw`: charts of a table or a statement, one per coin, to display in a notebook."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass

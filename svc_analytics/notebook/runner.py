@@ -1,15 +1,15 @@
 """Notebooks: find one, run it with parameters, and write it as an HTML page."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
+
+from dotenv import dotenv_values
 
 from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.sanitize import single_line
@@ -39,7 +39,8 @@ class NotebookFailed(SvcError):
 
 def notebook_folder() -> Path:
     """Return the notebooks' folder: in the working folder, the project or installed."""
-    for folder in (*_own_folders(), _installed()):
+    own = (Path.cwd() / "notebooks", Path(__file__).parents[2] / "notebooks")
+    for folder in (*own, _installed()):
         if any(folder.glob("0*.ipynb")):
             return folder
     raise ConfigError("there is no folder notebooks here: run this in a clone of the project")
@@ -59,10 +60,6 @@ def working_folder() -> Path:
         message = f"the notebooks cannot be copied to {target}: {error.strerror}"
         raise ConfigError(message) from error
     return target
-
-
-def _own_folders() -> tuple[Path, Path]:
-    return Path.cwd() / "notebooks", Path(__file__).parents[2] / "notebooks"
 
 
 def _installed() -> Path:
@@ -118,10 +115,7 @@ def inject(notebook: Any, parameters: Mapping[str, Any]) -> None:
 
 
 def run_notebook(
-    path: Path,
-    parameters: Mapping[str, Any],
-    *,
-    on_cell: Callable[[int], None] = lambda _: None,
+    path: Path, parameters: Mapping[str, Any], *, on_cell: Callable[[int], None] = lambda _: None
 ) -> Any:
     """Run a copy of a notebook with parameters and return it with its outputs.
 
@@ -182,10 +176,25 @@ def _lab_modules() -> tuple[Any, Any]:
     return nbformat, nbclient
 
 
-def outputs_of(notebook: Any) -> Iterator[str]:
-    """Yield every text of a notebook's outputs."""
-    for cell in notebook.cells:
-        for output in cell.get("outputs", ()):
-            yield str(output.get("text", ""))
-            yield from map(str, output.get("data", {}).values())
-            yield from map(str, output.get("traceback", ()))
+def lab_environment(data_dir: Path) -> dict[str, str]:
+    """Return the environment variables of JupyterLab: this process's, then those of `.env`."""
+    file = Path.cwd() / ".env"
+    in_file = dotenv_values(file, interpolate=False, encoding="utf-8-sig") if file.is_file() else {}
+    own = {name: _absolute(name, value) for name, value in os.environ.items() if value}
+    added = {
+        name: _absolute(name, value)
+        for name, value in in_file.items()
+        if value and name.startswith("SVC_") and not {name, _other_name(name)} & set(own)
+    }
+    return added | own | {"SVC_DATA_DIR": str(data_dir.absolute())}
+
+
+def _other_name(name: str) -> str:
+    """Return a setting's other name: SVC_X_FILE for SVC_X, and SVC_X for SVC_X_FILE."""
+    return name.removesuffix("_FILE") if name.endswith("_FILE") else f"{name}_FILE"
+
+
+def _absolute(name: str, value: str) -> str:
+    """Make the path of a secret's file absolute: notebooks run in another folder."""
+    is_path = name.startswith("SVC_") and name.endswith("_FILE")
+    return str(Path(value).absolute()) if is_path else value

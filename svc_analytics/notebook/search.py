@@ -1,7 +1,5 @@
 """Long tables that can be searched and sorted in a notebook, by itables."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -108,18 +106,12 @@ def _column_definitions(arrow: pa.Table, shown: DisplayTable) -> list[dict[str, 
     by_value = _sorted_by_value(arrow)
     ranks = list(range(len(shown.header), len(shown.header) + len(by_value)))
     return [
-        *(
-            {"targets": n, "className": _look(right, n in by_value or _is_short(shown, n))}
-            for n, right in enumerate(shown.rights)
-        ),
+        *({"targets": n, "className": _look(shown, n, by_value)} for n in range(len(shown.header))),
         {"targets": ranks, "visible": False, "searchable": False},
         *({"targets": n, "orderData": [rank]} for n, rank in zip(by_value, ranks, strict=True)),
     ]
 
 
-def _is_short(shown: DisplayTable, column: int) -> bool:
-    return all(len(row[column].text) <= SHORT for row in shown.rows)
-
-
-def _look(is_right: bool, is_whole: bool) -> str:
-    return f"{'dt-right' if is_right else 'dt-left'}{' dt-nowrap' * is_whole}"
+def _look(shown: DisplayTable, n: int, by_value: list[int]) -> str:
+    is_whole = n in by_value or all(len(row[n].text) <= SHORT for row in shown.rows)
+    return f"{'dt-right' if shown.rights[n] else 'dt-left'}{' dt-nowrap' * is_whole}"

@@ -1,7 +1,5 @@
 """`svc.show`: a table, or a statement's figures, displayed in a notebook."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -4,8 +4,6 @@ Beancount lets an entry miss zero by half of its last digit. So all amounts of a
 written with the same number of digits, and balances have no tolerance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from decimal import Decimal
 from itertools import chain

@@ -1,8 +1,7 @@
 """The statement as renderers see it: its tables, period and manifest."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -10,14 +9,12 @@ import pyarrow as pa
 from svc_analytics.periods import Period
 
 
-class Reason(Protocol):
-    """Why a document is provisional."""
+@dataclass(frozen=True)
+class Reason:
+    """Why a statement is provisional; `is_unfinished` while its month is still running."""
 
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def is_unfinished(self) -> bool: ...
+    text: str
+    is_unfinished: bool = False
 
 
 class Document(Protocol):

@@ -1,20 +1,15 @@
 """Figures of a statement to display: in groups, with units, and why one is unknown."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from svc_analytics.formatting.display import Cell, DisplayTable, cell_of, label, select_known
+from svc_analytics.render.document import Document
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_statement_macros
-
-if TYPE_CHECKING:
-    from svc_analytics.render.document import Document
-
 
 _KEYS = ("period", "currency")
 

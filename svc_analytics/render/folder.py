@@ -1,7 +1,5 @@
 """A statement's folder: its tables in every chosen format, and the manifest."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -10,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,10 +16,8 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import sync_file, sync_folder
 from svc_analytics.formatting.tables import to_safe_csv
+from svc_analytics.render.document import Document
 from svc_analytics.render.formats import DOCUMENTS, require_pdf
-
-if TYPE_CHECKING:
-    from svc_analytics.render.document import Document
 
 MANIFEST = "manifest.json"
 STALE = 3600  # seconds
@@ -76,14 +72,7 @@ def write_folder(
         check_replaceable(out)
         _remove_stale(out)
         temporary.mkdir(parents=True)
-        manifest = statement.manifest({}) | dict(chain or {})
-        facts = _facts(manifest, is_sealed=seal is not None)
-        rows = _write_tables(statement, temporary, formats)
-        rows |= _write_documents(statement, facts, temporary, formats)
-        manifest["files"] = {name: _describe(temporary / name, n) for name, n in rows.items()}
-        manifest["seal"] = seal(manifest) if seal else None
-        text = json.dumps(manifest, ensure_ascii=False, indent=2)
-        (temporary / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+        _fill(temporary, statement, formats, chain or {}, seal)
         _swap(temporary, out)
     except OSError as error:
         message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
@@ -93,34 +82,39 @@ def write_folder(
     return out
 
 
-def _write_tables(statement: Document, folder: Path, formats: tuple[str, ...]) -> dict[str, int]:
-    """Write each table in each format of one table; return the files' rows."""
+def _fill(
+    folder: Path,
+    statement: Document,
+    formats: tuple[str, ...],
+    chain: Mapping[str, Any],
+    seal: Callable[[dict[str, Any]], str] | None,
+) -> None:
+    """Write a statement's files, then the manifest that names and seals them."""
+    manifest = statement.manifest({}) | dict(chain)
+    # A document cannot print the seal, which covers its own hash; only that there is one.
+    facts = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
+    rows = _write_files(statement, facts | {"is_sealed": bool(seal)}, folder, formats)
+    manifest["files"] = {
+        name: {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(), "rows": count}
+        for name, count in rows.items()
+    }
+    manifest["seal"] = seal(manifest) if seal else None
+    text = json.dumps(manifest, ensure_ascii=False, indent=2)
+    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+
+
+def _write_files(
+    statement: Document, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
+) -> dict[str, int]:
+    """Write each table, then each whole document, in the chosen formats; return their rows."""
     rows = {}
     for table_name, table in statement.tables.items():
-        for suffix in dict.fromkeys(name for name in formats if name in TABLE_FORMATS):
+        for suffix in (name for name in dict.fromkeys(formats) if name in TABLE_FORMATS):
             path = folder / f"{table_name}.{suffix}"
             TABLE_FORMATS[suffix](table, path)
             rows[path.name] = table.num_rows
-    return rows
-
-
-def _facts(manifest: dict[str, Any], *, is_sealed: bool) -> dict[str, Any]:
-    """Return the manifest's entries that the documents print.
-
-    A document cannot print the seal, which covers its own hash; only that there is one.
-    """
-    facts = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
-    return facts | {"is_sealed": is_sealed}
-
-
-def _write_documents(
-    statement: Document, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
-) -> dict[str, int]:
-    """Write each format of a whole statement; return the files' rows."""
-    rows: dict[str, int] = {}
-    for name in dict.fromkeys(formats):
-        if name in DOCUMENTS:
-            rows |= DOCUMENTS[name](statement, facts, folder)
+    for name in (name for name in dict.fromkeys(formats) if name in DOCUMENTS):
+        rows |= DOCUMENTS[name](statement, facts, folder)
     return rows
 
 
@@ -155,16 +149,11 @@ def _remove_stale(out: Path) -> None:
                     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _sync(folder: Path) -> None:
-    """Sync the files to disk: a seal is written once and must survive a power cut."""
-    for path in folder.iterdir():
-        sync_file(path)
-    sync_folder(folder)
-
-
 def _swap(temporary: Path, out: Path) -> None:
-    """Move a synced folder into place; an old one is moved aside, then removed."""
-    _sync(temporary)
+    """Move a folder into place, synced; an old one is moved aside, then removed."""
+    for path in temporary.iterdir():  # a seal is written once and must survive a power cut
+        sync_file(path)
+    sync_folder(temporary)
     old = out.with_name(f".{out.name}.{os.getpid()}.old")
     if out.exists():
         out.rename(old)
@@ -176,7 +165,3 @@ def _swap(temporary: Path, out: Path) -> None:
         raise
     shutil.rmtree(old, ignore_errors=True)
     sync_folder(out.parent)
-
-
-def _describe(path: Path, rows: int) -> dict[str, Any]:
-    return {"sha256": hashlib.sha256(path.read_bytes()).hexdigest(), "rows": rows}

@@ -4,23 +4,19 @@ Every writer takes the statement, its facts (the manifest without files and seal
 the folder, and returns the number of rows in each file it wrote.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_json, to_objects
 from svc_analytics.render.beancount import write_beancount
+from svc_analytics.render.document import Document
 from svc_analytics.render.journal import check_balanced, make_journal, write_postings
-
-if TYPE_CHECKING:
-    from svc_analytics.render.document import Document
 
 Facts = dict[str, Any]
 Rows = dict[str, int]

@@ -10,8 +10,6 @@ Accounts (figures of a line are signed as the wallet sees them):
 The remainder, such as a fee with another bearer, goes to Suspense until a person maps it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -21,17 +19,16 @@ from decimal import Decimal
 from functools import cached_property, reduce
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.tables import csv_line
+from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import from_micros
 from svc_analytics.money import EXACT
 from svc_analytics.periods import load_zone
-
-if TYPE_CHECKING:
-    from svc_analytics.render.document import Document
+from svc_analytics.render.document import Document
 
 WALLET = "Assets:Wallet"
 SALES = "Income:Sales"
@@ -211,15 +208,13 @@ def _places(value: Decimal) -> int:
 
 
 def _posting_lines(journal: Journal, number: int, entry: Entry) -> Iterator[str]:
-    known = (entry.reference_id, entry.receipt_no, entry.comment)
-    texts = [escape_formula(text or "") for text in known]
+    line_no, review = value_text(entry.line_no), value_text(entry.needs_review)
+    entry_id, day = escape_formula(entry.entry_id), entry.day.isoformat()
+    coin = (escape_formula(entry.currency), journal.commodities[entry.currency])
+    texts = (entry.reference_id, entry.receipt_no, entry.comment)
+    ends = [*coin, *(escape_formula(text or "") for text in texts)]
     for account, value in entry.postings:
+        amount = journal.amount(value, entry.currency)
         yield csv_line(
-            (
-                *(str(number), entry.day.isoformat(), escape_formula(entry.entry_id), entry.kind),
-                *("" if entry.line_no is None else str(entry.line_no),),
-                *("true" if entry.needs_review else "false", account),
-                *(journal.amount(value, entry.currency), escape_formula(entry.currency)),
-                *(journal.commodities[entry.currency], *texts),
-            )
+            [str(number), day, entry_id, entry.kind, line_no, review, account, amount, *ends]
         )

@@ -1,7 +1,5 @@
 """Refund cohorts as a matrix: months of payment down, months of refund across."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal

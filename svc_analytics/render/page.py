@@ -1,12 +1,10 @@
 """A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,13 +20,11 @@ from svc_analytics.formatting.display import (
     unit_of,
 )
 from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.render.document import Document
 from svc_analytics.render.figures import figure_cell, meaning, summary_groups, unknown_reason
 from svc_analytics.render.matrix import matrices
 from svc_analytics.render.picture import draw_svg
 from svc_analytics.webhooks.findings import describe
-
-if TYPE_CHECKING:
-    from svc_analytics.render.document import Document
 
 MOST_ROWS = 200  # of one table; the rest is in the other forms
 MOST_CHARTED = 8  # coins

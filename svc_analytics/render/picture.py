@@ -1,7 +1,5 @@
 """Charts as SVG or PNG pictures: the same bytes for the same chart."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from html import escape

@@ -5,15 +5,13 @@ rounded to 15, for sums and sorting, and next to it the same figures as exact te
 Texts are always written as strings: none becomes a formula, a link or a number.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 import xlsxwriter
@@ -21,9 +19,7 @@ import xlsxwriter
 from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.values import is_exact_number, is_ratio, rows_of, value_text
 from svc_analytics.instants import from_micros
-
-if TYPE_CHECKING:
-    from svc_analytics.render.document import Document
+from svc_analytics.render.document import Document
 
 SHEET_ROWS = 1_048_575  # below the header
 EXACT_DIGITS = 15

@@ -4,8 +4,6 @@ An accepted finding does not keep a statement from being final. The statement pr
 accepted it, and why.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable
 from dataclasses import dataclass

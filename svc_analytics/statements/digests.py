@@ -4,8 +4,6 @@ The hash covers the rows in order, as the texts of their CSV. It is the same in 
 form, and any tool can compute it from `<table>.csv`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
@@ -20,12 +18,7 @@ from svc_analytics.formatting.values import is_ratio, rows_of, value_text
 from svc_analytics.money import EXACT, format_amount
 
 TableDigest = dict[str, Any]
-_RATES = (
-    "implied_rate",
-    "implied_usd_rate",
-    "fee_percent",
-    "value",
-)  # not summed
+_RATES = ("implied_rate", "implied_usd_rate", "fee_percent", "value")  # not summed
 
 
 def table_digest(table: pa.Table) -> TableDigest:

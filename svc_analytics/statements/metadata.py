@@ -4,19 +4,14 @@ Metadata is the merchant's own (contract, Payment): a cart, a branch, a channel.
 statement shows only the properties that were named.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 import msgspec
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.records.raw_json import members
-
-if TYPE_CHECKING:
-    from svc_analytics.warehouse.warehouse import Warehouse
+from svc_analytics.warehouse.warehouse import Warehouse
 
 _PREFIX = "metadata."
 _BEFORE = "receipt_verdict"  # the column that follows them

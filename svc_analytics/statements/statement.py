@@ -27,7 +27,9 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month, utc_months
+from svc_analytics.render.document import Reason
 from svc_analytics.render.figures import figures_table
+from svc_analytics.render.folder import write_folder
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.acknowledgements import (
     acknowledge,
@@ -43,14 +45,6 @@ from svc_analytics.webhooks.findings import reconcile_log
 
 if TYPE_CHECKING:
     import pandas as pd
-
-
-@dataclass(frozen=True)
-class Reason:
-    """Why a statement is provisional; `is_unfinished` while its month is still running."""
-
-    text: str
-    is_unfinished: bool = False
 
 
 @dataclass(frozen=True)
@@ -158,8 +152,6 @@ class Statement(Displayable):
 
         Replaces an earlier unsealed statement; refuses a folder with anything else in it.
         """
-        from svc_analytics.render.folder import write_folder
-
         return write_folder(self, Path(out), tuple(formats))
 
 

@@ -8,12 +8,12 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
-from svc_analytics.cli.lab import lab_environment
 from svc_analytics.cli.reports import what_next
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import known_months
 from svc_analytics.notebook.errors import INTERRUPTED
+from svc_analytics.notebook.runner import lab_environment
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
 
@@ -27,7 +27,7 @@ def test_the_lab_gets_the_settings_of_dotenv(monkeypatch: pytest.MonkeyPatch) ->
     """The environment wins, foreign names stay out, the lake's path is absolute."""
     monkeypatch.setenv("SVC_BASE_URL", "https://shell.example")
     Path(".env").write_text("SVC_BASE_URL=https://file.example\nSVC_PATIENCE=9\nPATH=/nowhere\n")
-    given = lab_environment("lake")
+    given = lab_environment(Path("lake"))
     assert (given["SVC_BASE_URL"], given["SVC_PATIENCE"]) == (
         "https://shell.example",
         "9",
@@ -43,7 +43,7 @@ def test_files_of_keys_are_found_from_the_notebooks_folder(
     Path(".env").write_text("SVC_CHECKOUT_KEY_FILE=key\nSVC_RECEIPT_SECRETS=of the file\n")
     Path("secret").write_text("of the shell")
     monkeypatch.setenv("SVC_RECEIPT_SECRETS_FILE", "secret")
-    given = lab_environment("lake")
+    given = lab_environment(Path("lake"))
     assert given["SVC_CHECKOUT_KEY_FILE"] == str(Path.cwd() / "key")
     assert given["SVC_RECEIPT_SECRETS_FILE"] == str(Path.cwd() / "secret")
     assert "SVC_RECEIPT_SECRETS" not in given
@@ -60,11 +60,14 @@ def test_the_lab_opens_on_the_notebooks_with_further_arguments(
     assert started[0][4:] == ["--no-browser", "--port", "8890"]
 
 
-def test_wrong_settings_are_told_before_the_lab_opens() -> None:
+def test_wrong_settings_are_told_before_the_lab_opens(monkeypatch: pytest.MonkeyPatch) -> None:
     """Not in a cell, minutes later."""
+    started: list[list[str]] = []
+    monkeypatch.setattr("os.execvpe", lambda _, words, __: started.append(words))
     Path(".env").write_text("SVC_CHECKOUT_KEY=abc\n")
     with pytest.raises(ConfigError, match="SVC_CHECKOUT_KEY is malformed"):
-        lab_environment(None)
+        cli.main(["lab"], standalone_mode=False)
+    assert not started
 
 
 def test_errors_in_a_notebook_are_one_line(

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from html import escape
 from itertools import pairwise
@@ -87,14 +88,14 @@ def test_each_answer_is_a_table_or_a_picture(executed: Any) -> None:
 
 def test_no_output_holds_a_key(executed: Any) -> None:
     """Neither keys nor secrets nor their variables' values."""
-    assert not SECRET.search("".join(runner.outputs_of(executed)))
+    assert not SECRET.search("".join(_outputs_of(executed)))
 
 
 @pytest.mark.parametrize("executed", PATHS[1:2], indirect=True, ids=["02"])
 def test_a_figure_shown_is_the_statements(executed: Any, demo: Lakehouse) -> None:
     """What a reader sees in 02 is what `svc-analytics statement` writes, digit for digit."""
     made = svc.statement(demo, svc.last_full_month(demo))
-    page = "".join(runner.outputs_of(executed))
+    page = "".join(_outputs_of(executed))
     for coin, value in zip(made.summary["currency"], made.summary["net_settlement"], strict=True):
         assert f"{display_text(value)} <small>{escape(coin)}</small>" in page
 
@@ -227,3 +228,12 @@ def test_wrong_parts_list_the_right_ones(demo: Lakehouse, made: svc.Statement) -
     """One line that names the next step."""
     with pytest.raises(ConfigError, match="choose one of settlement, fees, position"):
         svc.pick(demo, made, "profit")
+
+
+def _outputs_of(notebook: Any) -> Iterator[str]:
+    """Yield every text of a notebook's outputs."""
+    for cell in notebook.cells:
+        for output in cell.get("outputs", ()):
+            yield str(output.get("text", ""))
+            yield from map(str, output.get("data", {}).values())
+            yield from map(str, output.get("traceback", ()))
