@@ -33,6 +33,7 @@ class Displayable:
         printer.text(str(self))
 
     def _display(self) -> Display:
+        """Return the object's display: every class has its own."""
         raise NotImplementedError
 
     def _safe_display(self) -> Display:
