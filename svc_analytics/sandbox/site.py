@@ -10,7 +10,8 @@ from svc_analytics.sandbox.http.app import create_app
 from svc_analytics.sandbox.http.control_api import control_routes
 from svc_analytics.sandbox.http.responses import error_handlers, error_response
 from svc_analytics.sandbox.pages.console_pages import ConsolePages
-from svc_analytics.sandbox.pages.widget import EMBED_PATH, Widget
+from svc_analytics.sandbox.pages.embed import EMBED_PATH
+from svc_analytics.sandbox.pages.widget import Widget
 from svc_analytics.sandbox.resources.service import Service
 
 _OTHER_PATHS = ("/control", "/console", "/checkout", EMBED_PATH)

@@ -6,6 +6,8 @@ import httpx
 import pytest
 
 from svc_analytics.sandbox import Behaviour, Clock, Refusal, Scenario, Service, Store, seed, serve
+from svc_analytics.sandbox.site import create_site
+from tests.sandbox.in_process import InProcess
 from tests.sandbox.shop import Shop
 
 
@@ -110,3 +112,11 @@ def shop(new_shop, tmp_path):
     shutil.copy(new_shop, tmp_path / "shop.db")
     with Store(tmp_path / "shop.db") as store:
         yield Shop(store)
+
+
+@pytest.fixture
+def site(shop):
+    """A client of the whole site of a shop, which keeps cookies as a browser does."""
+    transport = InProcess(create_site(shop.service))
+    with httpx.Client(transport=transport, base_url=shop.platform.base_url) as client:
+        yield client

@@ -1,7 +1,6 @@
-"""The control API, the console's page and the widget, over HTTP."""
+"""The control API over HTTP."""
 
 import json
-import re
 import time
 from functools import partial
 
@@ -9,16 +8,6 @@ import httpx
 import pytest
 
 from svc_analytics.sandbox import serve
-from svc_analytics.sandbox.site import create_site
-from tests.sandbox.in_process import InProcess
-
-
-@pytest.fixture
-def site(shop):
-    """A browser at the site of a shop."""
-    transport = InProcess(create_site(shop.service))
-    with httpx.Client(transport=transport, base_url=shop.platform.base_url) as client:
-        yield client
 
 
 @pytest.fixture
@@ -274,138 +263,6 @@ def test_forms_of_other_sites_press_no_button(site):
     assert site.post("/control/promote", content=b"", headers=form).status_code == 422
     origin = {"origin": "https://evil.example"}
     assert site.post("/console/mint-payout", headers=origin).status_code == 404
-
-
-def test_console_shows_the_shop_and_mints_a_key_once(site):
-    """
-    The new key stands on the answer's page, not on the next.
-    """
-    shown = site.post("/console/mint-payout").text
-    [key] = re.findall(r"svc_payout_[0-9a-f]{64}", shown)
-    later = site.get("/console").text
-    assert key not in later and "Business console" in later
-
-
-def test_console_mints_a_key_with_an_allowlist(shop, site):
-    """
-    Its addresses stand beside it; what is no address is refused.
-    """
-    form = {"class": "payout", "allowlist": "203.0.113.9, 10.0.0.0/8"}
-    assert "from 203.0.113.9, 10.0.0.0/8 alone" in site.post("/console/mint", data=form).text
-    assert shop.platform.api_keys.all()[-1]["allowlist"] == ["203.0.113.9", "10.0.0.0/8"]
-    assert "VALIDATION_FAILED" in site.post("/console/mint", data=form | {"allowlist": "x"}).text
-
-
-def test_console_lists_the_newest_hundred_events(shop, site):
-    """
-    A year of them would bury the page; the control API has them all.
-    """
-    with shop.platform.store.transaction():
-        for _ in range(101):
-            shop.platform.outbox.emit("test.ping", shop.clock.now(), source="console")
-    page = site.get("/console").text
-    newest, *_, oldest = shop.service.webhooks.log()
-    assert newest["event_id"] in page and oldest["event_id"] not in page
-    assert "The newest 100 of 101" in page
-    assert len(site.get("/control/deliveries").json()["data"]) == 101
-
-
-def test_console_sets_what_the_shop_may_do(shop, site):
-    """
-    Each form posts to its address; what is refused is told by its code and changes nothing.
-    """
-    site.post("/console/accept", data={"coin": ["btc", "eth"]})
-    site.post("/console/webhook-url", data={"url": "https://shop.example/hook"})
-    terms = {"scope": "any", "payout_max_usd": "50", "payout_day_usd": ""}
-    site.post("/console/payout-terms", data=terms)
-    settings = shop.platform.settings
-    assert settings["accepted_currencies"] == ["btc", "eth"]
-    assert settings["webhook_url"] == "https://shop.example/hook"
-    names = ("payouts_armed", "payout_scope", "payout_max_usd", "payout_day_usd")
-    assert [settings[name] for name in names] == [False, "any", 50, None]
-    answer = site.post("/console/payout-terms", data=terms | {"payout_day_usd": "much"})
-    assert (answer.status_code, "VALIDATION_FAILED" in answer.text) == (422, True)
-    assert settings["payout_day_usd"] is None
-
-
-def test_console_pays_a_customer(shop, site):
-    """
-    The answer stands above the console; a refusal is told by its code.
-    """
-    payer_id = shop.paid()["payer_id"]
-    sent = {"currency": "usdt", "payer_id": payer_id, "amount": "5"}
-    assert "5.050000" in site.post("/console/pay-out", data=sent).text
-    assert shop.events()[-1]["type"] == "payout.completed"
-    refused = site.post("/console/pay-out", data=sent | {"amount": "5000000"})
-    assert "PAY_PAYOUT_LIMIT" in refused.text
-
-
-def test_console_begins_and_ends_maintenance(shop, site, api):
-    """
-    The button turns into the way back.
-    """
-    assert "End maintenance" in site.post("/console/maintain").text
-    assert api("GET", "/me").json()["errors"]["error"] == ["MAINTENANCE_MODE"]
-    site.post("/console/reopen")
-    assert api("GET", "/me").status_code == 200
-
-
-def test_widget_binds_pays_and_returns_to_the_shop(shop, site):
-    """
-    Sign in, link, choose the coin, confirm; back with receipt and payment_id appended.
-    """
-    made = shop.session(return_url="https://shop.example/done?o=1")
-    page = made["checkout_url"]
-    assert "Sign in" in site.get(page).text
-    who = {"as": "sara@customers.example"}
-    assert "Link my account" in site.get(page, params=who).text
-    linked = site.post(page, data={**who, "action": "link"}, follow_redirects=True)
-    assert "Pay with" in linked.text and linked.request.method == "GET"
-    answer = site.post(page, data={**who, "currency": "usdt"})
-    payment = shop.service.sessions.read(shop.checkout, made["id"])["payment"]
-    assert answer.status_code == 303
-    target = httpx.URL(answer.headers["location"])
-    expected = {"o": "1", "receipt": payment["receipt"], "payment_id": payment["id"]}
-    assert dict(target.params) == expected
-
-
-def test_widget_says_why_it_refuses(shop, site):
-    """
-    The code is shown, the status is the contract's, and the way back is there.
-    """
-    made = shop.session(cancel_url="https://shop.example/cart", title="<b>Tea</b>")
-    who = {"as": "sara@customers.example", "currency": "usdt"}
-    answer = site.post(made["checkout_url"], data=who)
-    assert (answer.status_code, "PAY_BINDING_REQUIRED" in answer.text) == (403, True)
-    assert 'href="https://shop.example/cart"' in answer.text
-    assert "<b>Tea" not in answer.text
-    assert "script" not in answer.text
-    barred = site.get(made["checkout_url"], params={"as": "disabled@customers.example"}).text
-    assert "This account cannot sign in." in barred and "Sign in</button>" in barred
-
-
-def test_widget_asks_for_the_second_factor(shop, site):
-    """
-    The field is there when the step is asked for, and only then.
-    """
-    made = shop.session()
-    shop.bind("leila")
-    who = {"as": "leila@customers.example"}
-    assert "totp" not in site.get(made["checkout_url"], params=who).text
-    shop.platform.settings["asks_totp"] = True
-    assert "totp" in site.get(made["checkout_url"], params=who).text
-    answer = site.post(made["checkout_url"], data={**who, "currency": "usdt", "totp": "246810"})
-    assert "completed" in answer.text
-
-
-def test_unknown_checkout_is_not_found(site, shop):
-    """
-    A reference is no address either.
-    """
-    shop.session()
-    for name in ("nowhere", "order-a"):
-        answer = site.get(f"/checkout/{name}")
-        assert answer.status_code == 404 and "There is no such checkout." in answer.text
 
 
 def test_served_shop_expires_and_delivers_unasked(shop):

@@ -1,103 +1,126 @@
-"""HTML pages without scripts; every text is escaped."""
+"""HTML elements without scripts; every text that is not HTML already is escaped."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 from html import escape
 
-from starlette.responses import HTMLResponse
-
-_STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;color:#1c2430;background:#f4f5f7;margin:0}"
-    "main{background:#fff;max-width:48rem;margin:2rem auto;padding:1.5rem 2rem;"
-    "border:1px solid #dde1e6;border-radius:.5rem}"
-    "h1{font-size:1.5rem;margin:0 0 1rem}h2{font-size:1.1rem;margin:2rem 0 .5rem}"
-    "label{display:block}select,input{display:block;font:inherit;padding:.4rem .5rem;"
-    "width:100%;max-width:24rem;box-sizing:border-box}"
-    "button{font:inherit;padding:.4rem .9rem;border:0;border-radius:.3rem;"
-    "background:#1f5fbf;color:#fff;cursor:pointer}"
-    ".ticks{display:flex;flex-wrap:wrap;gap:1.2rem}.ticks input{display:inline;width:auto}"
-    ".bar{display:flex;flex-wrap:wrap;gap:.5rem;margin-top:1rem}"
-    ".line{display:flex;justify-content:space-between;align-items:center;gap:1rem;"
-    "min-height:2.6rem;border-top:1px solid #e6e9ed}"
-    "table{border-collapse:collapse;width:100%}td{border-top:1px solid #e6e9ed}"
-    "td,th{text-align:left;padding:.35rem .8rem .35rem 0;vertical-align:top}"
-    "td:last-child{overflow-wrap:anywhere}"  # other cells do not break words
-    "[role=alert]{border-left:4px solid #b00;padding-left:.8rem}"
-)
-# After payment the form redirects to the merchant's own https pages.
-_POLICY = (
-    "default-src 'none'; style-src 'unsafe-inline'; form-action 'self' https:;"
-    " frame-ancestors 'none'; base-uri 'none'"
-)
+Attribute = str | bool | None  # True stands without a value; False and None are left out
+_VOID = ("input", "img", "meta")
 
 
-def page(title: str, *parts: str, status: int = 200, headers: Mapping[str, str]) -> HTMLResponse:
-    """Return a page; the parts are HTML already."""
-    text = (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{escape(title)}</title>'
-        '<meta name="viewport" content="width=device-width">'
-        f"<style>{_STYLE}</style><main><h1>{escape(title)}</h1>{''.join(parts)}</main>"
-    )
-    more = {"content-security-policy": _POLICY, "cache-control": "no-store", **headers}
-    return HTMLResponse(text, status, more)
+class Html(str):
+    """Hold text that is HTML already; any other text is escaped where it is put in."""
+
+    __slots__ = ()
 
 
-def paragraph(text: str) -> str:
-    return f"<p>{escape(text)}</p>"
+def tag(name: str, /, *inner: str, **attributes: Attribute) -> Html:
+    """Return an element; `class_` is written class and `_` a hyphen.
+
+    >>> tag("p", "1 < 2", tag("b", "so"), class_="small", hidden=True)
+    '<p class="small" hidden>1 &lt; 2<b>so</b></p>'
+    """
+    opened = " ".join((name, *_written(attributes)))
+    return Html(f"<{opened}>" + ("" if name in _VOID else f"{join(inner)}</{name}>"))
 
 
-def alert(text: str) -> str:
-    return f'<p role="alert">{escape(text)}</p>'
+def join(parts: Iterable[str]) -> Html:
+    """Return the parts one after another."""
+    return Html("".join(part if isinstance(part, Html) else escape(part) for part in parts))
 
 
-def link(url: str, text: str) -> str:
-    return f'<p><a href="{escape(url)}">{escape(text)}</a></p>'
+def paragraph(*inner: str, kind: str | None = None) -> Html:
+    return tag("p", *inner, class_=kind)
 
 
-def hidden(name: str, value: str) -> str:
-    return f'<input type="hidden" name="{escape(name)}" value="{escape(value)}">'
+def said(text: str) -> Html:
+    """Return a paragraph of somebody else's words, which may run from right to left."""
+    return tag("p", text, dir="auto")
 
 
-def text_field(name: str, label: str, value: str = "") -> str:
-    field = f'<input name="{escape(name)}" value="{escape(value)}" autocomplete="off">'
-    return f"<p><label>{escape(label)} {field}</label></p>"
+def alert(text: str, code: str = "") -> Html:
+    """Return a sentence that is read out at once, with its code in small print."""
+    return tag("div", paragraph(text), *_small(code), class_="notice bad", role="alert")
 
 
-def select(name: str, label: str, options: Iterable[tuple[str, str]], chosen: str = "") -> str:
+def notice(*inner: str, kind: str = "") -> Html:
+    return tag("div", *inner, class_=f"notice {kind}".strip(), role="status")
+
+
+def link(url: str, text: str, kind: str | None = None) -> Html:
+    return paragraph(tag("a", text, href=url, class_=kind))
+
+
+def hidden(name: str, value: str) -> Html:
+    # Some browsers put an old value back when a page is reloaded.
+    return tag("input", type="hidden", name=name, value=value, autocomplete="off")
+
+
+def text_field(name: str, label: str, value: str = "", **more: Attribute) -> Html:
+    field = tag("input", name=name, value=value, **{"autocomplete": "off", **more})
+    return paragraph(tag("label", f"{label} ", field))
+
+
+def select(name: str, label: str, options: Iterable[tuple[str, str]], chosen: str = "") -> Html:
     """Return a labelled drop-down list of (value, text) options."""
-    shown = "".join(
-        f'<option value="{escape(value)}"{" selected" * (value == chosen)}>{escape(text)}'
-        for value, text in options
-    )
-    return f'<p><label>{escape(label)} <select name="{escape(name)}">{shown}</select></label></p>'
+    shown = (tag("option", text, value=value, selected=value == chosen) for value, text in options)
+    return paragraph(tag("label", f"{label} ", tag("select", *shown, name=name)))
 
 
-def checkboxes(name: str, options: Iterable[tuple[str, bool]]) -> str:
+def checkboxes(name: str, options: Iterable[tuple[str, bool]], legend: str = "") -> Html:
     """Return a checkbox for each (value, is ticked), all with one name."""
-    boxes = "".join(
-        f'<label><input type="checkbox" name="{escape(name)}" value="{escape(value)}"'
-        f"{' checked' * is_ticked}> {escape(value)}</label>"
+    boxes = (
+        tag(
+            "label", tag("input", type="checkbox", name=name, value=value, checked=is_ticked), value
+        )
         for value, is_ticked in options
     )
-    return f'<p class="ticks">{boxes}</p>'
+    group = tag("legend", legend) if legend else ""
+    return tag("fieldset", group, *boxes, class_="ticks")
 
 
-def form(submit: str, *fields: str, method: str = "post", action: str = "") -> str:
-    """Return a form with a button; the fields are HTML already."""
-    target = f' action="{escape(action)}"' if action else ""
-    button = f"<button>{escape(submit)}</button>"
-    return f'<form method="{method}"{target}>{"".join(fields)}{button}</form>'
+def form(
+    submit: str, *fields: str, method: str = "post", action: str | None = None, kind: str = ""
+) -> Html:
+    """Return a form with a button of a kind: usual, danger or quiet."""
+    button = tag("button", submit, class_=kind or None)
+    return tag("form", *fields, button, method=method, action=action)
 
 
-def button_bar(*forms: str) -> str:
-    return f'<div class="bar">{"".join(forms)}</div>'
+def button_bar(*forms: str) -> Html:
+    return tag("div", *forms, class_="bar")
 
 
-def row(text: str, form: str = "") -> str:
+def row(text: str, form: str = "") -> Html:
     """Return a row with a text and a form to its right."""
-    return f'<div class="line"><span>{escape(text)}</span>{form}</div>'
+    return tag("div", tag("span", text), form, class_="line")
 
 
-def table(heads: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    head = "".join(f"<th>{escape(text)}" for text in heads)
-    body = "".join("<tr>" + "".join(f"<td>{escape(str(cell))}" for cell in row) for row in rows)
-    return f"<table><tr>{head}{body}</table>"
+def facts(pairs: Iterable[tuple[str, str]]) -> Html:
+    """Return a list of names with their values."""
+    lines = (tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs)
+    return tag("dl", *lines)
+
+
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Html:
+    """Return a table; on a narrow screen each cell stands below its heading."""
+    names = list(heads)
+    head = tag("thead", tag("tr", *(tag("th", name, scope="col") for name in names)))
+    body = (
+        tag("tr", *(tag("td", cell, data_head=name) for name, cell in zip(names, row, strict=True)))
+        for row in rows
+    )
+    return tag("table", head, tag("tbody", *body))
+
+
+def _small(code: str) -> Iterator[Html]:
+    if code:
+        yield paragraph(f"Code {code}", kind="small")
+
+
+def _written(attributes: dict[str, Attribute]) -> Iterator[str]:
+    for name, value in attributes.items():
+        written = name.rstrip("_").replace("_", "-")
+        if value is True:
+            yield written
+        elif isinstance(value, str):
+            yield f'{written}="{escape(value)}"'

@@ -1,59 +1,30 @@
-"""Checkout widget at a session's `checkout_url`, and the embed script that opens it.
+"""Checkout widget at a session's `checkout_url`, and the embed script that leads there.
 
-To sign in, choose one of the sandbox's customers; there are no passwords. The script puts
-a button on the shop's page that opens the widget in the whole window: in a frame, the
-shop's page could cover the place where the customer signs in, so the widget refuses that.
+To sign in, choose one of the sandbox's customers; there are no passwords. A script without
+a browser names the customer in the field `as` instead, of the address or of each post.
 """
 
-from collections.abc import Iterator
-from urllib.parse import parse_qs, quote, urlencode, urlsplit, urlunsplit
+from urllib.parse import urlencode
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
-from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.errors import Refusal, not_found
-from svc_analytics.sandbox.http.responses import date_header
+from svc_analytics.sandbox.http.responses import date_header, json_response
+from svc_analytics.sandbox.pages.browsing import Given, first, is_browser, is_own_page, read_form
+from svc_analytics.sandbox.pages.checkout_page import CheckoutPage, Visit, return_address
+from svc_analytics.sandbox.pages.embed import EMBED_PATH, SCRIPT
+from svc_analytics.sandbox.pages.layout import Page
+from svc_analytics.sandbox.pages.sentences import WIDGET, alerts
+from svc_analytics.sandbox.pages.sign_in import SignIn
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.resources.sessions import Session
 from svc_analytics.sandbox.state.customers import Person
 
-_MESSAGES = {
-    "PAY_SESSION_EXPIRED": "This checkout has expired.",
-    "PAY_SESSION_STATE": "This checkout is closed.",
-    "PAY_BINDING_REQUIRED": "Link your account to this shop first.",
-    "PAY_BINDING_REVIEW": "The shop is reviewing your account; please come back later.",
-    "PAY_BINDING_MISMATCH": "Another account is linked to this order's customer.",
-    "PAY_BINDING_CONFLICT": "This customer or this account is linked already.",
-    "PAY_SELF_PAYMENT": "A business cannot pay itself.",
-    "INSUFFICIENT_BALANCE": "Your balance does not cover this amount.",
-    "TOTP_REQUIRED": "Enter the code of your second factor.",
-    "TOTP_INVALID": "That code is not right.",
-    "TOTP_NOT_ENROLLED": "Set up a second factor first.",
-    "MERCHANT_DISABLED": "This shop cannot take payments now.",
-    "MAINTENANCE_MODE": "Payments are under maintenance; please try again later.",
-    "PAY_SESSION_NOT_FOUND": "There is no such checkout.",
-}
-
-EMBED_PATH = "/embed.js"
-_SCRIPT = """(function () {
-  "use strict";
-  var own = document.currentScript;
-  var session = own.getAttribute("data-session") || "";
-  if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(session)) {
-    console.error("embed.js: data-session must be the id of a checkout session");
-    return;
-  }
-  var button = document.createElement("button");
-  button.type = "button";
-  button.textContent = own.getAttribute("data-label") || "Pay";
-  button.addEventListener("click", function () {
-    window.location.assign(new URL("/checkout/" + session, own.src));
-  });
-  own.insertAdjacentElement("afterend", button);
-})();
-"""
+_BARRED = "This account cannot sign in."
+_UNKNOWN = "Please sign in first."
+_FOREIGN = "Another page sent this here, so nothing was done. If you mean it, do it on this page."
 
 
 class Widget:
@@ -61,132 +32,124 @@ class Widget:
 
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._customers = service.platform.customers
+        self._page = CheckoutPage(service)
+        self._sign_in = SignIn(service)
 
     def routes(self) -> list[Route]:
         """Return the routes of the widget and of its embed script."""
         return [
             Route("/checkout/{session_id}", self.visit, methods=["GET", "POST"]),
+            Route("/checkout/{session_id}/button", self.button, methods=["GET"]),
             Route(EMBED_PATH, self.embed, methods=["GET"]),
         ]
 
     async def embed(self, _: Request) -> Response:
         """Return the embed script."""
         headers = {**date_header(self._service), "x-content-type-options": "nosniff"}
-        return Response(_SCRIPT, 200, headers, media_type="text/javascript")
+        return Response(SCRIPT, 200, headers, media_type="text/javascript")
+
+    async def button(self, request: Request) -> Response:
+        """Return the words of the embed script's button, to any page that knows the id."""
+        session = self._session(request)
+        words = {
+            "label": self._page.label(session),
+            "shop": self._service.profile()["display_name"],
+        }
+        answer = json_response(self._service, words)
+        answer.headers["access-control-allow-origin"] = "*"
+        answer.headers["cache-control"] = "no-store"
+        return answer
 
     async def visit(self, request: Request) -> Response:
         """Show a session and the customer's next step, or take that step."""
-        fields = parse_qs((await request.body()).decode("utf-8", "replace"))
+        given = await read_form(request)
         try:
-            session = self._session(request.path_params["session_id"])
+            session = self._session(request)
+            if request.method == "POST":
+                return self._act(request, session, given)
+            return self._look(request, session)
         except Refusal as refusal:
-            alerts, headers = _alerts(refusal), date_header(self._service)
-            return html.page("Checkout", *alerts, status=refusal.status, headers=headers)
-        if request.method == "POST":
-            return self._act(session, {name: values[0] for name, values in fields.items()})
-        return self._show(session, request.query_params.get("as"))
+            parts = tuple(alerts(refusal.codes, WIDGET))
+            shop = self._service.profile()
+            return self._answer(Page("Checkout", shop, parts, status=refusal.status))
 
-    def _show(self, session: Session, email: str | None) -> Response:
-        person = self._signed_in(email)
-        is_barred = email is not None and person is None
-        news = [html.alert("This account cannot sign in.")] if is_barred else []
-        return self._page(session, person, *news)
-
-    def _act(self, session: Session, given: dict[str, str]) -> Response:
-        """Link the account or pay, then show the page again or return to the shop."""
-        person = self._signed_in(given.get("as"))
-        try:
-            return self._run_action(session, person, given)
-        except Refusal as refusal:
-            return self._page(session, person, *_alerts(refusal), status=refusal.status)
-
-    def _run_action(
-        self, session: Session, person: Person | None, given: dict[str, str]
-    ) -> Response:
+    def _look(self, request: Request, session: Session) -> Response:
+        """Show the page; an address of ours or a script's may name the customer."""
+        email = request.query_params.get("as")
+        if email is None or not is_own_page(request):
+            return self._show(Visit(session, self._sign_in.customer(request, session)))
+        person = self._sign_in.account(email)
         if person is None:
-            raise not_found()
-        if given.get("action") == "link":
-            self._service.checkout.link(session.id, person.payer_id)
-            # Redirect, so that reloading the page does not link again.
-            address = f"?{urlencode({'as': person.email})}"
-            return RedirectResponse(address, 303, date_header(self._service))
-        payment_id = self._service.checkout.confirm(
-            session.id, person.payer_id, given.get("currency", ""), given.get("totp")
-        )
-        return self._paid(session, payment_id)
+            return self._show(Visit(session, warning=_BARRED))
+        answer = self._show(Visit(session, person))
+        self._sign_in.keep(answer, session, person)
+        return answer
 
-    def _paid(self, session: Session, payment_id: str) -> Response:
-        """Redirect to `return_url` with the receipt, or show that it is paid."""
-        receipt = self._service.payment_record(payment_id)["receipt"]
-        target = session.request.get("return_url")
-        if target is None:
-            return self._page(self._service.sessions.find(session.id), None)
-        url = with_query(target, {"receipt": receipt, "payment_id": payment_id})
-        return RedirectResponse(url, 303, date_header(self._service))
+    def _act(self, request: Request, session: Session, given: Given) -> Response:
+        """Take the step that a form asks for, or say why not."""
+        if not is_own_page(request):
+            return self._show(Visit(session, warning=_FOREIGN, status=403))
+        person, action = self._actor(request, session, given), first(given, "action")
+        if action == "sign-out":
+            return self._sign_out(session)
+        if person is None:
+            warning = _BARRED if first(given, "as") else _UNKNOWN
+            return self._show(Visit(session, warning=warning, status=403))
+        if action == "sign-in":
+            return self._signed_in(session, person)
+        try:
+            return self._run(request, session, person, given)
+        except Refusal as refusal:
+            now = self._service.sessions.find(session.id)
+            coin = first(given, "currency")
+            return self._show(Visit(now, person, refusal.codes, "", coin, refusal.status))
 
-    def _session(self, session_id: str) -> Session:
+    def _actor(self, request: Request, session: Session, given: Given) -> Person | None:
+        """Return who acts: in a browser who is signed in, otherwise whom the script names."""
+        is_named = first(given, "action") == "sign-in" or not is_browser(request)
+        if is_named and "as" in given:
+            return self._sign_in.account(first(given, "as"))
+        return self._sign_in.customer(request, session)
+
+    def _run(self, request: Request, session: Session, person: Person, given: Given) -> Response:
+        checkout = self._service.checkout
+        if first(given, "action") == "link":
+            checkout.link(session.id, person.payer_id)
+            query = "" if is_browser(request) else f"?{urlencode({'as': person.email})}"
+            return self._redirect(f"/checkout/{session.id}{query}")
+        paid = first(given, "currency"), first(given, "totp") or None
+        payment_id = checkout.confirm(session.id, person.payer_id, *paid)
+        payment = self._service.payment_record(payment_id)
+        if target := return_address(session, payment):
+            return self._redirect(target)
+        if is_browser(request):
+            return self._redirect(f"/checkout/{session.id}")  # so a reload posts nothing
+        return self._show(Visit(self._service.sessions.find(session.id), person))
+
+    def _signed_in(self, session: Session, person: Person) -> Response:
+        answer = self._redirect(f"/checkout/{session.id}")
+        self._sign_in.keep(answer, session, person)
+        return answer
+
+    def _sign_out(self, session: Session) -> Response:
+        answer = self._redirect(f"/checkout/{session.id}")
+        self._sign_in.forget(answer, session)
+        return answer
+
+    def _session(self, request: Request) -> Session:
         """Return the session by UUID only; a reference is not part of an address."""
+        session_id = request.path_params["session_id"]
         session = self._service.sessions.find(session_id)
         if session.id != session_id:
             raise not_found()
         self._service.platform.open_wallets()
         return session
 
-    def _signed_in(self, email: str | None) -> Person | None:
-        person = self._customers.by_email(email) if email else None
-        return None if person is None or person.state == "disabled" else person
+    def _show(self, visit: Visit) -> Response:
+        return self._answer(self._page.write(visit))
 
-    def _page(
-        self, session: Session, person: Person | None, *news: str, status: int = 200
-    ) -> Response:
-        title, headers = session.request["title"], date_header(self._service)
-        parts = self._parts(session, person)
-        return html.page(title, *news, *parts, status=status, headers=headers)
+    def _answer(self, page: Page) -> Response:
+        return page.response(date_header(self._service))
 
-    def _parts(self, session: Session, person: Person | None) -> Iterator[str]:
-        if "description" in session.request:
-            yield html.paragraph(session.request["description"])
-        if session.status != "open":
-            yield html.paragraph(f"This checkout is {session.status}.")
-        elif person is None:
-            people = [(one.email, one.name) for one in self._customers.all()]
-            yield html.form("Sign in", html.select("as", "You are", people), method="get")
-        else:
-            yield html.paragraph(f"Signed in as {person.name}")
-            yield self._next_step(session, person)
-        if "cancel_url" in session.request and session.status != "completed":
-            yield html.link(session.request["cancel_url"], "Back to the store")
-
-    def _next_step(self, session: Session, person: Person) -> str:
-        """Return the form that links the account, or the form that pays."""
-        signed_in = html.hidden("as", person.email)
-        live = self._service.bindings.live("customer_id", session.request["customer"]["id"])
-        if live is None:
-            link = html.hidden("action", "link")
-            return html.form("Link my account to this shop", signed_in, link)
-        if live.status == "pending_review" and live.payer_id == person.payer_id:
-            return html.alert(_MESSAGES["PAY_BINDING_REVIEW"])
-        coins = [
-            (quote_["currency"], f"{quote_['amount']} {quote_['currency']}")
-            for quote_ in session.amounts
-        ]
-        asks = self._service.platform.settings["asks_totp"]
-        code = html.text_field("totp", "Second factor") if asks else ""
-        return html.form("Pay", signed_in, html.select("currency", "Pay with", coins), code)
-
-
-def with_query(url: str, more: dict[str, str]) -> str:
-    """Return a URL with more query parameters.
-
-    >>> with_query("https://shop.example/done?a=1#top", {"b": "2"})
-    'https://shop.example/done?a=1&b=2#top'
-    """
-    parts = urlsplit(url)
-    query = "&".join(filter(None, (parts.query, urlencode(more, quote_via=quote))))
-    return urlunsplit(parts._replace(query=query))
-
-
-def _alerts(refusal: Refusal) -> list[str]:
-    texts = (f"{_MESSAGES.get(code, 'This did not work.')} ({code})" for code in refusal.codes)
-    return list(map(html.alert, texts))
+    def _redirect(self, address: str) -> Response:
+        return RedirectResponse(address, 303, date_header(self._service))

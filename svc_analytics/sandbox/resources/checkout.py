@@ -5,6 +5,7 @@ import uuid
 
 import msgspec
 
+from svc_analytics.instants import MINUTE
 from svc_analytics.sandbox.core.coins import BASIS_POINTS, ENABLED, half_up, stored_units
 from svc_analytics.sandbox.core.errors import Refusal
 from svc_analytics.sandbox.past import fake_texts
@@ -17,6 +18,10 @@ from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.store import StoredRecord
 from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
 from svc_analytics.schema import PAYMENTS
+
+# Our choice: nobody can try all the codes of a second factor.
+WRONG_CODES = 10
+WRONG_CODES_SPAN = 15 * MINUTE
 
 
 class Checkout:
@@ -47,8 +52,9 @@ class Checkout:
             quote = next((one for one in session.amounts if one["currency"] == currency), None)
             if quote is None:
                 raise Refusal(422, "PAY_CURRENCY_NOT_ACCEPTED")
-            self._require_totp(payer, totp)
-            return self._pay(session, payer, quote)
+            if self._is_confirmed(payer, totp):
+                return self._pay(session, payer, quote)
+        raise Refusal(422, "TOTP_INVALID")  # after the commit: the wrong code is counted
 
     def _allowed_payer(self, session: Session, payer_id: str) -> Person:
         _require_open(session)
@@ -57,16 +63,24 @@ class Checkout:
         self._bindings.require(session.request["customer"]["id"], payer.payer_id)
         return payer
 
-    def _require_totp(self, payer: Person, totp: str | None) -> None:
-        """Ask for the second factor if the setting `asks_totp` is on."""
+    def _is_confirmed(self, payer: Person, totp: str | None) -> bool:
+        """Check the second factor if the setting `asks_totp` is on; count a wrong code."""
         if not self._platform.settings["asks_totp"]:
-            return
+            return True
         if payer.totp is None:
             raise Refusal(403, "TOTP_NOT_ENROLLED")
         if not totp:
             raise Refusal(403, "TOTP_REQUIRED")
-        if not hmac.compare_digest(payer.totp.encode(), totp.encode()):
-            raise Refusal(422, "TOTP_INVALID")
+        store, now = self._platform.store, self._platform.now()
+        past = "select count(*) from wrong_codes where payer_id = ? and at > ?"
+        [(wrong,)] = store.fetch(past, (payer.payer_id, now - WRONG_CODES_SPAN))
+        if wrong >= WRONG_CODES:
+            raise Refusal(429, "RATE_LIMITED")
+        if not hmac.compare_digest(payer.totp.encode(), totp.encode("utf-8", "replace")):
+            store.insert("wrong_codes", payer.payer_id, now)
+            return False
+        store.fetch("delete from wrong_codes where payer_id = ?", (payer.payer_id,))
+        return True
 
     def _pay(self, session: Session, payer: Person, quote: Quote) -> str:
         platform, now = self._platform, self._platform.now()

@@ -4,6 +4,8 @@ import ipaddress
 from typing import Any
 from urllib.parse import urlsplit
 
+import msgspec
+
 from svc_analytics.sandbox.core import validation
 from svc_analytics.sandbox.core.coins import ENABLED
 from svc_analytics.sandbox.core.errors import Refusal, invalid
@@ -68,6 +70,26 @@ class Console:
     def pay_out(self, body: validation.Body) -> Record:
         """Pay a customer; the record has no `reference_id`."""
         return self._service.pay_from_console({**body, "reference_id": None})
+
+    def is_first(self, form: str) -> bool:
+        """Tell whether a form is sent for the first time, and remember it for good."""
+        forms = self._platform.idempotency_keys
+        with self._platform.store.transaction():
+            if forms.is_replay("console form", form, None):
+                return False
+            forms.keep("console form", form, None)
+            return True
+
+    def events(self, most: int) -> list[Record]:
+        """List the newest events with their attempts and what each is about."""
+        newest = "select id, body from events order by rowid desc limit ?"
+        bodies = self._platform.store.fetch(newest, (most,))
+        told = {event_id: msgspec.json.decode(body) for event_id, body in bodies}
+        return [
+            {**event, "about": dict(list(told[event["event_id"]].items())[2:])}
+            for event in self._service.webhooks.log(most)
+            if event["event_id"] in told
+        ]
 
     def configure(self, body: validation.Body) -> Record:
         """Change settings by name, all or none, and return all settings."""

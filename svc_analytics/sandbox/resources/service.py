@@ -67,6 +67,10 @@ class Service:
     def me(self, key: Key) -> Record:
         """Return the merchant profile."""
         self.platform.authorizer.authorize(key, "checkout", "payout")
+        return self.profile()
+
+    def profile(self) -> Record:
+        """Return the merchant profile without asking for a key."""
         settings = self.platform.settings
         return {
             "id": self.account.merchant_id,

@@ -21,6 +21,7 @@ _TABLES = (
     " amounts text, payment_id text, expires_at integer, created_at integer)",
     "payout_volume (at integer, microdollars integer)",
     "lookups (at integer)",
+    "wrong_codes (payer_id text, at integer)",
     "bindings (id text primary key, customer_id text, payer_id text, status text, supplied text,"
     " match_score text, match_passed integer, reason text, bound_at integer, reviewed_at integer,"
     " created_at integer)",
@@ -36,6 +37,7 @@ _INDEXES = (
     "index if not exists payout_records_by_payment on payout_records (payment_id)",
     "index if not exists attempts_by_event on attempts (event_id)",
     "index if not exists events_by_due on events (state, next_at)",
+    "index if not exists wrong_codes_by_payer on wrong_codes (payer_id, at)",
     # A customer and an account have at most one live binding each.
     "unique index if not exists bindings_by_customer on bindings (customer_id)"
     " where status <> 'revoked'",
@@ -45,7 +47,7 @@ _INDEXES = (
 
 def prepare(store: Store) -> None:
     """Create the missing tables; a file of an older sandbox gets them too."""
-    if store.first("select 1 from sqlite_master where name = 'events_by_due'"):
+    if store.first("select 1 from sqlite_master where name = 'wrong_codes_by_payer'"):
         return
     with store.transaction():
         for table in _TABLES:

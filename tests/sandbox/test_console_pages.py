@@ -1,0 +1,264 @@
+"""The console's pages, over HTTP, as the business reads them."""
+
+import html
+import re
+
+import pytest
+
+from svc_analytics.sandbox.pages.console_actions import ACTIONS
+
+MONEY_OR_FOR_GOOD = {"pay-out", "suspend", "maintain", "revoke", "rotate-receipt", "rotate-webhook"}
+
+
+@pytest.fixture
+def press(site):
+    """Posts a console form and follows to the page that says what was done."""
+
+    def call(action, **fields):
+        return site.post(f"/console/{action}", data=fields, follow_redirects=True)
+
+    return call
+
+
+def words(answer):
+    """What a page says, without its markup and style."""
+    text = re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", answer.text)
+    return " ".join(html.unescape(text).split())
+
+
+def once(page):
+    """The number of the form on a page that asks."""
+    [number] = re.findall(r'name="once" value="([^"]+)"', page)
+    return number
+
+
+def test_console_shows_a_minted_key_once(site, press):
+    """
+    On the page that the redirect leads to, not on its reload and not later.
+    """
+    shown = press("mint-payout")
+    [key] = re.findall(r"svc_payout_[0-9a-f]{64}", shown.text)
+    assert "A payout key is minted. It is shown only now" in words(shown)
+    assert key not in site.get(shown.url).text and key not in site.get("/console").text
+
+
+def test_console_mints_a_key_with_an_allowlist(shop, press):
+    """
+    Its addresses stand beside it; what is no address is refused in a sentence.
+    """
+    form = {"class": "payout", "allowlist": "203.0.113.9, 10.0.0.0/8"}
+    assert "from 203.0.113.9, 10.0.0.0/8 alone" in press("mint", **form).text
+    assert shop.platform.api_keys.all()[-1]["allowlist"] == ["203.0.113.9", "10.0.0.0/8"]
+    refused = press("mint", **form | {"allowlist": "here"})
+    assert "No key was minted: an address is" in words(refused)
+    assert "VALIDATION_FAILED" in refused.text and 'value="here"' in refused.text
+
+
+def test_console_lists_the_newest_hundred_events(shop, site):
+    """
+    A year of them would bury the page; the control API has them all.
+    """
+    with shop.platform.store.transaction():
+        for _ in range(101):
+            shop.platform.outbox.emit("test.ping", shop.clock.now(), source="console")
+    page = site.get("/console").text
+    newest, *_, oldest = shop.service.webhooks.log()
+    assert newest["event_id"] in page and oldest["event_id"] not in page
+    assert "The newest 100 of 101" in page
+    assert len(site.get("/control/deliveries").json()["data"]) == 101
+
+
+def test_console_says_of_an_event_when_what_and_how_often(shop, site):
+    """
+    Time, type, what it is about, and each attempt with its reason.
+    """
+    payment = shop.paid()
+    shop.service.webhooks.deliver_due()
+    said = words(site.get("/console")).partition("Time Event What Attempts ")[2]
+    assert said.startswith("2026-11-20 12:00:00 UTC payment.completed session_id")
+    assert f"reference_id order-a payment_id {payment['id']} status completed" in said
+    reason = "not sent: no receiver on this machine is set"
+    assert f"pending 2026-11-20 12:00:00 UTC: {reason} next at 2026-11-20 12:00:10 UTC" in said
+
+
+def test_console_sets_what_the_shop_may_do(shop, press):
+    """
+    Each form says what is set now; what is refused changes nothing.
+    """
+    coins = press("accept", coin=["btc", "eth"])
+    assert "The shop accepts btc, eth now." in words(coins)
+    url = press("webhook-url", url="https://shop.example/hook")
+    assert "Webhooks are for https://shop.example/hook now." in words(url)
+    terms = {"scope": "any", "payout_max_usd": "50", "payout_day_usd": ""}
+    assert "The payout terms are set: payouts are off now." in words(press("payout-terms", **terms))
+    settings = shop.platform.settings
+    assert settings["accepted_currencies"] == ["btc", "eth"]
+    assert settings["webhook_url"] == "https://shop.example/hook"
+    names = ("payouts_armed", "payout_scope", "payout_max_usd", "payout_day_usd")
+    assert [settings[name] for name in names] == [False, "any", 50, None]
+    refused = press("payout-terms", **terms | {"payout_day_usd": "much"})
+    assert refused.status_code == 422 and "Nothing was set: a limit is" in words(refused)
+    assert settings["payout_day_usd"] is None
+
+
+@pytest.mark.parametrize("limit", ["much", "9" * 5000, "٣"], ids=["word", "long", "foreign"])
+def test_refused_form_keeps_what_was_typed(shop, press, limit):
+    """
+    Every field of it, ticks too.
+    """
+    typed = {"scope": "any", "payout_max_usd": "77", "payout_day_usd": limit}
+    text = press("payout-terms", **typed).text
+    assert f'name="payout_day_usd" value="{limit}"' in text
+    assert 'name="payout_max_usd" value="77"' in text
+    assert '<option value="any" selected>' in text and 'value="armed" checked' not in text
+
+
+def test_no_coin_ticked_is_said_clearly(shop, site, press):
+    """
+    Once as the answer, and above every page for as long as it is so.
+    """
+    assert "No coin is ticked: the shop accepts none now" in words(press("accept"))
+    assert shop.platform.settings["accepted_currencies"] == []
+    for page in ("/console", "/console/suspend"):
+        assert "No coin is accepted: no checkout can be made." in words(site.get(page))
+
+
+def test_console_pays_a_customer(shop, press):
+    """
+    The page says what was paid; a refusal is a sentence with its code.
+    """
+    payer_id = shop.paid()["payer_id"]
+    sent = {"currency": "usdt", "payer_id": payer_id, "amount": "5"}
+    paid = words(press("pay-out", **sent))
+    assert f"Paid 5 USDT to {payer_id}; 5.05 USDT left the wallet, fee included." in paid
+    assert shop.events()[-1]["type"] == "payout.completed"
+    refused = press("pay-out", **sent | {"amount": "5000000"})
+    assert "Nothing was paid: this goes beyond the limits" in words(refused)
+    assert "PAY_PAYOUT_LIMIT" in refused.text and 'value="5000000"' in refused.text
+
+
+def test_reload_of_a_payout_pays_nothing(shop, site):
+    """
+    The answer is a redirect; the same form again, or pressed twice, is not carried out.
+    """
+    sent = {"currency": "usdt", "payer_id": shop.paid()["payer_id"], "amount": "3"}
+    asked = site.get("/console/pay-out", params=sent)
+    form = {**sent, "once": once(asked.text)}
+    first, again = (site.post("/console/pay-out", data=form) for _ in range(2))
+    assert (first.status_code, again.status_code) == (303, 409)
+    assert "nothing was done a second time" in words(again)
+    site.get(first.headers["location"]), site.get(first.headers["location"])
+    kinds = [event["type"] for event in shop.events()]
+    assert kinds.count("payout.completed") == 1
+
+
+def test_reload_of_a_refused_payout_pays_nothing_later(shop, site):
+    """
+    Even when what stood in its way is gone.
+    """
+    shop.platform.settings["payouts_armed"] = False
+    sent = {"currency": "usdt", "payer_id": shop.paid()["payer_id"], "amount": "3"}
+    form = {**sent, "once": once(site.get("/console/pay-out", params=sent).text)}
+    assert site.post("/console/pay-out", data=form).status_code == 403
+    shop.platform.settings["payouts_armed"] = True
+    assert site.post("/console/pay-out", data=form).status_code == 409
+    assert shop.events()[-1]["type"] == "payment.completed"
+
+
+def test_what_moves_money_or_stays_is_marked_and_asks_once(site):
+    """
+    Its button looks different and leads to a question; nothing is done before the answer.
+    """
+    assert {name for name, action in ACTIONS.items() if action.ask} == MONEY_OR_FOR_GOOD
+    page = site.get("/console").text
+    for name in MONEY_OR_FOR_GOOD:
+        form = page.partition(f'<form method="get" action="/console/{name}">')[2]
+        assert '<button class="danger">' in form.partition("</form>")[0], name
+        asked = site.get(f"/console/{name}")
+        assert f'method="post" action="/console/{name}"' in asked.text
+        assert "No, back to the console" in words(asked)
+
+
+def test_question_repeats_what_was_typed(site):
+    """
+    So that a wrong figure is seen before the money leaves.
+    """
+    sent = {"currency": "btc", "payer_id": "who", "amount": "0.5", "comment": "<b>thanks"}
+    asked = site.get("/console/pay-out", params=sent)
+    assert "currency btc payer_id who amount 0.5 comment <b>thanks" in words(asked)
+
+
+def test_asking_changes_nothing(shop, site):
+    """
+    A question is only read; one that another site leads to is not even shown.
+    """
+    for name in MONEY_OR_FOR_GOOD:
+        site.get(f"/console/{name}")
+        led = site.get(f"/console/{name}", headers={"sec-fetch-site": "cross-site"})
+        assert (led.status_code, led.headers["location"]) == (303, "/console")
+    settings = shop.platform.settings
+    assert not settings["is_suspended"] and not settings["is_maintenance"]
+    assert len(shop.service.account.webhook_ring) == 1 and shop.events() == []
+
+
+def test_console_begins_and_ends_maintenance(shop, site, press):
+    """
+    It stands above every page while it lasts; the button turns into the way back.
+    """
+    begun = words(press("maintain"))
+    assert "Maintenance has begun." in begun and "End maintenance" in begun
+    headers = {"authorization": f"Bearer {shop.checkout}"}
+    me = site.get("/api/pay/v1/me", headers=headers).json()
+    assert me["errors"]["error"] == ["MAINTENANCE_MODE"]
+    for page in ("/console", "/console/suspend"):
+        assert "every call to the API is refused" in words(site.get(page))
+    assert "Maintenance has ended" in words(press("reopen"))
+    assert site.get("/api/pay/v1/me", headers=headers).status_code == 200
+
+
+def test_suspension_stands_above_every_page(site, press):
+    """
+    Until the business is resumed.
+    """
+    banner = "The business is suspended: it takes no payments and pays nothing out."
+    assert banner in words(press("suspend"))
+    assert banner in words(site.get("/console/pay-out"))
+    resumed = words(press("resume"))
+    assert "The business is active again." in resumed and banner not in resumed
+
+
+def test_rotated_secret_is_shown_with_what_it_means(shop, site, press):
+    """
+    The question says what ends; the answer shows the new secret once.
+    """
+    asked = words(site.get("/console/rotate-receipt"))
+    assert "The previous one is accepted for 24 hours more, then never again" in asked
+    shown = press("rotate-receipt")
+    secret = shop.service.account.receipt_ring[0].secret.reveal()
+    assert secret in shown.text and secret not in site.get(shown.url).text
+
+
+def test_form_of_another_site_presses_no_button(shop, site):
+    """
+    Whatever it says of its origin.
+    """
+    for origin in ("https://evil.example", "null", "http://127.0.0.1:1", "http://["):
+        answer = site.post("/console/suspend", headers={"origin": origin})
+        assert answer.status_code == 404 and not shop.platform.settings["is_suspended"]
+
+
+def test_address_of_an_action_leads_to_the_console(site):
+    """
+    Who asks for the address that a form was posted to gets a page, not an error.
+    """
+    for name in ("accept", "mint-checkout", "nothing"):
+        assert site.get(f"/console/{name}").headers["location"] == "/console"
+
+
+def test_every_field_has_a_label(site):
+    """
+    On the console and on its questions; a screen reader reads each.
+    """
+    page = re.sub(r"<input[^>]*hidden[^>]*>", "", site.get("/console").text)
+    fields = len(re.findall(r"<(?:input|select)\b", page))
+    assert fields and fields == len(re.findall(r"<label>[^/]*<(?:input|select)\b", page))
