@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from svc_analytics.instants import MINUTE, SECOND
+from svc_analytics.sandbox import Service
 from svc_analytics.sandbox.resources.checkout import WRONG_CODES
 
 SARA = {"as": "sara@customers.example"}
@@ -136,6 +137,27 @@ def test_merchants_texts_run_in_their_own_direction(shop, site):
     assert '<h1 dir="auto">کاشی آبی</h1>' in text and '<p dir="auto">ارسال رایگان</p>' in text
 
 
+def test_merchants_texts_are_never_markup(shop, site):
+    """
+    Before paying and on the receipt, in texts and in attributes.
+    """
+    odd = '"><img/src=x>'  # without a blank: it may stand in an address
+    made = {"title": odd, "description": odd, "customer": shop.order()["customer"] | {"name": odd}}
+    open_ = site.get(shop.session(odd, **made, cancel_url=f"{SHOP}/{odd}")["checkout_url"])
+    payment = shop.paid(f"{odd}2", **made, return_url=f"{SHOP}/{odd}")
+    paid = site.get(f"/checkout/{payment['session_id']}")
+    assert "<img/" not in open_.text + paid.text and odd in words(open_) and odd in words(paid)
+
+
+def test_checkout_of_the_seeded_past_is_a_receipt(shop, site):
+    """
+    As far as it is known: the reference stands for the title.
+    """
+    payment = next(iter(shop.service.records("payments")))
+    said = words(site.get(f"/checkout/{payment['session_id']}"))
+    assert f"Receipt number {payment['receipt_no']}" in said and payment["reference_id"] in said
+
+
 def test_receipt_says_what_was_paid_and_leads_back(shop, site):
     """
     Amount, coin, value, number, date; the link has the receipt and payment_id appended.
@@ -253,6 +275,20 @@ def test_right_code_ends_the_count_of_wrong_ones(shop, refusal):
         for _ in range(WRONG_CODES - 1):
             assert refusal(shop.confirm, session, "leila", totp="1") == (422, "TOTP_INVALID")
         shop.confirm(session, "leila", totp="246810")
+
+
+def test_file_of_an_older_sandbox_counts_wrong_codes_too(shop, refusal):
+    """
+    It gets what it lacks when it is opened.
+    """
+    store = shop.platform.store
+    store.fetch("drop table wrong_codes")
+    store.fetch("insert or replace into settings values ('asks_totp', 'true')")
+    service = Service(store, shop.clock)
+    shop.bind("leila")
+    session, leila = shop.session(), shop.people["leila"].payer_id
+    tried = refusal(service.checkout.confirm, session["id"], leila, "usdt", "0")
+    assert tried == (422, "TOTP_INVALID")
 
 
 def test_chosen_coin_stays_after_a_refusal(shop, site):

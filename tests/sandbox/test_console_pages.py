@@ -262,3 +262,11 @@ def test_every_field_has_a_label(site):
     page = re.sub(r"<input[^>]*hidden[^>]*>", "", site.get("/console").text)
     fields = len(re.findall(r"<(?:input|select)\b", page))
     assert fields and fields == len(re.findall(r"<label>[^/]*<(?:input|select)\b", page))
+
+
+def test_each_revoke_button_says_of_which_key(site):
+    """
+    To whoever hears the page and does not see the row.
+    """
+    names = re.findall(r'aria-label="(Revoke… \w+ \w{8}),', site.get("/console").text)
+    assert len(names) == len(set(names)) == 2

@@ -20,8 +20,9 @@ SCHEMAS = describe(ROUTES)["components"]["schemas"]
 # Every code of the contract.
 CODES = (HERE / "codes.txt").read_text().split()
 SANDBOX = (ROOT / "svc_analytics" / "sandbox").rglob("*.py")
-# Where codes are raised, not where they are merely listed.
-SOURCE = "".join(path.read_text() for path in SANDBOX if path.name != "routes.py")
+# Where codes are raised, not where they are merely listed or put into words.
+LISTED = ("routes.py", "sentences.py")
+SOURCE = "".join(path.read_text() for path in SANDBOX if path.name not in LISTED)
 # The contract's sections, in its order.
 SECTIONS = (
     *("What the service does", "Conventions", "Session", "Amount", "Payment"),

@@ -66,7 +66,7 @@ def select(name: str, label: str, options: Iterable[tuple[str, str]], chosen: st
     return paragraph(tag("label", f"{label} ", tag("select", *shown, name=name)))
 
 
-def checkboxes(name: str, options: Iterable[tuple[str, bool]], legend: str = "") -> Html:
+def checkboxes(name: str, options: Iterable[tuple[str, bool]], legend: str) -> Html:
     """Return a checkbox for each (value, is ticked), all with one name."""
     boxes = (
         tag(
@@ -74,15 +74,23 @@ def checkboxes(name: str, options: Iterable[tuple[str, bool]], legend: str = "")
         )
         for value, is_ticked in options
     )
-    group = tag("legend", legend) if legend else ""
-    return tag("fieldset", group, *boxes, class_="ticks")
+    return tag("fieldset", tag("legend", legend), *boxes, class_="ticks")
 
 
 def form(
-    submit: str, *fields: str, method: str = "post", action: str | None = None, kind: str = ""
+    submit: str,
+    *fields: str,
+    method: str = "post",
+    action: str | None = None,
+    kind: str | None = None,
+    about: str | None = None,
 ) -> Html:
-    """Return a form with a button of a kind: usual, danger or quiet."""
-    button = tag("button", submit, class_=kind or None)
+    """Return a form with a button of a kind: usual, danger or quiet.
+
+    `about` tells buttons of one name apart where they are read out.
+    """
+    label = about and f"{submit} {about}"
+    button = tag("button", submit, class_=kind, aria_label=label)
     return tag("form", *fields, button, method=method, action=action)
 
 
@@ -97,7 +105,7 @@ def row(text: str, form: str = "") -> Html:
 
 def facts(pairs: Iterable[tuple[str, str]]) -> Html:
     """Return a list of names with their values."""
-    lines = (tag("div", tag("dt", name), tag("dd", value)) for name, value in pairs)
+    lines = (tag("div", tag("dt", name), tag("dd", value, dir="auto")) for name, value in pairs)
     return tag("dl", *lines)
 
 

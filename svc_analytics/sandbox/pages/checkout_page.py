@@ -59,7 +59,7 @@ class CheckoutPage:
             profile,
             tuple(self._parts(visit, profile["display_name"])),
             status=visit.status,
-            is_led_away="return_url" in session.request,
+            is_led_away=session.status == "open" and "return_url" in session.request,
             reload_in=self._seconds_left(session) + 1 if session.status == "open" else None,
         )
 
@@ -95,8 +95,7 @@ class CheckoutPage:
         yield from alerts(told, WIDGET)
         if visit.warning:
             yield html.alert(visit.warning)
-        is_choosing = not closed and self._may_pay(visit)
-        yield self._due(visit.session, is_listed=not is_choosing)
+        yield self._due(visit.session)
         if not closed:
             yield html.tag("div", *self._step(visit, shop), class_="step")
 
@@ -110,16 +109,14 @@ class CheckoutPage:
             return refusal.codes
         return ()
 
-    def _due(self, session: Session, *, is_listed: bool) -> html.Html:
-        """Return the sum, its coins unless they are chosen below, and the time left."""
+    def _due(self, session: Session) -> html.Html:
+        """Return the sum in each coin, and the time left."""
         sum_, value = _sum(session)
         parts = [html.paragraph("To pay" if sum_ else "To pay, in the coin that you choose")]
         if sum_:
             parts.append(html.paragraph(sum_, kind="sum"))
-        if value:
-            parts.append(html.paragraph(value))
-        if is_listed and (len(session.amounts) > 1 or "price_usd" in session.request):
-            parts.append(html.tag("ul", *map(_listed, session.amounts)))
+        listed = html.tag("ul", *map(_listed, session.amounts))
+        parts.append(html.paragraph(value) if value else listed)
         now, until = self._platform.now(), session.expires_at
         by = f"Pay by {time_text(until)}: {left_text(until - now)} left at {time_text(now)[-9:]}"
         return html.tag("div", *parts, html.paragraph(by, kind="by"), class_="due")
@@ -133,24 +130,18 @@ class CheckoutPage:
             yield html.form("Sign in", *fields)
             return
         yield _signed_in(visit.person)
-        if obstacle := self._obstacle(visit):
-            yield from alerts([code for code in (obstacle,) if code not in visit.codes], WIDGET)
-        elif self._may_pay(visit):
-            yield self._payment_form(visit)
-        else:
+        if obstacle := self._obstacle(visit.session, visit.person):
+            yield from alerts({obstacle}.difference(visit.codes), WIDGET)
+        elif self._binding(visit.session) is None:
             yield html.tag("h2", f"Link your account to {shop}")
             yield html.paragraph(_LINKING.format(masked=visit.person.masked_name))
             yield html.form("Link my account to this shop", html.hidden("action", "link"))
+        else:
+            yield self._payment_form(visit)
 
-    def _may_pay(self, visit: Visit) -> bool:
-        is_linked = self._binding(visit.session) is not None
-        return is_linked and visit.person is not None and self._obstacle(visit) is None
-
-    def _obstacle(self, visit: Visit) -> str | None:
+    def _obstacle(self, session: Session, person: Person) -> str | None:
         """Return why this account cannot take the next step, if so."""
-        person, live = visit.person, self._binding(visit.session)
-        if person is None:
-            return None
+        live = self._binding(session)
         if person.payer_id == self._service.account.merchant_id:
             return "PAY_SELF_PAYMENT"
         if live is None:
@@ -165,7 +156,8 @@ class CheckoutPage:
 
     def _payment_form(self, visit: Visit) -> html.Html:
         amounts = visit.session.amounts
-        options = [(one["currency"], _amount_text(one)) for one in amounts]
+        # Their values stand in the list above: on a phone there is no room for them here.
+        options = [(one["currency"], coin_text(one["amount"], one["currency"])) for one in amounts]
         if len(options) == 1:
             slug = options[0][0]
             text = html.paragraph(f"Pay with the {slug.upper()} of your account.")
@@ -175,8 +167,7 @@ class CheckoutPage:
         if self._platform.settings["asks_totp"]:
             more = {"inputmode": "numeric", "autocomplete": "one-time-code"}
             fields.append(html.text_field("totp", "Second factor", **more))
-        sum_ = coin_text(amounts[0]["amount"], amounts[0]["currency"])
-        return html.form(f"Pay {sum_}" if len(options) == 1 else "Pay", *fields)
+        return html.form(f"Pay {options[0][1]}" if len(options) == 1 else "Pay", *fields)
 
     def _receipt(self, visit: Visit, shop: str) -> Iterator[html.Html]:
         """Yield what was paid, and the way back to the shop."""
@@ -230,10 +221,6 @@ def _sum(session: Session) -> tuple[str, str]:
         return "", ""
     [one] = session.amounts
     return coin_text(one["amount"], one["currency"]), value_text(one.get("usd_value"))
-
-
-def _amount_text(one: dict[str, str]) -> str:
-    return f"{coin_text(one['amount'], one['currency'])} ({value_text(one.get('usd_value'))})"
 
 
 def _listed(one: dict[str, str]) -> html.Html:

@@ -39,7 +39,8 @@ class Action:
 
 def _accept_fields(settings: Settings, typed: Given) -> Iterator[str]:
     chosen = typed.get("coin", []) if typed else settings["accepted_currencies"]
-    yield html.checkboxes("coin", [(slug, slug in chosen) for slug in ENABLED])
+    ticks = [(slug, slug in chosen) for slug in ENABLED]
+    yield html.checkboxes("coin", ticks, "Customers can pay in")
 
 
 def _accepted(settings: Record) -> str:
@@ -50,7 +51,7 @@ def _accepted(settings: Record) -> str:
 
 def _payout_fields(settings: Settings, typed: Given) -> Iterator[str]:
     is_armed = "armed" in typed if typed else settings["payouts_armed"]
-    yield html.checkboxes("armed", [("armed", is_armed)])
+    yield html.checkboxes("armed", [("armed", is_armed)], "Payouts")
     scope = first(typed, "scope") or settings["payout_scope"]
     yield html.select("scope", "Recipients", _SCOPES, scope)
     for name, label in _LIMITS.items():

@@ -102,11 +102,12 @@ def _once(action: Action) -> Iterator[html.Html]:
         yield html.hidden("once", secrets.token_urlsafe(16))
 
 
-def _form(name: str, action: Action, *fields: str) -> html.Html:
+def _form(name: str, action: Action, *fields: str, about: str | None = None) -> html.Html:
     """Return the form of an action; one that asks first leads to its question."""
     address = f"/console/{name}"
     if action.ask:
-        return html.form(f"{action.button}…", *fields, method="get", action=address, kind="danger")
+        asks = {"method": "get", "action": address, "kind": "danger"}
+        return html.form(f"{action.button}…", *fields, **asks, about=about)
     return html.form(action.button, *fields, *_once(action), action=address)
 
 
@@ -128,7 +129,7 @@ def _key_line(key: dict[str, Any]) -> html.Html:
         text += f", from {', '.join(key['allowlist'])} alone"
     if not key["is_enabled"]:
         return html.row(f"{text}, revoked")
-    return html.row(text, _form("revoke", REVOKE, html.hidden("id", key["id"])))
+    return html.row(text, _form("revoke", REVOKE, html.hidden("id", key["id"]), about=text))
 
 
 def _lines(texts: list[str]) -> html.Html:

@@ -52,7 +52,7 @@ font-weight:400}
 button.plain{background:#fff;color:#174ea6}
 .step button:not(.quiet),.step a.button{width:100%;padding:.75rem 1rem;font-size:1.05rem}
 .step input,.step select{max-width:none}
-:focus-visible{outline:3px solid #f0a500;outline-offset:2px}
+:focus-visible{outline:3px solid #b4470b;outline-offset:2px}
 .ticks{display:flex;flex-wrap:wrap;gap:.4rem 1.4rem;border:0;margin:.5rem 0;padding:0}
 .ticks legend{font-weight:600;padding:0;margin-bottom:.25rem}
 .ticks label{display:flex;align-items:center;gap:.45rem;font-weight:400;min-height:2rem}
@@ -71,7 +71,7 @@ code.secret{display:block;background:#fff;border:1px solid #c7d2e3;border-radius
 padding:.5rem .65rem;margin:.4rem 0;user-select:all}
 dl{margin:.75rem 0}
 dl div{display:flex;flex-wrap:wrap;gap:0 1rem;border-top:1px solid #e6e9ee;padding:.4rem 0}
-dt{flex:0 0 9.5rem;color:#566273}
+dt{flex:0 0 8.5rem;color:#566273}
 .wide dt{flex-basis:15rem}
 dd{flex:1 1 12rem;margin:0}
 table{border-collapse:collapse;width:100%}
