@@ -173,7 +173,7 @@ def test_what_moves_money_or_stays_is_marked_and_asks_once(site):
     page = site.get("/console").text
     for name in MONEY_OR_FOR_GOOD:
         form = page.partition(f'<form method="get" action="/console/{name}">')[2]
-        assert '<button class="danger">' in form.partition("</form>")[0], name
+        assert '<button class="danger"' in form.partition("</form>")[0], name
         asked = site.get(f"/console/{name}")
         assert f'method="post" action="/console/{name}"' in asked.text
         assert "No, back to the console" in words(asked)
