@@ -17,6 +17,25 @@ class Reason:
     is_unfinished: bool = False
 
 
+@dataclass(frozen=True)
+class Unknown:
+    """Which figures of the summary are unknown, of which coins, and why."""
+
+    figures: tuple[str, ...]
+    coins: tuple[str, ...]
+    because: str
+
+    @property
+    def text(self) -> str:
+        """The same in one sentence."""
+        verb = "is" if len(self.figures) == 1 else "are"
+        return f"{_and(self.figures)} of {_and(self.coins)} {verb} unknown: {self.because}"
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + [*names[-1:]])
+
+
 class Document(Protocol):
     """A statement as renderers see it."""
 
@@ -31,6 +50,9 @@ class Document(Protocol):
 
     @property
     def reasons(self) -> Sequence[Reason]: ...
+
+    @property
+    def unknown(self) -> Sequence[Unknown]: ...
 
     @property
     def as_of(self) -> int: ...

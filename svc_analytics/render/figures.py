@@ -88,6 +88,9 @@ def figure_cell(statement: Document, row: dict[str, Any], name: str) -> Cell:
 
 def _why(statement: Document, row: dict[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
+    for unknown in statement.unknown:
+        if name in unknown.figures and row["currency"] in unknown.coins:
+            return f"unknown: {unknown.because}"
     figure = read_figures().get(name)
     is_read = figure is not None and figure.is_read(row)
     if figure and figure.unread and not is_read:
