@@ -161,8 +161,10 @@ class Sweep:
 
     def _ends_without_instant(self) -> bool:
         records = self._pages[-1].records
-        last = records.rejected[-1] if records and records.rejected else None
-        return last is not None and last.instant is None and last.place == len(records.rows)
+        if records is None or not records.rejected:
+            return False
+        last = records.rejected[-1]
+        return last.instant is None and last.place == len(records.rows)
 
     def _deliver_pages(self) -> None:
         """Give the writer many pages at a time: each delivery costs a switch of threads."""

@@ -17,6 +17,9 @@ class Reason:
     is_unfinished: bool = False
 
 
+_NAMED = 6  # figures named in a sentence
+
+
 @dataclass(frozen=True)
 class Unknown:
     """Which figures of the summary are unknown, of which coins, and why."""
@@ -29,7 +32,19 @@ class Unknown:
     def text(self) -> str:
         """The same in one sentence."""
         verb = "is" if len(self.figures) == 1 else "are"
-        return f"{_and(self.figures)} of {_and(self.coins)} {verb} unknown: {self.because}"
+        names = [name.replace("_", " ").replace("usd ", "USD ") for name in self.figures]
+        if len(names) > _NAMED:
+            names = [*names[:3], f"{len(names) - 3} more figures"]
+        return f"{_and(names)} of {_and(self.coins)} {verb} unknown: {self.because}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the same as a manifest holds it."""
+        return {"figures": [*self.figures], "coins": [*self.coins], "because": self.because}
+
+
+def unknown_lines(facts: dict[str, Any]) -> list[str]:
+    """Return what the facts of a statement leave open, a sentence each."""
+    return [Unknown(**unknown).text for unknown in facts["unknown"]]
 
 
 def _and(names: Sequence[str]) -> str:

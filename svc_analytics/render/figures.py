@@ -77,6 +77,7 @@ def meaning(table: str, column: str) -> str:
 def unknown_reason(statement: Document) -> str:
     """Say why figures of what was not read are unknown."""
     reasons = [reason.text for reason in statement.reasons if not reason.is_unfinished]
+    reasons += [unknown.because for unknown in statement.unknown]
     return f"unknown: {'; '.join(reasons)}" if reasons else "unknown or undefined"
 
 

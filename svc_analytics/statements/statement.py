@@ -120,7 +120,7 @@ class Statement(Displayable):
         return {
             "status": self.status,
             "reasons": [reason.text for reason in self.reasons],
-            "unknown": [unknown.text for unknown in self.unknown],
+            "unknown": [unknown.to_json() for unknown in self.unknown],
             "merchant": {key: value for key, value in self.merchant.items() if key != "read_at"},
             "label": period.folder,
             "version": 1,
