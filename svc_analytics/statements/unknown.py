@@ -17,7 +17,7 @@ from svc_analytics.warehouse.figures import Figure, summary_figures
 
 # What a figure needs, by the column that says that an omission breaks it.
 _BREAKS = {
-    "lacks_payments": {"payments"},
+    "lacks_payments": {"payments", "parents_within"},
     "lacks_payouts": {"payouts"},
     "lacks_refunds_to_date": {"refunds_to_date"},
     "lacks_payments_before": {"payments_before", "parents", "rate"},

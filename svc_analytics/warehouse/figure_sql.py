@@ -22,6 +22,7 @@ _CONDITIONS = {
     "refunds_to_date": "has_refunds_to_date",
     "payments_before": "has_payments_before",
     "parents": "(refunds_unresolved_count = 0 or has_payments_before)",
+    "parents_within": "(refunds_unresolved_count = 0 or has_payments)",
     "opening": "has_opening",
     "closing": "has_closing",
     "verdicts": "has_verdicts",
@@ -184,7 +185,9 @@ def _with_operands(chosen: Iterable[Figure]) -> list[Figure]:
     """Return figures, those they are made of, and those that say which coins there are."""
     names = [figure.name for figure in chosen]
     names += [name for figure in chosen for name in figure.operands]
-    names += ["refunds_unresolved_count"] * any("parents" in figure.needs for figure in chosen)
+    names += ["refunds_unresolved_count"] * any(
+        need.startswith("parents") for figure in chosen for need in figure.needs
+    )
     names += ["asserted_at"] * any(figure.note for figure in chosen)
     names += ["implied_rate_at"] * any("rate" in figure.needs for figure in chosen)
     return [read_figures()[name] for name in dict.fromkeys((*_COINS, *names))]
