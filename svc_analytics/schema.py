@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from svc_analytics.instants import DAY
 from svc_analytics.money import PRECISION, SCALE
 
 MONEY = pa.decimal128(PRECISION, SCALE)
@@ -41,6 +42,7 @@ class Stream:
     route: str
     instant: str  # the property that `from` and `to` bound, and that names the month
     columns: tuple[Column, ...]
+    settles_within: int = 0  # microseconds behind that instant in which a record may be booked
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -109,6 +111,7 @@ PAYOUT_RECORDS = Stream(
     name="payout_records",
     route="payouts",
     instant="created_at",
+    settles_within=DAY,
     columns=(
         _required("id"),
         Column("reference_id"),

@@ -136,6 +136,7 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
         "seal": result.seal,
         "folder": str(result.folder),
         "reasons": [reason.text for reason in result.reasons],
+        "unknown": [unknown.to_json() for unknown in result.unknown],
         "note": result.note,
         "restatement": [] if result.table is None else result.table.to_pylist(),
     }

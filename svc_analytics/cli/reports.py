@@ -137,6 +137,7 @@ def statement_text(new: Statement, folder: Path) -> str:
         f"data as of {format_instant(new.as_of)}",
         f"status: {new.status}",
         *(f"  because {single_line(reason.text)}" for reason in new.reasons),
+        *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
         *_accepted(new),
         *([f"webhooks: {single_line(describe(log))}"] if log else []),
     ]

@@ -222,7 +222,7 @@ def _compare_with_seal(job: _Job, period: Period) -> CloseResult | None:
     new = rederive(job.lake, manifest)
     table = restatement(job.lake, folder, manifest, new)
     label, seal = period.folder, manifest["seal"]
-    result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons)
+    result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons, new.unknown)
     return replace(result, table=table) if table.num_rows else result
 
 
@@ -243,7 +243,7 @@ def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult
     state: State = "provisional" if not is_final else "restated" if sealed else "sealed"
     seal, label = seals.read_manifest(folder)["seal"], new.period.folder
     note = None if sealed else _note_order(first, new.period.shift(1))
-    return CloseResult(label, state, folder, version, seal, new.reasons, table, note)
+    return CloseResult(label, state, folder, version, seal, new.reasons, new.unknown, table, note)
 
 
 def _note_order(folder: Path, after: Period) -> str | None:

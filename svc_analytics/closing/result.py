@@ -12,7 +12,7 @@ from svc_analytics.formatting.display import Display, display_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
-from svc_analytics.render.document import Reason
+from svc_analytics.render.document import Reason, Unknown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +36,7 @@ class CloseResult(Displayable):
     version: int
     seal: str | None
     reasons: tuple[Reason, ...] = ()
+    unknown: tuple[Unknown, ...] = ()  # figures that it leaves open, and why
     table: pa.Table | None = field(default=None, repr=False)  # differences from the last seal
     note: str | None = None  # worth knowing, though nothing is wrong
 
@@ -54,6 +55,7 @@ class CloseResult(Displayable):
         outcome = _OUTCOMES[self.state].format(seal=self.seal, version=self.version)
         lines = [f"{self.label} {outcome}: {self.folder}"]
         lines += [f"  because {single_line(reason.text)}" for reason in self.reasons]
+        lines += [f"  {single_line(unknown.text)}" for unknown in self.unknown]
         return [*lines, f"  note: {self.note}"] if self.note else lines
 
     def _display(self) -> Display:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from svc_analytics.coverage import Span, describe_span, union
 from svc_analytics.errors import LakeError
 from svc_analytics.extraction.segments import Progress
-from svc_analytics.instants import format_instant
+from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.records.bulk_parser import ScannedPage, parse_alone, parse_bulk
 from svc_analytics.records.record_parser import RejectedRecord
@@ -68,9 +68,16 @@ class PageBatch:
             return [RowBatch(self.stream, self.stream.no_rows, 0, progress=self.progress)]
         rows = parse_bulk(self.stream, self.pages)
         if rows is None:
-            pairs = zip(self.pages, self.progress, strict=True)
-            return [_rows_of_page(self.stream, page, progress) for page, progress in pairs]
+            return self._rows_of_each()
         return [self._rows_of_all(rows)]
+
+    def _rows_of_each(self) -> list[RowBatch]:
+        batches = []
+        following: Instants = np.empty(0, np.int64)  # of the rows behind a page
+        for page, progress in zip(reversed(self.pages), reversed(self.progress), strict=True):
+            batches.append(_rows_of_page(self.stream, page, progress, following))
+            following = page.instants if len(page.instants) else following
+        return batches[::-1]
 
     def _rows_of_all(self, rows: pa.Table) -> RowBatch:
         instants = np.concatenate([page.instants for page in self.pages])
@@ -85,11 +92,20 @@ class PageBatch:
         return RowBatch(self.stream, rows, size, received, progress=self.progress)
 
 
-def _rows_of_page(stream: Stream, page: ScannedPage, progress: Progress) -> RowBatch:
+def _rows_of_page(
+    stream: Stream, page: ScannedPage, progress: Progress, following: Instants
+) -> RowBatch:
     records = parse_alone(stream, page)
     instants = stream.instants(records.rows)
     rows = _filter(records.rows, _is_within(instants, progress.wanted))
-    rejected = _place(records.rejected, instants, progress.wanted, page.at)
+    start, end = progress.wanted
+    rejected = tuple(
+        QuarantinedRecord(item, item.instant, progress.wanted, page.at)
+        if item.instant is not None
+        else _place(item, instants, following, progress, page.at)
+        for item in records.rejected
+        if item.instant is None or start <= item.instant < end
+    )
     return RowBatch(stream, rows, len(page.body), (records.received,), rejected, (progress,))
 
 
@@ -103,14 +119,17 @@ def _filter(rows: pa.Table, is_wanted: npt.NDArray[np.bool_]) -> pa.Table:
 
 
 def _place(
-    rejected: Sequence[RejectedRecord], instants: Instants, wanted: Span, read_at: int
-) -> tuple[QuarantinedRecord, ...]:
-    """Give each rejected record a place in time; without an instant, that of its page."""
-    nearby = int(instants.min()) if len(instants) else wanted[1] - 1
-    nearby = min(max(nearby, wanted[0], 0), wanted[1] - 1)
-    placed = [(item, nearby if item.instant is None else item.instant) for item in rejected]
-    return tuple(
-        QuarantinedRecord(item, position, wanted, read_at)
-        for item, position in placed
-        if wanted[0] <= position < wanted[1]
-    )
+    item: RejectedRecord, instants: Instants, following: Instants, progress: Progress, read_at: int
+) -> QuarantinedRecord:
+    """Place a rejected record without an instant of its own: its window is where it can lie.
+
+    While the list is newest-first, that is between its neighbours: the row before it is
+    newer, the row behind it older. The bounds asked for prove nothing of such a record.
+    """
+    first, last = BEGINNING, max(read_at, progress.wanted[1] - 1)
+    if progress.is_ordered:
+        newer = [] if progress.newer is None else [progress.newer]
+        newer += instants[: item.place].tolist()
+        older = [*instants[item.place :].tolist(), *following[:1].tolist()]
+        first, last = max([first, *older[:1]]), min([last, *newer[-1:]])
+    return QuarantinedRecord(item, last, (min(first, last), last), read_at)

@@ -93,6 +93,8 @@ def plan_segments(
             why = f"it needs a {key_class}-class key: set SVC_{key_class.upper()}_KEY"
             run.not_extracted[name] = why
             continue
-        spans = missing_spans(writer.coverage(stream), (request.start, end), request)
+        # Figures book by when a record settled: one made just before belongs to this time too.
+        start = max(request.start - stream.settles_within, BEGINNING)
+        spans = missing_spans(writer.coverage(stream), (start, end), request)
         segments += [Segment.of(stream, span) for span in spans]
     return segments

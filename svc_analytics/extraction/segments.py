@@ -69,6 +69,8 @@ class Progress:
     covered: Spans = ()
     retracted: Spans = ()
     out_of_order: Span | None = None  # the first pair of instants that is not newest-first
+    is_ordered: bool = True  # whether the list was newest-first up to here
+    newer: int | None = None  # instant of the oldest row before the page
 
 
 def advance(
@@ -80,6 +82,7 @@ def advance(
     push them on. All time newer than the oldest row is covered, its own instant is read
     again; but once a list is not newest-first, only its last page proves anything.
     """
+    newer = segment.oldest
     out_of_order = _find_disorder(segment, instants[~is_repeat]) if segment.is_ordered else None
     retracted = _give_up_order(segment) if out_of_order else ()
     wanted = (segment.start, segment.end)
@@ -92,7 +95,7 @@ def advance(
     reached = segment.start if is_last else _reached(segment)
     covered = ((reached, segment.end),) if reached < segment.end else ()
     segment.end = min(segment.end, reached)
-    return Progress(wanted, covered, retracted, out_of_order)
+    return Progress(wanted, covered, retracted, out_of_order, segment.is_ordered, newer)
 
 
 def _reached(segment: Segment) -> int:

@@ -153,9 +153,18 @@ class Sweep:
 
     def _is_time_to_deliver(self, now: float) -> bool:
         """Tell whether to deliver; not while the writer publishes, for this worker would wait."""
-        if len(self._pages) == BATCH_PAGES:
+        if self._ends_without_instant() and len(self._pages) < 2 * BATCH_PAGES:
+            return False  # how old its last record can be, the next page tells
+        if len(self._pages) >= BATCH_PAGES:
             return True
         return now - self._delivered_at > BATCH_SECONDS and not self._is_crowded()
+
+    def _ends_without_instant(self) -> bool:
+        records = self._pages[-1].records
+        if records is None or not records.rejected:
+            return False
+        last = records.rejected[-1]
+        return last.instant is None and last.place == len(records.rows)
 
     def _deliver_pages(self) -> None:
         """Give the writer many pages at a time: each delivery costs a switch of threads."""

@@ -20,11 +20,11 @@ QUARANTINE = pa.schema(
         ("sha256", pa.string()),
         ("record_id", pa.string()),
         ("occurred_at", INSTANT),  # null when the record's own instant cannot be read
-        ("placed_at", INSTANT),  # its instant, else that of its neighbours: decides its month
+        ("placed_at", INSTANT),  # its instant, else the last it can have: decides its month
         ("reason", pa.string()),
         ("body", pa.binary()),
-        ("window_from", INSTANT),
-        ("window_to", INSTANT),
+        ("window_from", INSTANT),  # the time that was asked for; without an instant of its own,
+        ("window_to", INSTANT),  # the first and the last instant that it can have
         ("first_seen_at", INSTANT),
         ("resolved_at", INSTANT),  # when a good record of the same id was read
     ]

@@ -20,7 +20,11 @@ from svc_analytics.schema import INSTANT, Stream
 
 @dataclass(frozen=True)
 class QuarantinedRecord:
-    """A rejected record, the instant that places it, and the window it was read in."""
+    """A rejected record, the instant that places it, and its window.
+
+    The window is the time it was asked for in; without an instant of its own, [first, last]
+    is where it can lie.
+    """
 
     record: RejectedRecord
     position: int
@@ -61,13 +65,14 @@ def keep_quarantine(
     they are (`resolve_quarantine`), so that a kill does not hide them.
     """
     rows = _read_rows(lake, stream)
-    known = len(rows)
+    known, held = len(rows), dict(rows)
     for record in rejected:
         row = record.to_row()
-        rows.setdefault(str(row["sha256"]), row)
+        key = str(row["sha256"])
+        rows[key] = _narrowed(rows[key], row) if key in rows else row
     if not rows:
         return QuarantineUpdate()
-    if len(rows) > known:
+    if rows != held:
         _write_rows(lake, stream, rows)
     good = set(good_ids.to_pylist())
     unresolved = [row for row in rows.values() if row["resolved_at"] is None]
@@ -98,6 +103,15 @@ def open_quarantine(lake: Path, stream: Stream) -> dict[str, int]:
     rows = sorted(_read_rows(lake, stream).values(), key=lambda row: row["first_seen_at"])
     unresolved = (row for row in rows if row["resolved_at"] is None and row["record_id"])
     return {row["record_id"]: row["first_seen_at"] for row in unresolved}
+
+
+def _narrowed(held: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
+    """Return a record on file; without an instant of its own, where both readings place it."""
+    first = max(held["window_from"], again["window_from"])
+    last = min(held["window_to"], again["window_to"])
+    if held["occurred_at"] is not None or first > last:
+        return held
+    return held | {"window_from": first, "window_to": last, "placed_at": last}
 
 
 def _open_by_month(rows: Iterable[dict[str, Any]]) -> dict[str, int]:

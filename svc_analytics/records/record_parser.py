@@ -34,6 +34,7 @@ class RejectedRecord:
     reason: str
     record_id: str | None
     instant: int | None
+    place: int = 0  # how many rows of its page stand before it
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def parse_records(stream: Stream, page: Page, at: int) -> Records:
         try:
             rows.append(_parse_record(stream, page.raw_members(raw)))
         except (DataError, UnicodeDecodeError, msgspec.DecodeError) as error:
-            rejected.append(_reject(stream, raw, str(error)))
+            rejected.append(_reject(stream, raw, str(error), len(rows)))
     table = pa.Table.from_pylist([row | {"extracted_at": at} for row in rows], stream.schema)
     return Records(table, tuple(rejected))
 
@@ -134,11 +135,12 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(name)
 
 
-def _reject(stream: Stream, raw: bytes, reason: str) -> RejectedRecord:
+def _reject(stream: Stream, raw: bytes, reason: str, place: int) -> RejectedRecord:
     """Return a rejected record with its id and instant, as far as they can be read."""
     values = _find_members(raw)
     record_id = _find_text(values.get("id", b""))
-    return RejectedRecord(raw, reason, record_id, _find_instant(values.get(stream.instant, b"")))
+    instant = _find_instant(values.get(stream.instant, b""))
+    return RejectedRecord(raw, reason, record_id, instant, place)
 
 
 def _find_members(raw: bytes) -> dict[str, bytes]:

@@ -13,6 +13,7 @@ from typing import Any
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.values import value_text
 from svc_analytics.periods import load_zone
+from svc_analytics.render.document import unknown_lines
 from svc_analytics.render.journal import ACCOUNTS, WALLET, Entry, Journal
 
 BEANCOUNT_DIGITS = 28  # the precision of Beancount's arithmetic
@@ -42,6 +43,7 @@ def _head(journal: Journal, facts: dict[str, Any]) -> Iterator[str]:
     standing = "sealed" if facts["is_sealed"] else facts["status"]
     yield f"; Statement {single_line(facts['label'])}, {standing}, as of {facts['as_of']}"
     yield from (f"; because {single_line(reason)}" for reason in facts["reasons"])
+    yield from (f"; {single_line(text)}" for text in unknown_lines(facts))
     yield f"; content digest {facts['content_digest']}"
     yield "; This month is complete on its own. After another month in one file, leave out"
     yield "; the opening entries, open and commodity lines: the earlier month has them."

@@ -17,6 +17,40 @@ class Reason:
     is_unfinished: bool = False
 
 
+_NAMED = 6  # figures named in a sentence
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Which figures of the summary are unknown, of which coins, and why."""
+
+    figures: tuple[str, ...]
+    coins: tuple[str, ...]
+    because: str
+
+    @property
+    def text(self) -> str:
+        """The same in one sentence."""
+        verb = "is" if len(self.figures) == 1 else "are"
+        names = [name.replace("_", " ").replace("usd ", "USD ") for name in self.figures]
+        if len(names) > _NAMED:
+            names = [*names[:3], f"{len(names) - 3} more figures"]
+        return f"{_and(names)} of {_and(self.coins)} {verb} unknown: {self.because}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the same as a manifest holds it."""
+        return {"figures": [*self.figures], "coins": [*self.coins], "because": self.because}
+
+
+def unknown_lines(facts: dict[str, Any]) -> list[str]:
+    """Return what the facts of a statement leave open, a sentence each."""
+    return [Unknown(**unknown).text for unknown in facts["unknown"]]
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + [*names[-1:]])
+
+
 class Document(Protocol):
     """A statement as renderers see it."""
 
@@ -31,6 +65,9 @@ class Document(Protocol):
 
     @property
     def reasons(self) -> Sequence[Reason]: ...
+
+    @property
+    def unknown(self) -> Sequence[Unknown]: ...
 
     @property
     def as_of(self) -> int: ...

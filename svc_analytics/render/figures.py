@@ -77,6 +77,7 @@ def meaning(table: str, column: str) -> str:
 def unknown_reason(statement: Document) -> str:
     """Say why figures of what was not read are unknown."""
     reasons = [reason.text for reason in statement.reasons if not reason.is_unfinished]
+    reasons += [unknown.because for unknown in statement.unknown]
     return f"unknown: {'; '.join(reasons)}" if reasons else "unknown or undefined"
 
 
@@ -88,6 +89,9 @@ def figure_cell(statement: Document, row: dict[str, Any], name: str) -> Cell:
 
 def _why(statement: Document, row: dict[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
+    for unknown in statement.unknown:
+        if name in unknown.figures and row["currency"] in unknown.coins:
+            return f"unknown: {unknown.because}"
     figure = read_figures().get(name)
     is_read = figure is not None and figure.is_read(row)
     if figure and figure.unread and not is_read:

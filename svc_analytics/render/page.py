@@ -20,7 +20,7 @@ from svc_analytics.formatting.display import (
     unit_of,
 )
 from svc_analytics.formatting.sanitize import escape_invisible
-from svc_analytics.render.document import Document
+from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import figure_cell, meaning, summary_groups, unknown_reason
 from svc_analytics.render.matrix import matrices
 from svc_analytics.render.picture import draw_svg
@@ -60,6 +60,7 @@ def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
         checks=_severities(statement.tables["checks"]),
         receipts=_receipts(statement),
         webhooks=describe(log) if (log := facts["options"].get("webhooks")) else "",
+        unknown=unknown_lines(facts),
         coins=coins,
         charted=MOST_CHARTED,
         exposure=_exposure_picture(statement) if coins else "",

@@ -19,7 +19,7 @@ import xlsxwriter
 from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.values import is_exact_number, is_ratio, rows_of, value_text
 from svc_analytics.instants import from_micros
-from svc_analytics.render.document import Document
+from svc_analytics.render.document import Document, unknown_lines
 
 SHEET_ROWS = 1_048_575  # below the header
 EXACT_DIGITS = 15
@@ -148,6 +148,7 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "statement", facts["label"]
     yield "status", "sealed" if facts["is_sealed"] else facts["status"]
     yield from (("because", reason) for reason in facts["reasons"])
+    yield from (("unknown", text) for text in unknown_lines(facts))
     for name in ("display_name", "display_name_fa", "id"):
         yield f"merchant {name}", value_text(merchant.get(name))
     for name in ("version", "calendar", "zone", "start", "end", "as_of"):

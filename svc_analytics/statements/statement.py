@@ -27,19 +27,21 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month, utc_months
-from svc_analytics.render.document import Reason
+from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import write_folder
+from svc_analytics.schema import STREAMS
 from svc_analytics.signing.secrets import Secrets, parse_ring
-from svc_analytics.statements.acknowledgements import (
+from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.digests import TableDigest, combined_digest, hash_file, table_digest
+from svc_analytics.statements.metadata import check_names, with_metadata
+from svc_analytics.statements.tables import TABLES, read_omissions, read_tables
+from svc_analytics.statements.unknown import unknown_figures
+from svc_analytics.warehouse.acknowledgements import (
     acknowledge,
     blocking_findings,
     read_acknowledgements,
 )
-from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.digests import TableDigest, combined_digest, hash_file, table_digest
-from svc_analytics.statements.metadata import check_names, with_metadata
-from svc_analytics.statements.tables import TABLES, read_tables
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from svc_analytics.webhooks.findings import reconcile_log
 
@@ -56,6 +58,7 @@ class Statement(Displayable):
     as_of: int
     coverage: dict[str, Coverage]
     reasons: tuple[Reason, ...]
+    unknown: tuple[Unknown, ...]
     tables: dict[str, pa.Table]
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -102,6 +105,7 @@ class Statement(Displayable):
             f"data as of {format_instant(self.as_of)}"
         ]
         lines += [f"provisional: {reason.text}" for reason in self.reasons]
+        lines += [unknown.text for unknown in self.unknown]
         table = figures_table(self)
         title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")
         return Display(title, lines, [table] if table.rows else [])
@@ -116,6 +120,7 @@ class Statement(Displayable):
         return {
             "status": self.status,
             "reasons": [reason.text for reason in self.reasons],
+            "unknown": [unknown.to_json() for unknown in self.unknown],
             "merchant": {key: value for key, value in self.merchant.items() if key != "read_at"},
             "label": period.folder,
             "version": 1,
@@ -191,11 +196,13 @@ def statement(
         as_of = read_to if as_of is None else as_of
         known_to = known_until(period, read_to, clock)
         tables = _read(warehouse, lake, period, as_of, known_to, names)
+        omissions = read_omissions(warehouse, period)
     options: dict[str, Any] = {"metadata": [*names]} if names else {}
     options |= _add_findings(tables, webhooks, webhook_secrets, lake, period)
     reasons = _reasons(period, coverage, tables["checks"], known_to, period.end <= clock)
     clipped = {name: found.clip(period.start, period.end) for name, found in coverage.items()}
-    return Statement(period, lake.merchant, as_of, clipped, reasons, tables, options)
+    unknown = unknown_figures(tables["summary"], omissions)
+    return Statement(period, lake.merchant, as_of, clipped, reasons, unknown, tables, options)
 
 
 def _read_to(lake: Lake, coverage: dict[str, Coverage], as_of: int | None) -> int:
@@ -268,7 +275,7 @@ def _unread(
     if not coverage.read:
         yield f"{name} were never extracted: every figure that needs them is unknown"
         return
-    for span in gaps(coverage, period.start, known_to):
+    for span in gaps(coverage, period.start - STREAMS[name].settles_within, known_to):
         yield f"{name} were not read for {describe_span(span)}"
     fresh = intersection(coverage.provisional, period.start, known_to)
     if is_over and fresh:

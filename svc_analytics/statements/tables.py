@@ -34,8 +34,11 @@ _KEPT = {
     "stg_contents": "stg_contents",
     "stg_spans": "stg_spans",
     "stg_quarantine": "stg_quarantine",
+    "stg_accepted": "stg_accepted",
     "int_lake": "int_lake",
     "int_coverage_gaps": "int_coverage_gaps",
+    "int_omissions": "int_omissions",
+    "int_period_omissions": f"int_period_omissions({_BOUNDS}, {_AS_OF}, {_KNOWN})",
     "int_period_known": f"int_period_known({_BOUNDS}, {_AS_OF}, {_KNOWN})",
     "int_period_refunds": f"int_period_refunds({_BOUNDS})",
     "int_refunded": f"int_refunded({_BOUNDS})",
@@ -50,7 +53,7 @@ _QUERIES = {
     "daily": f"from statement_daily({_BOUNDS}, {_ZONE}, {_KNOWN})",
     "position": f"from statement_position({_BOUNDS}, {_ZONE}, {_KNOWN})",
     "fees": f"from statement_fees({_BOUNDS})",
-    "refunds": f"from statement_refunds({_BOUNDS})",
+    "refunds": f"from statement_refunds({_BOUNDS}, {_KNOWN})",
     "cohorts": f"from statement_cohorts({_BOUNDS}, months := $months, {_KNOWN})",
     "payouts": f"from statement_payouts({_BOUNDS})",
     "exposure": f"from statement_exposure({_BOUNDS}, {_KNOWN})",
@@ -116,6 +119,12 @@ def read_tables(
     found = warehouse.query(_FOOTINGS, tables=tables).cast(tables["checks"].schema)
     tables["checks"] = pa.concat_tables([tables["checks"], found])
     return tables | {"lines": warehouse.query(_FLAGGED, tables=tables)}
+
+
+def read_omissions(warehouse: Warehouse, period: Period) -> pa.Table:
+    """Read what figures of the period may lack, behind `read_tables`, which keeps it."""
+    bounds = {"start": period.start, "end": period.end}
+    return warehouse.query(f"from int_period_omissions({_BOUNDS})", bounds)
 
 
 def _used(parameters: dict[str, Any], query: str) -> dict[str, Any]:

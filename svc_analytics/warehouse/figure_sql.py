@@ -22,9 +22,12 @@ _CONDITIONS = {
     "refunds_to_date": "has_refunds_to_date",
     "payments_before": "has_payments_before",
     "parents": "(refunds_unresolved_count = 0 or has_payments_before)",
+    "parents_within": "(refunds_unresolved_count = 0 or has_payments)",
     "opening": "has_opening",
     "closing": "has_closing",
     "verdicts": "has_verdicts",
+    # No payment newer than the newest one with a value in USD is missing.
+    "rate": "implied_rate_at >= coalesce(payments_whole_from, implied_rate_at)",
 }
 _COINS = ("movements_count", "closing_position")  # which coins have a row
 _KNOWN = "int_period_known(starts_at, ends_at, as_of := as_of, known_to := known_to)"
@@ -110,7 +113,7 @@ select
     {_commented(stated)}
 from counted
 cross join verified
-cross join {_KNOWN}
+inner join {_KNOWN} as found on found.currency = counted.currency
 {"left join ratios on ratios.currency = counted.currency" if ratios else ""}
 where movements_count > 0 or closing_position <> 0"""
 
@@ -182,8 +185,11 @@ def _with_operands(chosen: Iterable[Figure]) -> list[Figure]:
     """Return figures, those they are made of, and those that say which coins there are."""
     names = [figure.name for figure in chosen]
     names += [name for figure in chosen for name in figure.operands]
-    names += ["refunds_unresolved_count"] * any("parents" in figure.needs for figure in chosen)
+    names += ["refunds_unresolved_count"] * any(
+        need.startswith("parents") for figure in chosen for need in figure.needs
+    )
     names += ["asserted_at"] * any(figure.note for figure in chosen)
+    names += ["implied_rate_at"] * any("rate" in figure.needs for figure in chosen)
     return [read_figures()[name] for name in dict.fromkeys((*_COINS, *names))]
 
 

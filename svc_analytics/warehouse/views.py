@@ -15,7 +15,10 @@ import duckdb
 
 from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
+from svc_analytics.warehouse import acknowledgements
+from svc_analytics.warehouse.acknowledgements import ACCEPTED
 from svc_analytics.warehouse.models import (
+    Check,
     Model,
     read_all_models,
     read_checks,
@@ -71,6 +74,7 @@ def say_folder(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 def write_database(path: Path, folder: Path, config: dict[str, Any]) -> None:
     """Write a database of all views over the lake's own month files, for other tools."""
     sources = _sources("", os.fspath(folder), "parquet")
+    sources["acknowledgements"] = _accepted_in(folder)
     if _image is not None:
         path.write_bytes(_image)
     with duckdb.connect(path, config=config) as connection:
@@ -83,6 +87,14 @@ def write_database(path: Path, folder: Path, config: dict[str, Any]) -> None:
             if model.reads_files:
                 _create(connection, model, _fill(model.sql, sources), model.columns)
         connection.commit()
+
+
+def _accepted_in(folder: Path) -> str:
+    """Return the SQL that other tools read a lake's accepted findings by, as far as it has any."""
+    path = folder / acknowledgements.FILE
+    if not path.exists():
+        return '(select null::varchar as "check", null::varchar as record_id where false)'
+    return f"read_csv({quote(os.fspath(path))}, header = true, all_varchar = true)"
 
 
 def _build(connection: duckdb.DuckDBPyConnection, sources: dict[str, str]) -> None:
@@ -147,10 +159,16 @@ def _findings() -> str:
     return "\nunion all\n".join(
         f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
         "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, detail, occurred_at "
-        f"from ({check.sql.rstrip()}) "
-        "where occurred_at is null or is_within(occurred_at, starts_at, ends_at)"
+        f"from ({check.sql.rstrip()}) where occurred_at is null or {_is_of_period(check)}"
         for check in read_checks()
     )
+
+
+def _is_of_period(check: Check) -> str:
+    """Return the condition that a finding may belong to a period; some lie between two instants."""
+    if " as last_at," not in check.sql:
+        return "is_within(occurred_at, starts_at, ends_at)"
+    return "occurred_at < ends_at::timestamptz and last_at >= starts_at::timestamptz"
 
 
 def _sources(variable: str, folder: str, suffix: str) -> dict[str, str]:
@@ -160,9 +178,11 @@ def _sources(variable: str, folder: str, suffix: str) -> dict[str, str]:
         f"{prefix}{name}": kind.format(name) for prefix, kind in kinds.items() for name in STREAMS
     }
     folders |= {name: name for name in (VERDICTS_FOLDER, *SIDE_STREAMS)}
-    return {
+    sources = {
         name: variable + quote(f"{folder}/{inside}/*.{suffix}") for name, inside in folders.items()
     }
+    accepted = variable + quote(f"{folder}/{ACCEPTED}")
+    return sources | {"acknowledgements": f"read_parquet({accepted})"}
 
 
 def _fill(sql: str, sources: dict[str, str]) -> str:

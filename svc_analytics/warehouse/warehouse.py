@@ -23,6 +23,7 @@ from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.side_files import require_whole
 from svc_analytics.schema import STREAMS
+from svc_analytics.warehouse.acknowledgements import write_accepted
 from svc_analytics.warehouse.connection import CONFIG, error_line, lock_down, prepare
 from svc_analytics.warehouse.views import build_views, say_folder, write_snapshot_database
 
@@ -158,6 +159,8 @@ def open_warehouse(
     footers = [footer for stream in STREAMS.values() for footer in lake.footers(stream).values()]
     is_small = sum(footer.totals.rows for footer in footers) <= SMALL_LAKE
     with lake.snapshot() as folder:
+        if models is None or "stg_accepted" in models:
+            write_accepted(lake.path, folder)
         connection = _open_views(lake, folder, models, as_written=as_written and is_small)
         try:
             yield Warehouse(connection, lake, folder, is_small=is_small)

@@ -145,6 +145,22 @@ create macro is_within(moment, starts_at, ends_at) as
 -- instant_text(moment): an instant as text, UTC.
 create macro instant_text(moment) as moment::varchar;
 
+-- instant_of(stated): an RFC 3339 text with an offset as an instant; NULL for anything else.
+create macro instant_of(stated) as case when regexp_full_match(
+    stated, '\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)'
+) then try_cast(stated as timestamptz) end;
+
+-- member_text(body, name): a text in the bytes of a JSON object; NULL where it cannot be read, or
+-- where a key appears twice, so that nobody knows which of the two counts.
+create macro member_text(body, name) as list_transform(
+    [try(decode(body)::json)],
+    lambda record: case
+        when length(json_keys(record)) = length(list_distinct(json_keys(record)))
+            and json_type(record, '$.' || name) = 'VARCHAR'
+        then nullif(record ->> ('$.' || name), '')
+    end
+)[1];
+
 -- days_between(a, b): how many midnights lie between two clocks.
 create macro days_between(a, b) as datediff('day', a, b);
 

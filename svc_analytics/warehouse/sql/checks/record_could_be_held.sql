@@ -3,8 +3,9 @@
 -- severity: blocking.
 
 select
-    coalesce(record_id, 'sha256 ' || left(sha256, 12)) as record_id,
-    occurred_at,
-    null::varchar as currency,
+    record_id,
+    booked_from as occurred_at,
+    booked_to as last_at,
+    currency,
     stream || ': ' || reason as detail
 from stg_quarantine

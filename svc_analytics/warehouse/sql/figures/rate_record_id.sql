@@ -1,5 +1,5 @@
 -- rate_record_id: the newest priced record before the end.
--- group: none. unit: id. sign: none. needs: payments.
+-- group: none. unit: id. sign: none. needs: payments, rate.
 -- source: int_newest_priced(starts_at, ends_at).
 -- empty: undefined.
 

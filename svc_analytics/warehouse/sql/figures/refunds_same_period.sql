@@ -1,5 +1,5 @@
 -- refunds_same_period: refunds of payments of this period.
--- group: Refunds. column: 100. unit: coin. sign: out. needs: payouts.
+-- group: Refunds. column: 100. unit: coin. sign: out. needs: payouts, parents_within.
 -- source: int_period_refunds(starts_at, ends_at).
 
 coalesce(

@@ -30,5 +30,5 @@ select
     known(has_payments, rate_min) as rate_min,  -- lowest rate of a payment
     known(has_payments, rate_max) as rate_max  -- highest rate of a payment
 from totals
-left join int_month_known using (month)
+left join int_month_known using (month, currency)
 order by month, currency

@@ -18,5 +18,5 @@ select
     -- net_settlement less payouts_debited, in currency
     known(has_payments and has_payouts, rail_movement) as rail_movement
 from int_settled_days
-left join int_month_known using (month)
+left join int_month_known using (month, currency)
 order by day, currency

@@ -1,17 +1,22 @@
 -- payers: what each customer paid and got back.
--- grain: one row per payer and currency. from: payments, int_payment_refunds.
+-- grain: one row per payer and currency, over the payments that were read.
+-- from: payments, int_payment_refunds, int_coins_known.
 
 select
     payer_id,  -- opaque handle of the customer, UUID; NULL for payments without one
     currency,  -- coin slug
     count(*) as payments_count,  -- completed payments
     sum(charged_amount) as charged_total,  -- what the payer paid, in currency
-    -- returned of it so far, in currency
-    sum(coalesce(refunded_amount, 0::decimal(38,18))) as refunds_paid,
+    -- returned of it so far, in currency; NULL where a refund may be missing
+    known(
+        min(paid_at) >= coalesce(refunds_whole_from, min(paid_at)),
+        sum(coalesce(refunded_amount, 0::decimal(38,18)))
+    ) as refunds_paid,
     min(paid_at) as first_paid_at,  -- when the first of them was paid, UTC
     max(paid_at) as last_paid_at  -- when the last of them was paid, UTC
 from payments
 left join int_payment_refunds using (payment_id)
+inner join int_coins_known using (currency)
 where status = 'completed'
-group by payer_id, currency
+group by payer_id, currency, refunds_whole_from
 order by currency, charged_total desc, payer_id

@@ -1,7 +1,7 @@
 -- position_daily: the part of the wallet that payments, refunds and payouts explain, day by day.
 -- grain: one row per currency and UTC day from its first movement to the last day read; NULL where
 -- earlier time was not read.
--- from: ledger_entries, int_coverage_gaps, int_lake.
+-- from: ledger_entries, int_coins_known, int_lake.
 
 with movements as (
     select currency, occurred_on as day, sum(net) as movement
@@ -10,21 +10,25 @@ with movements as (
 ),
 
 spans as (
-    select currency, min(day) as first_day, max(day) as last_day
+    select currency, min(day) as first_day
     from movements
     group by currency
+),
+
+-- All coins end on the same day: the last one read, or that of the last movement.
+ends as (
+    select
+        greatest(max(day), coalesce((max(read_to) at time zone 'UTC')::date, max(day))) as last_day
+    from movements
+    cross join int_lake
 ),
 
 days as (
     select currency, midnight::date as day
     from spans
-    cross join int_lake
+    cross join ends
     cross join unnest(
-        generate_series(
-            first_day::timestamp,
-            greatest(last_day, coalesce((read_to at time zone 'UTC')::date, last_day))::timestamp,
-            interval 1 day
-        )
+        generate_series(first_day::timestamp, last_day::timestamp, interval 1 day)
     ) as listed (midnight)
 ),
 
@@ -41,19 +45,16 @@ running as (
     left join movements using (currency, day)
 ),
 
-first_gap as (
-    select min(gap_start) as unread_from
-    from int_coverage_gaps
-),
-
 judged as (
     select
         *,
-        unread_from is null or unread_from >= day::timestamp at time zone 'UTC' as has_opening,
-        unread_from is null
-            or unread_from >= (day::timestamp + interval 1 day) at time zone 'UTC' as has_closing
+        first_omitted_at is null
+            or first_omitted_at >= day::timestamp at time zone 'UTC' as has_opening,
+        first_omitted_at is null
+            or first_omitted_at >= (day::timestamp + interval 1 day) at time zone 'UTC'
+            as has_closing
     from running
-    cross join first_gap
+    inner join int_coins_known using (currency)
 )
 
 select

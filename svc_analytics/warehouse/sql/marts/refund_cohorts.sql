@@ -36,6 +36,8 @@ select
         as ratio
 from returned
 left join sold on sold.month = payment_month and sold.currency = returned.currency
-left join int_month_known as at_payment on at_payment.month = payment_month
-left join int_month_known as at_refund on at_refund.month = refund_month
+left join int_month_known as at_payment
+    on at_payment.month = payment_month and at_payment.currency = returned.currency
+left join int_month_known as at_refund
+    on at_refund.month = refund_month and at_refund.currency = returned.currency
 order by payment_month, refund_month, returned.currency

@@ -67,5 +67,5 @@ select
     -- fees kept on value refunded in the month, in currency
     known(has_payouts and (unresolved_count = 0 or has_payments_before), fee_leakage) as fee_leakage
 from joined
-left join int_month_known using (month)
+left join int_month_known using (month, currency)
 order by month, currency

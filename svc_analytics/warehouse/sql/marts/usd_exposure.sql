@@ -1,6 +1,6 @@
 -- usd_exposure: what the position in each coin is worth in USD at its last recorded rate.
 -- grain: one row per currency, now; NULL where history was not read whole.
--- from: ledger_entries, int_coverage_gaps.
+-- from: ledger_entries, int_coins_known.
 
 with positions as (
     select currency, sum(net) as position
@@ -27,23 +27,25 @@ latest as (
     where place = 1
 ),
 
-whole as (
+judged as (
     select
-        count(*) = 0 as has_all,
-        count(*) filter (where stream = 'payments') = 0 as has_payments
-    from int_coverage_gaps
+        *,
+        first_omitted_at is null as has_all,
+        -- A newer record with a value may be missing.
+        occurred_at >= coalesce(payments_whole_from, occurred_at) as has_newest
+    from positions
+    inner join int_coins_known using (currency)
+    left join latest using (currency)
 ),
 
 valued as (
     select
         currency,
         known(has_all, position) as position,
-        known(has_payments, muldiv18(usd_value, 1, amount)) as implied_rate,
-        known(has_payments, occurred_at) as implied_rate_at,
+        known(has_newest, muldiv18(usd_value, 1, amount)) as implied_rate,
+        known(has_newest, occurred_at) as implied_rate_at,
         known(has_all, muldiv(position, usd_value, amount)::decimal(38,18)) as usd_exposure
-    from positions
-    cross join whole
-    left join latest using (currency)
+    from judged
 ),
 
 totalled as (

@@ -1,40 +1,28 @@
 -- int_period_known(starts_at, ends_at, as_of := null, known_to := null):
--- what of a period was read whole.
--- grain: one row. from: int_lake, int_coverage_gaps.
+-- what of a period was read whole, and is understood.
+-- grain: one row per currency with a movement. from: ledger_entries, int_period_omissions.
 
-with bounds as (
-    select
-        starts_at::timestamptz as period_start,
-        ends_at::timestamptz as period_end,
-        coalesce(as_of::timestamptz, read_to) as known_until
-    from int_lake
-),
-
-gaps as (
-    select stream, gap_start, gap_end from int_coverage_gaps
-    union all
-    -- What lies behind the newest sweep was not read either.
-    select stream, read_to as gap_start, known_to::timestamptz as gap_end
-    from (select 'payments' as stream union all select 'payout_records' as stream) as streams
-    cross join int_lake
-    where read_to < known_to::timestamptz
+with coins as (
+    select distinct currency from ledger_entries
 )
 
 select
-    count(*) filter (
-        where stream = 'payments' and gap_start < period_end and gap_end > period_start
-    ) = 0 as has_payments,  -- whether all payments of the period are in the lake
-    count(*) filter (
-        where stream = 'payout_records' and gap_start < period_end and gap_end > period_start
-    ) = 0 as has_payouts,  -- whether all its payout records are
-    count(*) filter (
-        where stream = 'payout_records' and gap_start < known_until and gap_end > period_start
-    ) = 0 as has_refunds_to_date,  -- whether all payout records since its start are
-    count(*) filter (where stream = 'payments' and gap_start < period_end) = 0
-        as has_payments_before,  -- whether all payments up to its end are
-    -- whether all earlier time of both streams is
-    count(*) filter (where gap_start < period_start) = 0 as has_opening,
-    -- whether all time up to its end is
-    count(*) filter (where gap_start < period_end) = 0 as has_closing
-from bounds
-left join gaps on true
+    coins.currency,  -- coin slug
+    count(*) filter (where lacks_payments) = 0 as has_payments,  -- all payments of the period
+    count(*) filter (where lacks_payouts) = 0 as has_payouts,  -- all its payout records
+    -- all refunds of its payments to date
+    count(*) filter (where lacks_refunds_to_date) = 0 as has_refunds_to_date,
+    -- all payments up to its end
+    count(*) filter (where lacks_payments_before) = 0 as has_payments_before,
+    count(*) filter (where lacks_opening) = 0 as has_opening,  -- all earlier movements
+    count(*) filter (where lacks_closing) = 0 as has_closing,  -- all movements up to its end
+    -- all payout records up to its end
+    count(*) filter (where lacks_payouts_before) = 0 as has_payouts_before,
+    -- from when on its payments are all there, UTC; NULL when always
+    max(omitted_to) filter (where lacks_payments_before) as payments_whole_from,
+    -- from when on its payout records are, UTC; NULL when always
+    max(omitted_to) filter (where lacks_payouts_before) as payouts_whole_from
+from coins
+left join int_period_omissions(starts_at, ends_at, as_of := as_of, known_to := known_to)
+    as omissions on coalesce(omissions.currency, coins.currency) = coins.currency
+group by coins.currency

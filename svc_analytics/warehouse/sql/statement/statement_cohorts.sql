@@ -66,12 +66,14 @@ select
     refund_month,  -- month of the refunds
     returned.currency,  -- coin slug
     -- refunds of these payments settled in that month
-    known(has_closing, refunds_count) as refunds_count,
-    known(has_closing, refunds_paid) as refunds_paid,  -- returned by them
-    known(has_closing, charged_total) as charged_total,  -- what payers paid in the month of payment
+    known(has_payouts_before, refunds_count) as refunds_count,
+    known(has_payouts_before, refunds_paid) as refunds_paid,  -- returned by them
+    -- what payers paid in the month of payment
+    known(has_payments_before, charged_total) as charged_total,
     -- refunds_paid over charged_total, 8 places
-    known(has_closing, ratio(refunds_paid, charged_total)) as ratio
+    known(has_payments_before and has_payouts_before, ratio(refunds_paid, charged_total)) as ratio
 from returned
 left join sold on sold.label = payment_month and sold.currency = returned.currency
-cross join int_period_known(starts_at, ends_at, known_to := known_to)
+inner join int_period_known(starts_at, ends_at, known_to := known_to) as found
+    on found.currency = returned.currency
 order by payment_month, refund_month, returned.currency

@@ -44,5 +44,5 @@ select
     -- net_settlement less payouts_debited
     known(has_payments and has_payouts, rail_movement) as rail_movement
 from totals
-cross join int_period_known(starts_at, ends_at, known_to := known_to)
+inner join int_period_known(starts_at, ends_at, known_to := known_to) using (currency)
 order by local_day, currency

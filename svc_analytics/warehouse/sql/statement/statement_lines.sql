@@ -75,9 +75,15 @@ select
     usd_value,  -- value in USD as recorded, without sign
     -- USD per coin of this record, 18 places
     muldiv18(usd_value, 1, abs(gross)) as implied_usd_rate,
-    refunded_before,  -- returned of the payment before this refund
-    refunded_after,  -- returned of the payment with this refund
-    refundable_left,  -- what could still be refunded of it
+    -- returned of the payment before this refund; NULL where an earlier one may be missing
+    known(parent_paid_at >= coalesce(payouts_whole_from, parent_paid_at), refunded_before)
+        as refunded_before,
+    -- returned of the payment with this refund
+    known(parent_paid_at >= coalesce(payouts_whole_from, parent_paid_at), refunded_after)
+        as refunded_after,
+    -- what could still be refunded of it
+    known(parent_paid_at >= coalesce(payouts_whole_from, parent_paid_at), refundable_left)
+        as refundable_left,
     -- local days from payment to refund
     days_between(parent_paid_at at time zone zone, occurred_at at time zone zone) as days_to_refund,
     -- pseudonym of the customer, the same on every statement
@@ -88,7 +94,7 @@ select
     first_seen_at,  -- when this content was first read, UTC
     record_version  -- which version of the record this is, from 1
 from running
-cross join int_period_known(starts_at, ends_at, known_to := known_to)
+inner join int_period_known(starts_at, ends_at, known_to := known_to) using (currency)
 left join int_line_records(starts_at, ends_at) using (kind, record_id)
 left join returned using (record_id)
 order by line_no

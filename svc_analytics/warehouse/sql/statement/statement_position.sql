@@ -70,5 +70,5 @@ select
     -- position at its end; the next day's opening
     known(has_opening and has_closing, closing) as closing
 from running
-cross join int_period_known(starts_at, ends_at, known_to := known_to)
+inner join int_period_known(starts_at, ends_at, known_to := known_to) using (currency)
 order by day, currency

@@ -1,7 +1,7 @@
 -- statement_reading(starts_at, ends_at, known_to := null):
 -- whether a period was read completely, and how many of its records count.
 -- grain: one row per stream.
--- from: payments, payout_records, stg_quarantine, stg_spans, int_period_known.
+-- from: payments, payout_records, stg_quarantine, stg_spans, int_period_omissions.
 
 with streams as (
     select 'payments' as stream, 'checkout or payout' as key_class
@@ -36,8 +36,14 @@ held as (
 rejected as (
     select stream, count(*) as quarantined_count
     from stg_quarantine
-    where is_within(occurred_at, starts_at, ends_at)
+    where booked_from < ends_at::timestamptz and booked_to >= starts_at::timestamptz
     group by stream
+),
+
+unread as (
+    select distinct stream
+    from int_period_omissions(starts_at, ends_at, known_to := known_to)
+    where record_id is null and (lacks_payments or lacks_payouts)
 ),
 
 touched as (
@@ -50,7 +56,7 @@ judged as (
         streams.stream,
         key_class,
         touched.stream is not null as was_read,
-        case when streams.stream = 'payments' then has_payments else has_payouts end as is_whole,
+        unread.stream is null as is_whole,
         coalesce(held_count, 0) as held_count,
         coalesce(counted_count, 0) as counted_count,
         coalesce(quarantined_count, 0) as quarantined_count,
@@ -60,7 +66,7 @@ judged as (
     left join touched on touched.stream = streams.stream
     left join held on held.stream = streams.stream
     left join rejected on rejected.stream = streams.stream
-    cross join int_period_known(starts_at, ends_at, known_to := known_to)
+    left join unread on unread.stream = streams.stream
 )
 
 select
@@ -75,7 +81,7 @@ select
     known(was_read, counted_count) as counted_count,
     -- those of an unknown status or kind, in no figure
     known(was_read, held_count - counted_count) as unclassified_count,
-    -- those that could not be held exactly
+    -- those that could not be held exactly, and may belong to the period
     known(was_read, quarantined_count) as quarantined_count,
     first_read_at,  -- when the first of them was read, UTC
     last_read_at  -- when the last of them was read, UTC

@@ -1,13 +1,18 @@
--- statement_refunds(starts_at, ends_at): every refund of a period with the payment it returns.
--- grain: one row per completed refund. from: int_period_refunds, int_refunded.
+-- statement_refunds(starts_at, ends_at, known_to := null):
+-- every refund of a period with the payment it returns.
+-- grain: one row per completed refund, also of a payment that is not in the lake or not completed.
+-- from: int_period_refunds, int_refunded, int_period_known.
 
 with compared as (
     select
         *,
         -- Amounts of two coins cannot be added or subtracted.
-        coalesce(currency = payment_currency, false) as is_same_coin
+        coalesce(currency = payment_currency, false) as is_same_coin,
+        -- An earlier refund of the payment may be missing.
+        payment_paid_at >= coalesce(payouts_whole_from, payment_paid_at) as has_earlier
     from int_period_refunds(starts_at, ends_at)
-    inner join int_refunded(starts_at, ends_at) using (payout_id)
+    left join int_refunded(starts_at, ends_at) using (payout_id)
+    inner join int_period_known(starts_at, ends_at, known_to := known_to) using (currency)
 )
 
 select
@@ -23,9 +28,11 @@ select
     payment_reference_id as order_id,  -- the merchant's order
     payment_paid_at as paid_at,  -- when it was paid, UTC
     payment_charged_amount as charged_amount,  -- what the payer had paid: the cap
-    known(is_same_coin, refunded_after) as refunded_after,  -- returned of it with this refund
+    -- returned of it with this refund
+    known(is_same_coin and has_earlier, refunded_after) as refunded_after,
     -- what could still be returned
-    known(is_same_coin, payment_charged_amount - refunded_after) as refundable_left,
+    known(is_same_coin and has_earlier, payment_charged_amount - refunded_after)
+        as refundable_left,
     -- fee leakage: the payment's fee on the value returned
     known(is_same_coin, fee_kept) as fee_kept,
     comment  -- the merchant's note

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 
 FILE = "acknowledgements.csv"
+ACCEPTED = "acknowledgements.pq"  # the same beside the files of a snapshot
 COLUMNS = ("check", "record_id", "reason", "by", "at")
 
 
@@ -40,6 +42,14 @@ def read_acknowledgements(lake: Path) -> Acknowledgements:
             return _read_rows(path, csv.reader(file, strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ConfigError(f"cannot read {path} as UTF-8 CSV: {error}") from error
+
+
+def write_accepted(lake: Path, snapshot: Path) -> None:
+    """Write the accepted findings of a lake into a snapshot, where views read them."""
+    keys = list(read_acknowledgements(lake))
+    columns = {name: [key[place] for key in keys] for place, name in enumerate(COLUMNS[:2])}
+    schema = pa.schema([(name, pa.string()) for name in columns])
+    pq.write_table(pa.table(columns, schema), snapshot / ACCEPTED)
 
 
 def acknowledge(checks: pa.Table, accepted: Acknowledgements) -> pa.Table:

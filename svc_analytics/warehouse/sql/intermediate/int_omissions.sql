@@ -1,0 +1,98 @@
+-- int_omissions: what figures may lack: time not read, records set aside, records not understood.
+-- grain: one row per gap, rejected record, and record of an unknown status or kind, that nobody
+-- has accepted.
+-- from: int_coverage_gaps, stg_quarantine, payments, payout_records, stg_accepted.
+-- A payout record is listed by when it was made and booked by when it settled: within a day, as
+-- `settles_within` of its stream says.
+
+with parents as (
+    select payment_id, paid_at
+    from payments
+    where payment_id in (select payment_id from stg_quarantine)
+),
+
+gaps as (
+    select
+        'time_was_read_without_gap' as check_name,
+        stream,
+        null::varchar as record_id,
+        null::varchar as currency,
+        true as is_counted,
+        gap_start as omitted_from,
+        gap_end + case when stream = 'payments' then interval 0 day else interval 1 day end
+            as omitted_to,
+        case when stream = 'payout_records'
+            then '0001-01-01 00:00:00+00'::timestamptz end as payments_from
+    from int_coverage_gaps
+),
+
+rejected as (
+    select
+        'record_could_be_held' as check_name,
+        stream,
+        stg_quarantine.record_id,
+        currency,
+        true as is_counted,
+        booked_from as omitted_from,
+        booked_to + interval 1 microsecond as omitted_to,
+        case when stream = 'payout_records' and coalesce(kind, 'refund') <> 'payout'
+            then coalesce(paid_at, '0001-01-01 00:00:00+00'::timestamptz) end as payments_from,
+        paid_at + interval 1 microsecond as payments_to
+    from stg_quarantine
+    left join parents on parents.payment_id = stg_quarantine.payment_id
+),
+
+-- Their nature is unknown, not their amounts: figures of completed records are whole without
+-- them, but what is left in the wallet is not.
+unclassified as (
+    select 'status_is_known' as check_name, 'payments' as stream, payment_id as record_id,
+        currency, paid_at as booked_at
+    from payments
+    where status <> 'completed'
+    union all
+    select 'status_is_known' as check_name, 'payout_records' as stream, payout_id as record_id,
+        currency, settled_at as booked_at
+    from payout_records
+    where status <> 'completed'
+    union all
+    select 'kind_is_known' as check_name, 'payout_records' as stream, payout_id as record_id,
+        currency, settled_at as booked_at
+    from payout_records
+    where kind not in ('payout', 'refund')
+),
+
+omissions as (
+    select
+        check_name, stream, record_id, currency, is_counted, omitted_from, omitted_to,
+        payments_from, case when payments_from is not null then omitted_to end as payments_to
+    from gaps
+    union all
+    select
+        check_name, stream, record_id, currency, is_counted, omitted_from, omitted_to,
+        payments_from,
+        case when payments_from is not null then coalesce(payments_to, omitted_to) end
+            as payments_to
+    from rejected
+    union all
+    select
+        check_name, stream, record_id, currency, false as is_counted, booked_at as omitted_from,
+        booked_at + interval 1 microsecond as omitted_to,
+        null as payments_from, null as payments_to
+    from unclassified
+)
+
+select
+    omissions.check_name,  -- the check that finds it
+    stream,  -- payments or payout_records
+    omissions.record_id,  -- the record; NULL for time not read
+    currency,  -- coin slug; NULL where it may be of any coin
+    is_counted,  -- whether counts and sums of its period lack it, not only positions
+    omitted_from,  -- the first instant that it may be booked by, UTC
+    omitted_to,  -- the first instant behind, UTC
+    payments_from,  -- when the first payment was paid that it may refund, UTC; NULL for no refund
+    payments_to  -- the first instant behind the last such payment, UTC
+from omissions
+left join stg_accepted
+    on stg_accepted.check_name = omissions.check_name
+    and stg_accepted.record_id = omissions.record_id
+where stg_accepted.record_id is null

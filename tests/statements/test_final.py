@@ -1,0 +1,157 @@
+"""Final is final: a statement that leaves money out, or may, says so and is not final.
+
+Each test holds three small months of one coin. September sells 10, October 20, November 40, and
+one record of another month, or between two, cannot be held or is not understood.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from svc_analytics.instants import parse_bound
+from svc_analytics.statements.statement import Statement, statement
+from tests.support.desks import Desk
+from tests.support.fake_service import Record, payment, payout, refund
+
+SEPTEMBER = payment(1, "2026-09-15T12:00:00Z", "10", "0")
+OCTOBER = payment(2, "2026-10-15T12:00:00Z", "20", "0")
+NOVEMBER = payment(3, "2026-11-05T12:00:00Z", "40", "0")
+BITCOIN = payment(4, "2026-09-16T12:00:00Z", "1", "0", currency="btc")
+TOO_LONG = "1000." + "0" * 39 + "1"
+
+Make = Callable[..., Statement]
+
+
+@pytest.fixture
+def make(desk: Desk) -> Make:
+    """Extract these records beside those of the three months, and make a month's statement."""
+    desk.service.now = datetime(2026, 12, 3, 12, tzinfo=UTC)
+
+    def build(month: str, *records: Record, since: str | None = None) -> Statement:
+        others = [SEPTEMBER, OCTOBER, NOVEMBER, BITCOIN]
+        desk.service.payments = others + [record for record in records if "kind" not in record]
+        desk.service.payouts = [record for record in records if "kind" in record]
+        if not desk.lake.path.exists():
+            desk.extract(**({"start": parse_bound(since)} if since else {}))
+        return statement(desk.lake, month, now=parse_bound("2026-12-03T12:00:00Z"))
+
+    return build
+
+
+def usdt(made: Statement) -> dict[str, Any]:
+    return next(r for r in made.tables["summary"].to_pylist() if r["currency"] == "usdt")
+
+
+def positions(made: Statement) -> list[Any]:
+    found = usdt(made)
+    return [found[name] for name in ("opening_position", "closing_position", "usd_exposure")]
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        payment(9, "2026-09-20T12:00:00Z", "1000", "0") | {"amount": TOO_LONG},
+        payment(9, "2026-09-20T12:00:00Z", "1000", "0", status="pending"),
+        payout(9, "2026-09-20T12:00:00Z", "1000", "0", kind="chargeback"),
+    ],
+    ids=["set aside", "unknown status", "unknown kind"],
+)
+def test_positions_after_a_record_left_out_are_unknown_and_the_statement_says_why(
+    make: Make, record: Record
+) -> None:
+    """October's own figures are whole; what it opened with rests on September's record."""
+    october = make("2026-10", record)
+    assert positions(october) == [None, None, None]
+    assert usdt(october)["net_sales"] == Decimal(20)
+    assert october.status == "final"
+    (why,) = october.unknown
+    assert why.coins == ("usdt",) and record["id"] in why.because
+    assert why.figures == ("opening_position", "closing_position", "usd_exposure")
+    september = make("2026-09", record)
+    assert september.status == "provisional"
+    assert usdt(september)["opening_position"] == 0
+    assert usdt(september)["closing_position"] is None
+
+
+def test_a_record_left_out_of_one_coin_leaves_the_others_known(make: Make) -> None:
+    """The record says which coin it is of."""
+    made = make("2026-10", payment(9, "2026-09-20T12:00:00Z", status="pending"))
+    btc = next(r for r in made.tables["summary"].to_pylist() if r["currency"] == "btc")
+    assert btc["opening_position"] == 1
+
+
+def test_what_a_person_accepted_is_no_longer_unknown(make: Make, desk: Desk) -> None:
+    """Accepted as no money of ours, the record is left out of figures that are known again."""
+    record = payment(9, "2026-09-20T12:00:00Z", "1000", "0") | {"amount": TOO_LONG}
+    make("2026-10", record)
+    accepted = f"check,record_id,reason,by,at\nrecord_could_be_held,{record['id']},test,Mina,"
+    (desk.lake.path / "acknowledgements.csv").write_text(accepted + "2026-12-01\n")
+    october = make("2026-10", record)
+    assert positions(october)[:2] == [10, 30]
+    assert make("2026-09", record).status == "final"
+    monthly = desk.lake.sql("select net_sales from net_settlement_monthly where month = '2026-09'")
+    assert monthly["net_sales"].dropna().to_list() == [1, 10]
+
+
+def test_a_month_with_a_payment_set_aside_does_not_add_up_the_others(make: Make) -> None:
+    """Sales without one of them are not the month's sales."""
+    record = payment(9, "2026-09-20T12:00:00Z", "1000", "0") | {"amount": TOO_LONG}
+    made = make("2026-09", record)
+    assert usdt(made)["gross_sales"] is None
+    assert usdt(made)["payouts_sent"] == 0
+    assert made.tables["lines"].num_rows == 2
+
+
+def test_a_refund_set_aside_leaves_its_payments_cohort_unknown(make: Make) -> None:
+    """Returned in October of a September payment: what is left of September is not known."""
+    record = refund(9, SEPTEMBER, "2026-10-20T12:00:00Z", "4") | {"amount": "1e1"}
+    september = make("2026-09", record)
+    cohort = [usdt(september)[name] for name in ("open_refundable", "refund_ratio_cohort")]
+    assert cohort == [None, None]
+    assert usdt(september)["closing_position"] == 10
+    assert september.status == "final" and record["id"] in september.unknown[0].because
+    assert make("2026-10", record).status == "provisional"
+    assert usdt(make("2026-11", record))["open_refundable"] == 40
+
+
+def test_a_payout_made_just_before_the_first_day_read_is_read_too(make: Make) -> None:
+    """It settles in the month that was asked for, and figures book by that."""
+    record = payout(9, "2026-08-31T23:59:59Z", "3", "0", settled_at="2026-09-01T00:00:01Z")
+    made = make("2026-09", record, since="2026-09-01")
+    assert usdt(made)["payouts_sent"] == 3
+    assert made.status == "final"
+    assert usdt(made)["opening_position"] is None
+    assert "2026-08-31" in made.unknown[0].because
+
+
+def test_a_payout_set_aside_blocks_the_month_it_settles_in(make: Make) -> None:
+    """Made in the last seconds of September, settled in the first of October."""
+    record = payout(9, "2026-09-30T23:59:58Z", "3", "0", settled_at="2026-10-01T00:00:05Z")
+    october = make("2026-10", record | {"fee_amount": "NaN"})
+    assert october.status == "provisional"
+    assert usdt(october)["payouts_sent"] is None
+    september = make("2026-09", record)
+    assert september.status == "final" and usdt(september)["payouts_sent"] == 0
+
+
+@pytest.mark.parametrize("page_size", [1, 2, 100])
+def test_a_record_without_a_time_blocks_every_month_it_can_belong_to(
+    make: Make, desk: Desk, page_size: int
+) -> None:
+    """Listed between a payment of September and one of October, it may be of either."""
+    record = {name: value for name, value in payment(9, "", "1000").items() if name != "paid_at"}
+    place = {SEPTEMBER["id"]: 1, BITCOIN["id"]: 2, record["id"]: 3, OCTOBER["id"]: 4}
+
+    def listed(rows: list[Record]) -> list[Record]:
+        return sorted(rows, key=lambda row: place.get(row["id"], 5), reverse=True)
+
+    desk.service.order = listed
+    desk.service.page_size = lambda page: page_size
+    october, september = make("2026-10", record), make("2026-09")
+    assert (september.status, october.status) == ("provisional", "provisional")
+    november = make("2026-11")
+    assert november.status == "final" and usdt(november)["net_sales"] == 40
+    assert make("2026-08").status == "final"

@@ -1,0 +1,137 @@
+"""What views and tables say where something is missing, or where records are odd."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pytest
+
+from svc_analytics.config import Settings
+from svc_analytics.statements.statement import statement
+from svc_analytics.warehouse.database import write_views
+from tests.support.desks import Desk
+from tests.support.fake_service import Record, payment, payout, refund
+
+PAID = payment(1, "2026-09-15T12:00:00Z", "10", "0")
+
+
+def rows(desk: Desk, query: str) -> list[dict[str, Any]]:
+    found = desk.lake.sql(query).to_dict("records")
+    return [{name: None if value != value else value for name, value in row.items()}
+            for row in found]  # fmt: skip
+
+
+def hold(desk: Desk, payments: list[Record], payouts: list[Record], **request: Any) -> None:
+    desk.service.payments, desk.service.payouts = payments, payouts
+    desk.extract(**request)
+
+
+def test_what_payers_got_back_is_unknown_where_refunds_were_never_read(desk: Desk) -> None:
+    """Without a payout-class key nobody knows of refunds: that is not zero."""
+    desk.settings = Settings(
+        base_url=desk.settings.base_url, checkout_key=desk.settings.key("checkout")
+    )
+    hold(desk, [PAID], [refund(2, PAID, "2026-10-01T12:00:00Z")])
+    assert desk.lake.sql("from payers")["refunds_paid"].isna().all()
+
+
+def test_what_payers_got_back_is_known_from_when_refunds_were_read(desk: Desk) -> None:
+    """History before the first day read has no say in what was paid since."""
+    from svc_analytics.instants import parse_bound
+
+    hold(
+        desk,
+        [PAID],
+        [refund(2, PAID, "2026-10-01T12:00:00Z", "4")],
+        start=parse_bound("2026-09-01"),
+    )
+    assert desk.lake.sql("from payers")["refunds_paid"].to_list() == [Decimal(4)]
+
+
+@pytest.mark.parametrize("slug", ["$.x", "a.b", "*", "'", '"', "x y", "[0]", "%", "NULL", "usdt"])
+def test_every_coin_has_the_same_days(desk: Desk, slug: str) -> None:
+    """Whatever it is called, and however late its last record settled."""
+    late = payout(3, "2026-11-19T23:59:59Z", settled_at="2026-11-22T00:00:00Z", currency=slug)
+    hold(desk, [PAID, payment(4, "2026-09-15T12:00:00Z", currency=slug)], [late])
+    days = desk.lake.sql("select currency, count(*) n, max(day) d from position_daily group by all")
+    assert len(days) == len({"usdt", slug}) and days["n"].nunique() == days["d"].nunique() == 1
+
+
+def test_every_completed_refund_has_a_row_and_a_finding_if_it_is_odd(desk: Desk) -> None:
+    """Of a payment not completed, of another coin, of none, or of one nobody knows."""
+    pending = payment(5, "2026-09-16T12:00:00Z", status="pending")
+    odd = [
+        refund(6, pending, "2026-10-01T12:00:00Z"),
+        refund(7, PAID, "2026-10-02T12:00:00Z", currency="btc"),
+        refund(8, PAID, "2026-10-03T12:00:00Z", payment_id=None),
+        refund(9, payment(99, ""), "2026-10-04T12:00:00Z"),
+    ]
+    hold(desk, [PAID, pending], odd)
+    made = statement(desk.lake, "2026-10")
+    assert made.tables["refunds"]["payout_id"].to_pylist() == [record["id"] for record in odd]
+    found = set(made.tables["checks"]["record_id"].to_pylist())
+    assert found >= {record["id"] for record in odd[1:]}
+
+
+def test_what_is_left_of_a_refunded_payment_is_unknown_where_a_refund_may_be_missing(
+    desk: Desk,
+) -> None:
+    """Payout records of September, when the payment was made, were not read."""
+    from svc_analytics.instants import parse_bound
+
+    desk.service.payments = [PAID]
+    desk.service.payouts = [refund(2, PAID, "2026-10-05T12:00:00Z", "4")]
+    desk.extract(streams=("payments",))
+    desk.extract(streams=("payout_records",), start=parse_bound("2026-10-01"))
+    (row,) = statement(desk.lake, "2026-10").tables["refunds"].to_pylist()
+    assert row["amount"] == 4 and row["refunded_after"] is row["refundable_left"] is None
+
+
+def test_refunds_of_unread_payments_may_be_of_any_earlier_month(desk: Desk) -> None:
+    """They are no refunds of October's payments; how much is of earlier ones is not known."""
+    older = payment(5, "2026-08-15T12:00:00Z")
+    hold(desk, [older], [refund(6, older, "2026-10-02T12:00:00Z", "4")])
+    (desk.lake.path / "payments" / "2026-08.parquet").unlink()
+    (row,) = statement(desk.lake, "2026-10").tables["summary"].to_pylist()
+    found = [row[f"refunds_{part}"] for part in ("same_period", "prior_period", "unresolved")]
+    assert found == [0, None, 4]
+
+
+def test_the_rate_is_unknown_where_a_newer_price_may_be_missing(desk: Desk) -> None:
+    """Nothing of October was read: September's rate may not be the newest at November's end."""
+    from svc_analytics.instants import parse_bound
+
+    desk.service.now = datetime(2026, 12, 3, tzinfo=UTC)
+    hold(desk, [PAID], [], end=parse_bound("2026-10-01"))
+    desk.extract(start=parse_bound("2026-11-01"))
+    made = statement(desk.lake, "2026-11", now=parse_bound("2026-12-03"))
+    assert made.tables["summary"]["implied_rate"].to_pylist() == [None]
+    assert "2026-10-01" in made.unknown[0].because
+
+
+def test_a_lost_month_file_leaves_positions_unknown_with_the_reason(desk: Desk) -> None:
+    """The origin's, the first month's, or one in between."""
+    hold(desk, [PAID, payment(2, "2026-10-15T12:00:00Z")], [])
+    (desk.lake.path / "payments" / "2026-09.parquet").unlink()
+    made = statement(desk.lake, "2026-10")
+    assert made.tables["summary"]["opening_position"].to_pylist() == [None]
+    assert "payments were not read" in made.unknown[0].because
+
+
+def test_other_tools_read_what_a_person_accepted(desk: Desk) -> None:
+    """The views for them are the same: an accepted record is no longer missed."""
+    odd = payment(5, "2026-09-16T12:00:00Z", amount="1e1")
+    hold(desk, [PAID, odd], [])
+
+    def seen() -> list[Any]:
+        with duckdb.connect(write_views(desk.lake), read_only=True) as connection:
+            return connection.sql("select net_sales from net_settlement_monthly").fetchall()
+
+    assert seen() == [(None,)]
+    lines = [
+        "check,record_id,reason,by,at",
+        f"record_could_be_held,{odd['id']},test,Mina,2026-12-01",
+    ]
+    (desk.lake.path / "acknowledgements.csv").write_text("\n".join(lines) + "\n")
+    assert seen() == [(Decimal(10),)]
