@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
 from itertools import groupby
 from typing import Any
 
@@ -86,20 +85,22 @@ def _because(omissions: list[Row]) -> str:
     if check == _READING:
         spans = ", ".join(_span(omission) for omission in omissions[:_NAMED])
         return f"{stream} were not read for {spans}{_more(omissions)}"
-    ids = ", ".join(omission["record_id"] for omission in omissions[:_NAMED])
+    ids = ", ".join(map(_record, omissions[:_NAMED]))
     record = stream.removesuffix("s").replace("_", " ")
     return f"{record} {ids}{_more(omissions)} {_CAUSES[check]} ({check})"
 
 
+def _record(omission: Row) -> str:
+    """Name a record and when it was booked, or between which days it can have been."""
+    days = [f"{omission[name]:%Y-%m-%d}" for name in ("omitted_from", "omitted_to")]
+    return f"{omission['record_id']} of {' to '.join(dict.fromkeys(days))}"
+
+
 def _span(omission: Row) -> str:
-    end = _micros(omission["omitted_to"]) - STREAMS[omission["stream"]].settles_within
-    return describe_span((_micros(omission["omitted_from"]), end))
+    end = to_micros(omission["omitted_to"]) - STREAMS[omission["stream"]].settles_within
+    return describe_span((to_micros(omission["omitted_from"]), end))
 
 
 def _more(omissions: list[Row]) -> str:
     others = len(omissions) - _NAMED
     return f" and {others} more" if others > 0 else ""
-
-
-def _micros(at: datetime) -> int:
-    return to_micros(at)
