@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from svc_analytics.instants import SECOND
@@ -47,7 +47,15 @@ def error_handlers(service: Service) -> dict[int | type[Exception], Handler]:
         code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "BAD_REQUEST")
         return error_response(service, Refusal(error.status_code, code), dict(error.headers or {}))
 
+    async def gone(_: Request, __: ClientDisconnect) -> Response:
+        return error_response(service, Refusal(400, "BAD_REQUEST"))  # nobody reads it
+
     async def broken(_: Request, __: Exception) -> Response:
         return error_response(service, Refusal(500, "INTERNAL_SERVER_ERROR"))
 
-    return {Refusal: refused, HTTPException: not_routed, Exception: broken}
+    return {
+        Refusal: refused,
+        HTTPException: not_routed,
+        ClientDisconnect: gone,
+        Exception: broken,
+    }

@@ -78,7 +78,8 @@ def _mint(console: Console, given: Given) -> Record:
 
 def _number(text: str) -> int | str | None:
     """Read a limit; text that is no number is left for the console to refuse."""
-    return (int(text) if text.isascii() and text.isdigit() else text) if text else None
+    is_number = text.isascii() and text.isdigit() and len(text) < 20
+    return (int(text) if is_number else text) if text else None
 
 
 def _first(given: Given, name: str) -> str:
