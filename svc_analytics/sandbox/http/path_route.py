@@ -4,10 +4,11 @@ from collections.abc import Awaitable, Callable, Mapping
 from itertools import groupby
 from urllib.parse import unquote
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match, Route
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 Endpoint = Callable[[Request], Awaitable[Response]]
 
@@ -27,6 +28,13 @@ class PathRoute(Route):
             return Match.NONE, {}
         is_served = scope["method"] in (self.methods or ())
         return Match.FULL if is_served else Match.PARTIAL, {"path_params": ids}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, or refuse its method and name those that are served."""
+        allowed = sorted(self.methods or ())
+        if scope["method"] not in allowed:
+            raise HTTPException(405, headers={"allow": ", ".join(allowed)})
+        await super().handle(scope, receive, send)
 
     async def _serve(self, request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method

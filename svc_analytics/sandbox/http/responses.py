@@ -33,7 +33,8 @@ def json_response(service: Service, body: dict[str, Any], status: int = 200) -> 
 def error_response(service: Service, refusal: Refusal, headers: Headers | None = None) -> Response:
     """Return an error response in the contract's envelope."""
     content = msgspec.json.encode(refusal.envelope)
-    more = {**date_header(service), **(headers or {})}
+    asks = {"www-authenticate": "Bearer"} if refusal.status == 401 else {}
+    more = {**date_header(service), **asks, **(headers or {})}
     return Response(content, refusal.status, more, media_type="application/json")
 
 
