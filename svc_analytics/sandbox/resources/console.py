@@ -53,7 +53,7 @@ class Console:
         return {"secret": ring[0].secret.reveal()}
 
     def rotate_secret(self, kind: SecretKind) -> Record:
-        """Make and show a new secret; the previous one works for 24 hours more."""
+        """Make and show a new secret; each older one keeps its own 24 hours."""
         secret = self._platform.signing_secrets.rotate(kind, self._platform.now())
         return {"secret": secret.reveal()}
 
