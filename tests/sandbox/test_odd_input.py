@@ -255,3 +255,11 @@ def test_last_day_of_the_clock_is_a_day_like_any_other(site, shop, api):
     site.post("/control/clock", json={"set": "9998-12-31T23:59:59Z"})
     made = api("POST", "/sessions", json=shop.order())
     assert made.json()["expires_at"] == "9999-01-01T23:59:59Z"
+
+
+def test_clock_before_the_first_record_sells_too(site, shop):
+    """
+    At the first fee tier: 1.5 % of 20.
+    """
+    site.post("/control/clock", json={"set": "1970-01-01T00:00:00Z"})
+    assert shop.paid()["fee_amount"] == "0.300000"
