@@ -28,7 +28,7 @@ def create_site(service: Service) -> ASGIApp:
 
     async def site(scope: Scope, receive: Receive, send: Send) -> None:
         asked = _with_origin_form(scope)
-        is_page = str(asked["path"]).startswith(_OTHER_PATHS)
+        is_page = str(asked.get("path", "")).startswith(_OTHER_PATHS)
         asked = _without_slash(asked) if is_page else asked
         # A foreign host name may resolve to this machine: its pages must not get in.
         if is_page and not _is_from_here(asked):
@@ -50,7 +50,7 @@ def _create_pages(service: Service) -> Starlette:
 
 def _with_origin_form(scope: Scope) -> Scope:
     """Return a request for `http://host/path` as one for the path, at that host (RFC 9112)."""
-    match = _ABSOLUTE.match(scope["raw_path"])
+    match = _ABSOLUTE.match(scope.get("raw_path", b""))
     if not match:
         return scope
     others = [(name, value) for name, value in scope["headers"] if name != b"host"]

@@ -152,7 +152,12 @@ def some_bodies(shop, count):
     """Odd bodies, always the same: each a few known members with values of any type."""
     chance = random.Random(1313)
     state = ControlApi(shop.service).state()
-    names = (*NAMES, *state["quirks"], *state["settings"])
+    # Two faults that break or delay answers by themselves are tried below.
+    names = (
+        *NAMES,
+        *state["settings"],
+        *sorted(state["quirks"].keys() - {"latency", "fail_every"}),
+    )
     for _ in range(count):
         chosen = chance.sample(names, chance.choice((1, 1, 2, 3)))
         yield {name: chance.choice(ODD) for name in chosen}
@@ -163,17 +168,15 @@ def fails(answer):
     return answer.status_code >= 500 and "INTERNAL_SERVER_ERROR" in answer.text
 
 
-@pytest.mark.parametrize("count", [10, pytest.param(2000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("count", [10, pytest.param(500, marks=pytest.mark.thorough)])
 def test_no_input_of_the_control_api_breaks_the_service(shop, site, api, count):
     """
     Every path takes every body: refused or obeyed, and then the API still answers.
     """
     paths = [route.path.replace("{id}", "x") for route in control_routes(shop.service)]
     for body in some_bodies(shop, count):
-        latency = isinstance(body.get("latency"), int | float) and body["latency"] > 0
         for path in paths:
-            if not (latency and path.endswith("/quirks")):
-                assert not fails(site.post(path, json=body)), (path, body)
+            assert not fails(site.post(path, json=body)), (path, body)
         for call in (("GET", "/payments"), ("GET", "/me"), ("GET", "/sessions/order-a")):
             assert not fails(api(*call)), body
         assert not fails(api("POST", "/sessions", json=shop.order())), body
@@ -182,7 +185,7 @@ def test_no_input_of_the_control_api_breaks_the_service(shop, site, api, count):
         site.post("/control/settings", json={"is_maintenance": False})
 
 
-@pytest.mark.parametrize("count", [10, pytest.param(2000, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize("count", [10, pytest.param(500, marks=pytest.mark.thorough)])
 def test_no_input_of_the_console_or_widget_breaks_the_service(shop, site, count):
     """
     Every form takes every field, in every encoding.
