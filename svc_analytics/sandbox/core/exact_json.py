@@ -14,8 +14,8 @@ def decode_exactly(raw: bytes | str) -> Any:
     A number that Python would write otherwise is a `msgspec.Raw` of its text, which is
     encoded as it came.
 
-    >>> decode_exactly('[1, 2.5, 1e400]')
-    [1, 2.5, msgspec.Raw(b'1e400')]
+    >>> msgspec.json.encode(decode_exactly('[1, 2.50, 1e400]'))
+    b'[1,2.50,1e400]'
     """
     return _DECODER.decode(raw if isinstance(raw, str) else raw.decode())
 
