@@ -200,9 +200,10 @@ def _split(token: str) -> tuple[str, str, str]:
     if not match:
         raise MalformedToken("not of the form v1.<payload>.<signature>")
     payload, signature, padding = match.groups()
-    # A service that pads does so everywhere; what others have added was never signed.
-    if len(payload) % 4 and (padding or "=" in payload):
-        raise MalformedToken("padded in part: base64url is padded everywhere or nowhere")
+    # Padding in the payload is signed with it. Behind the signature nothing tells who added it,
+    # but for a service that is seen to pad.
+    if padding and "=" not in payload:
+        raise MalformedToken("padding behind the signature, which was never signed")
     return token.rpartition(".")[0], payload, signature
 
 

@@ -107,16 +107,16 @@ def test_padding_that_was_not_signed_is_refused(blanks: int) -> None:
     head, payload, mac = token.split(".")
     padding = "=" * (-len(payload) % 4)
     texts = [f"{head}.{payload}{more}.{mac}" for more in ("=", "==")]
-    texts += [f"{token}="] if padding else []  # else it may be the spelling of the service
+    texts += [f"{token}="]
     texts += [f"{head}.{payload}{padding}.{mac}="] if padding else []
     assert {verdict(text) for text in texts} <= {"malformed", "bad_signature"}
     assert verdict(token) == "valid"
 
 
-@pytest.mark.parametrize("blanks", [0, 1, 2])
-def test_a_service_may_pad_its_base64url(blanks: int) -> None:
+def test_a_service_may_pad_its_base64url() -> None:
     """RFC 4648 pads unless told otherwise, and the contract tells nothing: MAC as received."""
-    payload = json.dumps(RECORD).encode() + b" " * blanks
+    lengths = (json.dumps(RECORD).encode() + b" " * blanks for blanks in range(3))
+    payload = next(text for text in lengths if len(text) % 3)
     signed = "v1." + base64.urlsafe_b64encode(payload).decode()
     mac = hmac.new(SECRET.encode(), signed.encode(), hashlib.sha256).digest()
     assert verdict(f"{signed}.{base64.urlsafe_b64encode(mac).decode()}") == "valid"
