@@ -12,13 +12,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
+from typing import ClassVar
 
 import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.sandbox.background import background_work
-from svc_analytics.sandbox.core.validation import is_loopback, loopback_url
+from svc_analytics.sandbox.core.errors import Refusal
+from svc_analytics.sandbox.core.urls import is_loopback, loopback_url
+from svc_analytics.sandbox.http.responses import error_response
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.site import create_site
 
@@ -91,17 +94,35 @@ def _is_ours(target: Path) -> bool:
 class _Protocol(H11Protocol):
     """Speak HTTP/1.1 and give the app its connection, so that faults can break it."""
 
+    service: ClassVar[Service]
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self.app_state = {**self.app_state, "transport": transport}
         # Head and body are sent apart; without this the body waits 40 ms for an acknowledgement.
         transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         super().connection_made(transport)
 
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is not HTTP in the envelope, unless an answer has begun already."""
+        del msg  # it stands in the log
+        if self.cycle is not None:
+            self.cycle.disconnected = True  # the app must not answer too
+        if repr(self.conn.our_state) in ("IDLE", "SEND_RESPONSE"):
+            self.transport.write(_bad_request(self.service))
+        self.transport.close()
+
+
+def _bad_request(service: Service) -> bytes:
+    refusal = Refusal(400, "BAD_REQUEST")
+    answer = error_response(service, refusal, {"connection": "close"})
+    head = b"".join(b"%s: %s\r\n" % header for header in answer.raw_headers)
+    return b"HTTP/1.1 400 Bad Request\r\n%s\r\n%s" % (head, bytes(answer.body))
+
 
 def _config(service: Service) -> uvicorn.Config:
     return uvicorn.Config(
         create_site(service),
-        http=_Protocol,
+        http=type("_Protocol", (_Protocol,), {"service": service}),
         ws="none",
         loop="asyncio",
         lifespan="off",

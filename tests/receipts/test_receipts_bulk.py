@@ -68,13 +68,11 @@ def test_no_flipped_bit_is_ever_valid() -> None:
 
 
 def test_of_all_last_characters_one_is_valid() -> None:
-    """Only the canonical one of the four characters that decode alike, alone or padded."""
+    """Only the canonical one of the four that decode alike, and nothing behind it."""
     token = signed(FACTS)
     others = [token[:-1] + last for last in string.printable if last != token[-1]]
     assert set(verdicts(others)) == {"malformed", "bad_signature"}
-    assert verdicts([f"{token}=", f"{token}==", f"{token}\n", f" {token}"]) == [
-        *("valid", "malformed", "malformed", "malformed")
-    ]
+    assert set(verdicts([f"{token}=", f"{token}==", f"{token}\n", f" {token}"])) == {"malformed"}
 
 
 def altered(fact: str) -> Facts:

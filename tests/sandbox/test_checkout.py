@@ -132,6 +132,28 @@ def test_rotated_receipt_secret_overlaps_for_a_day(shop, refusal):
     assert shop.service.payment(shop.checkout, payment["id"])["receipt"] == payment["receipt"]
 
 
+def test_receipt_of_every_secret_has_its_own_day(shop, refusal):
+    """
+    Delivery 8: a second rotation an hour later takes back nothing that was promised.
+    """
+    tokens = [shop.paid()["receipt"]]
+    for reference in ("order-b", "order-c"):
+        shop.clock.advance(HOUR)
+        shop.platform.signing_secrets.rotate("receipt", shop.clock.now())
+        tokens.append(shop.paid(reference)["receipt"])
+
+    def verify(token):
+        return shop.service.verify_receipt(shop.checkout, {"receipt": token})
+
+    shop.clock.advance(DAY - HOUR - 1)
+    assert all(verify(token)["valid"] for token in tokens)
+    for expired, passed in enumerate((1, HOUR), start=1):
+        shop.clock.advance(passed)
+        for token in tokens[:expired]:
+            assert refusal(verify, token) == (422, "PAY_RECEIPT_INVALID")
+        assert all(verify(token)["valid"] for token in tokens[expired:])
+
+
 def test_paying_twice_is_refused(shop, refusal):
     """
     A completed session is at its end.

@@ -244,7 +244,8 @@ def test_form_of_another_site_presses_no_button(shop, site):
     """
     for origin in ("https://evil.example", "null", "http://127.0.0.1:1", "http://["):
         answer = site.post("/console/suspend", headers={"origin": origin})
-        assert answer.status_code == 404 and not shop.platform.settings["is_suspended"]
+        assert answer.status_code in (403, 404)  # 403 for what is no origin at all
+        assert not shop.platform.settings["is_suspended"]
 
 
 def test_address_of_an_action_leads_to_the_console(site):

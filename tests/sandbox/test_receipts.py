@@ -95,6 +95,22 @@ def test_tampered_receipt_is_refused(service, checkout_key, newest, refusal, pla
     assert refusal(service.verify_receipt, checkout_key, {"receipt": token}) == UNPROVEN
 
 
+def test_padded_receipt_is_refused(service, checkout_key, refusal):
+    """
+    The service wrote none of these, though they decode alike; every length is tried.
+    """
+    lengths = set()
+    for payment in service.records("payments"):
+        head, payload, mac = payment["receipt"].split(".")
+        if len(payload) % 4 in lengths:
+            continue
+        lengths.add(len(payload) % 4)
+        for end in ("=", "=="):
+            for token in (f"{head}.{payload}{end}.{mac}", f"{head}.{payload}.{mac}{end}"):
+                assert refusal(service.verify_receipt, checkout_key, {"receipt": token}) == UNPROVEN
+    assert lengths == {0, 2, 3}
+
+
 @pytest.mark.parametrize("token", ["", "v1", "v2.e30.x", "v1.e30." + "A" * 43, "x" * 20_000])
 def test_text_that_is_no_receipt_is_refused(service, checkout_key, refusal, token):
     """

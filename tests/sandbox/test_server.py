@@ -127,9 +127,9 @@ def test_openapi_lists_exactly_the_served_routes(live, served, client):
         (method.upper(), path) for path, methods in document["paths"].items() for method in methods
     }
     app_routes = {
-        (method, re.sub(r":path\}", "}", route.path))
+        (method, route.path)
         for route in create_app(served).routes
-        for method in route.methods
+        for method in route.methods - {"HEAD"}  # is wherever GET is
     }
     assert described == app_routes - {("GET", "/openapi.json")}
     assert document["components"]["securitySchemes"]["key"]["scheme"] == "bearer"

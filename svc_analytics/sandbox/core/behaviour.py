@@ -1,11 +1,17 @@
 """Behaviour where the contract is silent, and faults on request."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 from zlib import crc32
 
 Bounds = Literal["closed", "open", "half_open", "open_closed", "ignored"]
 Failure = Literal["500", "502", "503", "429", "429_retry_after", "html", "cut", "reset"]
+
+_MOST = 10**9  # of any number but these two
+_MOST_SECONDS = 3600
+_MOST_MICROSECONDS = 10**15  # some 30 years
+_HEADER = re.compile(r"([!-~]([ -~]{0,126}[!-~])?)?\Z")
 
 EVERY_FAILURE: tuple[Failure, ...] = get_args(Failure)
 
@@ -29,13 +35,16 @@ class Behaviour:
     retry_after: str = "0"  # the header sent by "429_retry_after"
 
     def __post_init__(self) -> None:
-        """Refuse values that make no sense."""
+        """Refuse values that make no sense, or that could not be carried out."""
         least, most = self._sizes
-        numbers = (self.empty_pages, self.cursor_lifetime, self.visible_after, self.latency)
-        often = (self.fail_every, self.unknown_status, self.unknown_kind)
-        is_kept = min(*numbers, *often) >= 0 and 1 <= least <= most
-        if not is_kept or (self.fail_every and not self.failures):
-            message = "no fault is negative, a page has rows, and fail_every needs failures"
+        counts = (self.empty_pages, self.cursor_lifetime, self.unknown_status)
+        are_counts = all(0 <= n <= _MOST for n in (*counts, self.unknown_kind, self.fail_every))
+        is_in_time = 0 <= self.latency <= _MOST_SECONDS
+        is_kept = 0 <= self.visible_after <= _MOST_MICROSECONDS and 1 <= least <= most <= _MOST
+        is_text = bool(_HEADER.match(self.retry_after))
+        has_failures = bool(self.failures) or not self.fail_every
+        if not (are_counts and is_in_time and is_kept and is_text and has_failures):
+            message = "a fault is out of range, retry_after is no header, or failures are missing"
             raise ValueError(message)
 
     @property

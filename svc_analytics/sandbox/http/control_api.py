@@ -5,37 +5,36 @@ lists every path. Errors have the contract's envelope. A write needs the header
 `Content-Type: application/json`: browsers do not let foreign pages send it unasked.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 import msgspec
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
 
 from svc_analytics.errors import DataError
 from svc_analytics.instants import SECOND, parse_instant
 from svc_analytics.sandbox.core.behaviour import Behaviour
 from svc_analytics.sandbox.core.coins import ENABLED, decimal_text
 from svc_analytics.sandbox.core.errors import invalid, not_found
-from svc_analytics.sandbox.core.validation import Body, decode_json
+from svc_analytics.sandbox.core.validation import Body, is_shallow
+from svc_analytics.sandbox.http.path_route import Endpoint, PathRoute, path_routes
 from svc_analytics.sandbox.http.responses import json_response
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.state.records import Record, instant_text
 
 Action = Callable[[Body], Record]
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 _END_OF_TIME = parse_instant("9999-01-01T00:00:00Z")[0]
 
 
-def control_routes(service: Service) -> list[Route]:
+def control_routes(service: Service) -> list[PathRoute]:
     """Return the routes of the control API for a service."""
-    return [
-        Route(f"/control{path}", _endpoint(service, action), methods=[method])
-        for (method, path), action in _actions(service).items()
-    ]
+    actions = _actions(service).items()
+    return path_routes(
+        {(method, f"/control{path}"): _endpoint(service, act) for (method, path), act in actions}
+    )
 
 
 def _actions(service: Service) -> dict[tuple[str, str], Action]:
@@ -144,14 +143,22 @@ def _endpoint(service: Service, action: Action) -> Endpoint:
         kind = request.headers.get("content-type", "").partition(";")[0]
         if request.method == "POST" and kind != "application/json":
             raise invalid()
-        body = decode_json(raw or b"{}")
-        if not isinstance(body, dict):
-            raise invalid()
+        body = _decode(raw or b"{}")
         # In a thread: a delivery waits for its receiver.
         record = await run_in_threadpool(action, {**body, **request.path_params})
         return json_response(service, record)
 
     return endpoint
+
+
+def _decode(raw: bytes) -> Body:
+    try:
+        body = msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise invalid() from None
+    if not isinstance(body, dict) or not is_shallow(body):
+        raise invalid()
+    return body
 
 
 def _text(body: Body, name: str) -> str:
@@ -169,7 +176,7 @@ def _whole(value: object) -> int:
 
 def _instant(value: object) -> int:
     try:
-        return parse_instant(str(value))[0]
+        return parse_instant(value if isinstance(value, str) else "")[0]
     except DataError:
         raise invalid() from None
 

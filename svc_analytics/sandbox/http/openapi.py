@@ -3,16 +3,20 @@
 from svc_analytics.money import AMOUNT_PATTERN
 from svc_analytics.sandbox.core.coins import PLAIN_PATTERN
 from svc_analytics.sandbox.core.errors import Refusal
-from svc_analytics.sandbox.core.validation import HTTPS_PATTERN, MAX_URI, Json
+from svc_analytics.sandbox.core.urls import MAX_URI
+from svc_analytics.sandbox.core.validation import HTTPS_PATTERN, Json
 from svc_analytics.sandbox.http.routes import PREFIX, Route
 from svc_analytics.sandbox.resources.pagination import DEFAULT_LIMIT, KINDS, MAX_ROWS
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Stream
 
 _REFUSALS = {
+    400: "This is not an HTTP request",
     401: "The key is missing, malformed, revoked or unknown",
     403: "The key is of the wrong class, or the merchant may not do this",
     404: "No such object under this account, or the account behind the key is no business",
+    405: "This path has no such method; the header Allow names those it has",
     409: "The reference is taken, or the object's state forbids this",
+    413: "The body is larger than 1 MiB",
     422: "The request breaks its schema or a rule of the contract",
     429: "Too many requests, or a budget is spent",
     500: "Failure on the service side",

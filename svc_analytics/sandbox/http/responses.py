@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
 from svc_analytics.instants import SECOND
@@ -33,7 +33,8 @@ def json_response(service: Service, body: dict[str, Any], status: int = 200) -> 
 def error_response(service: Service, refusal: Refusal, headers: Headers | None = None) -> Response:
     """Return an error response in the contract's envelope."""
     content = msgspec.json.encode(refusal.envelope)
-    more = {**date_header(service), **(headers or {})}
+    asks = {"www-authenticate": "Bearer"} if refusal.status == 401 else {}
+    more = {**date_header(service), **asks, **(headers or {})}
     return Response(content, refusal.status, more, media_type="application/json")
 
 
@@ -47,7 +48,15 @@ def error_handlers(service: Service) -> dict[int | type[Exception], Handler]:
         code = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}.get(error.status_code, "BAD_REQUEST")
         return error_response(service, Refusal(error.status_code, code), dict(error.headers or {}))
 
+    async def gone(_: Request, __: ClientDisconnect) -> Response:
+        return error_response(service, Refusal(400, "BAD_REQUEST"))  # nobody reads it
+
     async def broken(_: Request, __: Exception) -> Response:
         return error_response(service, Refusal(500, "INTERNAL_SERVER_ERROR"))
 
-    return {Refusal: refused, HTTPException: not_routed, Exception: broken}
+    return {
+        Refusal: refused,
+        HTTPException: not_routed,
+        ClientDisconnect: gone,
+        Exception: broken,
+    }

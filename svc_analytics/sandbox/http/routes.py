@@ -6,13 +6,16 @@ PREFIX = "/api/pay/v1"
 
 _EVERYWHERE = (
     "UNAUTHORIZED MERCHANT_NOT_FOUND RATE_LIMITED INTERNAL_SERVER_ERROR BAD_GATEWAY"
-    " SERVICE_UNAVAILABLE MAINTENANCE_MODE"
+    " SERVICE_UNAVAILABLE MAINTENANCE_MODE BAD_REQUEST METHOD_NOT_ALLOWED"
 )
 _STATUSES = {
+    400: "BAD_REQUEST",
     401: "UNAUTHORIZED",
     403: "PAY_WRONG_KEY_KIND MERCHANT_DISABLED MERCHANT_PAYOUTS_DISABLED",
     404: "PAY_SESSION_NOT_FOUND MERCHANT_NOT_FOUND NOT_FOUND",
+    405: "METHOD_NOT_ALLOWED",
     409: "PAY_DUPLICATE_REFERENCE PAY_SESSION_STATE PAY_BINDING_STATE",
+    413: "PAYLOAD_TOO_LARGE",
     422: "VALIDATION_FAILED PAY_CUSTOMER_REQUIRED PAY_AMOUNT_INVALID PAY_CURRENCY_NOT_ACCEPTED"
     " PAY_RECEIPT_INVALID PAY_RECIPIENT_INVALID PAY_PAYOUT_LIMIT PAY_REFUND_EXCEEDS_PAYMENT"
     " INSUFFICIENT_BALANCE",
@@ -43,6 +46,8 @@ class Route:
         codes = {*self.codes.split(), *_EVERYWHERE.split()}
         if self.body or self.filters:
             codes.add("VALIDATION_FAILED")
+        if self.body:
+            codes.add("PAYLOAD_TOO_LARGE")
         if self.id_name:
             codes.add("NOT_FOUND")  # an empty id makes a path that no route serves
         found = {status: sorted(codes & {*known.split()}) for status, known in _STATUSES.items()}
@@ -53,12 +58,6 @@ class Route:
         """The name of the id in the path, if it has one."""
         parts = [part for part in self.path.split("/") if part.startswith("{")]
         return parts[0].strip("{}") if parts else None
-
-    @property
-    def pattern(self) -> str:
-        """The path for the framework: an id may contain a slash, decoded from %2F."""
-        path = PREFIX + self.path
-        return path.replace(f"{{{self.id_name}}}", f"{{{self.id_name}:path}}")
 
 
 ROUTES = (

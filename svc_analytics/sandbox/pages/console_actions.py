@@ -104,7 +104,7 @@ def _mint(console: Console, given: Given) -> Record:
 
 def _number(text: str) -> int | str | None:
     """Read a limit; text that is no number is left for the console to refuse."""
-    is_number = text.isascii() and text.isdigit() and len(text) < 40  # int() refuses thousands
+    is_number = text.isascii() and text.isdigit() and len(text) < 20  # beyond what a limit can be
     return (int(text) if is_number else text) if text else None
 
 

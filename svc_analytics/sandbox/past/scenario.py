@@ -84,7 +84,8 @@ class Scenario:
 
     def fee_tier(self, at: int) -> int:
         """Return the fee tier in force at an instant, in basis points."""
-        return next(points for since, points in reversed(self.fee_tiers) if since <= at)
+        tiers = self.fee_tiers  # a clock set back before the first has no earlier one
+        return next((points for since, points in reversed(tiers) if since <= at), tiers[0][1])
 
     def rng(self) -> Random:
         """Return the scenario's random numbers: the same every time."""

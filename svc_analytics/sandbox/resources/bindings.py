@@ -8,6 +8,7 @@ import msgspec
 
 from svc_analytics.sandbox.core import validation
 from svc_analytics.sandbox.core.errors import Refusal, invalid
+from svc_analytics.sandbox.core.exact_json import decode_exactly
 from svc_analytics.sandbox.state.api_keys import Key
 from svc_analytics.sandbox.state.customers import Person
 from svc_analytics.sandbox.state.platform import Platform
@@ -148,7 +149,7 @@ class Bindings:
 
     def _form(self, binding: Binding) -> Record:
         """Return a binding as the API shows it, with the masked name of the account."""
-        supplied = msgspec.json.decode(binding.supplied)
+        supplied = decode_exactly(binding.supplied)  # other members may hold any number
         times = (binding.bound_at, binding.reviewed_at)
         bound_at, reviewed_at = (None if at is None else instant_text(at) for at in times)
         person = self._platform.customers.find(binding.payer_id)

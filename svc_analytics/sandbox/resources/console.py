@@ -1,14 +1,13 @@
 """Console: what a person does in the business console, outside the API."""
 
-import ipaddress
 from typing import Any
-from urllib.parse import urlsplit
 
 import msgspec
 
 from svc_analytics.sandbox.core import validation
 from svc_analytics.sandbox.core.coins import ENABLED
 from svc_analytics.sandbox.core.errors import Refusal, invalid
+from svc_analytics.sandbox.core.urls import is_public_https, loopback_url
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.state.account import SecretKind
 from svc_analytics.sandbox.state.records import Record
@@ -18,8 +17,8 @@ _LOGO_ENDINGS = {"png": "png", "jpeg": "jpg", "webp": "webp", "svg+xml": "svg"}
 # Each of these has its own action and error code.
 _SET_ELSEWHERE = ("webhook_url", "webhook_secret_seen", "logo_url", "convert_target")
 _LOGO_BYTES = 512 * 1024
-_PRIVATE_NAMES = ("localhost", ".localhost", ".local", ".internal", ".lan", ".home.arpa")
 _SCOPES = ("payers", "any")
+_MAX_MINUTES = 1440  # of a session, as for ttl_minutes
 
 
 class Console:
@@ -42,7 +41,7 @@ class Console:
     def set_webhook_url(self, body: validation.Body) -> Record:
         """Set the webhook URL: https, or http on this machine."""
         url = body.get("url")
-        if not (is_public_https(url) or validation.loopback_url(url)):
+        if not (is_public_https(url) or loopback_url(url)):
             raise Refusal(422, "MERCHANT_WEBHOOK_URL_INVALID")
         self._platform.settings["webhook_url"] = url
         return {"webhook_url": url}
@@ -56,7 +55,7 @@ class Console:
         return {"secret": ring[0].secret.reveal()}
 
     def rotate_secret(self, kind: SecretKind) -> Record:
-        """Make and show a new secret; the previous one works for 24 hours more."""
+        """Make and show a new secret; each older one keeps its own 24 hours."""
         secret = self._platform.signing_secrets.rotate(kind, self._platform.now())
         return {"secret": secret.reveal()}
 
@@ -103,7 +102,8 @@ class Console:
     def set_logo(self, body: validation.Body) -> Record:
         """Check a logo's type and size, and set its address in the profile."""
         is_small = validation.whole_number(1, _LOGO_BYTES)(body.get("size"))
-        family, _, kind = str(body.get("content_type")).partition("/")
+        type_ = body.get("content_type")
+        family, _, kind = (type_ if isinstance(type_, str) else "").partition("/")
         ending = _LOGO_ENDINGS.get(kind)
         if family != "image" or ending is None or not is_small:
             raise Refusal(422, "MERCHANT_LOGO_INVALID")
@@ -128,44 +128,27 @@ class Console:
         return {"is_business": True}
 
 
-def is_public_https(url: object) -> bool:
-    """Tell whether a webhook URL is valid https and its host is public.
-
-    >>> [is_public_https(f"https://{host}/") for host in ("shop.example", "10.0.0.1", "224.0.1.1")]
-    [True, False, False]
-    """
-    if not isinstance(url, str) or len(url) > validation.MAX_URI or any(c.isspace() for c in url):
-        return False
-    try:
-        parts = urlsplit(url)
-        host = (parts.hostname or "").rstrip(".")
-        _ = parts.port  # raises if the port is invalid
-    except ValueError:
-        return False
-    if parts.scheme != "https":
-        return False
-    try:
-        address = ipaddress.ip_address(host)
-        return address.is_global and not address.is_multicast
-    except ValueError:
-        return "." in host and not host.endswith(_PRIVATE_NAMES) and not host[-1].isdigit()
-
-
 def _check(name: str, value: Any) -> None:
     """Refuse an unknown setting, or a value that its setting cannot have."""
     if name in _SET_ELSEWHERE or name not in DEFAULTS:
         raise invalid()
     default = DEFAULTS[name]
     if name == "deliver_to":
-        is_good = value is None or validation.loopback_url(value)
+        is_good = value is None or loopback_url(value)
     elif name == "payout_scope":
         is_good = value in _SCOPES
     elif isinstance(default, list):
-        is_good = isinstance(value, list) and all(slug in ENABLED for slug in value)
+        is_good = isinstance(value, list) and _are_coins(value)
     elif isinstance(default, bool):
         is_good = isinstance(value, bool)
     else:
         is_unset = value is None and name.startswith("payout_")
-        is_good = is_unset or validation.whole_number(1, 10**9)(value)
+        most = _MAX_MINUTES if name == "session_minutes" else 10**9
+        is_good = is_unset or validation.whole_number(1, most)(value)
     if not is_good:
         raise invalid()
+
+
+def _are_coins(slugs: list[Any]) -> bool:
+    are_coins = all(isinstance(slug, str) and slug in ENABLED for slug in slugs)
+    return are_coins and len(set(slugs)) == len(slugs)

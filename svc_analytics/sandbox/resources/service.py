@@ -159,6 +159,8 @@ class Service:
     def _proven(self, token: str) -> StoredRecord:
         """Return the payment of a valid receipt, or refuse the receipt."""
         now, account = self.clock.now(), self.account
+        if "=" in token:  # this service never pads
+            raise invalid_receipt()
         try:
             payment_id = parse_receipt(token).facts["payment_id"]
         except MalformedToken:

@@ -8,6 +8,7 @@ import msgspec
 
 from svc_analytics.instants import MINUTE
 from svc_analytics.sandbox.core.errors import Refusal, duplicate_reference, not_found
+from svc_analytics.sandbox.core.exact_json import as_integer, decode_exactly
 from svc_analytics.sandbox.core.validation import Body, as_object, uuid_form
 from svc_analytics.sandbox.resources.quotes import Quote, quotes_of
 from svc_analytics.sandbox.resources.session_validation import currency_codes, schema_codes
@@ -120,7 +121,7 @@ class Sessions:
         if row is None:
             return None
         id_, reference, status, request, amounts, *rest = row
-        request, amounts = map(msgspec.json.decode, (request, amounts))
+        request, amounts = map(decode_exactly, (request, amounts))
         return Session(id_, reference, status, request, amounts, *rest)
 
     def _check(self, request: Body) -> None:
@@ -139,7 +140,7 @@ class Sessions:
         reference_id = request["reference_id"]
         if platform.store.first("select 1 from payments where reference_id = ?", reference_id):
             raise duplicate_reference()  # the reference belongs to the seeded past
-        minutes = int(request.get("ttl_minutes", platform.settings["session_minutes"]))
+        minutes = as_integer(request.get("ttl_minutes")) or platform.settings["session_minutes"]
         amounts = _json(quotes_of(platform, request, now))
         named = (str(uuid.uuid4()), reference_id, "open", _json(request), amounts, None)
         platform.store.insert("sessions", *named, now + minutes * MINUTE, now)
@@ -158,7 +159,7 @@ class Sessions:
         names = uuid_form(id_or_reference), id_or_reference
         for row in self._platform.store.fetch(sql, (*names, self._platform.now())):
             payment_id, id_, reference, currency, amount, usd, metadata, paid_at = row
-            request = {"title": reference, "metadata": msgspec.json.decode(metadata)}
+            request = {"title": reference, "metadata": decode_exactly(metadata)}
             quote = {"currency": currency, "amount": amount, "usd_value": usd}
             times = (paid_at + 30 * MINUTE, paid_at)
             return Session(id_, reference, "completed", request, [quote], payment_id, *times)

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
-from svc_analytics.sandbox.core.validation import loopback_url
+from svc_analytics.sandbox.core.urls import loopback_url, request_target
 from svc_analytics.sandbox.state.platform import Platform
 from svc_analytics.sandbox.state.records import instant_text
 from svc_analytics.signing.webhooks import sign_webhook
@@ -112,7 +112,10 @@ class WebhookSender:
         url = settings["deliver_to"] or settings["webhook_url"]
         if not loopback_url(url):
             return "not sent: no receiver on this machine is set"
-        return self._post(url, body, headers)
+        try:
+            return self._post(url, body, headers)
+        except Exception as error:  # Delivery 1: anything but a 2xx is a failed attempt
+            return f"no answer: {type(error).__name__}"
 
 
 def post_to_this_machine(url: str, body: bytes, headers: dict[str, str]) -> str:
@@ -124,9 +127,8 @@ def post_to_this_machine(url: str, body: bytes, headers: dict[str, str]) -> str:
     # That timeout is per read: a slow trickle of bytes would never reach it.
     limit, started = Timer(ATTEMPT_SECONDS, _hang_up, (connection,)), time.monotonic()
     try:
-        path = f"{parts.path or '/'}?{parts.query}" if parts.query else parts.path or "/"
         limit.start()
-        connection.request("POST", path, body, headers)
+        connection.request("POST", request_target(url), body, headers)
         status = connection.getresponse().status
     except (OSError, http.client.HTTPException) as error:
         is_late = time.monotonic() - started >= ATTEMPT_SECONDS

@@ -56,9 +56,16 @@ class Account:
 
 
 def in_use(ring: Ring, now: int) -> Ring:
-    """Return the newest secret, and the previous one for 24 hours more (Delivery 8)."""
-    is_overlap = bool(ring) and now < (ring[0].valid_from or 0) + ROTATION_OVERLAP
-    return ring[: 2 if is_overlap else 1]
+    """Return the newest secret and each other whose 24 hours have not passed (Delivery 7, 8).
+
+    They count from its own successor, so that one more rotation takes nothing back.
+    """
+    successors = (None, *ring)
+    return tuple(
+        secret
+        for secret, newer in zip(ring, successors, strict=False)
+        if newer is None or now < (newer.valid_from or 0) + ROTATION_OVERLAP
+    )
 
 
 class SigningSecrets:
@@ -82,7 +89,7 @@ class SigningSecrets:
         )
 
     def rotate(self, kind: SecretKind, at: int) -> Secret:
-        """Make a new secret, valid at once; the previous one works for 24 hours more."""
+        """Make a new secret, valid at once; each older one keeps its 24 hours."""
         secret = _PREFIX[kind] + secrets.token_hex(32)
         self._store.insert("secrets", kind, secret, at)
         return Secret(secret)

@@ -60,7 +60,8 @@ class ApiKeys:
 
     def mint(self, key_class: object, allowlist: object, at: int) -> dict[str, Any]:
         """Mint a key and return it with its value, which is shown only once."""
-        if key_class not in _PREFIX or not isinstance(allowlist, list):
+        is_class = isinstance(key_class, str) and key_class in _PREFIX
+        if not is_class or not isinstance(allowlist, list):
             raise invalid()
         if not all(isinstance(entry, str) and _network(entry) for entry in allowlist):
             raise invalid()
@@ -115,15 +116,19 @@ class Authorizer:
         """Refuse every key of a class until this process ends."""
         self._revoked.add(key_class)
 
-    def authorize(self, key: Key, *classes: KeyClass) -> None:
-        """Refuse a key that may not make this call (Authentication 4 to 7 and 9)."""
+    def admit(self, key: Key) -> KeyClass:
+        """Return the class of a key, or refuse a key that may make no call at all."""
         self.require_service()
         held = self._api_keys.class_of(key)
         if held is None or held in self._revoked:
             raise Refusal(401, "UNAUTHORIZED")
         if not self._settings["is_business"]:
             raise Refusal(404, "MERCHANT_NOT_FOUND")
-        if held not in classes:
+        return held
+
+    def authorize(self, key: Key, *classes: KeyClass) -> None:
+        """Refuse a key that may not make this call (Authentication 4 to 7 and 9)."""
+        if self.admit(key) not in classes:
             raise Refusal(403, "PAY_WRONG_KEY_KIND")
 
     def require_service(self) -> None:

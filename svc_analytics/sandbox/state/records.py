@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import msgspec
-
 from svc_analytics.instants import SECOND, from_micros
+from svc_analytics.sandbox.core.exact_json import decode_exactly
 from svc_analytics.sandbox.state.account import Account
 from svc_analytics.sandbox.state.store import StoredRecord
 from svc_analytics.schema import PAYMENTS, Stream
@@ -24,7 +23,7 @@ def contract_form(stream: Stream, stored: StoredRecord, account: Account) -> Rec
     facts, secret = receipt_facts(stored, account), account.receipt_secret(stored["paid_at"])
     return {
         **stored,
-        "metadata": msgspec.json.decode(stored["metadata"]),
+        "metadata": decode_exactly(stored["metadata"]),
         "receipt": account.tampering.sign(stored, facts, secret),
         "paid_at": facts["paid_at"],
     }
