@@ -46,8 +46,8 @@ def october(desk: Desk) -> Path:
 
 def hold_all(lake: Lakehouse) -> None:
     """What `check` and a statement do before they say anything."""
-    with open_warehouse(lake) as warehouse:
-        warehouse.verify(lake.months(PAYMENTS))
+    with open_warehouse(lake):
+        pass
 
 
 def findings(desk: Desk) -> list[str]:
