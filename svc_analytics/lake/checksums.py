@@ -112,6 +112,8 @@ def _read_footer(file: BinaryIO) -> tuple[bytes, bytes | None]:
     footer = _read_raw_footer(file)
     found = find_signature(footer)  # none in a file of another tool, or of an old version
     if found is None:
+        if any(name.encode() in footer for name in BLANK):
+            raise ValueError("the checksums are not the ones that were written")
         return footer, None
     bare = _put(footer, found.span("footer"), BLANK["footer_sha256"])
     if sha256(bare).hexdigest() != found["footer"].decode():

@@ -64,7 +64,7 @@ def flip(path: Path, place: int, bit: int = 0) -> None:
 def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
     """Let another tool write a file anew, keeping our footer but for its checksum."""
     table, footer = pq.read_table(path), pq.read_metadata(path).metadata[b"svc_analytics"]
-    kept = {"svc_analytics": footer.replace(b"footer_sha256", b"")}
+    kept = {"svc_analytics": footer.replace(b"footer_sha256", b"a").replace(b"body_crc32", b"b")}
     pq.write_table(change(table).replace_schema_metadata(kept), path)
 
 
@@ -260,7 +260,11 @@ def test_a_torn_side_file_is_named(filled: Desk, name: str) -> None:
 def test_a_newer_month_file_is_not_guessed_at(filled: Desk) -> None:
     """G4: a layout that this version does not know is refused, and the file named."""
     footer = pq.read_metadata(october(filled)).metadata[b"svc_analytics"]
-    newer = footer.replace(b'"layout": 1', b'"layout": 2').replace(b"footer_sha256", b"")
+    newer = (
+        footer.replace(b'"layout": 1', b'"layout": 2')
+        .replace(b"footer_sha256", b"a")
+        .replace(b"body_crc32", b"b")
+    )
     table = pq.read_table(october(filled)).replace_schema_metadata({"svc_analytics": newer})
     pq.write_table(table, october(filled))
     with pytest.raises(LakeError, match=r"2026-10\.parquet: written by a newer svc-analytics"):
