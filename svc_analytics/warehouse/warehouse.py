@@ -48,8 +48,7 @@ class Warehouse:
             statements = self._connection.extract_statements(query)
         except duckdb.Error as error:
             raise QueryError(error_line(error)) from error
-        allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
-        if len(statements) != 1 or statements[0].type not in allowed:
+        if len(statements) != 1 or not _is_select(statements[0]):
             raise QueryError("only a single SELECT is answered: the lake is read-only")
         return self.query(query, parameters)
 
@@ -122,6 +121,13 @@ class Warehouse:
             )
             for name in STREAMS
         }
+
+
+def _is_select(statement: duckdb.Statement) -> bool:
+    try:
+        return statement.type in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
+    except ValueError:  # DuckDB has kinds that its Python module has no name for
+        return False
 
 
 @contextmanager
