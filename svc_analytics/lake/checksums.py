@@ -34,7 +34,7 @@ _USUAL_SIZE = 64 * 1024  # bytes: nearly every footer fits
 _CHUNK = 1 << 20  # bytes
 _REMEDIES = {
     VERDICTS_FOLDER: "run receipts verify, which makes it again",
-    "changes": "bring it back from a backup, or move it away: no service tells what it held",
+    "changes": "move it away, or bring it back from a backup: no service tells what it held",
     **dict.fromkeys(SIDE_STREAMS, "move it away and look its objects up again"),
 }
 _known: set[str] = set()  # digests of files without a signature that this process found whole

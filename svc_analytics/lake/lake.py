@@ -51,10 +51,15 @@ class Lake:
     @property
     def merchant(self) -> dict[str, Any]:
         """The merchant profile as last read from the service, with `read_at`."""
+        return dict(self._description["merchant"])
+
+    @property
+    def _description(self) -> dict[str, Any]:
+        """What `lake.json` says; raises `LakeError` when a byte of it was altered."""
         self.require()
         try:
             document = json.loads((self.path / "lake.json").read_text(encoding="utf-8"))
-            layout, merchant = document["layout"], document["merchant"]
+            layout, _ = document["layout"], dict(document["merchant"])
             # None in a lake of an earlier version.
             if document.pop("sha256", "") not in ("", _digest(document)):
                 raise ValueError("it is not the one that was written")
@@ -65,7 +70,7 @@ class Lake:
             raise LakeError(message) from error
         if layout > LAYOUT:
             raise LakeError(f"{self.path} was written by a newer svc-analytics; update this one")
-        return dict(merchant)
+        return dict(document)
 
     @property
     def merchant_id(self) -> str:
@@ -111,10 +116,9 @@ class Lake:
         return open_snapshot(self.path, names)
 
 
-def write_description(lake: Path, merchant: dict[str, Any]) -> None:
+def write_description(lake: Path, description: dict[str, Any]) -> None:
     """Write `lake.json`, which says whose records the lake holds, and vouches for itself."""
-    document = {"layout": LAYOUT, "merchant": merchant}
-    write_json(lake / "lake.json", document | {"sha256": _digest(document)})
+    write_json(lake / "lake.json", description | {"sha256": _digest(description)})
 
 
 def _digest(document: dict[str, Any]) -> str:

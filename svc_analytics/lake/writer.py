@@ -13,7 +13,7 @@ from svc_analytics.files import locked, make_folder
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.lake import Lake, write_description
-from svc_analytics.lake.layout import IDS_FOLDER, ORIGIN, data_folders
+from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, data_folders
 from svc_analytics.lake.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.partition import write_partition
 from svc_analytics.lake.publisher import StreamPublisher
@@ -122,7 +122,7 @@ def _begin_writing(
     if unfinished is not None:
         recover(lake, unfinished, now)
     merchant = profile | {"read_at": format_instant(now)}
-    write_description(lake.path, merchant)
+    write_description(lake.path, {"layout": LAYOUT, "merchant": merchant})
     return writer
 
 
