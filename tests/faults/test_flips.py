@@ -47,6 +47,7 @@ TYPED = {  # by people, so that nothing vouches for them
     "acknowledgements.csv": "check,record_id,reason,by,at\nkind_is_known,x,old,Mina,2026-11-05\n",
     "assertions.csv": "at,currency,balance,note\n2026-10-20,usdt,100.5,seen\n",
 }
+GOOD = ("same", "detected", "repaired")
 ALONE = {"statements": ["statement-verify"], ".ids": ["extract"]}  # all that reads these folders
 Answer = Any
 
@@ -220,4 +221,22 @@ def test_no_flipped_bit_is_a_silent_answer(house: House, seed: int) -> None:
         assert not wrong, (name, bit, wrong)
 
 
-GOOD = ("same", "detected", "repaired")
+LOST = [
+    *("payments/2026-08.parquet", "receipt_verdicts/2026-09.parquet", "changes/payments/2*"),
+    *("payments/2026-11.parquet", "payments/0000*", "payout_records/2026-09*", "sessions/held*"),
+    *("receipt_verdicts/0000*", "changes/payments/0000*", "changes/payout_records/*"),
+    *("quarantine/payments/*", "payout_records/0000*", "bindings/held*", "sessions/0000*"),
+]
+
+
+@pytest.mark.parametrize("pattern", rings(LOST[:3], LOST))
+def test_a_lost_file_is_noticed(house: House, pattern: str) -> None:
+    """J5: check names what is gone, or the time that it held, or does not go on."""
+    (path,) = house.path.glob(pattern)
+    path.unlink()
+    try:
+        assert DOORS["check"](house.desk) != house.answers["check"]
+    except SvcError as error:
+        assert str(path.parent.relative_to(house.path)) in str(error)
+    finally:
+        house.restore()

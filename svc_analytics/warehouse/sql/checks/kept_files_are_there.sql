@@ -8,8 +8,8 @@ select
     null::varchar as currency,
     file_label || '.parquet is gone: '
         || case
+            when label = '0000-00' then 'extract makes it again'
             when folder = 'receipt_verdicts' then 'receipts verify makes it again'
-            when folder in ('payments', 'payout_records') then 'extract makes it again'
             else 'bring it back from a backup'
         end as detail
 from stg_kept_files

@@ -34,13 +34,21 @@ kept as (
     cross join unnest(from_json(decode(value)::json -> 'files', '["varchar"]')) as listed (label)
     where decode(key) = 'svc_analytics'
     union all
-    select stream as folder, '0000-00' as label
-    from (select 'payments' as stream union all select 'payout_records' as stream) as streams
+    -- Made with the lake, and again by the next run of extract.
+    select folder, '0000-00' as label
+    from (
+        select 'payments' as folder
+        union all
+        select 'payout_records' as folder
+        union all
+        select distinct folder from footers
+    ) as folders
 )
 
 select
     kept.folder || '/' || kept.label as file_label,  -- its path in the lake, without the suffix
     kept.folder,  -- the folder of the lake that it is in
+    kept.label,  -- its name there; 0000-00 for the one without rows
     present.label is not null as is_there  -- whether it is there
 from kept
 left join present on present.folder = kept.folder and present.label = kept.label
