@@ -34,9 +34,9 @@ _USUAL_SIZE = 64 * 1024  # bytes: nearly every footer fits
 _CHUNK = 1 << 20  # bytes
 _REMEDIES = {
     VERDICTS_FOLDER: "run receipts verify, which makes it again",
-    "changes": "move it away, or bring it back from a backup: no service tells what it held",
     **dict.fromkeys(SIDE_STREAMS, "move it away and look its objects up again"),
 }
+_EVIDENCE = "move it away, or bring it back from a backup: no service tells what it held"
 _known: set[str] = set()  # digests of files without a signature that this process found whole
 
 
@@ -88,11 +88,10 @@ def require_whole(path: Path, name: Path | None = None) -> None:
 
 def damaged(path: Path, error: BaseException | None = None) -> LakeError:
     """Return the error for a damaged file of the lake: what it is good for decides the remedy."""
-    remedies = [_REMEDIES.get(folder.name) for folder in (path.parent, path.parent.parent)]
-    remedy = next(filter(None, remedies), None)
     if path.stem == ORIGIN and path.parent.name != VERDICTS_FOLDER:
-        remedy = None  # it can always be had again
-    return damaged_file(path, error, remedy)
+        return damaged_file(path, error, "move it away and run extract, which makes it again")
+    is_version = path.parent.parent.name == "changes" and len(path.stem) > len(ORIGIN)
+    return damaged_file(path, error, _EVIDENCE if is_version else _REMEDIES.get(path.parent.name))
 
 
 def _read_pages(path: Path) -> None:
