@@ -79,13 +79,14 @@ def is_refused(error: BaseException | None) -> bool:
     return isinstance(error, OSError) and error.errno in _REFUSALS
 
 
-def damaged_file(path: Path, error: BaseException | None = None) -> LakeError:
+def damaged_file(
+    path: Path, error: BaseException | None = None, remedy: str | None = None
+) -> LakeError:
     """Return the error for a damaged file, or one that the system refused to open."""
     if isinstance(error, OSError) and is_refused(error):
         return LakeError(f"{path} cannot be read: {os.strerror(error.errno or 0)}")
-    return LakeError(
-        f"{path} is torn or altered: move it away and run extract, which reads its month again"
-    )
+    remedy = remedy or "move it away and run extract, which reads its month again"
+    return LakeError(f"{path} is torn or altered: {remedy}")
 
 
 @contextmanager

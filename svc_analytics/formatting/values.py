@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.errors import QueryError
 from svc_analytics.money import format_amount, group_digits
 
 RATIO_SCALE = 8
@@ -51,9 +52,17 @@ def display_text(value: Any, *, is_ratio: bool = False) -> str:
 
 
 def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
-    """Yield a table's rows as Python values."""
+    """Yield a table's rows as Python values; raise `QueryError` for one that Python lacks."""
     for batch in table.to_batches(max_chunksize=10_000):
-        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)
+        yield from zip(*map(_values, batch.columns, batch.schema.names), strict=True)
+
+
+def _values(column: pa.Array, name: str) -> list[Any]:
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError, pa.ArrowException) as error:
+        message = f"{name} holds a value that cannot be written ({error}): cast it to varchar"
+        raise QueryError(message) from error
 
 
 def text_rows(table: pa.Table, write: Callable[..., str] = value_text) -> Iterator[list[str]]:

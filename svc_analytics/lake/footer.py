@@ -1,18 +1,10 @@
-"""The footer of a month file: what it holds and covers, as JSON under a checksum.
-
-Parquet checks its pages, but not its footer: with one bit of the statistics there
-flipped, a reader skips rows and reports nothing. So our JSON in it holds the SHA-256 of
-the whole Parquet footer, taken with zeros in the checksum's own place.
-"""
+"""The footer of a month file: what it holds and covers, as JSON with the file's checksums."""
 
 import json
-import os
-import re
 from dataclasses import dataclass, field
 from decimal import Decimal
-from hashlib import sha256
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,17 +12,13 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Coverage, Span
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file
+from svc_analytics.lake.checksums import BLANK, find_signature, read_signed_footer
 from svc_analytics.lake.control_totals import ControlTotals
 from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, tool_version
 from svc_analytics.money import format_amount
 from svc_analytics.schema import STREAMS
 
-_BLANK = "0" * 64  # in the checksum's place until the footer is written
-_CHECKSUM = re.compile(rb'"footer_sha256": "([0-9a-f]{64})"')
 _JSON_START = b'{"layout": '  # not found within its texts: there, quotes have a backslash
-_TRAILER = 8  # bytes after the footer: its length, and the magic
-_MAGIC = b"PAR1"
-_USUAL_SIZE = 64 * 1024  # bytes: nearly every footer fits
 
 
 @dataclass(frozen=True)
@@ -47,7 +35,7 @@ class PartitionFooter:
     tool_version: str = field(default_factory=tool_version)
 
     def to_json(self) -> str:
-        """Return the footer as the JSON kept in the file, its checksum not yet filled in."""
+        """Return the footer as the JSON kept in the file, its checksums not yet filled in."""
         sums = {
             currency: {name: format_amount(value) for name, value in amounts.items()}
             for currency, amounts in sorted(self.totals.sums.items())
@@ -65,7 +53,7 @@ class PartitionFooter:
             "written_at": self.written_at,
             "tool_version": self.tool_version,
             "schema": STREAMS[self.stream].schema_digest,
-            "footer_sha256": _BLANK,
+            **BLANK,
         }
         return json.dumps(document)
 
@@ -97,7 +85,7 @@ class PartitionFooter:
 def read_footer(path: Path) -> PartitionFooter:
     """Read a file's footer, or raise `LakeError` naming the file and what to do."""
     try:
-        raw = _read_signed_footer(path)
+        raw = read_signed_footer(path)
         if footer := _known_footer(raw):
             return footer
         metadata = pq.read_metadata(pa.BufferReader(raw))
@@ -117,55 +105,11 @@ def read_footer(path: Path) -> PartitionFooter:
 
 def _known_footer(raw: bytes) -> PartitionFooter | None:
     """Read our JSON alone, of today's columns; else return None."""
-    checksum = _find_checksum(raw)
-    start = raw.rfind(_JSON_START, 0, checksum.start()) if checksum else -1
-    if checksum is None or start < 0:
+    signature = find_signature(raw)
+    start = raw.rfind(_JSON_START, 0, signature.start()) if signature else -1
+    if signature is None or start < 0:
         return None
-    text = raw[start : checksum.end() + 1]
+    text = raw[start : signature.end() + 1]
     footer = PartitionFooter.from_json(text)
     stream = STREAMS.get(footer.stream)
     return footer if stream and stream.schema_digest.encode() in text else None
-
-
-def _read_signed_footer(path: Path) -> bytes:
-    """Return a file's footer and trailer; raise `ValueError` when they were altered."""
-    with path.open("rb") as file:
-        footer = _read_raw_footer(file)
-    checksum = _find_checksum(footer)  # none in a file of another tool, or of an old version
-    if checksum and checksum[1].decode() != _digest(footer):
-        raise ValueError("the footer is not the one that was written")
-    return footer + len(footer).to_bytes(4, "little") + _MAGIC
-
-
-def sign_footer(file: BinaryIO) -> None:
-    """Write the checksum into the footer of a file open for reading and writing."""
-    footer = _read_raw_footer(file)
-    checksum = _find_checksum(footer)
-    if checksum is None:
-        raise ValueError("the footer has no place for its checksum")
-    file.seek(checksum.start(1) - len(footer) - _TRAILER, os.SEEK_END)
-    file.write(_digest(footer).encode())
-
-
-def _find_checksum(footer: bytes) -> re.Match[bytes] | None:
-    """Find our checksum, the last: column statistics may hold a merchant's text."""
-    return max(_CHECKSUM.finditer(footer), key=re.Match.start, default=None)
-
-
-def _read_raw_footer(file: BinaryIO) -> bytes:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - _USUAL_SIZE, 0))
-    tail = file.read()
-    length = int.from_bytes(tail[-_TRAILER:-4], "little")
-    if tail[-4:] != _MAGIC or length + _TRAILER > size:
-        raise ValueError("no Parquet file")
-    if length + _TRAILER > len(tail):
-        file.seek(size - length - _TRAILER)
-        tail = file.read()
-    return tail[-length - _TRAILER : -_TRAILER]
-
-
-def _digest(footer: bytes) -> str:
-    if checksum := _find_checksum(footer):
-        footer = footer[: checksum.start(1)] + _BLANK.encode() + footer[checksum.end(1) :]
-    return sha256(footer).hexdigest()

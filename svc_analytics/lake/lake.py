@@ -5,13 +5,15 @@ All state is in the files themselves, so no second copy of it can be lost or dis
 
 import json
 import os
+from collections.abc import Collection
 from contextlib import AbstractContextManager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.coverage import Coverage, gaps
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import damaged_file, is_refused
+from svc_analytics.files import damaged_file, is_refused, write_json
 from svc_analytics.lake.footer import PartitionFooter, read_footer
 from svc_analytics.lake.layout import LAYOUT, ORIGIN
 from svc_analytics.lake.snapshot import open_snapshot
@@ -49,10 +51,18 @@ class Lake:
     @property
     def merchant(self) -> dict[str, Any]:
         """The merchant profile as last read from the service, with `read_at`."""
+        return dict(self._description["merchant"])
+
+    @property
+    def _description(self) -> dict[str, Any]:
+        """What `lake.json` says; raises `LakeError` when a byte of it was altered."""
         self.require()
         try:
             document = json.loads((self.path / "lake.json").read_text(encoding="utf-8"))
-            layout, merchant = document["layout"], document["merchant"]
+            layout, _ = document["layout"], dict(document["merchant"])
+            # None in a lake of an earlier version.
+            if document.pop("sha256", "") not in ("", _digest(document)):
+                raise ValueError("it is not the one that was written")
         except (OSError, ValueError, KeyError, TypeError) as error:
             if is_refused(error):
                 raise damaged_file(self.path / "lake.json", error) from error
@@ -60,7 +70,7 @@ class Lake:
             raise LakeError(message) from error
         if layout > LAYOUT:
             raise LakeError(f"{self.path} was written by a newer svc-analytics; update this one")
-        return dict(merchant)
+        return dict(document)
 
     @property
     def merchant_id(self) -> str:
@@ -97,10 +107,22 @@ class Lake:
         """The time that was read of a stream, in all its files."""
         return whole_coverage(self.footers(stream))
 
-    def snapshot(self) -> AbstractContextManager[Path]:
-        """Give a folder in which the month files stand still while they are being read."""
+    def snapshot(self, names: Collection[str] | None = None) -> AbstractContextManager[Path]:
+        """Give a folder in which whole files stand still while they are being read.
+
+        `names` are the folders to be read, by default all.
+        """
         self.require()
-        return open_snapshot(self.path)
+        return open_snapshot(self.path, names)
+
+
+def write_description(lake: Path, description: dict[str, Any]) -> None:
+    """Write `lake.json`, which says whose records the lake holds, and vouches for itself."""
+    write_json(lake / "lake.json", description | {"sha256": _digest(description)})
+
+
+def _digest(document: dict[str, Any]) -> str:
+    return sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 
 def whole_coverage(footers: dict[str, PartitionFooter]) -> Coverage:

@@ -16,10 +16,11 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write, damaged_file
+from svc_analytics.files import atomic_write
 from svc_analytics.instants import format_instant
+from svc_analytics.lake.checksums import DAMAGE, damaged, hold_to_signature, sign
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import PartitionFooter, sign_footer
+from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.layout import FOOTER_KEY
 from svc_analytics.schema import Instants, Stream
 
@@ -33,12 +34,13 @@ def read_groups(
     columns: list[str] | None = None,
     where: Callable[[pa.ChunkedArray], pa.ChunkedArray] | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield a file's row groups in order; every page's checksum is verified.
+    """Yield a file's row groups in order, once all its bytes are held to their checksums.
 
     `where` takes the ids of a group and returns a mask of the rows wanted; of groups
     with none, only the ids are read.
     """
     try:
+        hold_to_signature(path)
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             for group in range(file.num_row_groups):
                 # With threads, each of Arrow's would keep its peak memory allocated.
@@ -49,8 +51,8 @@ def read_groups(
                 mask = where(read(columns=["id"])["id"])
                 if pc.any(mask).as_py():
                     yield read(columns=columns).filter(mask)
-    except (pa.ArrowException, OSError) as error:
-        raise damaged_file(path, error) from error
+    except DAMAGE as error:
+        raise damaged(path, error) from error
 
 
 def write_partition(
@@ -96,7 +98,7 @@ def _write(
         writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
         writer.close()
         sink.detach()
-        sign_footer(file)
+        sign(file)
     return footer
 
 

@@ -120,7 +120,7 @@ def _open_by_month(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
 
 def _write_rows(lake: Path, stream: Stream, rows: dict[str, dict[str, Any]]) -> None:
     table = pa.Table.from_pylist([rows[key] for key in sorted(rows)], schema=QUARANTINE)
-    replace_file(quarantine_path(lake, stream), table)
+    replace_file(quarantine_path(lake, stream), QUARANTINE, [table])
 
 
 def _read_rows(lake: Path, stream: Stream) -> dict[str, dict[str, Any]]:

@@ -1,16 +1,27 @@
 """Side files: superseded versions of records, and looked-up objects."""
 
 import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write, damaged_file, make_folder
+from svc_analytics.files import atomic_write, make_folder
+from svc_analytics.lake.checksums import (
+    BLANK,
+    DAMAGE,
+    damaged,
+    hold_to_signature,
+    read_signed_footer,
+    sign,
+)
 from svc_analytics.lake.layout import (
+    FOOTER_KEY,
     ORIGIN,
     QUARANTINE,
     VERDICTS,
@@ -20,20 +31,33 @@ from svc_analytics.lake.layout import (
 )
 from svc_analytics.schema import SIDE_STREAMS, Stream
 
+SUFFIX = ".writing"  # of files that the lake's writer has not finished
+
 
 def begin_side_folders(lake: Path, stream: Stream) -> None:
     """Make the folders of side files, each with an empty file: views need one."""
-    paths = {
-        lake / "changes" / stream.name / f"{ORIGIN}.parquet": changes_schema(stream),
-        quarantine_path(lake, stream): QUARANTINE,
-        lake / VERDICTS_FOLDER / f"{ORIGIN}.parquet": VERDICTS,
+    rejected = quarantine_path(lake, stream)
+    schemas = {
+        lake / "changes" / stream.name: changes_schema(stream),
+        lake / VERDICTS_FOLDER: VERDICTS,
+        **{lake / side.name: side.schema for side in SIDE_STREAMS.values()},
     }
-    for side in SIDE_STREAMS.values():
-        paths[lake / side.name / f"{ORIGIN}.parquet"] = side.schema
-    for path, schema in paths.items():
-        make_folder(path.parent)
-        if not path.exists():
-            replace_file(path, schema.empty_table())
+    for folder in (*schemas, rejected.parent):
+        make_folder(folder)
+    for folder, schema in schemas.items():
+        if not (folder / f"{ORIGIN}.parquet").exists():
+            list_files(folder, schema)
+    if not rejected.exists():
+        replace_file(rejected, QUARANTINE)
+
+
+def list_files(folder: Path, schema: pa.Schema, suffix: str = SUFFIX) -> None:
+    """Let the empty file of a folder name the others, so that one that is lost is missed."""
+    path = folder / f"{ORIGIN}.parquet"
+    listed = read_about(path).get("files", []) if path.exists() else None
+    names = {*(listed or ()), *(file.stem for file in folder.glob("*.parquet"))} - {ORIGIN}
+    if listed is None or {*listed} != names:
+        replace_file(path, schema, about={"files": sorted(names)}, suffix=suffix)
 
 
 def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -> int:
@@ -46,7 +70,9 @@ def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -
     seen_at = superseded["extracted_at"].cast(pa.int64()).to_pylist()
     versions = sorted(zip(superseded["id"].to_pylist(), seen_at, strict=True))
     digest = hashlib.sha256(repr(versions).encode()).hexdigest()[:16]
-    replace_file(lake / "changes" / stream.name / f"{month}-{digest}.parquet", superseded)
+    folder = lake / "changes" / stream.name
+    replace_file(folder / f"{month}-{digest}.parquet", superseded.schema, [superseded])
+    list_files(folder, superseded.schema)
     return int(pc.sum(superseded["is_restatement"].cast(pa.int64())).as_py())
 
 
@@ -61,7 +87,8 @@ def keep_objects(lake: Path, stream: Stream, objects: pa.Table) -> None:
     rows = pa.Table.from_pylist(list(newest.values()), schema=stream.schema)
     merged = pa.concat_tables([held.filter(pc.invert(is_known)), rows]).sort_by(key)
     # A suffix of its own: a lake's writer that begins meanwhile removes files of the usual one.
-    replace_file(path, merged, ".fetching")
+    replace_file(path, stream.schema, [merged], suffix=".fetching")
+    list_files(path.parent, stream.schema, ".fetching")
 
 
 def _first_seen(row: dict[str, Any], held: dict[str, Any] | None) -> dict[str, Any]:
@@ -72,32 +99,43 @@ def _first_seen(row: dict[str, Any], held: dict[str, Any] | None) -> dict[str, A
 
 
 def read_side_file(path: Path) -> pa.Table:
-    """Read a side file, verifying its checksums, or raise `LakeError` naming it."""
+    """Read a side file, held to its checksums, or raise `LakeError` naming it."""
     try:
+        hold_to_signature(path)
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             return file.read(use_threads=False)
-    except (pa.ArrowException, OSError) as error:
-        raise damaged_file(path, error) from error
+    except DAMAGE as error:
+        raise damaged(path, error) from error
 
 
-def replace_file(path: Path, table: pa.Table, suffix: str = ".writing") -> None:
-    """Replace a side file atomically."""
-    with atomic_write(path, suffix=suffix) as temporary, temporary.open("wb") as file:
-        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+def replace_file(
+    path: Path,
+    schema: pa.Schema,
+    tables: Iterable[pa.Table] = (),
+    *,
+    about: Mapping[str, Any] = MappingProxyType({}),
+    suffix: str = SUFFIX,
+) -> None:
+    """Replace a side file atomically, with what it says about its rows."""
+    with (
+        atomic_write(path, suffix=suffix) as temporary,
+        temporary.open("w+b") as file,
+        pq.ParquetWriter(
+            file, schema.remove_metadata(), compression="zstd", write_page_checksum=True
+        ) as writer,
+    ):
+        for table in tables:
+            writer.write_table(table)
+        writer.add_key_value_metadata({FOOTER_KEY: json.dumps({**about, **BLANK})})
+        writer.close()
+        sign(file)
 
 
-def is_whole(path: Path) -> bool:
-    """Tell whether a file of verdicts is undamaged: every page passes its checksum."""
+def read_about(path: Path) -> dict[str, Any]:
+    """Return what a side file says about its rows; nothing if it is of an earlier version."""
     try:
-        with pq.ParquetFile(path, page_checksum_verification=True) as file:
-            for group in range(file.num_row_groups):
-                file.read_row_group(group, use_threads=False)
-            return bool(file.schema_arrow.equals(VERDICTS))
-    except (OSError, pa.ArrowException):
-        return False
-
-
-def require_whole(path: Path, name: Path) -> None:
-    """Raise `LakeError`, with this `name`, if a file of verdicts is damaged."""
-    if path.exists() and not is_whole(path):
-        raise LakeError(f"{name} is torn or altered: run receipts verify, which makes it again")
+        metadata = pq.read_metadata(pa.BufferReader(read_signed_footer(path))).metadata or {}
+        about = json.loads(metadata.get(FOOTER_KEY.encode(), "{}"))
+    except DAMAGE as error:
+        raise damaged(path, error) from error
+    return {name: value for name, value in about.items() if name not in BLANK}

@@ -3,28 +3,32 @@
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
+from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.layout import data_folders
 
 _PREFIX = ".snapshot-"
 
 
 @contextmanager
-def open_snapshot(lake: Path) -> Iterator[Path]:
-    """Give a folder with links to the lake's Parquet files as they are now.
+def open_snapshot(lake: Path, names: Collection[str] | None = None) -> Iterator[Path]:
+    """Give a folder with links to the lake's Parquet files as they are now, each found whole.
 
     DuckDB opens a file twice by its path; a replacement in between would mix an old
-    footer with new data. A hard link keeps the old file (design 4).
+    footer with new data. A hard link keeps the old file (design 4). `names` are the folders
+    to be read, by default all. Raises `LakeError` naming a damaged file.
     """
     folder, lock = _locked_folder(lake)
     try:
-        for name in data_folders():
+        for name in data_folders() if names is None else names:
             _link_files(lake / name, folder / name)
+            for file in sorted((folder / name).iterdir()):
+                require_whole(file, lake / name / f"{file.stem}.parquet")
         yield folder
     finally:
         lock.release()

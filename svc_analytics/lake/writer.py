@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import locked, make_folder, write_json
+from svc_analytics.files import locked, make_folder
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.footer import PartitionFooter
-from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, data_folders
 from svc_analytics.lake.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.partition import write_partition
@@ -122,7 +122,7 @@ def _begin_writing(
     if unfinished is not None:
         recover(lake, unfinished, now)
     merchant = profile | {"read_at": format_instant(now)}
-    write_json(lake.path / "lake.json", {"layout": LAYOUT, "merchant": merchant})
+    write_description(lake.path, {"layout": LAYOUT, "merchant": merchant})
     return writer
 
 

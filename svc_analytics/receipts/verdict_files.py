@@ -1,6 +1,5 @@
 """Read and write a month's file of receipt verdicts."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,8 +7,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.files import atomic_write
-from svc_analytics.lake.layout import FOOTER_KEY, VERDICTS
+from svc_analytics.errors import LakeError
+from svc_analytics.lake.checksums import DAMAGE, hold_to_signature
+from svc_analytics.lake.layout import VERDICTS
+from svc_analytics.lake.side_files import read_about, read_side_file, replace_file
 
 # Not the suffix that the lake's writer deletes: it may start while this file is written.
 UNFINISHED = ".checking"
@@ -18,29 +19,25 @@ UNFINISHED = ".checking"
 def read_verdicts(path: Path) -> pa.Table | None:
     """Return a month's verdicts, or None where they are unreadable or of another layout."""
     try:
-        table = pq.read_table(path, page_checksum_verification=True)
-    except (OSError, pa.ArrowException):
+        table = read_side_file(path)
+    except LakeError:
         return None
     return table if table.schema.equals(VERDICTS) else None
 
 
-def basis_of(path: Path) -> tuple[int, Any]:
-    """Return how many verdicts a file holds and what they depend on, from its footer."""
+def count_verdicts(path: Path, basis: dict[str, Any]) -> int | None:
+    """Return how many verdicts a whole file holds, or None unless they depend on this basis."""
     try:
+        # One of an earlier version does not vouch for all its bytes: it is written anew.
+        if not hold_to_signature(path) or read_about(path) != basis:
+            return None
         metadata = pq.read_metadata(path)
-        return metadata.num_rows, json.loads((metadata.metadata or {})[FOOTER_KEY.encode()])
-    except (OSError, pa.ArrowException, ValueError, KeyError):
-        return 0, None
+    except (LakeError, *DAMAGE):
+        return None
+    return int(metadata.num_rows) if metadata.schema.to_arrow_schema().equals(VERDICTS) else None
 
 
 def write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:
     """Replace a month's file of verdicts, with what they depend on."""
-    with (
-        atomic_write(path, suffix=UNFINISHED) as temporary,
-        temporary.open("wb") as file,
-        pq.ParquetWriter(file, VERDICTS, compression="zstd", write_page_checksum=True) as writer,
-    ):
-        for table in tables:
-            if len(table):
-                writer.write_table(table)
-        writer.add_key_value_metadata({FOOTER_KEY: json.dumps(basis)})
+    filled = (table for table in tables if len(table))
+    replace_file(path, VERDICTS, filled, about=basis, suffix=UNFINISHED)

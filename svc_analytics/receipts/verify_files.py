@@ -95,7 +95,7 @@ def open_payments(lake: Lake | None) -> Iterator[PaymentLookup]:
         return
     # Coverage first: a newer one than the snapshot would claim payments it does not hold.
     merchant_id, coverage = lake.merchant_id, lake.coverage(PAYMENTS)
-    with lake.snapshot() as folder:
+    with lake.snapshot([PAYMENTS.name]) as folder:
         yield PaymentLookup(folder, merchant_id, coverage)
 
 

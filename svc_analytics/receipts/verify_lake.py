@@ -30,11 +30,16 @@ from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN, VERDICTS, VERDICTS_FOLDER
 from svc_analytics.lake.partition import read_groups
-from svc_analytics.lake.side_files import begin_side_folders, is_whole
+from svc_analytics.lake.side_files import begin_side_folders, list_files
 from svc_analytics.periods import utc_months
 from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier, VerifyOnline
 from svc_analytics.receipts.parallel import map_shared
-from svc_analytics.receipts.verdict_files import UNFINISHED, basis_of, read_verdicts, write_verdicts
+from svc_analytics.receipts.verdict_files import (
+    UNFINISHED,
+    count_verdicts,
+    read_verdicts,
+    write_verdicts,
+)
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import FactDifference
 from svc_analytics.signing.secrets import Secret, SigningSecret
@@ -100,17 +105,27 @@ def verify_lake(
     try:
         with (
             locked(lake.path / ".receipts.lock", f"verifies the receipts of {lake.path}"),
-            lake.snapshot() as snapshot,
+            lake.snapshot([PAYMENTS.name]) as snapshot,
         ):
-            begin_side_folders(lake.path, PAYMENTS)
-            for leftover in (lake.path / VERDICTS_FOLDER).glob(f".*{UNFINISHED}"):
-                leftover.unlink(missing_ok=True)  # of a killed run
+            _begin_verdicts(lake)
             jobs = _jobs(lake, snapshot, settings, months)
             with closing(_results(jobs, settings, workers, verify_online)) as results:
-                return _total(results, on_rows)
+                total = _total(results, on_rows)
+            list_files(lake.path / VERDICTS_FOLDER, VERDICTS, UNFINISHED)
+            return total
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise LakeError(f"cannot write verdicts to {lake.path}: {reason}") from error
+
+
+def _begin_verdicts(lake: Lake) -> None:
+    """Remove what a killed run left, and a damaged empty file, which can be had again."""
+    folder = lake.path / VERDICTS_FOLDER
+    for leftover in folder.glob(f".*{UNFINISHED}"):
+        leftover.unlink(missing_ok=True)
+    if read_verdicts(folder / f"{ORIGIN}.parquet") is None:
+        (folder / f"{ORIGIN}.parquet").unlink(missing_ok=True)
+    begin_side_folders(lake.path, PAYMENTS)
 
 
 def verify_month(lake: Lake, settings: Settings, start: int, end: int) -> VerificationResult:
@@ -189,10 +204,10 @@ def _verify_month(job: _Month, verifier: BulkVerifier) -> Counts:
     footer = read_footer(job.payments)
     ids = f"{footer.totals.ids_digest:x}"
     basis = {"ring": job.ring, "written_at": footer.written_at, "ids": ids}
-    rows, basis_before = basis_of(job.verdicts)
     is_online = verifier.verify_online is not None
-    if not is_online and basis_before == basis and is_whole(job.verdicts):
-        return Counts(unchanged=rows)
+    unchanged = None if is_online else count_verdicts(job.verdicts, basis)
+    if unchanged is not None:
+        return Counts(unchanged=unchanged)
     reusable = _reusable(read_verdicts(job.verdicts), job.ring, is_online)
     counts = Counts()
     write_verdicts(job.verdicts, _verdict_tables(job, reusable, verifier, counts), basis)

@@ -5,6 +5,7 @@ that payments, refunds and payouts do not explain.
 """
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -42,13 +43,20 @@ def read_assertions(folder: Path) -> tuple[Assertion, ...]:
     path = folder / "assertions.csv"
     if not path.exists():
         return ()
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.DictReader(file)
-        missing = set(COLUMNS[:3]) - set(reader.fieldnames or ())
-        if missing:
-            names, header = ", ".join(sorted(missing)), ",".join(COLUMNS)
-            raise ConfigError(f"{path} has no column {names}: its first line must be {header}")
-        return tuple(_read_row(path, reader.line_num, row) for row in reader)
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            return tuple(_read_rows(path, csv.DictReader(file, strict=True)))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ConfigError(f"cannot read {path} as UTF-8 CSV: {error}") from error
+
+
+def _read_rows(path: Path, reader: "csv.DictReader[str]") -> Iterator[Assertion]:
+    missing = set(COLUMNS[:3]) - set(reader.fieldnames or ())
+    if missing:
+        names, header = ", ".join(sorted(missing)), ",".join(COLUMNS)
+        raise ConfigError(f"{path} has no column {names}: its first line must be {header}")
+    for row in reader:
+        yield _read_row(path, reader.line_num, row)
 
 
 def _read_row(path: Path, line: int, row: dict[str, str | None]) -> Assertion:

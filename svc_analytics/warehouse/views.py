@@ -13,7 +13,7 @@ from typing import Any
 
 import duckdb
 
-from svc_analytics.lake.layout import VERDICTS_FOLDER
+from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
 from svc_analytics.warehouse import acknowledgements
 from svc_analytics.warehouse.acknowledgements import ACCEPTED
@@ -171,15 +171,30 @@ def _is_of_period(check: Check) -> str:
     return "occurred_at < ends_at::timestamptz and last_at >= starts_at::timestamptz"
 
 
-def _sources(variable: str, folder: str, suffix: str) -> dict[str, str]:
-    """Return the SQL of each placeholder's files: a literal, behind a variable or not."""
+def folders_read(models: Collection[str] | None) -> list[str]:
+    """Return the lake's folders that these models read, or all."""
+    if models is None:
+        return data_folders()
+    chosen = [model.sql for model in read_all_models() if model.name in models]
+    return [
+        inside for name, inside in _folders().items() if any(f"{{{name}}}" in sql for sql in chosen)
+    ]
+
+
+def _folders() -> dict[str, str]:
+    """Return the folder of each placeholder."""
     kinds = {"": "{}", "changes_": "changes/{}", "quarantine_": "quarantine/{}"}
     folders = {
         f"{prefix}{name}": kind.format(name) for prefix, kind in kinds.items() for name in STREAMS
     }
-    folders |= {name: name for name in (VERDICTS_FOLDER, *SIDE_STREAMS)}
+    return folders | {name: name for name in (VERDICTS_FOLDER, *SIDE_STREAMS)}
+
+
+def _sources(variable: str, folder: str, suffix: str) -> dict[str, str]:
+    """Return the SQL of each placeholder's files: a literal, behind a variable or not."""
     sources = {
-        name: variable + quote(f"{folder}/{inside}/*.{suffix}") for name, inside in folders.items()
+        name: variable + quote(f"{folder}/{inside}/*.{suffix}")
+        for name, inside in _folders().items()
     }
     accepted = variable + quote(f"{folder}/{ACCEPTED}")
     return sources | {"acknowledgements": f"read_parquet({accepted})"}

@@ -16,16 +16,18 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, union
 from svc_analytics.errors import LakeError, QueryError
-from svc_analytics.files import damaged_file
 from svc_analytics.interrupts import interruptible, run_interruptibly
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
-from svc_analytics.lake.partition import read_groups
-from svc_analytics.lake.side_files import require_whole
+from svc_analytics.lake.layout import data_folders
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import write_accepted
 from svc_analytics.warehouse.connection import CONFIG, error_line, lock_down, prepare
-from svc_analytics.warehouse.views import build_views, say_folder, write_snapshot_database
+from svc_analytics.warehouse.views import (
+    build_views,
+    folders_read,
+    say_folder,
+    write_snapshot_database,
+)
 
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
 
@@ -41,37 +43,13 @@ class Warehouse:
         self._folder = folder
         self.is_small = is_small  # whether all records fit in little memory
 
-    def verify(self, months: Collection[str]) -> None:
-        """Hold every page of these months' files against its checksum, or raise `LakeError`.
-
-        So are what was set aside and what was superseded, of any month: they keep a
-        statement from being final.
-        """
-        files = [self._folder / name / f"{month}.pq" for month in months for name in STREAMS]
-        for kind in ("changes", "quarantine"):
-            files += sorted((self._folder / kind).glob("*/*.pq"))
-        for file in files:
-            try:
-                for _ in read_groups(file) if file.exists() else ():
-                    pass
-            except LakeError as error:
-                raise damaged_file(self._in_the_lake(file), error.__cause__) from error
-        for month in months:
-            verdicts = self._folder / VERDICTS_FOLDER / f"{month}.pq"
-            require_whole(verdicts, self._in_the_lake(verdicts))
-
-    def _in_the_lake(self, file: Path) -> Path:
-        """Name a file of the snapshot as people know it."""
-        return self._lake.path / file.relative_to(self._folder).with_suffix(".parquet")
-
     def query_readonly(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """Answer a query that may come from anywhere: one SELECT, or nothing."""
         try:
             statements = self._connection.extract_statements(query)
         except duckdb.Error as error:
             raise QueryError(error_line(error)) from error
-        allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
-        if len(statements) != 1 or statements[0].type not in allowed:
+        if len(statements) != 1 or not _is_select(statements[0]):
             raise QueryError("only a single SELECT is answered: the lake is read-only")
         return self.query(query, parameters)
 
@@ -146,19 +124,27 @@ class Warehouse:
         }
 
 
+def _is_select(statement: duckdb.Statement) -> bool:
+    try:
+        return statement.type in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
+    except ValueError:  # DuckDB has kinds that its Python module has no name for
+        return False
+
+
 @contextmanager
 def open_warehouse(
     lake: Lake, models: Collection[str] | None = None, *, as_written: bool = False
 ) -> Iterator[Warehouse]:
     """Open the views over a snapshot of the lake, in memory, locked against any change.
 
+    Every file that they read is held to its checksums first: DuckDB does not do it.
     `models` names those to make, sources included; without it there are all. Queries over
     a small lake run `as_written` if asked: optimizing ours takes longer than running them.
     """
     # A torn or foreign file is named here, not by DuckDB.
     footers = [footer for stream in STREAMS.values() for footer in lake.footers(stream).values()]
     is_small = sum(footer.totals.rows for footer in footers) <= SMALL_LAKE
-    with lake.snapshot() as folder:
+    with lake.snapshot(folders_read(models)) as folder:
         if models is None or "stg_accepted" in models:
             write_accepted(lake.path, folder)
         connection = _open_views(lake, folder, models, as_written=as_written and is_small)

@@ -20,9 +20,14 @@ from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.partition import read_groups, write_partition
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.receipts.verify_files import open_payments
+from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS
 from svc_analytics.statements.statement import statement
+from svc_analytics.warehouse.status import lake_status
 from svc_analytics.warehouse.warehouse import open_warehouse
+from svc_analytics.webhooks.reconcile import reconcile
+from tests.receipts.test_verify_lake import KEPT
 from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import ids, payment, payout, spread
@@ -46,8 +51,8 @@ def october(desk: Desk) -> Path:
 
 def hold_all(lake: Lakehouse) -> None:
     """What `check` and a statement do before they say anything."""
-    with open_warehouse(lake) as warehouse:
-        warehouse.verify(lake.months(PAYMENTS))
+    with open_warehouse(lake):
+        pass
 
 
 def findings(desk: Desk) -> list[str]:
@@ -64,8 +69,9 @@ def flip(path: Path, place: int, bit: int = 0) -> None:
 def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
     """Let another tool write a file anew, keeping our footer but for its checksum."""
     table, footer = pq.read_table(path), pq.read_metadata(path).metadata[b"svc_analytics"]
-    kept = {"svc_analytics": footer.replace(b"footer_sha256", b"")}
-    pq.write_table(change(table).replace_schema_metadata(kept), path)
+    kept = {"svc_analytics": footer.replace(b"footer_sha256", b"a").replace(b"body_crc32", b"b")}
+    table = change(table).replace_schema_metadata(kept)
+    pq.write_table(table, path, write_page_checksum=True)
 
 
 def cast(name: str, kind: pa.DataType) -> Callable[[pa.Table], pa.Table]:
@@ -125,6 +131,58 @@ def test_a_damaged_month_is_named_and_read_anew(filled: Desk, hurt: Hurt) -> Non
     filled.extract()
     assert filled.ids() == ids(filled.service.payments)
     assert len(filled.lake.footers(PAYMENTS)["2026-10"].coverage.complete) == 1
+
+
+READERS: dict[str, Hurt] = {
+    "statement": lambda desk: statement(desk.lake, "2026-10"),
+    "sql": lambda desk: desk.lake.sql("select count(*) from payments"),
+    "a view over it": lambda desk: desk.lake.sql("from net_settlement_monthly"),
+    "status": lambda desk: lake_status(desk.lake),
+    "explain": lambda desk: desk.lake.explain("2026-10", "usdt", "opening_position"),
+    "receipts verify": lambda desk: verify_lake(desk.lake, KEPT),
+    "tokens in files": lambda desk: find_payments(desk.lake),
+    "webhooks verify": lambda desk: list(reconcile([], desk.lake, ())),
+    "extract": lambda desk: desk.extract(rereads=True),
+    "close": lambda desk: Closer(desk).close("2026-10"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS.keys())
+def test_a_bit_of_another_month_stops_every_reader(filled: Desk, read: Hurt) -> None:
+    """J5: October opens with what August holds; nothing is left of a snapshot that is refused."""
+    path = filled.lake.month_path(PAYMENTS, "2026-08")
+    flip(path, path.read_bytes().index(b"PAR1", 4) // 2)
+    with pytest.raises(LakeError, match=r"payments/2026-08\.parquet is torn or altered: move it"):
+        read(filled)
+    assert not list(filled.lake.path.glob(".snapshot-*"))
+
+
+def find_payments(lake: Lakehouse) -> None:
+    with open_payments(lake):
+        pass
+
+
+def test_a_bit_that_rots_after_it_was_read_is_seen(filled: Desk) -> None:
+    """J5: it changes no size and no time, so no reader trusts what an earlier one saw."""
+    path = filled.lake.month_path(PAYMENTS, "2026-08")
+    assert len(filled.lake.sql("from payments")) == 60
+    with path.open("r+b") as file:
+        file.seek(CATEGORIES)
+        bit = bytes([file.read(1)[0] ^ 1])
+        file.seek(CATEGORIES)
+        file.write(bit)
+    with pytest.raises(LakeError, match="torn or altered"):
+        filled.lake.sql("from payments")
+
+
+def test_a_file_without_checksums_of_ours_is_held_to_its_pages(filled: Desk) -> None:
+    """J5: a lake of an earlier version is read as it is; a flipped bit in it is refused."""
+    rewrite(october(filled), lambda table: table)
+    for _ in range(2):  # the second time the process knows it
+        assert len(filled.lake.sql("from payments")) == 60
+    flip(october(filled), 100)  # in the page of ids
+    with pytest.raises(LakeError, match=r"2026-10\.parquet is torn or altered"):
+        filled.lake.sql("from payments")
 
 
 BROUGHT_IN: dict[str, Hurt] = {
@@ -218,6 +276,7 @@ def test_a_lost_proof_of_the_beginning_is_brought_back(filled: Desk) -> None:
     known = "select count(opening_position) as known from statement_summary($s, $e)"
     bounds = {"s": datetime(2026, 10, 1, tzinfo=UTC), "e": datetime(2026, 11, 1, tzinfo=UTC)}
     assert filled.lake.sql(known, bounds)["known"].to_list() == [0]
+    assert findings(filled) == ["kept_files_are_there"]  # no gap: before it nothing was read
     filled.extract()
     assert filled.lake.coverage(PAYMENTS) == before
     assert filled.lake.sql(known, bounds)["known"].to_list() == [1]
@@ -234,6 +293,37 @@ def test_a_lost_quarantine_blocks_and_is_read_anew(filled: Desk) -> None:
     path.unlink()
     filled.extract()
     assert findings(filled) == ["record_could_be_held"] and len(pq.read_table(path)) == 1
+
+
+def test_a_lost_file_beside_the_months_is_missed(filled: Desk) -> None:
+    """J5: findings must not vanish with the file that they rest on; made again, it counts."""
+    (filled.service.payments[0])["metadata"] = {"noted": "later"}
+    filled.extract(rereads=True)
+    verify_lake(filled.lake, KEPT)
+    verdicts = filled.lake.path / "receipt_verdicts" / "2026-09.parquet"
+    (version,) = (filled.lake.path / "changes" / "payments").glob("2026*.parquet")
+    verdicts.unlink()
+    version.unlink()
+    query = "select file_label from stg_kept_files where not is_there order by all"
+    lost = [f"changes/payments/{version.stem}", "receipt_verdicts/2026-09"]
+    assert list(filled.lake.sql(query)["file_label"]) == lost
+    reasons = [reason.text for reason in statement(filled.lake, "2026-10").reasons]
+    assert reasons == ["2 blocking findings of kept_files_are_there"]
+    verify_lake(filled.lake, KEPT)
+    assert list(filled.lake.sql(query)["file_label"]) == lost[:1]
+
+
+def test_a_flipped_bit_of_lake_json_names_no_other_merchant(filled: Desk) -> None:
+    """J5: statements carry the merchant's name; any bit of any byte is seen."""
+    path, chance = filled.lake.path / "lake.json", random.Random(7)
+    right, good = filled.lake.merchant, path.read_bytes()
+    for place in range(len(good)):
+        flip(path, place, chance.randrange(8))
+        try:
+            assert filled.lake.merchant == right, place  # a bit of the checksum's own name
+        except LakeError as error:
+            assert "lake.json is torn: move it away and run extract" in str(error)
+        path.write_bytes(good)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"layout": 1}'], ids=repr)
@@ -260,7 +350,11 @@ def test_a_torn_side_file_is_named(filled: Desk, name: str) -> None:
 def test_a_newer_month_file_is_not_guessed_at(filled: Desk) -> None:
     """G4: a layout that this version does not know is refused, and the file named."""
     footer = pq.read_metadata(october(filled)).metadata[b"svc_analytics"]
-    newer = footer.replace(b'"layout": 1', b'"layout": 2').replace(b"footer_sha256", b"")
+    newer = (
+        footer.replace(b'"layout": 1', b'"layout": 2')
+        .replace(b"footer_sha256", b"a")
+        .replace(b"body_crc32", b"b")
+    )
     table = pq.read_table(october(filled)).replace_schema_metadata({"svc_analytics": newer})
     pq.write_table(table, october(filled))
     with pytest.raises(LakeError, match=r"2026-10\.parquet: written by a newer svc-analytics"):

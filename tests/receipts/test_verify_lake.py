@@ -116,8 +116,8 @@ def test_a_flipped_bit_under_a_whole_footer_is_noticed_and_mended(lake: Lakehous
     good = path.read_bytes()
     path.write_bytes(good[:60] + bytes([good[60] ^ 1]) + good[61:])
     assert pq.read_metadata(path).num_rows == 3
-    with open_warehouse(lake) as warehouse, pytest.raises(LakeError, match="run receipts verify"):
-        warehouse.verify(["2026-09", "2026-10"])
+    with pytest.raises(LakeError, match="run receipts verify"), open_warehouse(lake):
+        pass
     assert (verify_lake(lake, KEPT).checked, verify_lake(lake, KEPT).checked) == (3, 0)
     assert statuses(lake) == {record["id"]: verdict for verdict, record in PAYMENTS.items()}
 

@@ -68,11 +68,13 @@ def test_a_balance_read_off_the_console_shows_what_the_rail_cannot_explain(
         ("at,currency,balance\n2026-11-01,btc,1e3\n", "line 2"),
         ("at,currency,balance\nyesterday,btc,1\n", "line 2.*not a date"),
         ("at,currency,balance\n2026-11-01,,1\n", "line 2: currency is empty"),
+        ("at,currency,balance\n2026-11-01,\xe4,1\n", "assertions.csv as UTF-8 CSV"),
+        ('at,currency,balance\n2026-11-01,"btc,1\n', "assertions.csv as UTF-8 CSV"),
     ],
 )
 def test_an_assertion_that_cannot_be_read_is_named(tmp_path: Path, text: str, message: str) -> None:
     """The file and the line, not a guess."""
-    (tmp_path / "assertions.csv").write_text(text)
+    (tmp_path / "assertions.csv").write_text(text, encoding="latin-1")
     with pytest.raises(ConfigError, match=message):
         read_assertions(tmp_path)
 

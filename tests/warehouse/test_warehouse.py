@@ -4,6 +4,7 @@ import itertools
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.formatting import tables
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import Secret
@@ -398,7 +400,9 @@ def test_an_altered_month_file_is_found(tmp_path: Path) -> None:
     path = lake.month_path(PAYMENTS, "2026-10")
     table = pq.read_table(path)
     footer = pq.read_metadata(path).metadata[b"svc_analytics"]
-    footer = footer.replace(b"footer_sha256", b"")  # as a tool would that knows no checksum
+    footer = footer.replace(b"footer_sha256", b"a").replace(
+        b"body_crc32", b"b"
+    )  # as a tool would that knows no checksum
     doubled = pa.array(
         [value * 2 for value in table["amount"].to_pylist()], PAYMENTS.schema.field("amount").type
     )
@@ -420,6 +424,7 @@ def test_an_altered_month_file_is_found(tmp_path: Path) -> None:
         "pragma database_list",
         "install httpfs",
         "delete from payments",
+        "update extensions",
         "",
     ],
 )
@@ -427,6 +432,27 @@ def test_only_a_single_select_is_answered(regular: Lakehouse, query: str) -> Non
     """The lake is read-only, whatever is asked."""
     with pytest.raises(QueryError):
         regular.sql(query)
+
+
+@pytest.mark.parametrize("write", [tables.to_csv, tables.to_objects, tables.to_text])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "select timestamptz '290309-12-22 00:00:00+00' as far",
+        "select date '0044-03-15 (BC)' as far",
+        "select date '5000000-01-01' as far",
+        "select 'infinity'::timestamp as far",
+        "select date as far from test_all_types()",
+    ],
+)
+def test_an_answer_that_cannot_be_written_names_its_column(
+    regular: Lakehouse, query: str, write: Callable[[pa.Table], Any]
+) -> None:
+    """Python has no date before the year 1 or after 9999: one line, and what helps."""
+    with open_warehouse(regular, models_used_by(query)) as warehouse:
+        answer = warehouse.query_readonly(query)
+    with pytest.raises(QueryError, match=r"^far holds a value that cannot be written .*: cast it"):
+        write(answer)
 
 
 @pytest.mark.parametrize(

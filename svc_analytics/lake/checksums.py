@@ -1,0 +1,147 @@
+"""Checksums: every Parquet file of the lake vouches for each byte of itself.
+
+Parquet has checksums of its pages, which DuckDB does not look at, and none of its footer:
+one bit flipped there, and a reader skips rows and reports nothing. So JSON in the footer holds
+the CRC-32 of all bytes before the footer, and the SHA-256 of the footer, taken with zeros in
+its own place. To hold a file against them takes less than to query it, so every reader does.
+"""
+
+import os
+import re
+from hashlib import file_digest, sha256
+from pathlib import Path
+from typing import BinaryIO
+from zlib import crc32
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from svc_analytics.errors import LakeError
+from svc_analytics.files import damaged_file
+from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
+from svc_analytics.schema import SIDE_STREAMS
+
+# The last of our JSON in a footer, before the file is signed.
+BLANK = {"body_crc32": "0" * 8, "footer_sha256": "0" * 64}
+DAMAGE = (pa.ArrowException, OSError, ValueError)  # what reading a damaged file ends in
+
+_SIGNATURE = re.compile(
+    rb'(?:"body_crc32": "(?P<body>[0-9a-f]{8})", )?"footer_sha256": "(?P<footer>[0-9a-f]{64})"'
+)
+_TRAILER = 8  # bytes after the footer: its length, and the magic
+_MAGIC = b"PAR1"
+_USUAL_SIZE = 64 * 1024  # bytes: nearly every footer fits
+_CHUNK = 1 << 20  # bytes
+_REMEDIES = {
+    VERDICTS_FOLDER: "run receipts verify, which makes it again",
+    **dict.fromkeys(SIDE_STREAMS, "move it away and look its objects up again"),
+}
+_EVIDENCE = "move it away, or bring it back from a backup: no service tells what it held"
+_known: set[str] = set()  # digests of files without a signature that this process found whole
+
+
+def sign(file: BinaryIO) -> None:
+    """Write its checksums into a Parquet file that has their `BLANK`, open to read and write."""
+    footer = _read_raw_footer(file)
+    found = find_signature(footer)
+    if found is None or found["body"] is None:
+        raise ValueError("the footer has no place for its checksums")
+    start = file.seek(0, os.SEEK_END) - len(footer) - _TRAILER
+    footer = _put(footer, found.span("body"), f"{_crc32(file, start):08x}")
+    file.seek(start)
+    file.write(_put(footer, found.span("footer"), sha256(footer).hexdigest()))
+
+
+def find_signature(footer: bytes) -> re.Match[bytes] | None:
+    """Find our checksums, the last: column statistics may hold a merchant's text."""
+    return max(_SIGNATURE.finditer(footer), key=re.Match.start, default=None)
+
+
+def read_signed_footer(path: Path) -> bytes:
+    """Return a file's footer and trailer; raise `ValueError` when they were altered."""
+    with path.open("rb") as file:
+        footer, _ = _read_footer(file)
+    return footer + len(footer).to_bytes(4, "little") + _MAGIC
+
+
+def hold_to_signature(path: Path) -> bool:
+    """Raise `ValueError` if a byte was altered; tell whether the file vouches for all of them.
+
+    Another tool's file does not, nor one of an earlier version of ours.
+    """
+    with path.open("rb") as file:
+        footer, body = _read_footer(file)
+        start = file.seek(0, os.SEEK_END) - len(footer) - _TRAILER
+        if body is not None and int(body, 16) != _crc32(file, start):
+            raise ValueError("the file is not the one that was written")
+    return body is not None
+
+
+def require_whole(path: Path, name: Path | None = None) -> None:
+    """Raise `LakeError`, with this `name`, unless a file is as it was written."""
+    try:
+        if not hold_to_signature(path):
+            _read_pages(path)
+    except DAMAGE as error:
+        raise damaged(name or path, error) from error
+
+
+def damaged(path: Path, error: BaseException | None = None) -> LakeError:
+    """Return the error for a damaged file of the lake: what it is good for decides the remedy."""
+    if path.stem == ORIGIN and path.parent.name != VERDICTS_FOLDER:
+        return damaged_file(path, error, "move it away and run extract, which makes it again")
+    is_version = path.parent.parent.name == "changes" and len(path.stem) > len(ORIGIN)
+    return damaged_file(path, error, _EVIDENCE if is_version else _REMEDIES.get(path.parent.name))
+
+
+def _read_pages(path: Path) -> None:
+    """Hold every page of a file without a signature against its checksum, once in a process."""
+    with path.open("rb") as file:
+        digest = file_digest(file, "sha256").hexdigest()
+    if digest in _known:
+        return
+    with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as pages:
+        for group in range(pages.num_row_groups):
+            pages.read_row_group(group, use_threads=False)
+    _known.add(digest)
+
+
+def _read_footer(file: BinaryIO) -> tuple[bytes, bytes | None]:
+    """Return an unaltered footer, and its checksum of what is before it, if it has one."""
+    footer = _read_raw_footer(file)
+    found = find_signature(footer)  # none in a file of another tool, or of an old version
+    if found is None:
+        if any(name.encode() in footer for name in BLANK):
+            raise ValueError("the checksums are not the ones that were written")
+        return footer, None
+    bare = _put(footer, found.span("footer"), BLANK["footer_sha256"])
+    if sha256(bare).hexdigest() != found["footer"].decode():
+        raise ValueError("the footer is not the one that was written")
+    return footer, found["body"]
+
+
+def _read_raw_footer(file: BinaryIO) -> bytes:
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(size - _USUAL_SIZE, 0))
+    tail = file.read()
+    length = int.from_bytes(tail[-_TRAILER:-4], "little")
+    if tail[-4:] != _MAGIC or length + _TRAILER > size:
+        raise ValueError("no Parquet file")
+    if length + _TRAILER > len(tail):
+        file.seek(size - length - _TRAILER)
+        tail = file.read()
+    return tail[-length - _TRAILER : -_TRAILER]
+
+
+def _crc32(file: BinaryIO, size: int) -> int:
+    """Return the CRC-32 of a file's first bytes, reading few at a time."""
+    file.seek(0)
+    found = 0
+    while size and (chunk := file.read(min(size, _CHUNK))):
+        found = crc32(chunk, found)
+        size -= len(chunk)
+    return found
+
+
+def _put(footer: bytes, span: tuple[int, int], text: str) -> bytes:
+    return footer[: span[0]] + text.encode() + footer[span[1] :]

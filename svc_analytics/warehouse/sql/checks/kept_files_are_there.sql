@@ -1,0 +1,16 @@
+-- kept_files_are_there: every file of verdicts and of superseded versions that the lake has kept is
+-- still there, and so is what proves that nothing was before the first month.
+-- severity: blocking. The next run of extract, or of receipts verify, makes most of them again.
+
+select
+    file_label as record_id,
+    null::timestamptz as occurred_at,
+    null::varchar as currency,
+    file_label || '.parquet is gone: '
+        || case
+            when label = '0000-00' then 'extract makes it again'
+            when folder = 'receipt_verdicts' then 'receipts verify makes it again'
+            else 'bring it back from a backup'
+        end as detail
+from stg_kept_files
+where not is_there and folder not in ('sessions', 'bindings')

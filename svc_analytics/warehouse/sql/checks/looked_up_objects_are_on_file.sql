@@ -1,0 +1,10 @@
+-- looked_up_objects_are_on_file: the sessions and bindings that were looked up are still there.
+-- severity: advisory. No figure rests on them, and they can be looked up again.
+
+select
+    file_label as record_id,
+    null::timestamptz as occurred_at,
+    null::varchar as currency,
+    file_label || '.parquet is gone: look its objects up again' as detail
+from stg_kept_files
+where not is_there and folder in ('sessions', 'bindings')
