@@ -15,8 +15,7 @@ import duckdb
 
 from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
-from svc_analytics.warehouse import acknowledgements
-from svc_analytics.warehouse.acknowledgements import ACCEPTED
+from svc_analytics.warehouse.acknowledgements import ACCEPTED, read_acknowledgements
 from svc_analytics.warehouse.models import (
     Check,
     Model,
@@ -90,11 +89,11 @@ def write_database(path: Path, folder: Path, config: dict[str, Any]) -> None:
 
 
 def _accepted_in(folder: Path) -> str:
-    """Return the SQL that other tools read a lake's accepted findings by, as far as it has any."""
-    path = folder / acknowledgements.FILE
-    if not path.exists():
-        return '(select null::varchar as "check", null::varchar as record_id where false)'
-    return f"read_csv({quote(os.fspath(path))}, header = true, all_varchar = true)"
+    """Return a lake's accepted findings as SQL: other tools have them as they are now."""
+    keys = read_acknowledgements(folder)
+    pairs = [f"({quote(check)}, {quote(record_id)})" for check, record_id in keys]
+    rows = f"values {', '.join(pairs)}" if pairs else "select '', '' where false"
+    return f'({rows}) as accepted ("check", record_id)'
 
 
 def _build(connection: duckdb.DuckDBPyConnection, sources: dict[str, str]) -> None:
