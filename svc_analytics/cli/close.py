@@ -81,8 +81,9 @@ def close(
 def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
     """Check a sealed statement against its seal and the lake.
 
-    Checks every file against the seal, the chain of earlier seals, and every figure
-    against the lake; prints each difference.
+    Renders the statement again and compares every file, every fact and the chain of
+    earlier seals, and every figure with the lake; prints each difference, and what
+    could not be proven.
     """
     checked = verify.verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
     document = _verification_document(checked)
@@ -144,7 +145,12 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
 def _verification_text(checked: verify.SealVerification) -> str:
     if checked.holds:
         return f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
-    lines = [f"{checked.folder} does not hold", *(f"  {text}" for text in checked.broken)]
+    if checked.broken or checked.reasons or checked.table.num_rows:
+        lines = [f"{checked.folder} does not hold"]
+    else:
+        lines = [f"{checked.folder} agrees with seal {checked.seal}, but not all was proven"]
+    lines += [f"  {single_line(text)}" for text in checked.broken]
+    lines += [f"  not proven: {single_line(text)}" for text in checked.unproven]
     reasons = [single_line(reason.text) for reason in checked.reasons]
     lines += [f"  today it would not be final: {reason}" for reason in reasons]
     if checked.table.num_rows:
@@ -159,6 +165,7 @@ def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:
         "seal": checked.seal,
         "holds": checked.holds,
         "broken": list(checked.broken),
+        "unproven": list(checked.unproven),
         "reasons": [reason.text for reason in checked.reasons],
         "restatement": checked.table.to_pylist(),
     }

@@ -8,6 +8,7 @@ changes: a restatement is a folder next to it, `2026-10-v2`.
 import hashlib
 import json
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from svc_analytics.errors import LakeError
@@ -17,9 +18,20 @@ from svc_analytics.statements.digests import hash_file
 
 STATEMENTS = "statements"
 Manifest = dict[str, Any]
-_REQUIRED = {
-    *("status", "merchant", "label", "version", "calendar", "zone", "as_of", "files"),
-    *("content_digest", "seal"),
+# What every manifest has, of these types: without it, a folder is not a statement.
+_REQUIRED: dict[str, type | tuple[type, ...]] = {
+    "status": str,
+    "merchant": dict,
+    "label": str,
+    "version": int,
+    "calendar": str,
+    "zone": str,
+    "as_of": str,
+    "options": dict,
+    "files": dict,
+    "control": dict,
+    "content_digest": str,
+    "seal": (str, NoneType),
 }
 
 
@@ -44,7 +56,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 def chosen_metadata(manifest: Manifest) -> tuple[str, ...]:
     """Return the metadata properties that are columns of a statement's lines."""
-    return tuple(manifest["options"].get("metadata", ()))
+    names = manifest["options"].get("metadata")
+    return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
 def versions(folder: Path) -> list[Path]:
@@ -63,23 +76,26 @@ def version_folder(folder: Path, version: int) -> Path:
     return folder if version == 1 else folder.with_name(f"{folder.name}-v{version}")
 
 
-def seals_of(period: Period, folder: Path) -> dict[int, str]:
-    """Return the seals of a month by version, from a folder and the folders next to it."""
+def manifests_of(period: Period, folder: Path) -> list[Manifest]:
+    """Return the manifests of a month's sealed versions, oldest first.
+
+    They are looked for in a folder and the folders next to it.
+    """
     wanted = (period.folder, period.calendar, period.zone)
-    paths = folder.absolute().parent.glob(f"*/{MANIFEST}")
-    seals = {
-        manifest["version"]: manifest["seal"]
+    paths = sorted(folder.absolute().parent.glob(f"*/{MANIFEST}"))
+    found = [
+        manifest
         for manifest in (_find_manifest(path.parent) for path in paths)
         if manifest
         and manifest.get("seal")
         and (manifest["label"], manifest["calendar"], manifest["zone"]) == wanted
-    }
-    return dict(sorted(seals.items()))
+    ]
+    return sorted(found, key=lambda manifest: manifest["version"])
 
 
 def newest_seal(period: Period, folder: Path) -> str | None:
     """Return the seal of a month's newest version, from a folder and those next to it."""
-    return next(reversed(seals_of(period, folder).values()), None)
+    return next((one["seal"] for one in reversed(manifests_of(period, folder))), None)
 
 
 def broken_files(folder: Path, manifest: Manifest) -> dict[str, str]:
@@ -118,5 +134,15 @@ def _find_manifest(folder: Path) -> Manifest | None:
         manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return None
-    is_ours = isinstance(manifest, dict) and manifest.keys() >= _REQUIRED
-    return manifest if is_ours else None
+    return manifest if _is_manifest(manifest) else None
+
+
+def _is_manifest(found: Any) -> bool:
+    """Whether a document has what every manifest has."""
+    if not isinstance(found, dict):
+        return False
+    is_typed = all(isinstance(found.get(name, ...), kind) for name, kind in _REQUIRED.items())
+    return is_typed and all(
+        isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
+        for facts in found["files"].values()
+    )

@@ -91,9 +91,7 @@ def _fill(
 ) -> None:
     """Write a statement's files, then the manifest that names and seals them."""
     manifest = statement.manifest({}) | dict(chain)
-    # A document cannot print the seal, which covers its own hash; only that there is one.
-    facts = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
-    rows = _write_files(statement, facts | {"is_sealed": bool(seal)}, folder, formats)
+    rows = write_files(statement, printed(manifest, is_sealed=bool(seal)), folder, formats)
     manifest["files"] = {
         name: {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(), "rows": count}
         for name, count in rows.items()
@@ -103,7 +101,16 @@ def _fill(
     (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
 
 
-def _write_files(
+def printed(manifest: Mapping[str, Any], *, is_sealed: bool) -> dict[str, Any]:
+    """Return the facts of a manifest that its documents print.
+
+    They cannot print the seal, which covers their own hashes; only whether there is one.
+    """
+    facts = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
+    return facts | {"is_sealed": is_sealed}
+
+
+def write_files(
     statement: Document, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
 ) -> dict[str, int]:
     """Write each table, then each whole document, in the chosen formats; return their rows."""

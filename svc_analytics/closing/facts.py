@@ -1,0 +1,83 @@
+"""Hold the facts of a sealed manifest against what they must be."""
+
+import json
+from importlib.metadata import version
+from typing import Any
+
+from svc_analytics.closing import seals
+from svc_analytics.closing.diff import Tables
+from svc_analytics.coverage import Coverage
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import format_instant, parse_bound
+from svc_analytics.periods import Period, named_month
+from svc_analytics.schema import STREAMS
+from svc_analytics.statements.metadata import check_names
+from svc_analytics.statements.statement import Statement
+
+LONGEST = 80
+# Facts that other parts of a verification hold: files and chain, the clock, the profile.
+_OTHERS = {
+    *("files", "version", "supersedes", "previous_seal", "seal", "as_of", "merchant"),
+    "tool_version",
+}
+
+
+def is_this_release(manifest: seals.Manifest) -> bool:
+    """Whether the statement was written by the release that verifies it."""
+    return manifest.get("tool_version") == version("svc-analytics")
+
+
+def period_of(manifest: seals.Manifest) -> Period:
+    """Return the period of a manifest, or raise `ConfigError` where its facts name none."""
+    label = manifest["label"].partition("@")[0]
+    at = parse_bound(manifest["as_of"])
+    period = named_month(label, at, manifest["zone"], manifest["calendar"])
+    check_names(seals.chosen_metadata(manifest))
+    if at < period.end:
+        raise ConfigError(f"as_of, {manifest['as_of']}, is before the end of the month")
+    if manifest["as_of"] != format_instant(at):
+        raise ConfigError(f"as_of, {manifest['as_of']}, is not written as close writes it")
+    return period
+
+
+def sealed_statement(manifest: seals.Manifest, period: Period, tables: Tables) -> Statement:
+    """Return the statement that was sealed: final, of these tables, and read completely."""
+    names = seals.chosen_metadata(manifest)
+    whole = Coverage(complete=((period.start, period.end),))
+    return Statement(
+        period,
+        manifest["merchant"],
+        parse_bound(manifest["as_of"]),
+        dict.fromkeys(STREAMS, whole),
+        (),
+        tables,
+        {"metadata": [*names]} if names else {},
+    )
+
+
+def wrong_facts(manifest: seals.Manifest, expected: dict[str, Any]) -> list[str]:
+    """Name the facts of a manifest that are not what they must be."""
+    wrong = [
+        f"{name} in the manifest is {_shown(manifest.get(name))}, not {_shown(expected[name])}"
+        for name in expected
+        if name not in _OTHERS and manifest.get(name) != expected[name]
+    ]
+    strange = sorted(manifest.keys() - expected.keys())
+    return wrong + [f"{name} is no fact of a manifest" for name in strange]
+
+
+def changed_profile(manifest: seals.Manifest, merchant: dict[str, Any]) -> list[str]:
+    """Name the facts of the merchant that differ from the profile as last read."""
+    sealed = manifest["merchant"]
+    names = [name for name in {**sealed, **merchant} if name != "read_at"]
+    return [
+        f"merchant.{name} is {_shown(sealed.get(name))} here and {_shown(merchant.get(name))} in "
+        "the lake: the profile was changed since, or the manifest was altered"
+        for name in names
+        if (sealed.get(name), name in sealed) != (merchant.get(name), name in merchant)
+    ]
+
+
+def _shown(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"

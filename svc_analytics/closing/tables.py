@@ -1,0 +1,97 @@
+"""The tables that a folder was sealed with, read from its Parquet and CSV.
+
+Where its files of one table differ, the table is what the lake gives, if one of them says so,
+or else what the manifest's control totals are of.
+"""
+
+import csv
+from collections.abc import Callable, Collection, Iterator
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from svc_analytics.closing.diff import Tables, as_texts, read_csv
+from svc_analytics.closing.seals import Manifest
+from svc_analytics.statements.digests import table_digest
+
+Parse = Callable[[str], Any]
+
+
+def sealed_tables(
+    folder: Path, manifest: Manifest, names: Collection[str], files: Collection[str], lake: Tables
+) -> Tables:
+    """Return the named tables as they were sealed, typed, from some files of a folder.
+
+    `lake` are those that the lake gives now. A table without a readable file is the lake's;
+    one of CSV alone that has no types, for the lake is not there, is left out.
+    """
+    found = {}
+    for name in names:
+        candidates = list(_candidates(folder, name, files, lake.get(name)))
+        if name in lake and (not candidates or _says_one(name, lake[name], candidates)):
+            found[name] = lake[name]
+        elif candidates:
+            control = manifest["control"].get(name)
+            sealed = (table for table in candidates if table_digest(table) == control)
+            found[name] = next(sealed, candidates[0])
+    return found
+
+
+def _candidates(
+    folder: Path, name: str, files: Collection[str], lake: pa.Table | None
+) -> Iterator[pa.Table]:
+    """Yield the table of the Parquet file, then of the CSV, as far as they can be read."""
+    model = lake
+    if f"{name}.parquet" in files and (table := _parquet(folder / f"{name}.parquet")) is not None:
+        model = table
+        yield table
+    if f"{name}.csv" in files and model is not None:
+        typed = _csv(folder / f"{name}.csv", model.schema)
+        if typed is not None:
+            yield typed
+
+
+def _parquet(path: Path) -> pa.Table | None:
+    try:
+        return pq.read_table(path, page_checksum_verification=True)
+    except (OSError, pa.ArrowException):
+        return None
+
+
+def _csv(path: Path, schema: pa.Schema) -> pa.Table | None:
+    """Read a CSV file as a table of these types; an empty cell is NULL."""
+    try:
+        texts = read_csv(path)
+        if texts.column_names != schema.names:
+            return None
+        columns = [_typed(texts[field.name].to_pylist(), field.type) for field in schema]
+        return pa.Table.from_arrays(columns, schema=schema)
+    except (OSError, ValueError, LookupError, ArithmeticError, StopIteration, csv.Error):
+        return None
+
+
+def _typed(texts: list[str], kind: pa.DataType) -> pa.Array:
+    parse = _parser(kind)
+    return pa.array([parse(text) if text else None for text in texts], kind)
+
+
+def _parser(kind: pa.DataType) -> Parse:
+    if pa.types.is_decimal(kind):
+        return Decimal
+    if pa.types.is_integer(kind):
+        return int
+    if pa.types.is_date(kind):
+        return date.fromisoformat
+    if pa.types.is_timestamp(kind):
+        return datetime.fromisoformat
+    return {"true": True, "false": False}.__getitem__ if pa.types.is_boolean(kind) else str
+
+
+def _says_one(name: str, table: pa.Table, candidates: list[pa.Table]) -> bool:
+    """Whether one of the candidates says the same as a table, text by text."""
+    texts = as_texts({name: table})
+    return any(as_texts({name: candidate}) == texts for candidate in candidates)
