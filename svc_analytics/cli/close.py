@@ -7,7 +7,7 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import options
-from svc_analytics.cli.console import EXIT_ATTENTION
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.closing import close as closing
 from svc_analytics.closing import verify
 from svc_analytics.closing.result import CloseResult
@@ -99,11 +99,16 @@ def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
 def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> None:
     """Compare two statements, figure by figure, row by row.
 
-    Names the cause of each difference.
+    Names the cause of each difference, and files that were altered.
     """
     diff = verify.diff_statements(old, new)
     document = {"old": diff.old, "new": diff.new, "differences": diff.table.to_pylist()}
+    document["altered"] = list(diff.altered)
     click.echo(to_json(document) if as_json else _diff_text(diff))
+    for text in diff.altered:
+        echo_note(f"altered: {text}")
+    if diff.altered:
+        raise SystemExit(EXIT_ATTENTION)
 
 
 def _close_months(

@@ -28,7 +28,7 @@ COLUMNS = (
     *("subject", "table_name", "name", "currency", "change", "cause"),
     *("old_value", "new_value", "delta", "detail"),
 )
-_KEYS = {
+KEYS = {
     *("currency", "day", "month", "name", "check_name", "stream", "record_id", "entry_id"),
     *("payment_id", "payout_id", "payment_month", "refund_month", "fee_id"),
 }
@@ -169,7 +169,7 @@ def _compare_table(
         yield _figure_entry(name, column, {"change": "removed", "detail": text})
     if new is None:
         return
-    keys = [column for column in old.column_names if column in _KEYS]
+    keys = [column for column in old.column_names if column in KEYS]
     for before, after in _differing_rows(old, new, keys or old.column_names, _CONSEQUENCES):
         row = after or before or {}
         key = {column: row[column] for column in keys if column not in ("currency", "name")}

@@ -27,13 +27,13 @@ from svc_analytics.closing.rederive import (
     rederive,
     restatement,
 )
-from svc_analytics.closing.register import Register, read_register
+from svc_analytics.closing.register import FILE, Register, read_register
 from svc_analytics.closing.tables import sealed_tables
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
-from svc_analytics.render.folder import printed
+from svc_analytics.render.folder import TABLE_FORMATS, printed
 from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.tables import TABLES
 
@@ -113,11 +113,18 @@ def _check_seals(proof: Proof, period: Period) -> None:
     manifest, folders = proof.manifest, [proof.folder]
     if proof.lake:
         folders.append(proof.lake.path / seals.STATEMENTS / proof.folder.name)
-    made = proof.register.seals_of(manifest)
-    if made and not proof.is_known:
-        name = f"{manifest['label']} version {manifest['version']}"
-        proof.broken.append(f"the lake sealed {name} as {made[-1]}: this seal is another's")
+    _look_up(proof)
     proof.broken += broken_chain(manifest, period, folders, proof.register)
+
+
+def _look_up(proof: Proof) -> None:
+    """Look for the seal in the lake's register."""
+    manifest = proof.manifest
+    if text := proof.register.contradicts(manifest):
+        proof.broken.append(text)
+    elif proof.register.rows or (proof.lake and proof.folder.is_relative_to(proof.lake.path)):
+        name = f"{manifest['label']} version {manifest['version']}"
+        proof.doubt(f"the lake's register of seals, {seals.STATEMENTS}/{FILE}, lacks {name}")
 
 
 def _check_contents(proof: Proof, period: Period) -> None:
@@ -126,11 +133,10 @@ def _check_contents(proof: Proof, period: Period) -> None:
     names = [*TABLES, RESTATEMENT] if manifest["version"] > 1 else list(TABLES)
     altered = seals.broken_files(proof.folder, manifest).keys()
     tables = _tables(proof, names, manifest["files"].keys() - altered)
-    if lacking := [name for name in TABLES if name not in tables]:
-        proof.doubt(f"{', '.join(lacking)}: without the lake, CSV alone proves nothing")
+    proof.broken += _missing_tables(manifest, names)
+    if any(name not in tables for name in TABLES):
+        proof.doubt("not every table can be read without the lake: the forms were not rendered")
         return
-    if names[-1] not in tables:
-        proof.broken.append(f"the table {RESTATEMENT} is missing")
     sealed = sealed_statement(manifest, period, tables)
     facts = sealed.manifest({})
     proof.broken += wrong_facts(manifest, facts)
@@ -141,13 +147,24 @@ def _check_contents(proof: Proof, period: Period) -> None:
     _compare_with_lake(proof, tables)
 
 
+def _missing_tables(manifest: seals.Manifest, names: list[str]) -> list[str]:
+    """Name the tables that have no file."""
+    files = manifest["files"]
+    return [
+        f"the table {name} is missing"
+        for name in names
+        if not {f"{name}.{suffix}" for suffix in TABLE_FORMATS} & files.keys()
+    ]
+
+
 def _tables(proof: Proof, names: list[str], files: Collection[str]) -> Tables:
     """Return the tables that were sealed: the lake's, if it gives the same content."""
     folder, manifest, new = proof.folder, proof.manifest, proof.new
+    known = {RESTATEMENT: compare({}, {})} | (new.tables if new else {})
     if new and new.content_digest() == manifest["content_digest"]:
         own = [name for name in names if name not in new.tables]
-        return new.tables | sealed_tables(folder, manifest, own, files, {})
-    return sealed_tables(folder, manifest, names, files, new.tables if new else {})
+        return new.tables | sealed_tables(folder, manifest, own, files, known)
+    return sealed_tables(folder, manifest, names, files, known)
 
 
 def _compare_with_lake(proof: Proof, tables: Tables) -> None:

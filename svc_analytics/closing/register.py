@@ -31,6 +31,14 @@ class Register:
         """Return the seals that were made of the same version of a month."""
         return [row[0] for row in self.rows if row[1:] == _month(manifest)]
 
+    def contradicts(self, manifest: dict[str, Any]) -> str | None:
+        """Say which seal was made of a version of a month, where the manifest has another."""
+        made = self.seals_of(manifest)
+        if not made or manifest["seal"] in made:
+            return None
+        name = f"{manifest['label']} version {manifest['version']}"
+        return f"the lake sealed {name} as {made[-1]}, not as {manifest['seal']}"
+
     def is_before(self, seal: str, other: str) -> bool | None:
         """Whether a seal was made before another one; None if that is not known."""
         if not (self.has(seal) and self.has(other)):

@@ -106,7 +106,7 @@ def broken_files(folder: Path, manifest: Manifest) -> dict[str, str]:
         if not (folder / name).is_file():
             broken[name] = "is missing"
         elif hash_file(folder / name) != facts["sha256"]:
-            broken[name] = "differs from the seal"
+            broken[name] = "differs from the seal" if manifest["seal"] else "was altered"
     return broken
 
 
@@ -121,12 +121,15 @@ def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
 
 def seal_violations(folder: Path, manifest: Manifest) -> list[str]:
     """List what was altered in a statement since it was sealed; nothing when it holds."""
-    if not manifest.get("seal"):
-        return ["it is not sealed"]
-    is_whole = seal_of(manifest) == manifest["seal"]
-    violations = [] if is_whole else [f"{MANIFEST} differs from the seal"]
+    return alterations(folder, manifest) if manifest["seal"] else ["it is not sealed"]
+
+
+def alterations(folder: Path, manifest: Manifest) -> list[str]:
+    """List what of a statement does not fit its hashes, and its seal if it has one."""
+    is_whole = manifest["seal"] in (None, seal_of(manifest))
+    altered = [] if is_whole else [f"{MANIFEST} differs from the seal"]
     broken = broken_files(folder, manifest)
-    return violations + [f"{name} {fault}" for name, fault in broken.items()]
+    return altered + [f"{name} {fault}" for name, fault in broken.items()]
 
 
 def _find_manifest(folder: Path) -> Manifest | None:

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.closing.diff import Tables, as_texts, read_csv
+from svc_analytics.closing.diff import KEYS, Tables, as_texts, read_csv
 from svc_analytics.closing.seals import Manifest
 from svc_analytics.statements.digests import table_digest
 
@@ -32,7 +32,7 @@ def sealed_tables(
     found = {}
     for name in names:
         candidates = list(_candidates(folder, name, files, lake.get(name)))
-        if name in lake and (not candidates or _says_one(name, lake[name], candidates)):
+        if name in lake and (not candidates or _says_one(lake[name], candidates)):
             found[name] = lake[name]
         elif candidates:
             control = manifest["control"].get(name)
@@ -50,7 +50,7 @@ def _candidates(
         model = table
         yield table
     if f"{name}.csv" in files and model is not None:
-        typed = _csv(folder / f"{name}.csv", model.schema)
+        typed = _csv(folder / f"{name}.csv", model)
         if typed is not None:
             yield typed
 
@@ -62,21 +62,35 @@ def _parquet(path: Path) -> pa.Table | None:
         return None
 
 
-def _csv(path: Path, schema: pa.Schema) -> pa.Table | None:
-    """Read a CSV file as a table of these types; an empty cell is NULL."""
+def _csv(path: Path, model: pa.Table) -> pa.Table | None:
+    """Read a CSV file as a table of a model's types; an empty cell is NULL.
+
+    An empty text looks like NULL in CSV: it is one where the model's row has one.
+    """
     try:
         texts = read_csv(path)
-        if texts.column_names != schema.names:
+        if texts.column_names != model.column_names:
             return None
-        columns = [_typed(texts[field.name].to_pylist(), field.type) for field in schema]
-        return pa.Table.from_arrays(columns, schema=schema)
+        columns = [_column(texts, model, field) for field in model.schema]
+        return pa.Table.from_arrays(columns, schema=model.schema)
     except (OSError, ValueError, LookupError, ArithmeticError, StopIteration, csv.Error):
         return None
 
 
-def _typed(texts: list[str], kind: pa.DataType) -> pa.Array:
-    parse = _parser(kind)
-    return pa.array([parse(text) if text else None for text in texts], kind)
+def _column(texts: pa.Table, model: pa.Table, field: pa.Field) -> pa.Array:
+    cells, parse = texts[field.name].to_pylist(), _parser(field.type)
+    if not pa.types.is_string(field.type) or "" not in model[field.name].to_pylist():
+        return pa.array([parse(cell) if cell else None for cell in cells], field.type)
+    keys = [one.name for one in model.schema if one.name in KEYS and pa.types.is_string(one.type)]
+    pairs = zip(_rows(model, keys), model[field.name].to_pylist(), strict=True)
+    empty = {key for key, value in pairs if value == ""}
+    rows = zip(_rows(texts, keys), cells, strict=True)
+    return pa.array([cell or ("" if key in empty else None) for key, cell in rows], field.type)
+
+
+def _rows(table: pa.Table, keys: list[str]) -> Iterator[tuple[str, ...]]:
+    columns = [[value or "" for value in table[key].to_pylist()] for key in keys]
+    return zip(*columns, strict=True)
 
 
 def _parser(kind: pa.DataType) -> Parse:
@@ -91,7 +105,7 @@ def _parser(kind: pa.DataType) -> Parse:
     return {"true": True, "false": False}.__getitem__ if pa.types.is_boolean(kind) else str
 
 
-def _says_one(name: str, table: pa.Table, candidates: list[pa.Table]) -> bool:
+def _says_one(table: pa.Table, candidates: list[pa.Table]) -> bool:
     """Whether one of the candidates says the same as a table, text by text."""
-    texts = as_texts({name: table})
-    return any(as_texts({name: candidate}) == texts for candidate in candidates)
+    texts = as_texts({"": table})
+    return any(as_texts({"": candidate}) == texts for candidate in candidates)

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import compare, read_tables
+from svc_analytics.closing.diff import compare, contradicting_tables, read_tables
 from svc_analytics.closing.proof import prove
+from svc_analytics.closing.register import read_register
 from svc_analytics.config import read_data_dir
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake
@@ -50,6 +51,7 @@ class StatementDiff:
     old: seals.Manifest
     new: seals.Manifest
     table: pa.Table = field(repr=False)
+    altered: tuple[str, ...] = ()  # what of the folders was changed since they were written
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -84,7 +86,8 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
 def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:
     """Compare two statements, figure by figure and row by row.
 
-    Reads their CSV or Parquet. Differences between two different months have no cause.
+    Reads their CSV or Parquet, and says which files were altered. Differences between two
+    different months have no cause.
     """
     folders = [Path(a).absolute(), Path(b).absolute()]
     old, new = manifests = list(map(seals.read_manifest, folders))
@@ -93,7 +96,22 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
         column = differences.schema.get_field_index("cause")
         no_cause = pa.nulls(len(differences), pa.string())
         differences = differences.set_column(column, "cause", no_cause)
-    return StatementDiff(old, new, differences)
+    altered = [
+        f"{folder}: {text}"
+        for folder, manifest in zip(folders, manifests, strict=True)
+        for text in _alterations(folder, manifest)
+    ]
+    return StatementDiff(old, new, differences, tuple(altered))
+
+
+def _alterations(folder: Path, manifest: seals.Manifest) -> list[str]:
+    """List what of a statement does not fit its hashes, its own tables or its lake's register."""
+    texts = seals.alterations(folder, manifest)
+    texts += contradicting_tables(folder, manifest["files"])
+    if manifest["seal"] and _lake_around(folder):
+        contradiction = read_register(folder.parent).contradicts(manifest)
+        texts += [contradiction] if contradiction else []
+    return texts
 
 
 def _find_lake(

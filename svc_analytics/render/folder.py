@@ -30,7 +30,8 @@ def write_csv(table: pa.Table, path: Path) -> None:
 
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Write a table as Parquet, decimals as they are."""
-    pq.write_table(table.combine_chunks(), path, compression="zstd", write_page_checksum=True)
+    with path.open("wb") as file:  # Arrow itself opens no path that a locale cannot write
+        pq.write_table(table.combine_chunks(), file, compression="zstd", write_page_checksum=True)
 
 
 # These hold one table; the formats of DOCUMENTS hold a whole statement.
@@ -98,7 +99,7 @@ def _fill(
     }
     manifest["seal"] = seal(manifest) if seal else None
     text = json.dumps(manifest, ensure_ascii=False, indent=2)
-    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
 def printed(manifest: Mapping[str, Any], *, is_sealed: bool) -> dict[str, Any]:
