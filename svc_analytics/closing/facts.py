@@ -20,6 +20,7 @@ _OTHERS = {
     *("files", "version", "supersedes", "previous_seal", "seal", "as_of", "merchant"),
     "tool_version",
 }
+_OF_TODAY = {"status", "reasons", "coverage"}  # what a lake that gives the same may say otherwise
 
 
 def is_this_release(manifest: seals.Manifest) -> bool:
@@ -45,14 +46,23 @@ def sealed_statement(manifest: seals.Manifest, period: Period, tables: Tables) -
     names = seals.chosen_metadata(manifest)
     whole = Coverage(complete=((period.start, period.end),))
     return Statement(
-        period,
-        manifest["merchant"],
-        parse_bound(manifest["as_of"]),
-        dict.fromkeys(STREAMS, whole),
-        (),
-        tables,
-        {"metadata": [*names]} if names else {},
+        period=period,
+        merchant=manifest["merchant"],
+        as_of=parse_bound(manifest["as_of"]),
+        coverage=dict.fromkeys(STREAMS, whole),
+        reasons=(),
+        tables=tables,
+        options={"metadata": [*names]} if names else {},
     )
+
+
+def expected_facts(sealed: Statement, new: Statement | None) -> dict[str, Any]:
+    """Return what the manifest must say: of the sealed tables, and of the lake that gives them."""
+    facts = sealed.manifest({})
+    if new and all(sealed.tables[name] is table for name, table in new.tables.items()):
+        given = new.manifest({})
+        facts |= {name: given[name] for name in given.keys() - _OTHERS - _OF_TODAY}
+    return facts
 
 
 def wrong_facts(manifest: seals.Manifest, expected: dict[str, Any]) -> list[str]:
@@ -60,7 +70,7 @@ def wrong_facts(manifest: seals.Manifest, expected: dict[str, Any]) -> list[str]
     wrong = [
         f"{name} in the manifest is {_shown(manifest.get(name))}, not {_shown(expected[name])}"
         for name in expected
-        if name not in _OTHERS and manifest.get(name) != expected[name]
+        if name not in _OTHERS and _canonical(manifest.get(name)) != _canonical(expected[name])
     ]
     strange = sorted(manifest.keys() - expected.keys())
     return wrong + [f"{name} is no fact of a manifest" for name in strange]
@@ -76,6 +86,11 @@ def changed_profile(manifest: seals.Manifest, merchant: dict[str, Any]) -> list[
         for name in names
         if (sealed.get(name), name in sealed) != (merchant.get(name), name in merchant)
     ]
+
+
+def _canonical(value: Any) -> str:
+    """Write a fact as JSON: 1, 1.0 and true are three things there."""
+    return json.dumps(value, sort_keys=True)
 
 
 def _shown(value: Any) -> str:

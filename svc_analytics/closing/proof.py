@@ -15,6 +15,7 @@ from svc_analytics.closing.chain import broken_chain
 from svc_analytics.closing.diff import RESTATEMENT, Tables, as_texts, compare, contradicting_tables
 from svc_analytics.closing.facts import (
     changed_profile,
+    expected_facts,
     is_this_release,
     period_of,
     sealed_statement,
@@ -138,7 +139,7 @@ def _check_contents(proof: Proof, period: Period) -> None:
         proof.doubt("not every table can be read without the lake: the forms were not rendered")
         return
     sealed = sealed_statement(manifest, period, tables)
-    facts = sealed.manifest({})
+    facts = expected_facts(sealed, proof.new)
     proof.broken += wrong_facts(manifest, facts)
     facts |= {name: manifest.get(name) for name in ("version", "supersedes", "previous_seal")}
     found = compare_forms(sealed, manifest, printed(facts, is_sealed=True), proof.folder, altered)

@@ -134,10 +134,19 @@ def alterations(folder: Path, manifest: Manifest) -> list[str]:
 
 def _find_manifest(folder: Path) -> Manifest | None:
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        text = (folder / MANIFEST).read_text(encoding="utf-8")
+        manifest = json.loads(text, object_pairs_hook=_once_each)
     except (OSError, ValueError):
         return None
     return manifest if _is_manifest(manifest) else None
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that names a fact twice: readers would take one or the other."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a fact stands twice")
+    return found
 
 
 def _is_manifest(found: Any) -> bool:
@@ -145,6 +154,7 @@ def _is_manifest(found: Any) -> bool:
     if not isinstance(found, dict):
         return False
     is_typed = all(isinstance(found.get(name, ...), kind) for name, kind in _REQUIRED.items())
+    is_typed = is_typed and not isinstance(found["version"], bool)
     return is_typed and all(
         isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
         for facts in found["files"].values()
