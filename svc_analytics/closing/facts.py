@@ -1,6 +1,7 @@
 """Hold the facts of a sealed manifest against what they must be."""
 
 import json
+from collections.abc import Iterator
 from importlib.metadata import version
 from typing import Any
 
@@ -67,13 +68,23 @@ def expected_facts(sealed: Statement, new: Statement | None) -> dict[str, Any]:
 
 def wrong_facts(manifest: seals.Manifest, expected: dict[str, Any]) -> list[str]:
     """Name the facts of a manifest that are not what they must be."""
-    wrong = [
-        f"{name} in the manifest is {_shown(manifest.get(name))}, not {_shown(expected[name])}"
-        for name in expected
-        if name not in _OTHERS and _canonical(manifest.get(name)) != _canonical(expected[name])
-    ]
+    wrong = [f"{name} is missing in the manifest" for name in expected if name not in manifest]
+    for name in expected:
+        if name in manifest and name not in _OTHERS:
+            wrong += _wrong(name, manifest[name], expected[name])
     strange = sorted(manifest.keys() - expected.keys())
     return wrong + [f"{name} is no fact of a manifest" for name in strange]
+
+
+def _wrong(name: str, value: Any, expected: Any) -> Iterator[str]:
+    """Say where a fact is not what it must be, in the depth where they differ."""
+    if _canonical(value) == _canonical(expected):
+        return
+    if not (isinstance(value, dict) and isinstance(expected, dict) and value):
+        yield f"{name} in the manifest is {_shown(value)}, not {_shown(expected)}"
+        return
+    for key in {**expected, **value}:
+        yield from _wrong(f"{name}.{key}", value.get(key), expected.get(key))
 
 
 def changed_profile(manifest: seals.Manifest, merchant: dict[str, Any]) -> list[str]:

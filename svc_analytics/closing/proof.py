@@ -24,6 +24,7 @@ from svc_analytics.closing.facts import (
 from svc_analytics.closing.forms import compare_forms
 from svc_analytics.closing.rederive import (
     differences,
+    follows,
     read_until,
     rederive,
     restatement,
@@ -145,6 +146,8 @@ def _check_contents(proof: Proof, period: Period) -> None:
     found = compare_forms(sealed, manifest, printed(facts, is_sealed=True), proof.folder, altered)
     proof.broken += found.broken
     proof.doubt(*found.unproven)
+    if RESTATEMENT in tables and not follows(tables[RESTATEMENT], proof.folder, manifest, sealed):
+        proof.doubt(f"{RESTATEMENT} is not what follows from the version before")
     _compare_with_lake(proof, tables)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import as_texts, compare, read_tables
+from svc_analytics.closing.diff import READ_AT, as_texts, compare, read_tables
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
@@ -50,6 +50,27 @@ def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Tabl
         tables.pop(name, None)
     known = {name: table for name, table in old.items() if name in tables}
     return compare(known, tables, changed_ids(lake))
+
+
+def follows(table: pa.Table, folder: Path, manifest: seals.Manifest, sealed: Statement) -> bool:
+    """Whether a table of differences is that of a statement from the version before it.
+
+    Causes are not compared, nor records that were only read anew: they are what the lake
+    knew of older versions on the day.
+    """
+    before = seals.version_before(folder, manifest)
+    if before is None:
+        return True  # the chain says that it is missing
+    tables = as_texts(sealed.tables)
+    said = seals.read_manifest(before)
+    old = read_tables(before, said["files"].keys() - seals.broken_files(before, said))
+    common = {name: old[name] for name in old if name in tables.keys() - {*WITHOUT_FIGURES}}
+    return _without_causes(compare(common, tables)) == _without_causes(table)
+
+
+def _without_causes(table: pa.Table) -> list[dict[str, str | None]]:
+    rows = table.drop_columns(["cause"]).to_pylist()
+    return [row for row in rows if row["detail"] != READ_AT]
 
 
 def changed_ids(lake: Lake) -> frozenset[str]:

@@ -76,6 +76,14 @@ def version_folder(folder: Path, version: int) -> Path:
     return folder if version == 1 else folder.with_name(f"{folder.name}-v{version}")
 
 
+def version_before(folder: Path, manifest: Manifest) -> Path | None:
+    """Return the folder of the version that a statement supersedes, if it is next to it."""
+    first = folder.with_name(folder.name.removesuffix(f"-v{manifest['version']}"))
+    path = version_folder(first, manifest["version"] - 1)
+    before = _find_manifest(path)
+    return path if before and before["seal"] == manifest.get("supersedes") else None
+
+
 def manifests_of(period: Period, folder: Path) -> list[Manifest]:
     """Return the manifests of a month's sealed versions, oldest first.
 

@@ -1,6 +1,7 @@
 """A sealed folder that was changed, with hashes and a seal that fit: what was changed is named."""
 
 import json
+import random
 import shutil
 import zipfile
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from tests.support.fake_service import payment
 
 FORMS = ("csv", "parquet", "xlsx", "json", "journal")
 PAGE = ("csv", "html")
+MERCHANT = {"id": "11111111-1111-4111-8111-111111111111", "display_name": "Shop"}
 Manifest = dict[str, Any]
 Change = Callable[[Path, Manifest], None]
 
@@ -123,7 +125,25 @@ def test_a_forged_file_is_named(closer: Closer, named: str) -> None:
     assert any(text.startswith(named) for text in texts) and not found.holds
 
 
-MERCHANT = {"id": "11111111-1111-4111-8111-111111111111", "display_name": "Shop"}
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(100))
+def test_any_byte_of_any_file_is_named(closer: Closer, seed: int) -> None:
+    """Flipped, taken out or put in."""
+    chance = random.Random(seed)
+
+    def change(folder: Path, manifest: Manifest) -> None:
+        path = folder / chance.choice(sorted(manifest["files"]))
+        named.append(path.name)
+        data = bytearray(path.read_bytes())
+        place = chance.randrange(len(data))
+        data[place : place + chance.randrange(2)] = bytes([data[place] ^ 1])
+        path.write_bytes(data)
+
+    named: list[str] = []
+    found = forge(closer.sealed(formats=(*FORMS, "html")), change)
+    assert any(text.startswith(named[0]) for text in (*found.broken, *found.unproven))
+
+
 FACTS: list[tuple[str, Manifest]] = [
     ("status in the manifest is", {"status": "Final"}),
     ("reasons in the manifest is", {"reasons": ["approved by the board"]}),
@@ -140,9 +160,10 @@ FACTS: list[tuple[str, Manifest]] = [
     ("the manifest cannot be right: as_of", {"as_of": "2026-10-31T00:00:00Z"}),
     ("as_of is 2027", {"as_of": "2027-01-01T00:00:00Z"}),
     ("coverage in the manifest is", {"coverage": {}}),
-    ("options in the manifest is", {"options": {"webhooks": {}}}),
+    ("options.webhooks in the manifest is", {"options": {"webhooks": {}}}),
     ("control in the manifest is {}", {"control": {}}),
     ("content_digest in the manifest is", {"content_digest": "0" * 64}),
+    ("coverage.payments in the manifest is []", {"coverage": {"payments": []}}),
     ("approved_by is no fact", {"approved_by": "Mina"}),
     ("merchant.display_name is", {"merchant": MERCHANT | {"display_name": "Other"}}),
     ("it is of merchant 2", {"merchant": {"id": "2"}}),
@@ -186,6 +207,23 @@ def test_a_month_sealed_before_its_predecessor_need_not_name_it(closer: Closer) 
     assert verify_statement(october.folder).holds and verify_statement(september.folder).holds
 
 
+def test_a_fact_that_is_not_there_is_named(closer: Closer) -> None:
+    """Although it would be empty."""
+
+    def change(folder: Path, manifest: Manifest) -> None:
+        del manifest["supersedes"]
+
+    assert forge(closer.sealed(), change).broken == ("supersedes is missing in the manifest",)
+
+
+def test_a_fact_that_stands_twice_makes_no_manifest(closer: Closer) -> None:
+    """One reader would take the first, another the last."""
+    path = closer.sealed() / "manifest.json"
+    path.write_text(path.read_text().replace("{", '{"status": "approved",', 1))
+    with pytest.raises(LakeError, match="is not a statement"):
+        verify_statement(path.parent)
+
+
 def test_a_dropped_link_to_the_version_before_is_named(closer: Closer) -> None:
     """Version 2 supersedes something."""
     closer.sealed()
@@ -194,6 +232,15 @@ def test_a_dropped_link_to_the_version_before_is_named(closer: Closer) -> None:
     assert verify_statement(folder).holds
     found = forge(folder, dropped("supersedes"))
     assert found.broken == ("supersedes is None, and this is version 2",)
+
+
+def test_a_forged_restatement_is_named(closer: Closer) -> None:
+    """It follows from the two versions, in every form of it."""
+    closer.sealed()
+    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
+    folder = closer.close(formats=("csv",)).folder
+    found = forge(folder, replaced("restatement.csv", "gross_sales", "charged_sales"))
+    assert "restatement is not what follows from the version before" in found.unproven
 
 
 def test_the_register_alone_gives_a_new_seal_away(closer: Closer) -> None:
@@ -228,7 +275,7 @@ def test_csv_alone_is_held_against_the_lake_too(closer: Closer) -> None:
     assert verify_statement(folder).broken == ()
     assert verify_statement(closer.close(formats=("csv",)).folder).holds
     text, *_ = forge(folder, FILES["summary.csv is not"]).broken
-    assert text.startswith("control in the manifest is")
+    assert text.startswith("control.summary.sha256 in the manifest is")
 
 
 def rewritten(name: str, column: str, value: str) -> Change:
