@@ -252,7 +252,7 @@ def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult
     folder = write_folder(new, seals.version_folder(first, version), job.formats, chain, make_seal)
     state: State = "provisional" if not is_final else "restated" if sealed else "sealed"
     seal, label = seals.read_manifest(folder)["seal"], new.period.folder
-    note = None if sealed else _note_order(first, new.period.shift(1))
+    note = None if sealed else _note(job.lake, folder, new.period.shift(1))
     return CloseResult(label, state, folder, version, seal, new.reasons, table, note)
 
 
@@ -261,6 +261,18 @@ def _seal(lake: Lake, manifest: seals.Manifest) -> str:
     seal = seals.seal_of(manifest)
     register_seal(lake.path / seals.STATEMENTS, manifest, seal)
     return seal
+
+
+def _note(lake: Lake, folder: Path, after: Period) -> str | None:
+    """Note what is odd about the first version of a month: another one, or the order."""
+    manifest = seals.read_manifest(folder)
+    made = read_register(lake.path / seals.STATEMENTS).seals_of(manifest)
+    others = [seal for seal in made if seal != manifest["seal"]]
+    notes = [
+        f"{manifest['label']} was sealed before as {seal}: find out what became of it"
+        for seal in others[-1:]
+    ]
+    return "; ".join(filter(None, [*notes, _note_order(folder, after)])) or None
 
 
 def _note_order(folder: Path, after: Period) -> str | None:

@@ -136,8 +136,9 @@ def _check_contents(proof: Proof, period: Period) -> None:
     altered = seals.broken_files(proof.folder, manifest).keys()
     tables = _tables(proof, names, manifest["files"].keys() - altered)
     proof.broken += _missing_tables(manifest, names)
-    if any(name not in tables for name in TABLES):
-        proof.doubt("not every table can be read without the lake: the forms were not rendered")
+    if lacking := [name for name in TABLES if name not in tables]:
+        text = f"{', '.join(lacking)} cannot be read without the lake"
+        proof.doubt(f"{text}: nothing was held against the tables")
         return
     sealed = sealed_statement(manifest, period, tables)
     facts = expected_facts(sealed, proof.new)

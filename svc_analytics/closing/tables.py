@@ -46,20 +46,27 @@ def _candidates(
 ) -> Iterator[pa.Table]:
     """Yield the table of the Parquet file, then of the CSV, as far as they can be read."""
     model = lake
-    if f"{name}.parquet" in files and (table := _parquet(folder / f"{name}.parquet")) is not None:
-        model = table
-        yield table
+    if f"{name}.parquet" in files:
+        table = _parquet(folder / f"{name}.parquet", lake)
+        if table is not None:
+            model = table
+            yield table
     if f"{name}.csv" in files and model is not None:
         typed = _csv(folder / f"{name}.csv", model)
         if typed is not None:
             yield typed
 
 
-def _parquet(path: Path) -> pa.Table | None:
+def _parquet(path: Path, lake: pa.Table | None) -> pa.Table | None:
+    """Read a Parquet file, if it has the lake's columns and every text is one."""
     try:
-        return pq.read_table(path, page_checksum_verification=True)
-    except (OSError, pa.ArrowException):
+        table = pq.read_table(path, page_checksum_verification=True)
+        table.validate(full=True)
+    except (OSError, ValueError, pa.ArrowException):
         return None
+    names = table.column_names
+    is_right = names == lake.column_names if lake is not None else len(set(names)) == len(names)
+    return table if is_right else None
 
 
 def _csv(path: Path, model: pa.Table) -> pa.Table | None:
