@@ -236,6 +236,13 @@ def _require_unaltered(lake: Lake, folder: Path, manifest: seals.Manifest) -> No
         raise LakeError(message)
 
 
+def _seal(lake: Lake, manifest: seals.Manifest) -> str:
+    """Return the seal of a manifest, which the lake's register then knows."""
+    seal = seals.seal_of(manifest)
+    register_seal(lake.path / seals.STATEMENTS, manifest, seal)
+    return seal
+
+
 def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult:
     """Write the next version of a month, with a seal if it is final."""
     first, table, is_final = job.folder(new.period), None, new.status == "final"
@@ -256,11 +263,14 @@ def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult
     return CloseResult(label, state, folder, version, seal, new.reasons, table, note)
 
 
-def _seal(lake: Lake, manifest: seals.Manifest) -> str:
-    """Return the seal of a manifest, which the lake's register then knows."""
-    seal = seals.seal_of(manifest)
-    register_seal(lake.path / seals.STATEMENTS, manifest, seal)
-    return seal
+def _note_order(folder: Path, after: Period) -> str | None:
+    """Note that the month after was sealed first, so that its seal cannot name this one."""
+    if seals.newest_seal(after, folder) is None:
+        return None
+    return (
+        f"{after.folder} was sealed first, so its seal does not name this month's: "
+        "close months oldest first, as --all-due does, to chain them"
+    )
 
 
 def _note(lake: Lake, folder: Path, after: Period) -> str | None:
@@ -273,16 +283,6 @@ def _note(lake: Lake, folder: Path, after: Period) -> str | None:
         for seal in others[-1:]
     ]
     return "; ".join(filter(None, [*notes, _note_order(folder, after)])) or None
-
-
-def _note_order(folder: Path, after: Period) -> str | None:
-    """Note that the month after was sealed first, so that its seal cannot name this one."""
-    if seals.newest_seal(after, folder) is None:
-        return None
-    return (
-        f"{after.folder} was sealed first, so its seal does not name this month's: "
-        "close months oldest first, as --all-due does, to chain them"
-    )
 
 
 def _one_at_a_time(lake: Lake) -> AbstractContextManager[None]:
