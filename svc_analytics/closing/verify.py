@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_NEXT = ": nothing was held against records; give its lake with --data-dir"
+
+
 @dataclass(frozen=True)
 class SealVerification:
     """The result of verifying a sealed statement; verifying changes nothing."""
@@ -122,10 +125,10 @@ def _find_lake(
         lake.require()
     lake = lake or _lake_around(folder) or Lake(read_data_dir())
     if not lake.exists:
-        return None, (f"no lake in {lake.path}: nothing was held against records",)
+        return None, (f"no lake in {lake.path}{_NEXT}",)
     if (sealed := manifest["merchant"].get("id")) != lake.merchant_id:
         text = f"it is of merchant {sealed}, and {lake.path} is the lake of {lake.merchant_id}"
-        return None, (f"{text}: nothing was held against records",)
+        return None, (f"{text}{_NEXT}",)
     return lake, ()
 
 

@@ -151,7 +151,8 @@ def test_without_a_lake_a_folder_is_held_against_itself(sealed: Path, tmp_path: 
     shutil.rmtree(sealed.parent.parent)
     found = verify_statement(sent)
     assert found.broken == () and not found.holds
-    assert found.unproven == (f"no lake in {tmp_path}/data: nothing was held against records",)
+    [text] = found.unproven
+    assert text.startswith(f"no lake in {tmp_path}/data: nothing was held against records")
 
 
 def test_what_is_not_sealed_does_not_hold(closer: Closer) -> None:
