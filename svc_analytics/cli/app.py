@@ -11,7 +11,7 @@ from importlib import import_module
 import click
 
 from svc_analytics.cli.console import echo_note
-from svc_analytics.errors import SvcError
+from svc_analytics.errors import ConfigError, SvcError
 
 INTERRUPTED = 130
 # Where each command is, and the first line of its help; a test compares it with the command.
@@ -76,6 +76,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command line and exit with the documented code."""
     try:
+        _require_utf8()
         cli.main(standalone_mode=False, auto_envvar_prefix="SVC")
         code = 0
     except SvcError as error:
@@ -93,6 +94,14 @@ def main() -> None:
     except Exception as error:
         code = echo_error(f"internal error: {type(error).__name__}: {error}", 1)
     sys.exit(code)
+
+
+def _require_utf8() -> None:
+    """Refuse words that this locale cannot write: files and texts would get other names."""
+    encoding = sys.getfilesystemencoding()
+    if encoding.lower() != "utf-8" and any(not word.isascii() for word in sys.argv):
+        message = f"this locale's encoding is {encoding}, and a word is not ASCII"
+        raise ConfigError(f"{message}: set PYTHONUTF8=1")
 
 
 def echo_error(text: str, code: int) -> int:

@@ -7,7 +7,7 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import options
-from svc_analytics.cli.console import EXIT_ATTENTION
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.closing import close as closing
 from svc_analytics.closing import verify
 from svc_analytics.closing.result import CloseResult
@@ -81,8 +81,9 @@ def close(
 def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
     """Check a sealed statement against its seal and the lake.
 
-    Checks every file against the seal, the chain of earlier seals, and every figure
-    against the lake; prints each difference.
+    Renders the statement again and compares every file, every fact and the chain of
+    earlier seals, and every figure with the lake; prints each difference, and what
+    could not be proven.
     """
     checked = verify.verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
     document = _verification_document(checked)
@@ -98,11 +99,16 @@ def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
 def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> None:
     """Compare two statements, figure by figure, row by row.
 
-    Names the cause of each difference.
+    Names the cause of each difference, and files that were altered.
     """
     diff = verify.diff_statements(old, new)
     document = {"old": diff.old, "new": diff.new, "differences": diff.table.to_pylist()}
+    document["altered"] = list(diff.altered)
     click.echo(to_json(document) if as_json else _diff_text(diff))
+    for text in diff.altered:
+        echo_note(f"altered: {text}")
+    if diff.altered:
+        raise SystemExit(EXIT_ATTENTION)
 
 
 def _close_months(
@@ -145,7 +151,12 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
 def _verification_text(checked: verify.SealVerification) -> str:
     if checked.holds:
         return f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
-    lines = [f"{checked.folder} does not hold", *(f"  {text}" for text in checked.broken)]
+    if checked.broken or checked.reasons or checked.table.num_rows:
+        lines = [f"{checked.folder} does not hold"]
+    else:
+        lines = [f"{checked.folder} agrees with seal {checked.seal}, but not all was proven"]
+    lines += [f"  {single_line(text)}" for text in checked.broken]
+    lines += [f"  not proven: {single_line(text)}" for text in checked.unproven]
     reasons = [single_line(reason.text) for reason in checked.reasons]
     lines += [f"  today it would not be final: {reason}" for reason in reasons]
     if checked.table.num_rows:
@@ -160,6 +171,7 @@ def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:
         "seal": checked.seal,
         "holds": checked.holds,
         "broken": list(checked.broken),
+        "unproven": list(checked.unproven),
         "reasons": [reason.text for reason in checked.reasons],
         "restatement": checked.table.to_pylist(),
     }

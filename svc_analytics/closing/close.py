@@ -14,8 +14,10 @@ from pathlib import Path
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import RESTATEMENT
+from svc_analytics.closing.proof import prove
+from svc_analytics.closing.rederive import rederive, restatement
+from svc_analytics.closing.register import read_register, register_seal
 from svc_analytics.closing.result import CloseResult, State
-from svc_analytics.closing.verify import rederive, restatement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.extraction import update
@@ -216,14 +218,29 @@ def _compare_with_seal(job: _Job, period: Period) -> CloseResult | None:
         return None
     folder = sealed[-1]
     manifest = seals.read_manifest(folder)
-    if broken := seals.seal_violations(folder, manifest):
-        message = f"{folder} was altered after it was sealed ({broken[0]}): restore it from a copy"
-        raise LakeError(message)
+    _require_unaltered(job.lake, folder, manifest)
     new = rederive(job.lake, manifest)
     table = restatement(job.lake, folder, manifest, new)
     label, seal = period.folder, manifest["seal"]
     result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons, new.unknown)
     return replace(result, table=table) if table.num_rows else result
+
+
+def _require_unaltered(lake: Lake, folder: Path, manifest: seals.Manifest) -> None:
+    """Refuse to build upon a folder that was altered; a seal that the lake made needs no proof."""
+    broken = seals.seal_violations(folder, manifest)
+    if not broken and not read_register(lake.path / seals.STATEMENTS).has(manifest["seal"]):
+        broken = prove(folder, manifest, lake).broken
+    if broken:
+        message = f"{folder} was altered after it was sealed ({broken[0]}): restore it from a copy"
+        raise LakeError(message)
+
+
+def _seal(lake: Lake, manifest: seals.Manifest) -> str:
+    """Return the seal of a manifest, which the lake's register then knows."""
+    seal = seals.seal_of(manifest)
+    register_seal(lake.path / seals.STATEMENTS, manifest, seal)
+    return seal
 
 
 def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult:
@@ -238,11 +255,11 @@ def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult
         "supersedes": sealed.seal if sealed else None,
         "previous_seal": seals.newest_seal(new.period.shift(-1), first),
     }
-    make_seal = seals.seal_of if is_final else None
+    make_seal = partial(_seal, job.lake) if is_final else None
     folder = write_folder(new, seals.version_folder(first, version), job.formats, chain, make_seal)
     state: State = "provisional" if not is_final else "restated" if sealed else "sealed"
     seal, label = seals.read_manifest(folder)["seal"], new.period.folder
-    note = None if sealed else _note_order(first, new.period.shift(1))
+    note = None if sealed else _note(job.lake, folder, new.period.shift(1))
     return CloseResult(label, state, folder, version, seal, new.reasons, new.unknown, table, note)
 
 
@@ -254,6 +271,18 @@ def _note_order(folder: Path, after: Period) -> str | None:
         f"{after.folder} was sealed first, so its seal does not name this month's: "
         "close months oldest first, as --all-due does, to chain them"
     )
+
+
+def _note(lake: Lake, folder: Path, after: Period) -> str | None:
+    """Note what is odd about the first version of a month: another one, or the order."""
+    manifest = seals.read_manifest(folder)
+    made = read_register(lake.path / seals.STATEMENTS).seals_of(manifest)
+    others = [seal for seal in made if seal != manifest["seal"]]
+    notes = [
+        f"{manifest['label']} was sealed before as {seal}: find out what became of it"
+        for seal in others[-1:]
+    ]
+    return "; ".join(filter(None, [*notes, _note_order(folder, after)])) or None
 
 
 def _one_at_a_time(lake: Lake) -> AbstractContextManager[None]:

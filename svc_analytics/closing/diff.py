@@ -28,7 +28,7 @@ COLUMNS = (
     *("subject", "table_name", "name", "currency", "change", "cause"),
     *("old_value", "new_value", "delta", "detail"),
 )
-_KEYS = {
+KEYS = {
     *("currency", "day", "month", "name", "check_name", "stream", "record_id", "entry_id"),
     *("payment_id", "payout_id", "payment_month", "refund_month", "fee_id"),
 }
@@ -65,12 +65,25 @@ def read_tables(folder: Path, files: Collection[str]) -> Tables:
     names |= {path.stem: path.name for path in map(Path, files) if path.suffix == ".parquet"}
     try:
         return {
-            table: (_read_csv if name.endswith(".csv") else _read_parquet)(folder / name)
+            table: (read_csv if name.endswith(".csv") else _read_parquet)(folder / name)
             for table, name in sorted(names.items())
             if table != RESTATEMENT
         }
     except (OSError, pa.ArrowException, csv.Error, UnicodeDecodeError, StopIteration) as error:
         raise LakeError(f"a table of {folder} cannot be read: {error}") from error
+
+
+def contradicting_tables(folder: Path, files: Collection[str]) -> list[str]:
+    """Name the tables of which the Parquet file and the CSV file say different things."""
+    parquets, csvs = (
+        read_tables(folder, [file for file in files if file.endswith(suffix)])
+        for suffix in (".parquet", ".csv")
+    )
+    return [
+        f"{name}.csv does not say what {name}.parquet says"
+        for name in sorted(parquets.keys() & csvs.keys())
+        if parquets[name] != csvs[name]
+    ]
 
 
 def compare(old: Tables, new: Tables, changed_ids: Collection[str] | None = None) -> pa.Table:
@@ -156,7 +169,7 @@ def _compare_table(
         yield _figure_entry(name, column, {"change": "removed", "detail": text})
     if new is None:
         return
-    keys = [column for column in old.column_names if column in _KEYS]
+    keys = [column for column in old.column_names if column in KEYS]
     for before, after in _differing_rows(old, new, keys or old.column_names, _CONSEQUENCES):
         row = after or before or {}
         key = {column: row[column] for column in keys if column not in ("currency", "name")}
@@ -237,7 +250,7 @@ def _read_parquet(path: Path) -> pa.Table:
     return _texts(table.column_names, text_rows(table))
 
 
-def _read_csv(path: Path) -> pa.Table:
+def read_csv(path: Path) -> pa.Table:
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.reader(file, strict=True)
         return _texts(next(rows), (list(map(unescape_formula, row)) for row in rows))

@@ -8,6 +8,7 @@ changes: a restatement is a folder next to it, `2026-10-v2`.
 import hashlib
 import json
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 from svc_analytics.errors import LakeError
@@ -17,9 +18,20 @@ from svc_analytics.statements.digests import hash_file
 
 STATEMENTS = "statements"
 Manifest = dict[str, Any]
-_REQUIRED = {
-    *("status", "merchant", "label", "version", "calendar", "zone", "as_of", "files"),
-    *("content_digest", "seal"),
+# What every manifest has, of these types: without it, a folder is not a statement.
+_REQUIRED: dict[str, type | tuple[type, ...]] = {
+    "status": str,
+    "merchant": dict,
+    "label": str,
+    "version": int,
+    "calendar": str,
+    "zone": str,
+    "as_of": str,
+    "options": dict,
+    "files": dict,
+    "control": dict,
+    "content_digest": str,
+    "seal": (str, NoneType),
 }
 
 
@@ -44,7 +56,8 @@ def read_manifest(folder: Path) -> Manifest:
 
 def chosen_metadata(manifest: Manifest) -> tuple[str, ...]:
     """Return the metadata properties that are columns of a statement's lines."""
-    return tuple(manifest["options"].get("metadata", ()))
+    names = manifest["options"].get("metadata")
+    return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
 def versions(folder: Path) -> list[Path]:
@@ -63,23 +76,34 @@ def version_folder(folder: Path, version: int) -> Path:
     return folder if version == 1 else folder.with_name(f"{folder.name}-v{version}")
 
 
-def seals_of(period: Period, folder: Path) -> dict[int, str]:
-    """Return the seals of a month by version, from a folder and the folders next to it."""
+def version_before(folder: Path, manifest: Manifest) -> Path | None:
+    """Return the folder of the version that a statement supersedes, if it is next to it."""
+    first = folder.with_name(folder.name.removesuffix(f"-v{manifest['version']}"))
+    path = version_folder(first, manifest["version"] - 1)
+    before = _find_manifest(path)
+    return path if before and before["seal"] == manifest.get("supersedes") else None
+
+
+def manifests_of(period: Period, folder: Path) -> list[Manifest]:
+    """Return the manifests of a month's sealed versions, oldest first.
+
+    They are looked for in a folder and the folders next to it.
+    """
     wanted = (period.folder, period.calendar, period.zone)
-    paths = folder.absolute().parent.glob(f"*/{MANIFEST}")
-    seals = {
-        manifest["version"]: manifest["seal"]
+    paths = sorted(folder.absolute().parent.glob(f"*/{MANIFEST}"))
+    found = [
+        manifest
         for manifest in (_find_manifest(path.parent) for path in paths)
         if manifest
         and manifest.get("seal")
         and (manifest["label"], manifest["calendar"], manifest["zone"]) == wanted
-    }
-    return dict(sorted(seals.items()))
+    ]
+    return sorted(found, key=lambda manifest: manifest["version"])
 
 
 def newest_seal(period: Period, folder: Path) -> str | None:
     """Return the seal of a month's newest version, from a folder and those next to it."""
-    return next(reversed(seals_of(period, folder).values()), None)
+    return next((one["seal"] for one in reversed(manifests_of(period, folder))), None)
 
 
 def broken_files(folder: Path, manifest: Manifest) -> dict[str, str]:
@@ -90,7 +114,7 @@ def broken_files(folder: Path, manifest: Manifest) -> dict[str, str]:
         if not (folder / name).is_file():
             broken[name] = "is missing"
         elif hash_file(folder / name) != facts["sha256"]:
-            broken[name] = "differs from the seal"
+            broken[name] = "differs from the seal" if manifest["seal"] else "was altered"
     return broken
 
 
@@ -105,18 +129,41 @@ def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
 
 def seal_violations(folder: Path, manifest: Manifest) -> list[str]:
     """List what was altered in a statement since it was sealed; nothing when it holds."""
-    if not manifest.get("seal"):
-        return ["it is not sealed"]
-    is_whole = seal_of(manifest) == manifest["seal"]
-    violations = [] if is_whole else [f"{MANIFEST} differs from the seal"]
+    return alterations(folder, manifest) if manifest["seal"] else ["it is not sealed"]
+
+
+def alterations(folder: Path, manifest: Manifest) -> list[str]:
+    """List what of a statement does not fit its hashes, and its seal if it has one."""
+    is_whole = manifest["seal"] in (None, seal_of(manifest))
+    altered = [] if is_whole else [f"{MANIFEST} differs from the seal"]
     broken = broken_files(folder, manifest)
-    return violations + [f"{name} {fault}" for name, fault in broken.items()]
+    return altered + [f"{name} {fault}" for name, fault in broken.items()]
 
 
 def _find_manifest(folder: Path) -> Manifest | None:
     try:
-        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        text = (folder / MANIFEST).read_text(encoding="utf-8")
+        manifest = json.loads(text, object_pairs_hook=_once_each)
     except (OSError, ValueError):
         return None
-    is_ours = isinstance(manifest, dict) and manifest.keys() >= _REQUIRED
-    return manifest if is_ours else None
+    return manifest if _is_manifest(manifest) else None
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse an object that names a fact twice: readers would take one or the other."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a fact stands twice")
+    return found
+
+
+def _is_manifest(found: Any) -> bool:
+    """Whether a document has what every manifest has."""
+    if not isinstance(found, dict):
+        return False
+    is_typed = all(isinstance(found.get(name, ...), kind) for name, kind in _REQUIRED.items())
+    is_typed = is_typed and not isinstance(found["version"], bool)
+    return is_typed and all(
+        isinstance(facts, dict) and isinstance(facts.get("sha256"), str)
+        for facts in found["files"].values()
+    )

@@ -1,4 +1,4 @@
-"""Verify a sealed statement: its files against the seals, its figures against the lake."""
+"""Verify a sealed statement against its seals and its lake; compare two statements."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import as_texts, compare, read_tables
+from svc_analytics.closing.diff import compare, contradicting_tables, read_tables
+from svc_analytics.closing.proof import prove
+from svc_analytics.closing.register import read_register
 from svc_analytics.config import read_data_dir
-from svc_analytics.errors import LakeError
 from svc_analytics.formatting.tables import to_frame
-from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import Lake
-from svc_analytics.periods import Period
 from svc_analytics.render.document import Reason
-from svc_analytics.statements.statement import Statement, statement
-from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import open_warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_NEXT = ": nothing was held against records; give its lake with --data-dir"
 
 
 @dataclass(frozen=True)
@@ -35,11 +34,12 @@ class SealVerification:
     broken: tuple[str, ...]  # what is wrong with its files, its manifest and its chain
     reasons: tuple[Reason, ...]  # why the month would not be final today
     table: pa.Table = field(repr=False)  # what the lake now gives differently
+    unproven: tuple[str, ...] = ()  # what could not be held against anything
 
     @property
     def holds(self) -> bool:
-        """Whether nothing differs."""
-        return not (self.broken or self.reasons or self.table.num_rows)
+        """Whether everything was proven, and nothing differs."""
+        return not (self.broken or self.reasons or self.table.num_rows or self.unproven)
 
     @property
     def restatement(self) -> pd.DataFrame:
@@ -54,6 +54,7 @@ class StatementDiff:
     old: seals.Manifest
     new: seals.Manifest
     table: pa.Table = field(repr=False)
+    altered: tuple[str, ...] = ()  # what of the folders was changed since they were written
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -62,35 +63,34 @@ class StatementDiff:
 
 
 def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -> SealVerification:
-    """Check a sealed statement against its seal, the seals before it, and its lake.
+    """Hold a sealed statement against its seal, the seals before it, and its lake.
 
-    By default the lake is the one that the folder lies in, else the one of the settings.
-    Raises `LakeError` when the folder holds no statement, or when the lake cannot make
-    the statement again.
+    Renders it again: every file and every fact must be what its tables and the lake give.
+    By default the lake is the one that the folder lies in, else the one of the settings;
+    without one, the folder is held against itself. Raises `LakeError` when the folder holds
+    no statement, or when the lake cannot be read.
     """
     path = Path(folder).absolute()
     manifest = seals.read_manifest(path)
     broken = seals.seal_violations(path, manifest)
     foreign = seals.foreign_files(path, manifest)
     broken += [f"{name} does not belong to the statement" for name in foreign]
-    if manifest["seal"] not in (None, seals.seal_of(manifest)):
+    seal = manifest["seal"]
+    if seal not in (None, seals.seal_of(manifest)):
         # The manifest was altered, so its period and options cannot be trusted either.
-        return SealVerification(path, manifest["seal"], tuple(broken), (), compare({}, {}))
-    lake = lake or _lake_around(path) or Lake(read_data_dir())
-    lake.require()
-    if manifest["merchant"].get("id") != lake.merchant_id:
-        message = f"{path} is a statement of another merchant than {lake.path}: give its lake"
-        raise LakeError(message)
-    new = rederive(lake, manifest)
-    broken += broken_chain(path, manifest, lake, new.period)
-    table = restatement(lake, path, manifest, new)
-    return SealVerification(path, manifest["seal"], tuple(broken), new.reasons, table)
+        return SealVerification(path, seal, tuple(broken), (), compare({}, {}))
+    lake, doubts = _find_lake(path, manifest, lake)
+    proof = prove(path, manifest, lake)
+    reasons = proof.new.reasons if proof.new else ()
+    unproven = (*doubts, *proof.unproven)
+    return SealVerification(path, seal, (*broken, *proof.broken), reasons, proof.table, unproven)
 
 
 def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:
     """Compare two statements, figure by figure and row by row.
 
-    Reads their CSV or Parquet. Differences between two different months have no cause.
+    Reads their CSV or Parquet, and says which files were altered. Differences between two
+    different months have no cause.
     """
     folders = [Path(a).absolute(), Path(b).absolute()]
     old, new = manifests = list(map(seals.read_manifest, folders))
@@ -99,59 +99,37 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
         column = differences.schema.get_field_index("cause")
         no_cause = pa.nulls(len(differences), pa.string())
         differences = differences.set_column(column, "cause", no_cause)
-    return StatementDiff(old, new, differences)
-
-
-def rederive(lake: Lake, manifest: seals.Manifest) -> Statement:
-    """Make a statement again, with the period and options of its manifest."""
-    return statement(
-        lake,
-        manifest["label"].split("@")[0],
-        zone=manifest["zone"],
-        calendar=manifest["calendar"],
-        as_of=parse_bound(manifest["as_of"]),
-        metadata=seals.chosen_metadata(manifest),
-    )
-
-
-def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Statement) -> pa.Table:
-    """Return the differences of a new statement from the unaltered files of an old one.
-
-    The tables `checks` and `reading` are not compared: they hold no figures, and the
-    reasons of the new statement name what matters of them.
-    """
-    if new.content_digest() == manifest["content_digest"]:
-        return compare({}, {})
-    tables = as_texts(new.tables)
-    for name in ("checks", "reading"):
-        tables.pop(name, None)
-    files = manifest["files"].keys() - seals.broken_files(folder, manifest)
-    old = {name: table for name, table in read_tables(folder, files).items() if name in tables}
-    return compare(old, tables, changed_ids(lake))
-
-
-def changed_ids(lake: Lake) -> frozenset[str]:
-    """Return the ids of the records of which the lake keeps an older version."""
-    query = "select distinct record_id from stg_changes"
-    with open_warehouse(lake, models_used_by(query)) as warehouse:
-        return frozenset(warehouse.query(query)["record_id"].to_pylist())
-
-
-def broken_chain(folder: Path, manifest: seals.Manifest, lake: Lake, period: Period) -> list[str]:
-    """List the earlier seals that a manifest names and no statement has.
-
-    Statements are looked for next to the folder and in the lake.
-    """
-    folders = (folder, lake.path / seals.STATEMENTS / folder.name)
-    earlier = {
-        "the statement of the month before": (manifest.get("previous_seal"), period.shift(-1)),
-        "the version before it": (manifest.get("supersedes"), period),
-    }
-    return [
-        f"{name}, with the seal {seal}, is missing"
-        for name, (seal, month) in earlier.items()
-        if seal and not any(seal in seals.seals_of(month, path).values() for path in folders)
+    altered = [
+        f"{folder}: {text}"
+        for folder, manifest in zip(folders, manifests, strict=True)
+        for text in _alterations(folder, manifest)
     ]
+    return StatementDiff(old, new, differences, tuple(altered))
+
+
+def _alterations(folder: Path, manifest: seals.Manifest) -> list[str]:
+    """List what of a statement does not fit its hashes, its own tables or its lake's register."""
+    texts = seals.alterations(folder, manifest)
+    texts += contradicting_tables(folder, manifest["files"])
+    if manifest["seal"] and _lake_around(folder):
+        contradiction = read_register(folder.parent).contradicts(manifest)
+        texts += [contradiction] if contradiction else []
+    return texts
+
+
+def _find_lake(
+    folder: Path, manifest: seals.Manifest, lake: Lake | None
+) -> tuple[Lake | None, tuple[str, ...]]:
+    """Return the lake of a statement; where there is none, say what that leaves unproven."""
+    if lake is not None:
+        lake.require()
+    lake = lake or _lake_around(folder) or Lake(read_data_dir())
+    if not lake.exists:
+        return None, (f"no lake in {lake.path}{_NEXT}",)
+    if (sealed := manifest["merchant"].get("id")) != lake.merchant_id:
+        text = f"it is of merchant {sealed}, and {lake.path} is the lake of {lake.merchant_id}"
+        return None, (f"{text}{_NEXT}",)
+    return lake, ()
 
 
 def _lake_around(folder: Path) -> Lake | None:

@@ -33,6 +33,9 @@ class Lake:
             shown = " ".join(marks)
             message = f"{self.path} cannot be a lake: DuckDB reads {shown} in a path as a pattern"
             raise ConfigError(message)
+        if str(self.path) != str(self.path).encode("utf-8", "replace").decode():
+            message = f"{str(self.path)!a} cannot be a lake: DuckDB needs a path in UTF-8"
+            raise ConfigError(f"{message}; in the locale C, set PYTHONUTF8=1")
 
     def __repr__(self) -> str:
         return f"Lake({str(self.path)!r})"

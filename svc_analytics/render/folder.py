@@ -30,7 +30,8 @@ def write_csv(table: pa.Table, path: Path) -> None:
 
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Write a table as Parquet, decimals as they are."""
-    pq.write_table(table.combine_chunks(), path, compression="zstd", write_page_checksum=True)
+    with path.open("wb") as file:  # Arrow itself opens no path that a locale cannot write
+        pq.write_table(table.combine_chunks(), file, compression="zstd", write_page_checksum=True)
 
 
 # These hold one table; the formats of DOCUMENTS hold a whole statement.
@@ -91,19 +92,26 @@ def _fill(
 ) -> None:
     """Write a statement's files, then the manifest that names and seals them."""
     manifest = statement.manifest({}) | dict(chain)
-    # A document cannot print the seal, which covers its own hash; only that there is one.
-    facts = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
-    rows = _write_files(statement, facts | {"is_sealed": bool(seal)}, folder, formats)
+    rows = write_files(statement, printed(manifest, is_sealed=bool(seal)), folder, formats)
     manifest["files"] = {
         name: {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(), "rows": count}
         for name, count in rows.items()
     }
     manifest["seal"] = seal(manifest) if seal else None
     text = json.dumps(manifest, ensure_ascii=False, indent=2)
-    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8", newline="\n")
 
 
-def _write_files(
+def printed(manifest: Mapping[str, Any], *, is_sealed: bool) -> dict[str, Any]:
+    """Return the facts of a manifest that its documents print.
+
+    They cannot print the seal, which covers their own hashes; only whether there is one.
+    """
+    facts = {name: value for name, value in manifest.items() if name not in ("files", "seal")}
+    return facts | {"is_sealed": is_sealed}
+
+
+def write_files(
     statement: Document, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
 ) -> dict[str, int]:
     """Write each table, then each whole document, in the chosen formats; return their rows."""

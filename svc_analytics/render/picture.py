@@ -22,6 +22,7 @@ LOOK: dict[str, Any] = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "hatch.linewidth": 0.6,
+    "timezone": "UTC",  # the defaults leave it as the machine's own settings have it
 }
 _REFERENCE = re.compile(r'(\bid="|href="#|url\(#)')
 

@@ -30,6 +30,8 @@ def check_names(names: Collection[str]) -> tuple[str, ...]:
     """Return the names of properties in the order given; refuse empty and repeated names."""
     if isinstance(names, str):  # a text is a collection of letters
         raise ConfigError(f"metadata must be a list of names: metadata=[{names!r}]")
+    if any(name != name.encode("utf-8", "replace").decode() for name in names):
+        raise ConfigError("the name of a property is not UTF-8: in the locale C, set PYTHONUTF8=1")
     if not all(names) or len(set(names)) < len(names):
         raise ConfigError("name each property of the metadata once: --metadata cart,channel")
     return tuple(names)

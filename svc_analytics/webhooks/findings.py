@@ -41,7 +41,7 @@ def reconcile_log(
     for batch in reconcile(log, lake, ring):
         for item in batch:
             summary.add(item)
-    name = Path(log).name
+    name = Path(log).name.encode("utf-8", "replace").decode()  # it need not be valid text
     return LogFindings(summary.findings(name), {"name": name, **summary.counts})
 
 

@@ -1,6 +1,7 @@
 """Closing from the command line, as a timer meets it: output, exit codes, one clear line."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -147,6 +148,25 @@ def test_a_service_that_is_away_is_75(call: Run, closer: Closer) -> None:
     closer.desk.service.intercept = lambda request: refusal(503, "MAINTENANCE")
     done = call("close", "--all-due")
     assert done.code == 75 and len(done.lines) == 1 and not OCTOBER.exists()
+
+
+def test_what_cannot_be_proven_is_3_and_said(call: Run, closer: Closer) -> None:
+    """A folder without its lake: it agrees with itself, and nothing proves its records."""
+    shutil.copytree(closer.sealed(), "sent")
+    shutil.rmtree("data")
+    done = call("statement-verify", "sent")
+    assert done.code == 3 and "agrees with seal" in done.out and "not all was proven" in done.out
+    assert "not proven: no lake in " in done.out
+    assert json.loads(call("statement-verify", "sent", "--json").out)["unproven"]
+    assert call("statement-verify", "sent", "--data-dir", "data").code == 1
+
+
+def test_a_comparison_with_an_altered_folder_is_3(call: Run, closer: Closer) -> None:
+    """Its figures are shown, with a note of what was altered."""
+    path = closer.sealed() / "summary.csv"
+    path.write_text(path.read_text().replace("usdt,1,", "usdt,2,"))
+    done = call("statement-diff", str(OCTOBER), str(OCTOBER))
+    assert done.code == 3 and "summary.csv differs from the seal" in done.err
 
 
 def test_a_flipped_byte_is_3_and_named(call: Run, closer: Closer) -> None:

@@ -1,0 +1,59 @@
+"""The chain of seals: a statement names the seal of the month before and of its last version.
+
+Statements are looked for next to the folder and in the lake.
+"""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from svc_analytics.closing import seals
+from svc_analytics.closing.register import Register
+from svc_analytics.instants import parse_bound
+from svc_analytics.periods import Period
+
+
+def broken_chain(
+    manifest: seals.Manifest, period: Period, folders: Collection[Path], register: Register
+) -> list[str]:
+    """List what is wrong with the earlier seals that a manifest names, or does not name."""
+    before = _named_of("the statement of the month before", manifest.get("previous_seal"))
+    found = [seals.manifests_of(period.shift(-1), folder) for folder in folders]
+    earlier = [one for manifests in found for one in manifests]
+    broken = [*_missing(before, manifest.get("previous_seal"), earlier)]
+    if manifest.get("previous_seal") is None:
+        broken += _dropped(manifest, earlier[:1], register)
+    return broken + _broken_versions(manifest, period, folders)
+
+
+def _broken_versions(
+    manifest: seals.Manifest, period: Period, folders: Collection[Path]
+) -> list[str]:
+    """Say what is wrong with the version before, of which a first version has none."""
+    version, seal = manifest["version"], manifest.get("supersedes")
+    if version == 1 or seal is None:
+        text = f"supersedes is {seal}, and this is version {version}"
+        return [] if version == 1 and seal is None else [text]
+    same = [one for folder in folders for one in seals.manifests_of(period, folder)]
+    earlier = [one for one in same if one["version"] == version - 1]
+    return [*_missing(_named_of("the version before it", seal), seal, earlier)]
+
+
+def _named_of(name: str, seal: str | None) -> str:
+    return f"{name}, with the seal {seal}, is missing"
+
+
+def _missing(text: str, seal: str | None, found: list[seals.Manifest]) -> Iterator[str]:
+    if seal and not any(one["seal"] == seal for one in found):
+        yield text
+
+
+def _dropped(
+    manifest: seals.Manifest, before: list[seals.Manifest], register: Register
+) -> Iterator[str]:
+    """Name the month before where it was sealed first and the manifest does not name it."""
+    for one in before:
+        is_before = register.is_before(one["seal"], manifest["seal"])
+        if is_before is None:
+            is_before = parse_bound(one["as_of"]) <= parse_bound(manifest["as_of"])
+        if is_before:
+            yield f"previous_seal is empty, and {one['label']} was sealed before as {one['seal']}"

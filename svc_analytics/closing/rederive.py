@@ -1,0 +1,80 @@
+"""Make a sealed statement again from its lake, and say what the lake now gives differently."""
+
+from pathlib import Path
+
+import pyarrow as pa
+
+from svc_analytics.closing import seals
+from svc_analytics.closing.diff import READ_AT, as_texts, compare, read_tables
+from svc_analytics.instants import parse_bound
+from svc_analytics.lake.lake import Lake
+from svc_analytics.schema import STREAMS
+from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import open_warehouse
+
+# They hold no figures; the reasons of a statement name what matters of them.
+WITHOUT_FIGURES = ("checks", "reading")
+
+
+def read_until(lake: Lake) -> int | None:
+    """Return the end of the newest read of a lake; None if nothing was read."""
+    spans = [span for stream in STREAMS.values() for span in lake.coverage(stream).read]
+    return max((end for _, end in spans), default=None)
+
+
+def rederive(lake: Lake, manifest: seals.Manifest) -> Statement:
+    """Make a statement again, with the period and options of its manifest."""
+    return statement(
+        lake,
+        manifest["label"].split("@")[0],
+        zone=manifest["zone"],
+        calendar=manifest["calendar"],
+        as_of=parse_bound(manifest["as_of"]),
+        metadata=seals.chosen_metadata(manifest),
+    )
+
+
+def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Statement) -> pa.Table:
+    """Return the differences of a new statement from the unaltered files of an old one."""
+    if new.content_digest() == manifest["content_digest"]:
+        return compare({}, {})
+    files = manifest["files"].keys() - seals.broken_files(folder, manifest)
+    return differences(lake, read_tables(folder, files), new)
+
+
+def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Table:
+    """Return the differences of a new statement from an old one's tables, given as texts."""
+    tables = as_texts(new.tables)
+    for name in WITHOUT_FIGURES:
+        tables.pop(name, None)
+    known = {name: table for name, table in old.items() if name in tables}
+    return compare(known, tables, changed_ids(lake))
+
+
+def follows(table: pa.Table, folder: Path, manifest: seals.Manifest, sealed: Statement) -> bool:
+    """Whether a table of differences is that of a statement from the version before it.
+
+    Causes are not compared, nor records that were only read anew: they are what the lake
+    knew of older versions on the day.
+    """
+    before = seals.version_before(folder, manifest)
+    if before is None:
+        return True  # the chain says that it is missing
+    tables = as_texts(sealed.tables)
+    said = seals.read_manifest(before)
+    old = read_tables(before, said["files"].keys() - seals.broken_files(before, said))
+    common = {name: old[name] for name in old if name in tables.keys() - {*WITHOUT_FIGURES}}
+    return _without_causes(compare(common, tables)) == _without_causes(table)
+
+
+def _without_causes(table: pa.Table) -> list[dict[str, str | None]]:
+    rows = table.drop_columns(["cause"]).to_pylist()
+    return [row for row in rows if row["detail"] != READ_AT]
+
+
+def changed_ids(lake: Lake) -> frozenset[str]:
+    """Return the ids of the records of which the lake keeps an older version."""
+    query = "select distinct record_id from stg_changes"
+    with open_warehouse(lake, models_used_by(query)) as warehouse:
+        return frozenset(warehouse.query(query)["record_id"].to_pylist())

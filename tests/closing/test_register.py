@@ -1,0 +1,79 @@
+"""The register of seals: what a lake has sealed, in which order."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from svc_analytics import verify_statement
+from svc_analytics.closing.register import read_register
+from svc_analytics.closing.seals import read_manifest
+from svc_analytics.errors import LakeError
+from tests.support.closings import Closer
+from tests.support.desks import Desk
+from tests.support.fake_service import payment
+
+
+@pytest.fixture
+def closer(desk: Desk) -> Closer:
+    closer = Closer(desk)
+    closer.serve()
+    return closer
+
+
+def register(closer: Closer) -> Path:
+    return closer.desk.lake.path / "statements"
+
+
+def test_each_seal_has_a_line_in_the_order_of_sealing(closer: Closer) -> None:
+    """October was closed first; a month that is closed again gets no second line."""
+    october, september = closer.closed("2026-10", "2026-09")
+    closer.close("2026-09")
+    rows = [(october.seal, "2026-10"), (september.seal, "2026-09")]
+    assert read_register(register(closer)).rows == tuple(
+        (seal, label, "gregorian", "UTC", "1") for seal, label in rows
+    )
+
+
+def test_a_statement_beside_the_lake_is_registered_in_it(closer: Closer, tmp_path: Path) -> None:
+    """Wherever its folder lies, the lake made the seal."""
+    closed = closer.close(out=tmp_path / "elsewhere")
+    assert read_register(register(closer)).has(closed.seal)
+
+
+def test_a_provisional_month_has_no_line(closer: Closer) -> None:
+    """There is no seal."""
+    closer.desk.service.payments.pop(1)
+    assert closer.closed("2026-10")[0].seal is None
+    assert read_register(register(closer)).rows == ()
+
+
+def test_a_month_whose_seal_was_removed_is_not_forgotten(closer: Closer) -> None:
+    """Without its seal it is closed anew; the register tells that it had one."""
+    folder = closer.sealed()
+    manifest = read_manifest(folder)
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"seal": None}))
+    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
+    note = closer.close().note
+    assert note == f"2026-10 was sealed before as {manifest['seal']}: find out what became of it"
+
+
+@pytest.mark.parametrize("text", ["", "seal,label\n", 'seal,"', "\xff"], ids=repr)
+def test_a_torn_register_is_one_clear_line(closer: Closer, text: str) -> None:
+    """Neither closing nor verifying guesses what it said."""
+    folder = closer.sealed()
+    (folder.parent / "seals.csv").write_text(text, encoding="latin-1")
+    with pytest.raises(LakeError, match=r"seals\.csv .*: restore it from a copy, or move it away"):
+        closer.close()
+
+
+def test_without_its_line_a_seal_in_the_lake_is_not_proven(closer: Closer) -> None:
+    """Everything in the folder fits; that this lake sealed it nobody says."""
+    folder = closer.sealed()
+    seal = read_manifest(folder)["seal"]
+    path = folder.parent / "seals.csv"
+    lines = path.read_text().splitlines(keepends=True)
+    path.write_text("".join(line for line in lines if not line.startswith(seal)))
+    found = verify_statement(folder)
+    text = "the lake's register of seals, statements/seals.csv, lacks 2026-10 version 1"
+    assert found.unproven == (text,) and not found.broken
