@@ -48,12 +48,15 @@ class ExtractionResult(Displayable):
     published: PublishStats = field(default_factory=PublishStats)
     not_extracted: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # oddities that cost time, but no row
+    # By stream: time that was called read before it had come, and was read again.
+    retracted: dict[str, Spans] = field(default_factory=dict)
 
     @property
     def needs_attention(self) -> bool:
-        """Whether a record was quarantined or changed, or a stream lacks its key."""
+        """Whether a record was quarantined or changed, a claim retracted, or a key is missing."""
         published = self.published
-        return bool(published.quarantined or published.changed or self.not_extracted)
+        findings = published.quarantined or published.changed or self.retracted
+        return bool(findings or self.not_extracted)
 
     def _display(self) -> Display:
         done = self.published

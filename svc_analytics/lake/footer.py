@@ -45,6 +45,12 @@ class PartitionFooter:
     written_at: int
     totals: ControlTotals = field(default_factory=ControlTotals)
     tool_version: str = field(default_factory=tool_version)
+    judged_at: int | None = None  # the run's clock; an earlier release did not judge any
+
+    @property
+    def claimed_at(self) -> int:
+        """The time that it was when the coverage was claimed."""
+        return self.written_at if self.judged_at is None else self.judged_at
 
     def to_json(self) -> str:
         """Return the footer as the JSON kept in the file, its checksum not yet filled in."""
@@ -63,6 +69,7 @@ class PartitionFooter:
             "totals": sums,
             "quarantined": self.quarantined,
             "written_at": self.written_at,
+            "judged_at": self.judged_at,
             "tool_version": self.tool_version,
             "schema": STREAMS[self.stream].schema_digest,
             "footer_sha256": _BLANK,
@@ -91,6 +98,7 @@ class PartitionFooter:
             written_at=document["written_at"],
             totals=ControlTotals(document["rows"], int(document["ids_digest"], 16), sums),
             tool_version=document["tool_version"],
+            judged_at=document.get("judged_at"),
         )
 
 

@@ -41,6 +41,7 @@ class MonthFiles:
         self.now = now
         self.footers = lake.footers(stream, merchant_id)
         self.stats = stats
+        self.judged_at: int | None = None  # how far time has come, by the run's clock
         self._merchant_id = merchant_id
         self._id_index = IdIndex(lake.path / IDS_FOLDER / stream.name)
 
@@ -90,6 +91,7 @@ class MonthFiles:
             coverage=coverage,
             quarantined=quarantined,
             written_at=self.now,
+            judged_at=self.judged_at,
         )
         observed = self._id_index.observe(tables)
         footer = write_partition(self.path(label), self.stream, observed, footer, expected)

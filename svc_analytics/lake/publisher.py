@@ -51,9 +51,9 @@ class StreamPublisher:
         self._stream = files.stream
         self._unread_window: Spans = ()
 
-    def set_lookback(self, lookback: int) -> None:
+    def set_lookback(self, complete: Spans, lookback: int) -> None:
         """Set how much of the newest complete time this run is to read again."""
-        self._unread_window = lookback_window(self.files.coverage.complete, lookback)
+        self._unread_window = lookback_window(complete, lookback)
 
     def months_with_lost_quarantine(self) -> Spans:
         """Return the time of months that count rejected records not on file."""
