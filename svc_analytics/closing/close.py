@@ -49,7 +49,8 @@ class _Job:
     metadata: tuple[str, ...]
     grace: int
     out: Path | None
-    clock: int  # the service's own, in UTC microseconds
+    clock: int  # up to when the lake was read, in UTC microseconds
+    notes: tuple[str, ...] = ()  # what bringing it up to date brought to light
 
     def folder(self, period: Period) -> Path:
         """Return the folder of a month's first version."""
@@ -85,7 +86,7 @@ def close(
     job = _start(lake, formats, metadata, grace_hours, settings, read, out)
     _check_is_over(period, job)
     with _one_at_a_time(lake):
-        return _close_month(job, period)
+        return _add_notes(job, _close_month(job, period))
 
 
 def close_all_due(
@@ -112,7 +113,8 @@ def close_all_due(
         for period in _months_due(job, zone, calendar):
             sealed = _compare_with_seal(job, period)
             is_unchanged = sealed and sealed.table is None
-            results.append(sealed if sealed and is_unchanged else _close_month(job, period))
+            closed = sealed if sealed and is_unchanged else _close_month(job, period)
+            results.append(closed if results else _add_notes(job, closed))
             on_closed(results[-1])
             if results[-1].seal is None:
                 break
@@ -128,7 +130,7 @@ def _start(
     read: Read | None,
     out: str | Path | None = None,
 ) -> _Job:
-    """Check the options, bring the lake up to date, and take the service's clock."""
+    """Check the options, bring the lake up to date, and take the run's clock."""
     check_formats(tuple(formats))
     if not {"csv", "parquet"} & set(formats):
         message = "csv or parquet must be among the formats: a restatement is made from them"
@@ -137,9 +139,10 @@ def _start(
     if read is None:
         settings = settings or read_settings(lake.path)
         read = partial(update.extract, lake, settings)
-    clock = read(Request()).read_to
+    done = read(Request())
+    notes, grace = (*done.retractions, *done.notes), grace_hours * HOUR
     folder = None if out is None else Path(out)
-    return _Job(lake, read, settings, tuple(formats), names, grace_hours * HOUR, folder, clock)
+    return _Job(lake, read, settings, tuple(formats), names, grace, folder, done.read_to, notes)
 
 
 def _check_is_over(period: Period, job: _Job) -> None:
@@ -244,6 +247,11 @@ def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult
     seal, label = seals.read_manifest(folder)["seal"], new.period.folder
     note = None if sealed else _note_order(first, new.period.shift(1))
     return CloseResult(label, state, folder, version, seal, new.reasons, table, note)
+
+
+def _add_notes(job: _Job, closed: CloseResult) -> CloseResult:
+    notes = [closed.note] if closed.note else []
+    return replace(closed, note="; ".join([*notes, *job.notes]) or None)
 
 
 def _note_order(folder: Path, after: Period) -> str | None:

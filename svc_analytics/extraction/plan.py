@@ -5,7 +5,15 @@ from dataclasses import dataclass, field
 
 from svc_analytics.api.routes import ROUTES
 from svc_analytics.config import KeyClass, Settings
-from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
+from svc_analytics.coverage import (
+    Coverage,
+    Span,
+    Spans,
+    describe_span,
+    difference,
+    intersection,
+    union,
+)
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.segments import Segment
 from svc_analytics.formatting.display import Display, count_table
@@ -58,12 +66,23 @@ class ExtractionResult(Displayable):
         findings = published.quarantined or published.changed or self.retracted
         return bool(findings or self.not_extracted)
 
+    @property
+    def retractions(self) -> list[str]:
+        """What had been called read before its time had come, in words."""
+        return [
+            f"{name} of {describe_span(span)} had been called read before that time had come, "
+            "by a wrong clock: retracted, and read again up to now"
+            for name, spans in self.retracted.items()
+            for span in spans
+        ]
+
     def _display(self) -> Display:
         done = self.published
         counts = [*self.rows.items(), ("month files written", done.files), ("pages", self.pages)]
         lines = [f"read up to {format_instant(self.read_to)}"]
         lines += [f"{done.quarantined:,} records were set aside"] * bool(done.quarantined)
         lines += [f"{done.changed:,} records changed since they were read"] * bool(done.changed)
+        lines += self.retractions
         lines += [f"{name} were not extracted: {why}" for name, why in self.not_extracted.items()]
         return Display("Extraction", lines, [count_table("read", counts)])
 

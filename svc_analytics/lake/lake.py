@@ -12,6 +12,7 @@ from typing import Any
 from svc_analytics.coverage import Coverage, gaps
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import damaged_file, is_refused
+from svc_analytics.instants import parse_instant
 from svc_analytics.lake.footer import PartitionFooter, read_footer
 from svc_analytics.lake.layout import LAYOUT, ORIGIN
 from svc_analytics.lake.snapshot import open_snapshot
@@ -49,10 +50,20 @@ class Lake:
     @property
     def merchant(self) -> dict[str, Any]:
         """The merchant profile as last read from the service, with `read_at`."""
+        return dict(self._document["merchant"])
+
+    @property
+    def clocks(self) -> dict[str, int]:
+        """What the clocks of the newest run told: `service`, `machine`, and what was judged."""
+        told = self._document.get("clocks") or {}
+        return {name: parse_instant(at)[0] for name, at in told.items() if at}
+
+    @property
+    def _document(self) -> dict[str, Any]:
         self.require()
         try:
             document = json.loads((self.path / "lake.json").read_text(encoding="utf-8"))
-            layout, merchant = document["layout"], document["merchant"]
+            layout, _ = document["layout"], dict(document["merchant"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             if is_refused(error):
                 raise damaged_file(self.path / "lake.json", error) from error
@@ -60,7 +71,7 @@ class Lake:
             raise LakeError(message) from error
         if layout > LAYOUT:
             raise LakeError(f"{self.path} was written by a newer svc-analytics; update this one")
-        return dict(merchant)
+        return dict(document)
 
     @property
     def merchant_id(self) -> str:

@@ -27,6 +27,10 @@ class CoverageUpdate:
         """Return what remains of the coverage that a file holds."""
         return held.remove(self.retracted).mark_provisional(self.stale)
 
+    def retracts(self, held: Coverage) -> bool:
+        """Whether a file's own claim is retracted, whatever is covered anew."""
+        return held.remove(self.retracted) != held
+
     def apply(self, label: str, held: Coverage) -> Coverage:
         """Return the new coverage of a month's file."""
         return self.remaining(held).add(self.gained.get(label, Coverage()))

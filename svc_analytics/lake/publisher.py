@@ -126,6 +126,8 @@ class StreamPublisher:
         before = self.files.footers.get(label)
         coverage = update.apply(label, before.coverage if before else Coverage())
         is_same = before and (before.coverage, before.quarantined) == (coverage, quarantined)
+        # Made again, the same claim is of another time: the file must say of which.
+        is_same = is_same and before and not update.retracts(before.coverage)
         if is_same and not len(rows):
             return
         path = self.files.path(label)
@@ -141,7 +143,8 @@ class StreamPublisher:
         before = self.files.footers[ORIGIN]
         owns = self.files.owned_span(ORIGIN)
         coverage = update.apply(ORIGIN, before.coverage).clip(*owns)
-        if (coverage, owns) != (before.coverage, before.owns):
+        is_same = (coverage, owns) == (before.coverage, before.owns)
+        if not is_same or update.retracts(before.coverage):
             self.files.write(ORIGIN, (), coverage, 0, ControlTotals())
 
     def _expected_totals(self, before: PartitionFooter, upsert: Upsert) -> ControlTotals:

@@ -14,7 +14,7 @@ from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, data_folders
-from svc_analytics.lake.month_coverage import early_claims
+from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
 from svc_analytics.lake.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.partition import write_partition
 from svc_analytics.lake.publisher import StreamPublisher
@@ -55,7 +55,9 @@ class LakeWriter:
         found = {}
         for name, publisher in self._publishers.items():
             if spans := early_claims(publisher.files.footers.values(), now):
-                self._buffers[name].retract(spans)
+                # Just before, late records could still have appeared.
+                buffer = self._buffers[name]
+                buffer.retract((start - CLOCK_TOLERANCE, end) for start, end in spans)
                 found[name] = spans
         return found
 

@@ -1,7 +1,9 @@
 """A desk to extract at: the model service, settings for it and a lake, without real waiting."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from unittest.mock import patch
 
@@ -15,6 +17,11 @@ from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.fake_service import FakeService
+
+
+def machine_clock_at(at: datetime) -> AbstractContextManager[Any]:
+    """Set the clock by which a run judges that of the service."""
+    return patch.object(clock, "machine_clock", lambda: to_micros(at))
 
 
 @dataclass
