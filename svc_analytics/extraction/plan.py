@@ -56,6 +56,7 @@ class ExtractionResult(Displayable):
     published: PublishStats = field(default_factory=PublishStats)
     not_extracted: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # oddities that cost time, but no row
+    doubtful: set[str] = field(default_factory=set)  # streams that moved at each reading
     # By stream: time that was called read before it had come, and was read again.
     retracted: dict[str, Spans] = field(default_factory=dict)
 

@@ -117,7 +117,7 @@ class StreamPublisher:
         footers = self.files.footers
         first = first_month_start(covered, footers, labels, fills_months=self.fills_months)
         origin = update.remaining(footers[ORIGIN].coverage)
-        gained = Coverage.of(covered, self.watermark)
+        gained = Coverage.of(covered, self.watermark).mark_provisional(buffer.doubtful)
         return replace(update, gained=coverage_by_month(gained, origin, first))
 
     def _publish_month(
