@@ -55,11 +55,13 @@ def extraction_json(
 ) -> str:
     """Describe what an extraction did as a JSON document."""
     document = asdict(done) | {
+        "doubtful": {name: _spans(spans) for name, spans in done.doubtful.items()},
         "read_to": format_instant(done.read_to),
         "retracted": {name: _spans(spans) for name, spans in done.retracted.items()},
         "data_dir": str(lake.path),
         "looked_up": [asdict(each) for each in lookups],
     }
+    del document["seen"], document["is_confirmed"]  # of `close` alone
     return tables.to_json(document)
 
 
@@ -100,12 +102,20 @@ def _stream_lines(stream: StreamStatus) -> list[str]:
         f"  beginning   {start}",
         *(f"  complete    {describe_span(span)}" for span in stream.coverage.complete),
         *(f"  provisional {describe_span(span)}" for span in stream.coverage.provisional),
+        *_confirmed_lines(stream),
         *(f"  gap         {describe_span(span)}" for span in stream.gaps),
         *(f"  too early   {describe_span(span)}: run extract" for span in stream.early),
         f"  freshness   read up to {format_instant(read_to)}, {ago(read_to)}",
         f"  quarantine  {stream.quarantined}",
     ]
     return lines if stream.gaps else [*lines[:-2], "  gaps        none", *lines[-2:]]
+
+
+def _confirmed_lines(stream: StreamStatus) -> list[str]:
+    """Say what was read twice and alike; of the rest, one reading alone says that it is whole."""
+    if not stream.confirmed:
+        return ["  confirmed   nothing yet: all of it is a single reading (close reads twice)"]
+    return [f"  confirmed   {describe_span(span)}" for span in stream.confirmed]
 
 
 def status_json(status: LakeStatus) -> str:
@@ -120,6 +130,7 @@ def status_json(status: LakeStatus) -> str:
             "last_record_at": _instant(stream.last_at),
             "complete": _spans(stream.coverage.complete),
             "provisional": _spans(stream.coverage.provisional),
+            "confirmed": _spans(stream.confirmed),
             "gaps": _spans(stream.gaps),
             "too_early": _spans(stream.early),
             "read_to": _instant(stream.coverage.read[-1][1] if stream.coverage.read else None),
@@ -154,10 +165,19 @@ def statement_text(new: Statement, folder: Path) -> str:
         f"data as of {format_instant(new.as_of)}",
         f"status: {new.status}",
         *(f"  because {single_line(reason.text)}" for reason in new.reasons),
+        *_readings(new),
         *_accepted(new),
         *([f"webhooks: {single_line(describe(log))}"] if log else []),
     ]
     return "\n".join([*head, "", _figures(new), "", f"files: {folder}"])
+
+
+def _readings(new: Statement) -> list[str]:
+    """Say what one reading alone says: a list that moved may have passed over a record."""
+    rows = new.tables["reading"].to_pylist()
+    single = [row["stream"] for row in rows if row["reading"] == "single"]
+    text = "of a single reading: close reads a month twice, and wants the same records"
+    return [f"  {' and '.join(single)} are {text}"] if single else []
 
 
 def _accepted(new: Statement) -> list[str]:

@@ -19,7 +19,7 @@ from svc_analytics.closing.verify import rederive, restatement
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.extraction import update
-from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.extraction.plan import ExtractionResult, Request, Seen
 from svc_analytics.files import locked
 from svc_analytics.instants import HOUR, format_instant
 from svc_analytics.lake.lake import Lake
@@ -193,16 +193,16 @@ def _close_month(job: _Job, period: Period) -> CloseResult:
 
 
 def _read_until_unchanged(job: _Job, period: Period) -> list[Reason]:
-    """Read a month again and again, until one pass finds what the pass before it found.
+    """Read a month again and again, until one pass sees what the pass before it saw.
 
     Returns what could not be read, or that no two passes in a row agreed.
     """
-    request = Request(start=period.start, end=period.end, rereads=True)
+    seen: Seen = {}
     for number in range(MOST_PASSES):
+        request = Request(start=period.start, end=period.end, rereads=True, confirms=seen)
         result = job.read(request)
-        stats = result.published
-        is_news = stats.files or stats.changed or stats.quarantined
-        if number and not is_news:
+        seen = result.seen
+        if number and result.is_confirmed:
             unread = sorted(result.not_extracted.items())
             return [Reason(f"{name} could not be read again: {why}") for name, why in unread]
     text = f"the month was read {MOST_PASSES} times and differed each time: it still changes"

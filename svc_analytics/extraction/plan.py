@@ -1,6 +1,6 @@
 """Plan an extraction: what is requested, which time is missing, what came of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from svc_analytics.api.routes import ROUTES
@@ -23,6 +23,7 @@ from svc_analytics.lake.month_files import PublishStats
 from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
+Seen = Mapping[str, tuple[int, str]]  # by stream: how many records, and a hash of them
 OVERLAP = 24 * HOUR  # of the newest time, in which records may still become visible
 OnPage = Callable[[Stream, int], None]
 
@@ -32,6 +33,7 @@ class Request:
     """Which streams and which interval [start, end) to read: by default all that is missing.
 
     `rereads` reads the whole interval again, `overlap` only the newest part of it.
+    Two readings in a row confirm each other: see `ExtractionResult.seen`.
     """
 
     streams: tuple[str, ...] = tuple(STREAMS)
@@ -39,6 +41,8 @@ class Request:
     end: int | None = None
     overlap: int = OVERLAP
     rereads: bool = False
+    # What the reading before saw: a reading that sees the same confirms it (None: none asked).
+    confirms: Seen | None = None
 
     def __post_init__(self) -> None:
         if self.end is not None and self.start >= self.end:
@@ -56,7 +60,9 @@ class ExtractionResult(Displayable):
     published: PublishStats = field(default_factory=PublishStats)
     not_extracted: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # oddities that cost time, but no row
-    doubtful: set[str] = field(default_factory=set)  # streams that moved at each reading
+    doubtful: dict[str, Spans] = field(default_factory=dict)  # what moved at each reading
+    seen: Seen = field(default_factory=dict)  # if a reading was to be confirmed
+    is_confirmed: bool = False  # it saw what the reading before saw, and nothing was new
     # By stream: time that was called read before it had come, and was read again.
     retracted: dict[str, Spans] = field(default_factory=dict)
 

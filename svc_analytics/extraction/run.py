@@ -11,9 +11,11 @@ from svc_analytics.extraction.plan import (
     ExtractionResult,
     OnPage,
     Request,
+    Seen,
     missing_key_class,
     plan_segments,
 )
+from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
@@ -46,16 +48,32 @@ def extract(
         clocks = {"service": clock.service, "machine": clock.machine, "judged": clock.now}
         with open_writer(lake, profile, clock.machine, clocks) as writer:
             run.retracted = _retract_early_claims(writer, service, streams, clock)
-            is_open, lookback = request.start == BEGINNING, request.overlap
-            writer.begin_run(
-                watermark=clock.watermark,
-                is_open_ended=is_open,
-                lookback=lookback,
-                judged_at=clock.now,
-            )
+            _begin_run(writer, request, clock)
             segments = plan_segments(writer, settings, request, run)
-            WorkerPool(service, writer, segments, run, on_page).work(workers)
+            reading = None if request.confirms is None else Reading()
+            WorkerPool(service, writer, segments, run, on_page, reading).work(workers)
+            if reading:
+                _confirm(request, run, reading.seen(), writer)
     return run
+
+
+def _begin_run(writer: LakeWriter, request: Request, clock: RunClock) -> None:
+    writer.begin_run(
+        watermark=clock.watermark,
+        is_open_ended=request.start == BEGINNING,
+        lookback=request.overlap,
+        judged_at=clock.now,
+    )
+
+
+def _confirm(request: Request, run: ExtractionResult, seen: Seen, writer: LakeWriter) -> None:
+    """Mark the interval as read twice alike, if this reading saw what the one before saw."""
+    stats, run.seen = run.published, seen
+    is_news = stats.files or stats.changed or stats.quarantined or run.doubtful
+    run.is_confirmed = seen == request.confirms and not is_news
+    if run.is_confirmed:
+        end = run.read_to if request.end is None else min(request.end, run.read_to)
+        writer.confirm([STREAMS[name] for name in seen], (request.start, end))
 
 
 def _read_merchant(client: Client, settings: Settings) -> tuple[dict[str, Any], list[Answer]]:

@@ -8,10 +8,11 @@ from contextlib import contextmanager, suppress
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
-from svc_analytics.coverage import describe_span, difference
+from svc_analytics.coverage import describe_span, difference, union
 from svc_analytics.errors import LakeError, ProtocolError
 from svc_analytics.extraction.batches import PageBatch, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
+from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.segments import Progress, Segment
 from svc_analytics.extraction.sweep import Sweep
@@ -36,12 +37,14 @@ class WorkerPool:
         segments: list[Segment],
         run: ExtractionResult,
         on_page: OnPage | None,
+        reading: Reading | None = None,
     ) -> None:
         self._client = client
         self._writer = writer
         self._segments = SegmentQueue(segments)
         self._run = run
         self._on_page = on_page
+        self._reading = reading
         self._batches: queue.Queue[PageBatch | None] = queue.Queue(maxsize=QUEUED_BATCHES)
         self._takes_no_more = threading.Event()
         self._fatal: list[Exception] = []
@@ -112,6 +115,8 @@ class WorkerPool:
         batch.check()
         buffer = self._writer.buffer(batch.stream)
         buffer.add(batch.rows, batch.rejected, batch.size)
+        if self._reading:
+            self._reading.add(batch)
         for progress in batch.progress:
             self._retract(batch.stream, progress)
             for span in progress.covered:
@@ -133,7 +138,8 @@ class WorkerPool:
                 self._run.notes.append(
                     f"{note} {MOST_READINGS} readings: provisional till the next"
                 )
-                self._run.doubtful.add(batch.stream.name)
+                before = self._run.doubtful.get(batch.stream.name, ())
+                self._run.doubtful[batch.stream.name] = union(before, [span])
             if progress.out_of_order:
                 older, newer = map(format_instant, progress.out_of_order)
                 note = f"the service does not list {batch.stream.name} newest first"

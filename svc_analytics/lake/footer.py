@@ -17,7 +17,7 @@ from typing import BinaryIO, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.coverage import Coverage, Span
+from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file
 from svc_analytics.lake.control_totals import ControlTotals
@@ -45,6 +45,7 @@ class PartitionFooter:
     written_at: int
     totals: ControlTotals = field(default_factory=ControlTotals)
     tool_version: str = field(default_factory=tool_version)
+    confirmed: Spans = ()  # complete time of which two readings in a row saw the same records
     judged_at: int | None = None  # the run's clock; an earlier release did not judge any
 
     @property
@@ -64,6 +65,7 @@ class PartitionFooter:
             "merchant_id": self.merchant_id,
             "owns": self.owns,
             "coverage": self.coverage.intervals(),
+            "confirmed": self.confirmed,
             "rows": self.totals.rows,
             "ids_digest": f"{self.totals.ids_digest:032x}",
             "totals": sums,
@@ -98,6 +100,7 @@ class PartitionFooter:
             written_at=document["written_at"],
             totals=ControlTotals(document["rows"], int(document["ids_digest"], 16), sums),
             tool_version=document["tool_version"],
+            confirmed=tuple((start, end) for start, end in document.get("confirmed", ())),
             judged_at=document.get("judged_at"),
         )
 

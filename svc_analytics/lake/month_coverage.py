@@ -31,6 +31,10 @@ class CoverageUpdate:
         """Whether a file's own claim is retracted, whatever is covered anew."""
         return held.remove(self.retracted) != held
 
+    def confirmed(self, held: PartitionFooter) -> Spans:
+        """Return what remains confirmed of the time that a file holds."""
+        return difference(held.confirmed, self.retracted)
+
     def apply(self, label: str, held: Coverage) -> Coverage:
         """Return the new coverage of a month's file."""
         return self.remaining(held).add(self.gained.get(label, Coverage()))

@@ -136,7 +136,8 @@ class StreamPublisher:
         if upsert.is_news or not is_same:
             tables = merge_rows(self._stream, path, upsert.rows)
             expected = self._expected_totals(before, upsert) if before else None
-            self.files.write(label, tables, coverage, quarantined, expected)
+            confirmed = update.confirmed(before) if before and not upsert.is_news else ()
+            self.files.write(label, tables, coverage, quarantined, expected, confirmed=confirmed)
 
     def _publish_origin(self, update: CoverageUpdate) -> None:
         """Update what the origin's file covers: the time before the first month."""
@@ -145,7 +146,8 @@ class StreamPublisher:
         coverage = update.apply(ORIGIN, before.coverage).clip(*owns)
         is_same = (coverage, owns) == (before.coverage, before.owns)
         if not is_same or update.retracts(before.coverage):
-            self.files.write(ORIGIN, (), coverage, 0, ControlTotals())
+            confirmed = update.confirmed(before)
+            self.files.write(ORIGIN, (), coverage, 0, ControlTotals(), confirmed=confirmed)
 
     def _expected_totals(self, before: PartitionFooter, upsert: Upsert) -> ControlTotals:
         """Return the totals that a month must have once these rows are merged into it."""

@@ -1,13 +1,13 @@
 """The lake's writer: one process at a time may change a lake (design 3)."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage, Spans
+from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import locked, make_folder, write_json
 from svc_analytics.instants import BEGINNING, format_instant
@@ -100,6 +100,11 @@ class LakeWriter:
     def buffer(self, stream: Stream) -> WriteBuffer:
         """Return where what was read of a stream waits; `publish` begins another one."""
         return self._buffers[stream.name]
+
+    def confirm(self, streams: Iterable[Stream], span: Span) -> None:
+        """Note in the month files that this time was read twice, and alike."""
+        for stream in streams:
+            self._publishers[stream.name].files.confirm(span)
 
     def publish(self, *, holds_back: bool = False) -> None:
         """Publish all that is buffered, or let months that are still being read wait."""

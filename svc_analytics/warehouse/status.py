@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from svc_analytics.coverage import Coverage, Spans, gaps
+from svc_analytics.coverage import Coverage, Spans, gaps, union
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
@@ -26,6 +26,7 @@ class StreamStatus:
     first_at: int | None
     last_at: int | None
     written_at: int | None
+    confirmed: Spans = ()  # two readings in a row saw the same records
     early: Spans = ()  # called read before that time had come: extract reads it again
 
     @property
@@ -82,5 +83,6 @@ def _stream_status(
         {"stream": stream.name},
     ).to_pylist()[0]
     now = max(time.time_ns() // 1000, found["last_at"] or 0)
-    early = early_claims(lake.footers(stream).values(), now)
-    return StreamStatus(name=stream.name, coverage=coverage, early=early, **found)
+    footers = lake.footers(stream).values()
+    early, confirmed = early_claims(footers, now), union(*(each.confirmed for each in footers))
+    return StreamStatus(stream.name, coverage=coverage, confirmed=confirmed, early=early, **found)

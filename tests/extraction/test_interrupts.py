@@ -87,7 +87,8 @@ def test_an_interrupted_extraction_leaves_the_lake_sound(
         assert done["traceback"] == [INTERRUPTED], "\n".join(done["traceback"])
         stopped += 1
         check_claims(Lake(folder), service)
-    assert kernel.run("svc.extract(lake)")["status"] == "ok"
+    done = kernel.run("svc.extract(lake)")
+    assert done["status"] == "ok", done
     for stream in STREAMS.values():
         assert sorted(held(Lake(folder), stream)) == sorted(served(service, stream))
 
