@@ -133,10 +133,9 @@ def test_what_a_vanished_row_hides_is_called_a_single_reading(desk: Desk) -> Non
     assert missing(desk)
     text = reports.status_text(lake_status(desk.lake))
     assert "confirmed   nothing yet: all of it is a single reading" in text
-    made = desk.lake.sql(
-        "select stream, reading from statement_reading('2026-10-01 00:00:00Z', '2026-11-01 00:00:00Z')"
-    )
-    assert dict(zip(made["stream"], made["reading"], strict=True))["payments"] == "single"
+    october = "'2026-10-01 00:00:00Z', '2026-11-01 00:00:00Z'"
+    made = desk.lake.sql(f"select reading from statement_reading({october})")
+    assert set(made["reading"].dropna()) == {"single"}
 
 
 ACTS: dict[str, tuple[Act, int]] = {
