@@ -55,7 +55,7 @@ def while_read(service: FakeService, act: Act, times: int, every: int = 2) -> It
         if is_page and next(pages) % every == 0 and (place := next(places, None)) is not None:
             act(service, place)
 
-    service.intercept = move  # type: ignore[assignment]
+    service.intercept = move
     return places
 
 
