@@ -1,6 +1,8 @@
 """Clocks that lie: how far time has come is judged by three witnesses (J6)."""
 
 import json
+import random
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import chain, repeat
@@ -9,6 +11,7 @@ import httpx
 import pytest
 
 from svc_analytics.cli import reports
+from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction.clock import RunClock
 from svc_analytics.instants import BEGINNING, MINUTE, to_micros
@@ -19,6 +22,7 @@ from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import NOW, FakeService, ids, payment, spread
 from tests.support.model_ledger import assert_same
+from tests.support.rings import rings
 
 DAYS = timedelta(days=1)
 MONTH = timedelta(days=30)
@@ -223,3 +227,25 @@ def test_a_clock_that_says_1970_once_forgets_no_record(desk: Desk) -> None:
     desk.extract()
     [(start, end)] = desk.lake.coverage(PAYMENTS).read
     assert (start, end) == (BEGINNING, to_micros(FOUR_HOURS_AGO - minutes(15)) + 1)
+
+
+@pytest.mark.parametrize("seed", rings(range(5), range(5, 100)))
+def test_whatever_is_told_nothing_is_covered_before_its_time(desk: Desk, seed: int) -> None:
+    """Any answers, any clock of this machine that is not ahead: never beyond it and all records."""
+    chance = random.Random(seed)
+    off = [0, 0, 1, 40, 9_000, -1, -40, -9_000]  # days
+    machine = NOW - chance.choice([0, 0, 1, 400]) * DAYS
+    machine_at(desk, machine)
+    told = [NOW + chance.choice(off) * DAYS for _ in range(30)]
+    tell(desk.service, *told)
+    for _ in range(2):
+        with suppress(ConfigError):  # of a clock before all records
+            desk.extract()
+    ends = [end for _, end in desk.lake.coverage(PAYMENTS).read] if desk.lake.exists else []
+    latest = max(to_micros(machine), to_micros(FOUR_HOURS_AGO) + 1)
+    assert all(end <= latest for end in ends)
+    tell(desk.service)
+    desk.machine = None
+    desk.extract()
+    assert_same(desk)
+    assert covered(desk) == (NOW - minutes(5), NOW)
