@@ -78,10 +78,20 @@ def parse_bound(text: str) -> int:
         raise ConfigError(message) from error
 
 
+def duration(micros: int) -> str:
+    """Write a length of time, whichever its sign, in the largest unit that fits.
+
+    >>> duration(-90 * MINUTE)
+    '1 hour'
+    """
+    for name, unit in _AGO:
+        if abs(micros) >= unit:
+            count = abs(micros) // unit
+            return f"{count} {name}{'s' * (count > 1)}"
+    return "less than a second"
+
+
 def ago(micros: int) -> str:
     """Write how long ago an instant was, in the largest unit that fits."""
     passed = max(time.time_ns() // 1000 - micros, 0)
-    for name, unit in _AGO:
-        if passed >= unit:
-            return f"{passed // unit} {name}{'s' * (passed // unit > 1)} ago"
-    return "just now"
+    return f"{duration(passed)} ago" if passed >= SECOND else "just now"

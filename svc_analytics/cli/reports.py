@@ -13,7 +13,7 @@ from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.values import display_text, text_rows, value_text
-from svc_analytics.instants import ago, format_instant
+from svc_analytics.instants import ago, duration, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.explain import Explanation
@@ -37,6 +37,7 @@ def extraction_text(
             f"{stats.changed} records changed since they were first read, "
             f"{stats.restated} of them in money or identity: see {lake.path / 'changes'}"
         )
+    lines += done.retractions
     for each in lookups:
         lines.append(f"{each.stream}: {each.fetched:,} fetched, {_not_found(each.not_found)}")
         lines += [f"{each.stream}: {id_!r:.60}: {reason}" for id_, reason in each.rejected.items()]
@@ -54,10 +55,13 @@ def extraction_json(
 ) -> str:
     """Describe what an extraction did as a JSON document."""
     document = asdict(done) | {
+        "doubtful": {name: _spans(spans) for name, spans in done.doubtful.items()},
         "read_to": format_instant(done.read_to),
+        "retracted": {name: _spans(spans) for name, spans in done.retracted.items()},
         "data_dir": str(lake.path),
         "looked_up": [asdict(each) for each in lookups],
     }
+    del document["seen"], document["is_confirmed"]  # of `close` alone
     return tables.to_json(document)
 
 
@@ -68,10 +72,21 @@ def status_text(status: LakeStatus) -> str:
     lines = [
         f"lake      {status.path}",
         f"merchant  {names_of(merchant)}, {account}, {single_line(merchant['id'])}",
+        *_clock_lines(status),
     ]
     for stream in status.streams:
         lines += ["", *_stream_lines(stream)]
     return "\n".join(lines)
+
+
+def _clock_lines(status: LakeStatus) -> list[str]:
+    """Say that the clocks of the newest run did not agree, if so."""
+    ahead = status.clocks_differ_by
+    if not ahead:
+        return []
+    told = f"{duration(ahead)} {'ahead of' if ahead > 0 else 'behind'} this machine's"
+    judged = format_instant(status.clocks["judged"])
+    return [f"clocks    the service's was {told} at the newest run: read only up to {judged}"]
 
 
 def _stream_lines(stream: StreamStatus) -> list[str]:
@@ -87,11 +102,20 @@ def _stream_lines(stream: StreamStatus) -> list[str]:
         f"  beginning   {start}",
         *(f"  complete    {describe_span(span)}" for span in stream.coverage.complete),
         *(f"  provisional {describe_span(span)}" for span in stream.coverage.provisional),
+        *_confirmed_lines(stream),
         *(f"  gap         {describe_span(span)}" for span in stream.gaps),
+        *(f"  too early   {describe_span(span)}: run extract" for span in stream.early),
         f"  freshness   read up to {format_instant(read_to)}, {ago(read_to)}",
         f"  quarantine  {stream.quarantined}",
     ]
     return lines if stream.gaps else [*lines[:-2], "  gaps        none", *lines[-2:]]
+
+
+def _confirmed_lines(stream: StreamStatus) -> list[str]:
+    """Say what was read twice and alike; of the rest, one reading alone says that it is whole."""
+    if not stream.confirmed:
+        return ["  confirmed   nothing yet: all of it is a single reading (close reads twice)"]
+    return [f"  confirmed   {describe_span(span)}" for span in stream.confirmed]
 
 
 def status_json(status: LakeStatus) -> str:
@@ -106,14 +130,18 @@ def status_json(status: LakeStatus) -> str:
             "last_record_at": _instant(stream.last_at),
             "complete": _spans(stream.coverage.complete),
             "provisional": _spans(stream.coverage.provisional),
+            "confirmed": _spans(stream.confirmed),
             "gaps": _spans(stream.gaps),
+            "too_early": _spans(stream.early),
             "read_to": _instant(stream.coverage.read[-1][1] if stream.coverage.read else None),
             "written_at": _instant(stream.written_at),
             "quarantined": stream.quarantined,
         }
         for stream in status.streams
     ]
+    clocks = {name: format_instant(at) for name, at in status.clocks.items()}
     document = {"data_dir": status.path, "merchant": status.merchant, "streams": streams}
+    document |= {"clocks": clocks}
     return tables.to_json(document)
 
 
@@ -138,10 +166,19 @@ def statement_text(new: Statement, folder: Path) -> str:
         f"status: {new.status}",
         *(f"  because {single_line(reason.text)}" for reason in new.reasons),
         *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
+        *_readings(new),
         *_accepted(new),
         *([f"webhooks: {single_line(describe(log))}"] if log else []),
     ]
     return "\n".join([*head, "", _figures(new), "", f"files: {folder}"])
+
+
+def _readings(new: Statement) -> list[str]:
+    """Say what one reading alone says: a list that moved may have passed over a record."""
+    rows = new.tables["reading"].to_pylist()
+    single = [row["stream"] for row in rows if row["reading"] == "single"]
+    text = "of a single reading: close reads a month twice, and wants the same records"
+    return [f"  {' and '.join(single)} are {text}"] if single else []
 
 
 def _accepted(new: Statement) -> list[str]:

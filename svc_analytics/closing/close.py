@@ -21,7 +21,7 @@ from svc_analytics.closing.result import CloseResult, State
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.extraction import update
-from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.extraction.plan import ExtractionResult, Request, Seen
 from svc_analytics.files import locked
 from svc_analytics.instants import HOUR, format_instant
 from svc_analytics.lake.lake import Lake
@@ -51,7 +51,8 @@ class _Job:
     metadata: tuple[str, ...]
     grace: int
     out: Path | None
-    clock: int  # the service's own, in UTC microseconds
+    clock: int  # up to when the lake was read, in UTC microseconds
+    notes: tuple[str, ...] = ()  # what bringing it up to date brought to light
 
     def folder(self, period: Period) -> Path:
         """Return the folder of a month's first version."""
@@ -87,7 +88,7 @@ def close(
     job = _start(lake, formats, metadata, grace_hours, settings, read, out)
     _check_is_over(period, job)
     with _one_at_a_time(lake):
-        return _close_month(job, period)
+        return _add_notes(job, _close_month(job, period))
 
 
 def close_all_due(
@@ -114,7 +115,8 @@ def close_all_due(
         for period in _months_due(job, zone, calendar):
             sealed = _compare_with_seal(job, period)
             is_unchanged = sealed and sealed.table is None
-            results.append(sealed if sealed and is_unchanged else _close_month(job, period))
+            closed = sealed if sealed and is_unchanged else _close_month(job, period)
+            results.append(closed if results else _add_notes(job, closed))
             on_closed(results[-1])
             if results[-1].seal is None:
                 break
@@ -130,7 +132,7 @@ def _start(
     read: Read | None,
     out: str | Path | None = None,
 ) -> _Job:
-    """Check the options, bring the lake up to date, and take the service's clock."""
+    """Check the options, bring the lake up to date, and take the run's clock."""
     check_formats(tuple(formats))
     if not {"csv", "parquet"} & set(formats):
         message = "csv or parquet must be among the formats: a restatement is made from them"
@@ -139,9 +141,10 @@ def _start(
     if read is None:
         settings = settings or read_settings(lake.path)
         read = partial(update.extract, lake, settings)
-    clock = read(Request()).read_to
+    done = read(Request())
+    notes, grace = (*done.retractions, *done.notes), grace_hours * HOUR
     folder = None if out is None else Path(out)
-    return _Job(lake, read, settings, tuple(formats), names, grace_hours * HOUR, folder, clock)
+    return _Job(lake, read, settings, tuple(formats), names, grace, folder, done.read_to, notes)
 
 
 def _check_is_over(period: Period, job: _Job) -> None:
@@ -192,16 +195,16 @@ def _close_month(job: _Job, period: Period) -> CloseResult:
 
 
 def _read_until_unchanged(job: _Job, period: Period) -> list[Reason]:
-    """Read a month again and again, until one pass finds what the pass before it found.
+    """Read a month again and again, until one pass sees what the pass before it saw.
 
     Returns what could not be read, or that no two passes in a row agreed.
     """
-    request = Request(start=period.start, end=period.end, rereads=True)
+    seen: Seen = {}
     for number in range(MOST_PASSES):
+        request = Request(start=period.start, end=period.end, rereads=True, confirms=seen)
         result = job.read(request)
-        stats = result.published
-        is_news = stats.files or stats.changed or stats.quarantined
-        if number and not is_news:
+        seen = result.seen
+        if number and result.is_confirmed:
             unread = sorted(result.not_extracted.items())
             return [Reason(f"{name} could not be read again: {why}") for name, why in unread]
     text = f"the month was read {MOST_PASSES} times and differed each time: it still changes"
@@ -261,6 +264,11 @@ def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult
     seal, label = seals.read_manifest(folder)["seal"], new.period.folder
     note = None if sealed else _note(job.lake, folder, new.period.shift(1))
     return CloseResult(label, state, folder, version, seal, new.reasons, new.unknown, table, note)
+
+
+def _add_notes(job: _Job, closed: CloseResult) -> CloseResult:
+    notes = [closed.note] if closed.note else []
+    return replace(closed, note="; ".join([*notes, *job.notes]) or None)
 
 
 def _note_order(folder: Path, after: Period) -> str | None:

@@ -35,7 +35,7 @@ KEYS = {
 _CONSEQUENCES = {
     *("period", "line_no", "running_position", "refunded_before", "refunded_after"),
     *("refundable_left", "record_version", "flags", READ_AT, "extracted_at", "checked_at"),
-    *("first_read_at", "last_read_at"),
+    *("first_read_at", "last_read_at", "reading"),
 }
 # The columns that say what a row is counted as; all others come from the record itself.
 _CLASS = {

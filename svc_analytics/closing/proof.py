@@ -40,7 +40,7 @@ from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.tables import TABLES
 
 # What differs, with no record changed, by what was read or found since the sealing.
-_SINCE = {"first_seen_at", "first_read_at", "last_read_at", "flags"}
+_SINCE = {"first_seen_at", "first_read_at", "last_read_at", "reading", "flags"}
 
 
 @dataclass

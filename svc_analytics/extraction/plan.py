@@ -1,11 +1,19 @@
 """Plan an extraction: what is requested, which time is missing, what came of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from svc_analytics.api.routes import ROUTES
 from svc_analytics.config import KeyClass, Settings
-from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
+from svc_analytics.coverage import (
+    Coverage,
+    Span,
+    Spans,
+    describe_span,
+    difference,
+    intersection,
+    union,
+)
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.segments import Segment
 from svc_analytics.formatting.display import Display, count_table
@@ -15,6 +23,7 @@ from svc_analytics.lake.month_files import PublishStats
 from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
+Seen = Mapping[str, tuple[int, str]]  # by stream: how many records, and a hash of them
 OVERLAP = 24 * HOUR  # of the newest time, in which records may still become visible
 OnPage = Callable[[Stream, int], None]
 
@@ -24,6 +33,7 @@ class Request:
     """Which streams and which interval [start, end) to read: by default all that is missing.
 
     `rereads` reads the whole interval again, `overlap` only the newest part of it.
+    Two readings in a row confirm each other: see `ExtractionResult.seen`.
     """
 
     streams: tuple[str, ...] = tuple(STREAMS)
@@ -31,6 +41,8 @@ class Request:
     end: int | None = None
     overlap: int = OVERLAP
     rereads: bool = False
+    # What the reading before saw: a reading that sees the same confirms it (None: none asked).
+    confirms: Seen | None = None
 
     def __post_init__(self) -> None:
         if self.end is not None and self.start >= self.end:
@@ -48,12 +60,28 @@ class ExtractionResult(Displayable):
     published: PublishStats = field(default_factory=PublishStats)
     not_extracted: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # oddities that cost time, but no row
+    doubtful: dict[str, Spans] = field(default_factory=dict)  # what moved at each reading
+    seen: Seen = field(default_factory=dict)  # if a reading was to be confirmed
+    is_confirmed: bool = False  # it saw what the reading before saw, and nothing was new
+    # By stream: time that was called read before it had come, and was read again.
+    retracted: dict[str, Spans] = field(default_factory=dict)
 
     @property
     def needs_attention(self) -> bool:
-        """Whether a record was quarantined or changed, or a stream lacks its key."""
+        """Whether a record was quarantined or changed, a claim retracted, or a key is missing."""
         published = self.published
-        return bool(published.quarantined or published.changed or self.not_extracted)
+        findings = published.quarantined or published.changed or self.retracted
+        return bool(findings or self.not_extracted)
+
+    @property
+    def retractions(self) -> list[str]:
+        """What had been called read before its time had come, in words."""
+        return [
+            f"{name} of {describe_span(span)} had been called read before that time had come, "
+            "by a wrong clock: retracted, and read again up to now"
+            for name, spans in self.retracted.items()
+            for span in spans
+        ]
 
     def _display(self) -> Display:
         done = self.published
@@ -61,6 +89,7 @@ class ExtractionResult(Displayable):
         lines = [f"read up to {format_instant(self.read_to)}"]
         lines += [f"{done.quarantined:,} records were set aside"] * bool(done.quarantined)
         lines += [f"{done.changed:,} records changed since they were read"] * bool(done.changed)
+        lines += self.retractions
         lines += [f"{name} were not extracted: {why}" for name, why in self.not_extracted.items()]
         return Display("Extraction", lines, [count_table("read", counts)])
 

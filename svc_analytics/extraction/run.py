@@ -1,19 +1,26 @@
 """Extract into a lake: several workers sweep segments, one writer publishes their rows."""
 
-import time
 from typing import Any
 
 from svc_analytics.api.client import Client, open_client
 from svc_analytics.config import Settings
+from svc_analytics.coverage import Spans
 from svc_analytics.errors import ConfigError
-from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request, plan_segments
+from svc_analytics.extraction.clock import Answer, RunClock, answer_now, judge_clock, newest_record
+from svc_analytics.extraction.plan import (
+    ExtractionResult,
+    OnPage,
+    Request,
+    Seen,
+    missing_key_class,
+    plan_segments,
+)
+from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.workers import WorkerPool
-from svc_analytics.instants import BEGINNING, MINUTE, format_instant
+from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.writer import open_writer
-
-SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
-UNKNOWN_CLOCK = 15 * MINUTE  # allowed for a local clock that the service does not confirm
+from svc_analytics.lake.writer import LakeWriter, open_writer
+from svc_analytics.schema import STREAMS, Stream
 
 
 def extract(
@@ -33,27 +40,75 @@ def extract(
     """
     request = request or Request()
     with open_client(settings, workers, client) as service:
-        profile, clock = read_merchant(service, settings)
-        now = time.time_ns() // 1000
-        watermark = (now - UNKNOWN_CLOCK if clock is None else clock) - SETTLE_LAG
-        run = ExtractionResult(profile["id"], now if clock is None else clock)
-        if request.start >= run.read_to:
-            message = f"--from is later than the service's clock, {format_instant(run.read_to)}"
-            raise ConfigError(message)
-        with open_writer(lake, profile, now) as writer:
-            is_open, lookback = request.start == BEGINNING, request.overlap
-            writer.begin_run(watermark=watermark, is_open_ended=is_open, lookback=lookback)
+        profile, told = _read_merchant(service, settings)
+        streams = _readable_streams(settings)
+        clock = judge_clock(service, told, streams)
+        run = ExtractionResult(profile["id"], clock.now, notes=[*clock.notes])
+        _require_past(request, clock)
+        clocks = {"service": clock.service, "machine": clock.machine, "judged": clock.now}
+        with open_writer(lake, profile, clock.machine, clocks) as writer:
+            run.retracted = _retract_early_claims(writer, service, streams, clock)
+            _begin_run(writer, request, clock)
             segments = plan_segments(writer, settings, request, run)
-            WorkerPool(service, writer, segments, run, on_page).work(workers)
+            reading = None if request.confirms is None else Reading()
+            WorkerPool(service, writer, segments, run, on_page, reading).work(workers)
+            if reading:
+                _confirm(request, run, reading.seen(), writer)
     return run
 
 
-def read_merchant(client: Client, settings: Settings) -> tuple[dict[str, Any], int | None]:
-    """Return the merchant's profile and the service's clock; refuse keys of two merchants."""
-    answers = [client.me(name) for name in settings.key_classes]
-    ids = sorted({profile["id"] for profile, _ in answers})
+def _begin_run(writer: LakeWriter, request: Request, clock: RunClock) -> None:
+    writer.begin_run(
+        watermark=clock.watermark,
+        is_open_ended=request.start == BEGINNING,
+        lookback=request.overlap,
+        judged_at=clock.now,
+    )
+
+
+def _confirm(request: Request, run: ExtractionResult, seen: Seen, writer: LakeWriter) -> None:
+    """Mark the interval as read twice alike, if this reading saw what the one before saw."""
+    stats, run.seen = run.published, seen
+    is_news = stats.files or stats.changed or stats.quarantined or run.doubtful
+    run.is_confirmed = seen == request.confirms and not is_news
+    if run.is_confirmed:
+        end = run.read_to if request.end is None else min(request.end, run.read_to)
+        writer.confirm([STREAMS[name] for name in seen], (request.start, end))
+
+
+def _read_merchant(client: Client, settings: Settings) -> tuple[dict[str, Any], list[Answer]]:
+    """Return the merchant's profile, and what the service's clock was; refuse keys of two."""
+    profiles, told = [], []
+    for name in settings.key_classes:
+        profile, at = client.me(name)
+        profiles.append(profile)
+        told.append(answer_now(at))
+    ids = sorted({profile["id"] for profile in profiles})
     if len(ids) > 1:
         message = f"the two keys belong to two merchants, {' and '.join(ids)}: use keys of one"
         raise ConfigError(message)
-    clocks = [clock for _, clock in answers if clock is not None]
-    return answers[0][0], max(clocks, default=None)
+    return profiles[0], told
+
+
+def _readable_streams(settings: Settings) -> list[Stream]:
+    return [stream for stream in STREAMS.values() if not missing_key_class(settings, stream)]
+
+
+def _require_past(request: Request, clock: RunClock) -> None:
+    """Refuse a run of which nothing lies in the past."""
+    if request.start >= clock.now:
+        message = f"--from is later than the service's clock, {format_instant(clock.now)}"
+        raise ConfigError(message)
+
+
+def _retract_early_claims(
+    writer: LakeWriter, client: Client, streams: list[Stream], clock: RunClock
+) -> dict[str, Spans]:
+    """Retract covered time that has not come yet, or had not when it was claimed.
+
+    What lies behind the newest record has come, whatever both clocks say.
+    """
+    if not writer.has_early_claims(clock.now):
+        return {}
+    shown = newest_record(client, streams, max(clock.machine, clock.service or 0))
+    return writer.retract_early_claims(max(clock.now, shown))

@@ -24,6 +24,7 @@ class SegmentQueue:
         self._fetch_seconds = self._read_seconds = 0.0
         # By stream, once a part of it was asked for: whether the service heeds `from` and `to`.
         self._heeds_bounds: dict[str, bool] = {}
+        self._repeating: set[str] = set()  # streams whose pages repeat rows that did not move
         self._is_cancelled = False
 
     def take(self) -> Segment | None:
@@ -55,6 +56,26 @@ class SegmentQueue:
         with self._changed:
             self._fetch_seconds += fetching
             self._read_seconds += reading
+
+    def add(self, segment: Segment) -> None:
+        """Add a segment that is to be swept too."""
+        with self._changed:
+            self._waiting.append(segment)
+
+    def doubt(self, segment: Segment) -> None:
+        """Doubt what was swept of a segment, while nobody else can take a part of it."""
+        with self._changed:
+            segment.doubt()
+
+    def note_repeating(self, segment: Segment) -> None:
+        """Note that the pages of a stream repeat rows though its list stands still."""
+        with self._changed:
+            self._repeating.add(segment.stream.name)
+
+    def is_repeating(self, segment: Segment) -> bool:
+        """Whether the pages of a stream repeat rows anyway."""
+        with self._changed:
+            return segment.stream.name in self._repeating
 
     def finish(self, segment: Segment) -> None:
         """Remove a segment that is done, or has failed."""

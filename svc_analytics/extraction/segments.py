@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from svc_analytics.coverage import Span, Spans
+from svc_analytics.coverage import Span, Spans, union
 from svc_analytics.instants import BEGINNING, DAY, SECOND
 from svc_analytics.schema import Instants, Stream
 
@@ -29,6 +29,9 @@ class Segment:
     oldest: int | None = None  # instant of the oldest row seen
     is_ordered: bool = True
     is_bounded: bool = True  # whether the service heeds the bounds requested
+    readings: int = 1  # how often it is read by now
+    doubtful: Span | None = None  # swept, but the list moved meanwhile: to be read again
+    has_moved: bool = False  # just before the next page
 
     @classmethod
     def of(cls, stream: Stream, span: Span) -> "Segment":
@@ -56,9 +59,22 @@ class Segment:
         """Split off the older half, or more, so that few months are being read at a time."""
         kept = min(0.5, KEPT_PAGES / self.expected_pages)
         middle = self.end - max(int(self.reach * kept), 1)
-        older = Segment(self.stream, self.start, middle, middle)
+        older = Segment(self.stream, self.start, middle, middle, readings=self.readings)
         self.start = middle
         return older
+
+    def doubt(self) -> None:
+        """Doubt what was swept so far: records may have appeared there meanwhile."""
+        lowest = max(self.start, self.end - 1) if self.is_ordered else self.start
+        self.doubtful = (lowest, self.top)
+        self.has_moved, self.oldest = True, None  # rows pushed on may be newer than the oldest
+
+    def again(self) -> "Segment | None":
+        """Return the segment that reads again what is doubtful, if anything is."""
+        if self.doubtful is None:
+            return None
+        start, top = self.doubtful
+        return Segment(self.stream, start, top, top, readings=self.readings + 1)
 
 
 @dataclass(frozen=True)
@@ -71,6 +87,7 @@ class Progress:
     out_of_order: Span | None = None  # the first pair of instants that is not newest-first
     is_ordered: bool = True  # whether the list was newest-first up to here
     newer: int | None = None  # instant of the oldest row before the page
+    doubtful: Spans = ()  # covered, but only provisionally: the list moved at each reading
 
 
 def advance(
@@ -84,7 +101,7 @@ def advance(
     """
     newer = segment.oldest
     out_of_order = _find_disorder(segment, instants[~is_repeat]) if segment.is_ordered else None
-    retracted = _give_up_order(segment) if out_of_order else ()
+    retracted = union(_give_up_order(segment) if out_of_order else (), _take_doubt(segment))
     wanted = (segment.start, segment.end)
     segment.pages += 1
     segment.rows += len(instants)
@@ -113,6 +130,12 @@ def _find_disorder(segment: Segment, instants: Instants) -> Span | None:
         return segment.oldest, int(instants[0])
     rises = np.flatnonzero(np.diff(instants) > 0)
     return (int(instants[rises[0]]), int(instants[rises[0] + 1])) if len(rises) else None
+
+
+def _take_doubt(segment: Segment) -> Spans:
+    """Return the time to be retracted because the list has just moved."""
+    has_moved, segment.has_moved = segment.has_moved, False
+    return (segment.doubtful,) if has_moved and segment.doubtful else ()
 
 
 def _give_up_order(segment: Segment) -> Spans:

@@ -8,14 +8,13 @@ import threading
 import time
 from collections.abc import Callable
 
-import numpy as np
-
 from svc_analytics.api.client import Client
 from svc_analytics.api.routes import MAX_LIMIT
 from svc_analytics.coverage import describe_span
 from svc_analytics.errors import ApiError, NotFound, ProtocolError, TooLarge
 from svc_analytics.extraction.batches import PageBatch
 from svc_analytics.extraction.scheduler import SegmentQueue
+from svc_analytics.extraction.seams import Seam
 from svc_analytics.extraction.segments import PADDING, Progress, Segment
 from svc_analytics.instants import BEGINNING, SECOND, format_instant
 from svc_analytics.records.bulk_parser import ScannedPage, scan_page
@@ -60,7 +59,7 @@ class Sweep:
         self._delivered_at = time.monotonic()
         self._seen: set[int] = set()  # a hash of each page's ids
         self._barren = 0
-        self._ids_before: frozenset[str] = frozenset()
+        self._seam = Seam(client, segments, segment)
 
     def run(self) -> None:
         """Read the segment to its end; raise what makes that impossible."""
@@ -106,6 +105,7 @@ class Sweep:
                     raise
             else:
                 self._fetch_seconds = time.monotonic() - began_at
+                self._seam.ask(self._query)
                 self._follow(page.next_cursor)
                 return page
             self._open()
@@ -113,6 +113,7 @@ class Sweep:
     def _open(self) -> None:
         """Ask anew for what remains, without a cursor and a second wider on both sides."""
         self._segment.oldest = None
+        self._seam.restart()
         self._cursors.clear()
         self._seen.clear()
         end = _whole_second(self._segment.end + PADDING, up=True)
@@ -131,11 +132,8 @@ class Sweep:
         with _DECODING:
             scanned = scan_page(self._segment.stream, page, time.time_ns() // 1000)
         ids = scanned.ids.to_pylist()
-        is_repeat = np.zeros(len(ids), np.bool_)
-        if not self._ids_before.isdisjoint(ids):
-            is_repeat[:] = [record_id in self._ids_before for record_id in ids]
-        self._ids_before = frozenset(ids)
-        self._require_news(hash(self._ids_before) if ids else None)
+        is_repeat = self._seam.cross(ids, scanned.instants)
+        self._require_news(hash(frozenset(ids)) if ids else None)
         is_last = page.next_cursor is None
         progress = self._segments.advance(self._segment, scanned.instants, is_repeat, is_last)
         self._pages.append(scanned)

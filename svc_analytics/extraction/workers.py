@@ -8,10 +8,11 @@ from contextlib import contextmanager, suppress
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
-from svc_analytics.coverage import difference
+from svc_analytics.coverage import describe_span, difference, union
 from svc_analytics.errors import LakeError, ProtocolError
 from svc_analytics.extraction.batches import PageBatch, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
+from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.segments import Progress, Segment
 from svc_analytics.extraction.sweep import Sweep
@@ -19,6 +20,7 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
+MOST_READINGS = 3  # in one run, of time in which the list moves
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
 QUEUED_BATCHES = 4  # of up to 32 pages, that workers may be ahead of the writer
 BUFFER_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published at once
@@ -35,12 +37,14 @@ class WorkerPool:
         segments: list[Segment],
         run: ExtractionResult,
         on_page: OnPage | None,
+        reading: Reading | None = None,
     ) -> None:
         self._client = client
         self._writer = writer
         self._segments = SegmentQueue(segments)
         self._run = run
         self._on_page = on_page
+        self._reading = reading
         self._batches: queue.Queue[PageBatch | None] = queue.Queue(maxsize=QUEUED_BATCHES)
         self._takes_no_more = threading.Event()
         self._fatal: list[Exception] = []
@@ -111,10 +115,13 @@ class WorkerPool:
         batch.check()
         buffer = self._writer.buffer(batch.stream)
         buffer.add(batch.rows, batch.rejected, batch.size)
+        if self._reading:
+            self._reading.add(batch)
         for progress in batch.progress:
             self._retract(batch.stream, progress)
             for span in progress.covered:
                 buffer.cover(span)
+            buffer.doubt(progress.doubtful)
 
     def _retract(self, stream: Stream, progress: Progress) -> None:
         """Retract coverage of this run; what an earlier run proved stays covered."""
@@ -126,6 +133,13 @@ class WorkerPool:
         self._run.pages += len(batch.received)
         self._run.rows[batch.stream.name] += sum(batch.received)
         for progress in batch.progress:
+            for span in progress.doubtful:
+                note = f"{batch.stream.name} of {describe_span(span)} moved at each of"
+                self._run.notes.append(
+                    f"{note} {MOST_READINGS} readings: provisional till the next"
+                )
+                before = self._run.doubtful.get(batch.stream.name, ())
+                self._run.doubtful[batch.stream.name] = union(before, [span])
             if progress.out_of_order:
                 older, newer = map(format_instant, progress.out_of_order)
                 note = f"the service does not list {batch.stream.name} newest first"
@@ -158,6 +172,7 @@ class WorkerPool:
             try:
                 is_crowded = self._batches.full
                 Sweep(self._client, self._segments, segment, self._deliver, is_crowded).run()
+                self._read_again(segment)
             except Cancelled:
                 self._cancel()
             except ProtocolError as error:
@@ -169,6 +184,16 @@ class WorkerPool:
                 self._segments.finish(segment)
         with suppress(queue.Full):
             self._batches.put_nowait(None)  # wakes the writer, to see that this worker is done
+
+    def _read_again(self, segment: Segment) -> None:
+        """Have the time read again in which a list moved; in the end call it provisional."""
+        again = segment.again()
+        if again and again.readings <= MOST_READINGS:
+            self._segments.add(again)
+        elif again:
+            span = (again.start, again.top)
+            progress = Progress(span, covered=(span,), doubtful=(span,))
+            self._deliver(PageBatch(segment.stream, (), (progress,)))
 
     def _deliver(self, batch: PageBatch) -> None:
         while not self._takes_no_more.is_set():

@@ -9,7 +9,7 @@ from typing import Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from svc_analytics.coverage import Coverage, Span
+from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file
 from svc_analytics.lake.checksums import BLANK, find_signature, read_signed_footer
@@ -33,6 +33,13 @@ class PartitionFooter:
     written_at: int
     totals: ControlTotals = field(default_factory=ControlTotals)
     tool_version: str = field(default_factory=tool_version)
+    confirmed: Spans = ()  # complete time of which two readings in a row saw the same records
+    judged_at: int | None = None  # the run's clock; an earlier release did not judge any
+
+    @property
+    def claimed_at(self) -> int:
+        """The time that it was when the coverage was claimed."""
+        return self.written_at if self.judged_at is None else self.judged_at
 
     def to_json(self) -> str:
         """Return the footer as the JSON kept in the file, its checksums not yet filled in."""
@@ -46,11 +53,13 @@ class PartitionFooter:
             "merchant_id": self.merchant_id,
             "owns": self.owns,
             "coverage": self.coverage.intervals(),
+            "confirmed": self.confirmed,
             "rows": self.totals.rows,
             "ids_digest": f"{self.totals.ids_digest:032x}",
             "totals": sums,
             "quarantined": self.quarantined,
             "written_at": self.written_at,
+            "judged_at": self.judged_at,
             "tool_version": self.tool_version,
             "schema": STREAMS[self.stream].schema_digest,
             **BLANK,
@@ -79,6 +88,8 @@ class PartitionFooter:
             written_at=document["written_at"],
             totals=ControlTotals(document["rows"], int(document["ids_digest"], 16), sums),
             tool_version=document["tool_version"],
+            confirmed=tuple((start, end) for start, end in document.get("confirmed", ())),
+            judged_at=document.get("judged_at"),
         )
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from svc_analytics.coverage import Coverage, gaps
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import damaged_file, is_refused, write_json
+from svc_analytics.instants import parse_instant
 from svc_analytics.lake.footer import PartitionFooter, read_footer
 from svc_analytics.lake.layout import LAYOUT, ORIGIN
 from svc_analytics.lake.snapshot import open_snapshot
@@ -55,6 +56,12 @@ class Lake:
     def merchant(self) -> dict[str, Any]:
         """The merchant profile as last read from the service, with `read_at`."""
         return dict(self._description["merchant"])
+
+    @property
+    def clocks(self) -> dict[str, int]:
+        """What the clocks of the newest run told: `service`, `machine`, and what was judged."""
+        told = self._description.get("clocks") or {}
+        return {name: parse_instant(at)[0] for name, at in told.items() if at}
 
     @property
     def _description(self) -> dict[str, Any]:

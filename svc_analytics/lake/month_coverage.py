@@ -6,10 +6,13 @@ Each file covers its own month, the origin's (`0000-00`) the time before the fir
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection
-from svc_analytics.instants import BEGINNING
+from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
+from svc_analytics.instants import BEGINNING, MINUTE
+from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.periods import month, month_of, utc_months
+
+CLOCK_TOLERANCE = 15 * MINUTE  # by which clocks may differ that are both right
 
 
 @dataclass(frozen=True)
@@ -23,6 +26,14 @@ class CoverageUpdate:
     def remaining(self, held: Coverage) -> Coverage:
         """Return what remains of the coverage that a file holds."""
         return held.remove(self.retracted).mark_provisional(self.stale)
+
+    def retracts(self, held: Coverage) -> bool:
+        """Whether a file's own claim is retracted, whatever is covered anew."""
+        return held.remove(self.retracted) != held
+
+    def confirmed(self, held: PartitionFooter) -> Spans:
+        """Return what remains confirmed of the time that a file holds."""
+        return difference(held.confirmed, self.retracted)
 
     def apply(self, label: str, held: Coverage) -> Coverage:
         """Return the new coverage of a month's file."""
@@ -81,6 +92,20 @@ def coverage_by_month(gained: Coverage, origin: Coverage, first: int) -> dict[st
         for period in utc_months(start, end):
             by_month[period.label] = ours.clip(period.start, period.end)
     return by_month
+
+
+def early_claims(footers: Iterable[PartitionFooter], now: int) -> Spans:
+    """Return the covered time that has not come, or had not when its file was written.
+
+    Whatever came later was never read: a clock was far ahead when the claim was made.
+    """
+    spans: list[Span] = []
+    for footer in footers:
+        for limit in (footer.claimed_at, now):
+            beyond = difference(footer.coverage.read, [(BEGINNING, limit)])
+            is_early = beyond and beyond[-1][1] > limit + CLOCK_TOLERANCE
+            spans += beyond if is_early else ()
+    return union(spans)
 
 
 def _first_start(labels: Iterable[str], default: int) -> int:

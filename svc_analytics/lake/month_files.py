@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.coverage import Coverage, Span
+from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.id_index import IdIndex
@@ -41,6 +41,7 @@ class MonthFiles:
         self.now = now
         self.footers = lake.footers(stream, merchant_id)
         self.stats = stats
+        self.judged_at: int | None = None  # how far time has come, by the run's clock
         self._merchant_id = merchant_id
         self._id_index = IdIndex(lake.path / IDS_FOLDER / stream.name)
 
@@ -69,6 +70,15 @@ class MonthFiles:
                     self._retract(home, new.filter(pc.is_in(new["id"], value_set=ids)))
             self._remove_rows(label, ids)
 
+    def confirm(self, span: Span) -> None:
+        """Note that the complete time within a span was read twice, and alike."""
+        for label, footer in list(self.footers.items()):
+            confirmed = union(footer.confirmed, intersection(footer.coverage.complete, *span))
+            if confirmed != footer.confirmed:
+                groups, totals = read_groups(self.path(label)), footer.totals
+                coverage, quarantined = footer.coverage, footer.quarantined
+                self.write(label, groups, coverage, quarantined, totals, confirmed=confirmed)
+
     def keep_superseded(self, label: str, versions: pa.Table) -> None:
         """Write superseded versions of records to a side file."""
         self.stats.restated += keep_changes(self.lake.path, self.stream, label, versions)
@@ -81,8 +91,14 @@ class MonthFiles:
         coverage: Coverage,
         quarantined: int,
         expected: ControlTotals | None,
+        *,
+        confirmed: Spans = (),
     ) -> None:
-        """Replace a month's file by rows that have the totals expected of them, if known."""
+        """Replace a month's file by rows that have the totals expected of them, if known.
+
+        What was `confirmed` of them stays so as far as it is complete.
+        """
+        unsettled = difference(confirmed, coverage.complete)
         footer = PartitionFooter(
             stream=self.stream.name,
             merchant_id=self._merchant_id,
@@ -90,6 +106,8 @@ class MonthFiles:
             coverage=coverage,
             quarantined=quarantined,
             written_at=self.now,
+            confirmed=difference(confirmed, unsettled),
+            judged_at=self.judged_at,
         )
         observed = self._id_index.observe(tables)
         footer = write_partition(self.path(label), self.stream, observed, footer, expected)
@@ -116,7 +134,14 @@ class MonthFiles:
             if footer and footer.coverage.remove(moments) != footer.coverage:
                 remaining = footer.coverage.remove(moments)
                 groups = read_groups(self.path(label))
-                self.write(label, groups, remaining, footer.quarantined, footer.totals)
+                self.write(
+                    label,
+                    groups,
+                    remaining,
+                    footer.quarantined,
+                    footer.totals,
+                    confirmed=footer.confirmed,
+                )
 
     def _remove_rows(self, label: str, ids: pa.Array) -> None:
         """Remove rows from a month's file, and keep them as superseded versions."""

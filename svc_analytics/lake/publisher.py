@@ -51,9 +51,9 @@ class StreamPublisher:
         self._stream = files.stream
         self._unread_window: Spans = ()
 
-    def set_lookback(self, lookback: int) -> None:
+    def set_lookback(self, complete: Spans, lookback: int) -> None:
         """Set how much of the newest complete time this run is to read again."""
-        self._unread_window = lookback_window(self.files.coverage.complete, lookback)
+        self._unread_window = lookback_window(complete, lookback)
 
     def months_with_lost_quarantine(self) -> Spans:
         """Return the time of months that count rejected records not on file."""
@@ -117,7 +117,7 @@ class StreamPublisher:
         footers = self.files.footers
         first = first_month_start(covered, footers, labels, fills_months=self.fills_months)
         origin = update.remaining(footers[ORIGIN].coverage)
-        gained = Coverage.of(covered, self.watermark)
+        gained = Coverage.of(covered, self.watermark).mark_provisional(buffer.doubtful)
         return replace(update, gained=coverage_by_month(gained, origin, first))
 
     def _publish_month(
@@ -126,6 +126,8 @@ class StreamPublisher:
         before = self.files.footers.get(label)
         coverage = update.apply(label, before.coverage if before else Coverage())
         is_same = before and (before.coverage, before.quarantined) == (coverage, quarantined)
+        # Made again, the same claim is of another time: the file must say of which.
+        is_same = is_same and before and not update.retracts(before.coverage)
         if is_same and not len(rows):
             return
         path = self.files.path(label)
@@ -134,15 +136,18 @@ class StreamPublisher:
         if upsert.is_news or not is_same:
             tables = merge_rows(self._stream, path, upsert.rows)
             expected = self._expected_totals(before, upsert) if before else None
-            self.files.write(label, tables, coverage, quarantined, expected)
+            confirmed = update.confirmed(before) if before and not upsert.is_news else ()
+            self.files.write(label, tables, coverage, quarantined, expected, confirmed=confirmed)
 
     def _publish_origin(self, update: CoverageUpdate) -> None:
         """Update what the origin's file covers: the time before the first month."""
         before = self.files.footers[ORIGIN]
         owns = self.files.owned_span(ORIGIN)
         coverage = update.apply(ORIGIN, before.coverage).clip(*owns)
-        if (coverage, owns) != (before.coverage, before.owns):
-            self.files.write(ORIGIN, (), coverage, 0, ControlTotals())
+        is_same = (coverage, owns) == (before.coverage, before.owns)
+        if not is_same or update.retracts(before.coverage):
+            confirmed = update.confirmed(before)
+            self.files.write(ORIGIN, (), coverage, 0, ControlTotals(), confirmed=confirmed)
 
     def _expected_totals(self, before: PartitionFooter, upsert: Upsert) -> ControlTotals:
         """Return the totals that a month must have once these rows are merged into it."""

@@ -21,6 +21,7 @@ class WriteBuffer:
     rejected: list[QuarantinedRecord] = field(default_factory=list)
     covered: Spans = ()
     retracted: Spans = ()
+    doubtful: Spans = ()  # of what is covered: only provisionally
     size: int = 0  # about what the rows take in memory, in bytes
     _loose: list[pa.Table] = field(default_factory=list)
 
@@ -51,6 +52,10 @@ class WriteBuffer:
         self.covered = Coverage(self.covered).remove(spans).complete
         self.retracted = union(self.retracted, spans)
 
+    def doubt(self, spans: Iterable[Span]) -> None:
+        """Mark covered intervals as read only provisionally."""
+        self.doubtful = union(self.doubtful, spans)
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing waits for publishing."""
@@ -69,7 +74,7 @@ class WriteBuffer:
             return WriteBuffer()
         # Copied: a slice would keep in memory all that is published now.
         tables = [_copy(rows.pop(label)) for label in unread]
-        waiting = WriteBuffer(tables, covered=self._uncover(unread))
+        waiting = WriteBuffer(tables, covered=self._uncover(unread), doubtful=self.doubtful)
         waiting.size = self.size * held // max(total, 1)
         return waiting
 

@@ -1,19 +1,20 @@
 """The lake's writer: one process at a time may change a lake (design 3)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage
+from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import locked, make_folder
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.lake import Lake, write_description
 from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, data_folders
+from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
 from svc_analytics.lake.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.partition import write_partition
 from svc_analytics.lake.publisher import StreamPublisher
@@ -23,6 +24,8 @@ from svc_analytics.lake.snapshot import remove_abandoned_snapshots
 from svc_analytics.lake.write_buffer import WriteBuffer
 from svc_analytics.periods import month_of
 from svc_analytics.schema import STREAMS, Stream
+
+Clocks = Mapping[str, int | None]  # in UTC microseconds, by whose each is
 
 
 class LakeWriter:
@@ -42,16 +45,41 @@ class LakeWriter:
             for name, publisher in self._publishers.items()
         }
 
-    def begin_run(self, *, watermark: int, is_open_ended: bool, lookback: int = 0) -> None:
+    def has_early_claims(self, now: int) -> bool:
+        """Whether files cover time that has not come, or had not when they were written."""
+        files = (publisher.files for publisher in self._publishers.values())
+        return any(early_claims(each.footers.values(), now) for each in files)
+
+    def retract_early_claims(self, now: int) -> dict[str, Spans]:
+        """Retract such time, to be read again; return it by stream."""
+        found = {}
+        for name, publisher in self._publishers.items():
+            if spans := early_claims(publisher.files.footers.values(), now):
+                # Just before, late records could still have appeared.
+                buffer = self._buffers[name]
+                buffer.retract((start - CLOCK_TOLERANCE, end) for start, end in spans)
+                found[name] = spans
+        return found
+
+    def begin_run(
+        self,
+        *,
+        watermark: int,
+        is_open_ended: bool,
+        lookback: int = 0,
+        judged_at: int | None = None,
+    ) -> None:
         """Set the watermark, before which covered time is complete.
 
         `lookback`, in microseconds, is how much of the newest time is read again for late
-        records; a run that `is_open_ended` has no lower bound.
+        records; a run that `is_open_ended` has no lower bound. `judged_at` is how far time
+        has come.
         """
-        for publisher in self._publishers.values():
+        for name, publisher in self._publishers.items():
             publisher.watermark = watermark
             publisher.fills_months = not is_open_ended
-            publisher.set_lookback(lookback)
+            publisher.set_lookback(self.coverage(STREAMS[name]).complete, lookback)
+            publisher.files.judged_at = judged_at
 
     def coverage(self, stream: Stream) -> Coverage:
         """Return what is published as read of a stream, and not retracted."""
@@ -73,6 +101,11 @@ class LakeWriter:
         """Return where what was read of a stream waits; `publish` begins another one."""
         return self._buffers[stream.name]
 
+    def confirm(self, streams: Iterable[Stream], span: Span) -> None:
+        """Note in the month files that this time was read twice, and alike."""
+        for stream in streams:
+            self._publishers[stream.name].files.confirm(span)
+
     def publish(self, *, holds_back: bool = False) -> None:
         """Publish all that is buffered, or let months that are still being read wait."""
         for name, publisher in self._publishers.items():
@@ -82,8 +115,12 @@ class LakeWriter:
 
 
 @contextmanager
-def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeWriter]:
+def open_writer(
+    lake: Lake, profile: dict[str, Any], now: int, clocks: Clocks | None = None
+) -> Iterator[LakeWriter]:
     """Lock the lake and give its writer; a lake is begun if there is none.
+
+    `clocks` are what the clocks of the run told, to be noted in `lake.json`.
 
     Raises `ConfigError` when the lake is another merchant's, `LakeBusy` when another
     process writes, `LakeError` when the folder cannot be written or a file is torn.
@@ -95,7 +132,7 @@ def open_writer(lake: Lake, profile: dict[str, Any], now: int) -> Iterator[LakeW
         with locked(lake.path / ".lock", doing, holder=holder):
             check_merchant(lake, profile)  # again: another process may have begun it meanwhile
             with dirty_marker(lake, now) as unfinished:
-                yield _begin_writing(lake, profile, now, unfinished)
+                yield _begin_writing(lake, profile, now, unfinished, clocks or {})
     except OSError as error:
         reason = error.strerror or type(error).__name__
         message = f"cannot write to {lake.path}: {reason}; the records written before are untouched"
@@ -113,7 +150,7 @@ def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
 
 
 def _begin_writing(
-    lake: Lake, profile: dict[str, Any], now: int, unfinished: int | None
+    lake: Lake, profile: dict[str, Any], now: int, unfinished: int | None, clocks: Clocks
 ) -> LakeWriter:
     _remove_leftovers(lake)
     _begin(lake, profile["id"], now)
@@ -122,7 +159,9 @@ def _begin_writing(
     if unfinished is not None:
         recover(lake, unfinished, now)
     merchant = profile | {"read_at": format_instant(now)}
-    write_description(lake.path, {"layout": LAYOUT, "merchant": merchant})
+    told = {name: None if at is None else format_instant(at) for name, at in clocks.items()}
+    document = {"layout": LAYOUT, "merchant": merchant, "clocks": told}
+    write_description(lake.path, document)
     return writer
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import Any
 
-from svc_analytics.coverage import Coverage, gaps
+from svc_analytics.coverage import Coverage, Spans, gaps, union
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
 from svc_analytics.schema import STREAMS, Stream
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
@@ -24,6 +26,8 @@ class StreamStatus:
     first_at: int | None
     last_at: int | None
     written_at: int | None
+    confirmed: Spans = ()  # two readings in a row saw the same records
+    early: Spans = ()  # called read before that time had come: extract reads it again
 
     @property
     def is_proven(self) -> bool:
@@ -44,6 +48,15 @@ class LakeStatus:
     path: str
     merchant: dict[str, Any]
     streams: tuple[StreamStatus, ...]
+    clocks: dict[str, int]  # what the clocks of the newest run told
+
+    @property
+    def clocks_differ_by(self) -> int:
+        """How far the service's clock was ahead of this machine's; 0 within the tolerance."""
+        if "service" not in self.clocks:
+            return 0
+        ahead = self.clocks["service"] - self.clocks["machine"]
+        return ahead if abs(ahead) > CLOCK_TOLERANCE else 0
 
 
 def lake_status(lake: Lake) -> LakeStatus:
@@ -52,12 +65,15 @@ def lake_status(lake: Lake) -> LakeStatus:
     with open_warehouse(lake) as warehouse:
         coverage = warehouse.coverage()
         streams = tuple(
-            _stream_status(stream, coverage[stream.name], warehouse) for stream in STREAMS.values()
+            _stream_status(lake, stream, coverage[stream.name], warehouse)
+            for stream in STREAMS.values()
         )
-    return LakeStatus(str(lake.path), merchant, streams)
+    return LakeStatus(str(lake.path), merchant, streams, lake.clocks)
 
 
-def _stream_status(stream: Stream, coverage: Coverage, warehouse: Warehouse) -> StreamStatus:
+def _stream_status(
+    lake: Lake, stream: Stream, coverage: Coverage, warehouse: Warehouse
+) -> StreamStatus:
     found = warehouse.query(
         "select coalesce(sum(rows), 0)::bigint as rows, count(*) - 1 as months, "
         "coalesce(sum(quarantined), 0)::bigint as quarantined, "
@@ -66,4 +82,7 @@ def _stream_status(stream: Stream, coverage: Coverage, warehouse: Warehouse) -> 
         f"from {stream.name}) as last_at from stg_files where stream = $stream",
         {"stream": stream.name},
     ).to_pylist()[0]
-    return StreamStatus(name=stream.name, coverage=coverage, **found)
+    now = max(time.time_ns() // 1000, found["last_at"] or 0)
+    footers = lake.footers(stream).values()
+    early, confirmed = early_claims(footers, now), union(*(each.confirmed for each in footers))
+    return StreamStatus(stream.name, coverage=coverage, confirmed=confirmed, early=early, **found)

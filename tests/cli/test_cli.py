@@ -23,6 +23,7 @@ from svc_analytics.sandbox.resources.seed import seed
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running, serve
 from svc_analytics.sandbox.state.store import Store
+from tests.support.desks import machine_clock_at
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -46,7 +47,8 @@ Run = Callable[..., Outcome]
 def running() -> Iterator[Running]:
     with Store() as store:
         seed(store, Scenario(seed=3, months=3, payments=400, until=to_micros(NOW)))
-        with serve(Service(store, Clock(to_micros(NOW)))) as running:
+        service = Service(store, Clock(to_micros(NOW)))
+        with serve(service) as running, machine_clock_at(NOW):
             yield running
 
 

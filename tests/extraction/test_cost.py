@@ -76,9 +76,9 @@ def test_a_month_is_written_once_however_often_is_published(
     publications: list[bool] = []
     write, publish = MonthFiles.write, LakeWriter.publish
 
-    def note_write(self: MonthFiles, label: str, *rest: Any) -> None:
+    def note_write(self: MonthFiles, label: str, *rest: Any, **more: Any) -> None:
         written.append(f"{self.stream.name} {label}")
-        write(self, label, *rest)
+        write(self, label, *rest, **more)
 
     def note_publish(self: LakeWriter, *, holds_back: bool = False) -> None:
         publications.append(holds_back)

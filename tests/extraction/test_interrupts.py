@@ -20,7 +20,7 @@ from svc_analytics.notebook.errors import INTERRUPTED
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running
 from svc_analytics.schema import PAYMENTS, STREAMS
-from tests.extraction.test_kill import check_claims, held, running, served, service
+from tests.extraction.test_kill import AGREE, check_claims, held, running, served, service
 
 __all__ = ["running", "service"]  # fixtures
 
@@ -78,7 +78,7 @@ def test_an_interrupted_extraction_leaves_the_lake_sound(
 ) -> None:
     """It claims only what it holds, tells one line, and the next run completes it."""
     chance, folder, stopped = random.Random(6), tmp_path / "lake", 0
-    assert kernel.run(OPENING.format(folder=str(folder)))["status"] == "ok"
+    assert kernel.run(AGREE + OPENING.format(folder=str(folder)))["status"] == "ok"
     while stopped < TIMES:
         done = kernel.run("svc.extract(lake)", stop_after=chance.uniform(0.02, 0.4))
         if done["status"] == "ok":
@@ -87,7 +87,8 @@ def test_an_interrupted_extraction_leaves_the_lake_sound(
         assert done["traceback"] == [INTERRUPTED], "\n".join(done["traceback"])
         stopped += 1
         check_claims(Lake(folder), service)
-    assert kernel.run("svc.extract(lake)")["status"] == "ok"
+    done = kernel.run("svc.extract(lake)")
+    assert done["status"] == "ok", done
     for stream in STREAMS.values():
         assert sorted(held(Lake(folder), stream)) == sorted(served(service, stream))
 

@@ -27,8 +27,13 @@ from tests.support.rings import rings
 
 Facts = tuple[str, int, str, Decimal, Decimal]
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+# This machine's clock is the service's.
+AGREE = f"""
+from svc_analytics.extraction import clock
+clock.machine_clock = lambda: {to_micros(NOW)}
+"""
 # Publishes after every page, so that most kills fall near or into a publication.
-EXTRACT = """
+EXTRACT = f"""{AGREE}
 from svc_analytics.extraction import workers
 workers.BUFFER_LIMIT = 1
 from svc_analytics.cli.app import main

@@ -16,6 +16,7 @@ from svc_analytics.extraction import progress
 from svc_analytics.instants import to_micros
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.server import Running
+from tests.support.desks import machine_clock_at
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MONTH = ("--month", "2026-10")
@@ -25,7 +26,8 @@ MONTH = ("--month", "2026-10")
 def running() -> Iterator[Running]:
     with Store() as store:
         seed(store, Scenario(seed=8, months=2, payments=60, until=to_micros(NOW)))
-        with serve(Service(store, Clock(to_micros(NOW)))) as running:
+        service = Service(store, Clock(to_micros(NOW)))
+        with serve(service) as running, machine_clock_at(NOW):
             yield running
 
 

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from svc_analytics import files
+from svc_analytics.extraction import clock, segments
 from svc_analytics.extraction import plan as plan_module
-from svc_analytics.extraction import run as run_module
-from svc_analytics.extraction import segments
 from svc_analytics.lake import merge, month_files, partition, publisher
 from svc_analytics.lake.quarantine import QuarantineUpdate
 from svc_analytics.periods import month_of
@@ -114,7 +113,7 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "ties at a page's edge are not read again": (segments, "_reached", _reach_ties),
     "a page proves all that is left": (segments, "_reached", _claim_pages_before_they_are_read),
     "rows that came again are kept twice": (publisher, "merge_rows", _add),
-    "the last minutes count as settled": (run_module, "SETTLE_LAG", 0),
+    "the last minutes count as settled": (clock, "SETTLE_LAG", 0),
     "nothing is read again": (
         plan_module,
         "missing_spans",
@@ -123,7 +122,7 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "what is to be read again stays complete": (
         publisher.StreamPublisher,
         "set_lookback",
-        lambda self, lookback: None,
+        lambda self, complete, lookback: None,
     ),
     "rows stay in the month they left": (
         month_files.MonthFiles,

@@ -25,6 +25,7 @@ from svc_analytics.sandbox.state.store import Store
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.arithmetic import Books
+from tests.support.desks import machine_clock_at
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MONTHS = [f"2026-{number:02d}" for number in range(7, 11)]
@@ -75,7 +76,7 @@ def months(regular: Lakehouse) -> list[Statement]:
 
 def extracted(service: Service, folder: Path, **options: Any) -> Lakehouse:
     lake = Lakehouse(folder)
-    with serve(service) as running:
+    with serve(service) as running, machine_clock_at(NOW):
         settings = read_settings(folder, environ=running.environment, folder=folder.parent)
         update.extract(lake, settings, **options)
     return lake

@@ -1,6 +1,9 @@
 """A desk to extract at: the model service, settings for it and a lake, without real waiting."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 from unittest.mock import patch
 
@@ -9,10 +12,16 @@ import duckdb
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
-from svc_analytics.extraction import run, scheduler
+from svc_analytics.extraction import clock, run, scheduler
 from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.instants import to_micros
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.fake_service import FakeService
+
+
+def machine_clock_at(at: datetime) -> AbstractContextManager[Any]:
+    """Set the clock by which a run judges that of the service."""
+    return patch.object(clock, "machine_clock", lambda: to_micros(at))
 
 
 @dataclass
@@ -31,11 +40,15 @@ class VirtualTime:
 
 @dataclass
 class Desk:
-    """Extracts from the model service into the lake, as often as a test likes."""
+    """Extracts from the model service into the lake, as often as a test likes.
+
+    This machine's clock is `machine`; it agrees with the service's unless it is given.
+    """
 
     service: FakeService
     settings: Settings
     lake: Lakehouse
+    machine: Callable[[], int] | None = None
 
     def extract(self, *, workers: int = 4, **request: Any) -> ExtractionResult:
         self.service.requests.clear()
@@ -44,11 +57,17 @@ class Desk:
         with (
             # A model in memory answers at once: share all the same.
             patch.object(scheduler, "WORTH_WAITING", 0.0),
+            patch.object(clock, "machine_clock", self._machine_clock()),
             Client(self.settings, limiter=limiter, transport=self.service.transport) as client,
         ):
             return run.extract(
                 self.lake, self.settings, Request(**request), workers=workers, client=client
             )
+
+    def _machine_clock(self) -> Callable[[], int]:
+        agreed = self.service.now
+        own = self.machine or clock.machine_clock
+        return own if self.machine or agreed is None else lambda: to_micros(agreed)
 
     def rows(self, stream: str = "payments") -> list[dict[str, Any]]:
         """Read a stream's folder as any outside tool would."""

@@ -27,7 +27,7 @@ from svc_analytics.webhooks import delivery_log
 from svc_analytics.webhooks.findings import reconcile_log
 from svc_analytics.webhooks.reconcile import OUTPUT
 from tests.cli.test_cli import NOW, Run, run
-from tests.support.desks import Desk
+from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import FakeService, payment, payout
 
 SECRET = "whsec_one"
@@ -349,7 +349,7 @@ def sandbox(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Service, Path]]:
     with Store() as store:
         seed(store, Scenario(seed=3, months=2, payments=40, until=to_micros(NOW)))
         service = Service(store, Clock(to_micros(NOW)))
-        with serve(service) as running:
+        with serve(service) as running, machine_clock_at(NOW):
             for name, value in running.environment.items():
                 monkeypatch.setenv(name, value)
             yield service, log

@@ -20,5 +20,8 @@ select
     -- records of the month set aside and not yet resolved
     (footer ->> 'quarantined')::bigint as quarantined,
     -- when the file was published, UTC
-    make_timestamptz((footer ->> 'written_at')::bigint) as written_at
+    make_timestamptz((footer ->> 'written_at')::bigint) as written_at,
+    -- what time it was when its coverage was claimed, UTC
+    make_timestamptz(coalesce(footer ->> 'judged_at', footer ->> 'written_at')::bigint)
+        as claimed_at
 from footers

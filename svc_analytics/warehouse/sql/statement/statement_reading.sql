@@ -1,7 +1,8 @@
 -- statement_reading(starts_at, ends_at, known_to := null):
 -- whether a period was read completely, and how many of its records count.
 -- grain: one row per stream.
--- from: payments, payout_records, stg_quarantine, stg_spans, int_period_omissions.
+-- from: payments, payout_records, stg_quarantine, stg_spans, int_period_omissions,
+-- int_period_confirmed.
 
 with streams as (
     select 'payments' as stream, 'checkout or payout' as key_class
@@ -84,6 +85,9 @@ select
     -- those that could not be held exactly, and may belong to the period
     known(was_read, quarantined_count) as quarantined_count,
     first_read_at,  -- when the first of them was read, UTC
-    last_read_at  -- when the last of them was read, UTC
+    last_read_at,  -- when the last of them was read, UTC
+    -- confirmed: two readings in a row saw the same records; single: no second one did
+    known(was_read, case when is_confirmed then 'confirmed' else 'single' end) as reading
 from judged
+inner join int_period_confirmed(starts_at, ends_at) using (stream)
 order by stream

@@ -1,0 +1,12 @@
+-- coverage_does_not_claim_the_future: no file covers time that had not come when it was written.
+-- severity: blocking. The next extract retracts the claim and reads that time again.
+
+select
+    stream || ' ' || instant_text(claimed_at) as record_id,
+    null::timestamptz as occurred_at,
+    null::varchar as currency,
+    stream || ' were called read up to ' || instant_text(max(span_end)) || ' when it was '
+        || instant_text(claimed_at) || ': run extract' as detail
+from stg_spans
+group by stream, claimed_at
+having max(span_end) > claimed_at + interval 15 minute

@@ -1,0 +1,202 @@
+"""Lists that move while they are read, by a service whose cursor is a count of rows (J7)."""
+
+import random
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any
+
+import httpx
+import pytest
+
+from svc_analytics.cli import reports
+from svc_analytics.instants import BEGINNING
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.warehouse.status import lake_status
+from tests.support.closings import Closer, table
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService, Record, ids, payment, spread
+from tests.support.rings import rings
+
+START = datetime(2026, 10, 2, tzinfo=UTC)
+STEP = timedelta(hours=2)
+Act = Callable[[FakeService, int], None]
+
+
+@pytest.fixture(autouse=True)
+def october(service: FakeService) -> FakeService:
+    """350 payments of October, ten on a page."""
+    service.payments = spread(350, START, STEP)
+    service.page_size = lambda page: 10
+    return service
+
+
+def newest(service: FakeService) -> list[Record]:
+    return sorted(service.payments, key=lambda row: str(row["paid_at"]), reverse=True)
+
+
+def appear(service: FakeService, place: int) -> None:
+    """Let a record appear among the rows that were listed before, behind the newest three."""
+    at = datetime.fromisoformat(newest(service)[3]["paid_at"]) + timedelta(seconds=place)
+    service.payments.append(payment(5_000 + place, f"{at:%Y-%m-%dT%H:%M:%SZ}"))
+
+
+def vanish(service: FakeService, place: int) -> None:
+    """Let a record vanish from among the newest rows."""
+    service.payments.remove(newest(service)[5])
+
+
+def while_read(service: FakeService, act: Act, times: int, every: int = 2) -> Iterator[int]:
+    """Act before every second page of payments, so often; give the numbers of the acts."""
+    places, pages = iter(range(times)), count(1)
+
+    def move(request: httpx.Request) -> None:
+        is_page = request.url.path.endswith("/payments")
+        if is_page and next(pages) % every == 0 and (place := next(places, None)) is not None:
+            act(service, place)
+
+    service.intercept = move
+    return places
+
+
+def read(desk: Desk, **request: Any) -> Any:
+    return desk.extract(workers=1, streams=("payments",), **request)
+
+
+def missing(desk: Desk) -> set[str]:
+    return {row["id"] for row in desk.service.payments} - set(desk.ids())
+
+
+@pytest.mark.parametrize("times", [1, 5, 17])
+def test_what_appears_in_time_already_swept_is_found_by_the_same_run(
+    desk: Desk, times: int
+) -> None:
+    """Rows come again at the seam; the time before it is read again, until it stands still."""
+    while_read(desk.service, appear, times)
+    run = read(desk)
+    assert desk.ids() == ids(desk.service.payments) and not run.doubtful
+    assert len(desk.lake.coverage(PAYMENTS).complete) == 1
+
+
+def test_many_rows_that_appear_at_once_are_no_disorder(desk: Desk) -> None:
+    """Two pages full: the next page is newer than the last one, and was not asked for wrongly."""
+
+    def flood(service: FakeService, _: int) -> None:
+        for place in range(25):
+            appear(service, place)
+
+    while_read(desk.service, flood, 1, every=9)
+    run = read(desk)
+    assert desk.ids() == ids(desk.service.payments) and not run.notes
+
+
+def test_a_list_that_never_stands_still_is_provisional_till_the_next_run(desk: Desk) -> None:
+    """Three readings were disturbed each: nothing complete is claimed of what moved."""
+    while_read(desk.service, appear, 10**6)
+    run = read(desk)
+    assert run.doubtful and "moved at each of 3 readings" in run.notes[0]
+    assert desk.lake.coverage(PAYMENTS).provisional
+    desk.service.intercept = None
+    assert not read(desk).doubtful
+    assert desk.ids() == ids(desk.service.payments)
+    assert desk.lake.coverage(PAYMENTS).complete[0][0] == BEGINNING
+
+
+def test_a_list_that_stands_still_costs_no_request_more(desk: Desk) -> None:
+    """35 pages, one request each."""
+    read(desk)
+    assert desk.service.paths().count("/payments") == 35
+
+
+def test_pages_that_repeat_a_row_anyway_are_asked_about_once(desk: Desk) -> None:
+    """A cursor may point at the last row instead of behind it: nothing has moved."""
+    page = desk.service._page
+
+    def overlap(path: str, request: httpx.Request) -> Record:
+        made = page(path, request)
+        if made["next_cursor"]:
+            place, number = made["next_cursor"].split(".")
+            made["next_cursor"] = f"{int(place) - 1}.{number}"
+        return made
+
+    desk.service._page = overlap  # type: ignore[method-assign]
+    run = read(desk)
+    assert desk.ids() == ids(desk.service.payments) and not run.doubtful
+    assert desk.service.paths().count("/payments") == 39 + 1
+    assert not desk.lake.coverage(PAYMENTS).provisional or len(run.notes) == 0
+
+
+def test_what_a_vanished_row_hides_is_called_a_single_reading(desk: Desk) -> None:
+    """It leaves no trace on any page: status and statement say what a single reading is worth."""
+    while_read(desk.service, vanish, 7)
+    read(desk)
+    assert missing(desk)
+    text = reports.status_text(lake_status(desk.lake))
+    assert "confirmed   nothing yet: all of it is a single reading" in text
+    october = "'2026-10-01 00:00:00Z', '2026-11-01 00:00:00Z'"
+    made = desk.lake.sql(f"select reading from statement_reading({october})")
+    assert set(made["reading"].dropna()) == {"single"}
+
+
+ACTS: dict[str, tuple[Act, int]] = {
+    "51 appear": (appear, 51),
+    "7 vanish": (vanish, 7),
+    "both": (lambda service, n: (appear if n % 2 else vanish)(service, n), 42),
+}
+
+
+@pytest.mark.parametrize(("act", "times"), ACTS.values(), ids=ACTS.keys())
+def test_a_sealed_month_has_all_that_was_there(desk: Desk, act: Act, times: int) -> None:
+    """Whatever a reading passed over, the month is sealed only after two that agree."""
+    closer = Closer(desk)
+    lost = while_read(desk.service, act, times)
+    closed = closer.close("2026-10")
+    if closed.state != "sealed":  # it moved at every reading: later it stands still
+        assert closed.state == "provisional"
+        list(lost)
+        closed = closer.close("2026-10")
+    assert closed.state == "sealed" and not missing(desk)
+    [payments, _] = table(closed.folder, "reading")
+    assert payments["reading"] == "confirmed"
+    text = reports.status_text(lake_status(desk.lake))
+    assert "confirmed   2026-10-01T00:00:00Z .. 2026-11-01T00:00:00Z" in text
+
+
+@pytest.mark.parametrize("act", [appear, vanish])
+def test_a_month_that_moves_at_every_reading_is_never_sealed(desk: Desk, act: Act) -> None:
+    """No two readings saw the same records."""
+    closer = Closer(desk)
+    while_read(desk.service, act, 10**6, every=9)
+    closed = closer.close("2026-10")
+    assert closed.state == "provisional" and closed.seal is None
+    assert "differed each time" in closed.reasons[-1].text
+
+
+def test_a_late_record_takes_a_confirmation_back(desk: Desk) -> None:
+    """What came behind the second reading was seen once."""
+    closer = Closer(desk)
+    assert closer.close("2026-10").state == "sealed"
+    assert lake_status(desk.lake).streams[0].confirmed
+    desk.service.payments.append(payment(9_000, "2026-10-20T10:00:01Z"))
+    read(desk, rereads=True)
+    assert not lake_status(desk.lake).streams[0].confirmed
+
+
+@pytest.mark.parametrize("seed", rings(range(4), range(4, 60)))
+def test_whatever_moves_nothing_sealed_lacks_what_was_there(desk: Desk, seed: int) -> None:
+    """Rows appear and vanish anywhere, at random moments, at random times in a row."""
+    chance, closer = random.Random(seed), Closer(desk)
+
+    def act(service: FakeService, number: int) -> None:
+        rows = newest(service)
+        place = chance.randrange(len(rows))
+        if chance.random() < 0.5:
+            service.payments.remove(rows[place])
+        else:
+            at = f"{rows[place]['paid_at'][:-1]}.5Z"
+            service.payments.append(payment(6_000 + number, at))
+
+    desk.service.page_size = lambda page: chance.choice([7, 20])
+    while_read(desk.service, act, chance.randint(1, 60), every=chance.randint(1, 9))
+    closed = closer.close("2026-10")
+    assert closed.state == "provisional" or not missing(desk)
