@@ -20,9 +20,34 @@ from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-QUEUED_BATCHES = 4  # of up to 32 pages, that workers may be ahead of the writer
+QUEUED_BYTES = 16 * 1024 * 1024  # of pages, that workers may be ahead of the writer
 BUFFER_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published at once
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
+
+
+class BatchQueue(queue.Queue["PageBatch | None"]):
+    """A queue that is full by the bytes of its pages: there may be few large ones, or many."""
+
+    def _init(self, maxsize: int) -> None:
+        super()._init(maxsize)
+        self._bytes = 0
+
+    def _qsize(self) -> int:
+        return self._bytes
+
+    def _put(self, item: PageBatch | None) -> None:
+        super()._put(item)
+        self._bytes += _weight(item)
+
+    def _get(self) -> PageBatch | None:
+        item: PageBatch | None = super()._get()
+        self._bytes -= _weight(item)
+        return item
+
+
+def _weight(batch: PageBatch | None) -> int:
+    """Return the bytes of a batch's pages, at least one."""
+    return max(batch.size if batch else 0, 1)
 
 
 class WorkerPool:
@@ -41,7 +66,7 @@ class WorkerPool:
         self._segments = SegmentQueue(segments)
         self._run = run
         self._on_page = on_page
-        self._batches: queue.Queue[PageBatch | None] = queue.Queue(maxsize=QUEUED_BATCHES)
+        self._batches = BatchQueue(maxsize=QUEUED_BYTES)
         self._takes_no_more = threading.Event()
         self._fatal: list[Exception] = []
         self._broken: list[ProtocolError] = []
@@ -162,6 +187,7 @@ class WorkerPool:
                 self._cancel()
             except ProtocolError as error:
                 self._broken.append(error)  # the other segments are still worth reading
+                self._segments.give_up(segment)
             except Exception as error:
                 self._fatal.append(error)
                 self._cancel()
