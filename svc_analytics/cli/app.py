@@ -11,6 +11,7 @@ from importlib import import_module
 import click
 
 from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.memory import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.errors import SvcError
 
 INTERRUPTED = 130
@@ -76,6 +77,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command line and exit with the documented code."""
     try:
+        fit_into_limit()
         cli.main(standalone_mode=False, auto_envvar_prefix="SVC")
         code = 0
     except SvcError as error:
@@ -91,7 +93,8 @@ def main() -> None:
         sys.stderr.close()  # the program that read our output has ended: print no more
         code = 0
     except Exception as error:
-        code = echo_error(f"internal error: {type(error).__name__}: {error}", 1)
+        internal = f"internal error: {type(error).__name__}: {error}"
+        code = echo_error(OUT_OF_MEMORY if is_out_of_memory(error) else internal, 1)
     sys.exit(code)
 
 
