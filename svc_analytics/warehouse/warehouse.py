@@ -6,7 +6,7 @@ same views for other tools (design 4 and 13).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -23,10 +23,15 @@ from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.side_files import require_whole
 from svc_analytics.schema import STREAMS
-from svc_analytics.warehouse.connection import CONFIG, error_line, lock_down, prepare
+from svc_analytics.warehouse.answers import to_exact_table
+from svc_analytics.warehouse.connection import CONFIG, error_line, is_select, lock_down, prepare
 from svc_analytics.warehouse.views import build_views, say_folder, write_snapshot_database
 
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
+
+
+def _to_table(relation: duckdb.DuckDBPyRelation) -> pa.Table:
+    return relation.to_arrow_table()
 
 
 class Warehouse:
@@ -66,13 +71,15 @@ class Warehouse:
     def query_readonly(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """Answer a query that may come from anywhere: one SELECT, or nothing."""
         try:
+            query.encode()
             statements = self._connection.extract_statements(query)
         except duckdb.Error as error:
             raise QueryError(error_line(error)) from error
-        allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
-        if len(statements) != 1 or statements[0].type not in allowed:
+        except UnicodeEncodeError as error:
+            raise QueryError("the query is not text in UTF-8") from error
+        if len(statements) != 1 or not is_select(statements[0]):
             raise QueryError("only a single SELECT is answered: the lake is read-only")
-        return self.query(query, parameters)
+        return self.query(query, parameters, fetch=to_exact_table)
 
     @interruptible()
     def query(
@@ -80,6 +87,7 @@ class Warehouse:
         query: str,
         parameters: Mapping[str, Any] | None = None,
         tables: Mapping[str, pa.Table] | None = None,
+        fetch: Callable[[duckdb.DuckDBPyRelation], pa.Table] = _to_table,
     ) -> pa.Table:
         """Answer a query of our own as an Arrow table: decimals and instants stay exact.
 
@@ -89,7 +97,7 @@ class Warehouse:
         named = {name: table for name, table in (tables or {}).items() if name in query}
         with self._naming_errors(), self._registered(named) as connection:
             return run_interruptibly(
-                connection, lambda: connection.sql(query, params=values).to_arrow_table()
+                connection, lambda: fetch(connection.sql(query, params=values))
             )
 
     @interruptible()
