@@ -13,6 +13,7 @@ import click
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.memory import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.errors import SvcError
+from svc_analytics.instants import now
 
 INTERRUPTED = 130
 # Where each command is, and the first line of its help; a test compares it with the command.
@@ -78,6 +79,7 @@ def main() -> None:
     """Run the command line and exit with the documented code."""
     try:
         fit_into_limit()
+        now()  # a clock that Python cannot read stops every command
         cli.main(standalone_mode=False, auto_envvar_prefix="SVC")
         code = 0
     except SvcError as error:
