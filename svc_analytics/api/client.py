@@ -171,9 +171,14 @@ class Client:
         """Return a wrong key class as it is; where the same key worked before, a refused key."""
         if (name, key_class) not in self._proven:
             return error
-        message = f"{error}; it took this {key_class}-class key before: check it in the business"
-        status, codes = error.status, error.codes
-        return KeyRefused(f"{message} console", status=status, codes=codes, path=error.path)
+        shown = f"{error.status} {', '.join(error.codes)}"
+        message = f"the service refused {error.path} ({shown}), where this {key_class}-class key "
+        return KeyRefused(
+            f"{message}was taken before: check it in the business console",
+            status=error.status,
+            codes=error.codes,
+            path=error.path,
+        )
 
     def _send(self, request: httpx.Request, key: Secret, path: str, most: int) -> Response:
         # Added at the last moment, so that no variable of ours holds it for long.

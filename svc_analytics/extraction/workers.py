@@ -28,21 +28,9 @@ FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their s
 class BatchQueue(queue.Queue["PageBatch | None"]):
     """A queue that is full by the bytes of its pages: there may be few large ones, or many."""
 
-    def _init(self, maxsize: int) -> None:
-        super()._init(maxsize)
-        self._bytes = 0
-
     def _qsize(self) -> int:
-        return self._bytes
-
-    def _put(self, item: PageBatch | None) -> None:
-        super()._put(item)
-        self._bytes += _weight(item)
-
-    def _get(self) -> PageBatch | None:
-        item: PageBatch | None = super()._get()
-        self._bytes -= _weight(item)
-        return item
+        # Counted anew each time: Ctrl-C may cut a running total off from what is queued.
+        return sum(map(_weight, self.queue))
 
 
 def _weight(batch: PageBatch | None) -> int:

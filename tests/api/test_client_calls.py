@@ -155,7 +155,7 @@ def test_a_key_that_worked_before_is_refused_not_of_the_wrong_class() -> None:
     service.intercept = None
     client.page("payouts", {})
     service.intercept = lambda request: WRONG_KIND
-    with pytest.raises(KeyRefused, match="took this payout-class key before") as told:
+    with pytest.raises(KeyRefused, match="this payout-class key was taken before") as told:
         client.page("payouts", {})
     assert (told.value.exit_code, told.value.codes) == (1, ("PAY_WRONG_KEY_KIND",))
 
