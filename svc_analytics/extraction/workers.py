@@ -20,22 +20,10 @@ from svc_analytics.lake.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-QUEUED_BYTES = 16 * 1024 * 1024  # of pages, that workers may be ahead of the writer
+QUEUED_BATCHES = 4  # of a few MB, that workers may be ahead of the writer
+LARGE_BATCH = 8 * 1024 * 1024  # bytes: a larger one waits until no other does
 BUFFER_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published at once
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
-
-
-class BatchQueue(queue.Queue["PageBatch | None"]):
-    """A queue that is full by the bytes of its pages: there may be few large ones, or many."""
-
-    def _qsize(self) -> int:
-        # Counted anew each time: Ctrl-C may cut a running total off from what is queued.
-        return sum(map(_weight, self.queue))
-
-
-def _weight(batch: PageBatch | None) -> int:
-    """Return the bytes of a batch's pages, at least one."""
-    return max(batch.size if batch else 0, 1)
 
 
 class WorkerPool:
@@ -54,7 +42,7 @@ class WorkerPool:
         self._segments = SegmentQueue(segments)
         self._run = run
         self._on_page = on_page
-        self._batches = BatchQueue(maxsize=QUEUED_BYTES)
+        self._batches: queue.Queue[PageBatch | None] = queue.Queue(maxsize=QUEUED_BATCHES)
         self._takes_no_more = threading.Event()
         self._fatal: list[Exception] = []
         self._broken: list[ProtocolError] = []
@@ -186,6 +174,9 @@ class WorkerPool:
 
     def _deliver(self, batch: PageBatch) -> None:
         while not self._takes_no_more.is_set():
+            if batch.size > LARGE_BATCH and not self._batches.empty():
+                self._takes_no_more.wait(0.02)
+                continue
             try:
                 self._batches.put(batch, timeout=0.2)
                 return

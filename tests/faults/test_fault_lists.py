@@ -3,18 +3,15 @@
 import json
 import queue
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx
-import numpy as np
-import pyarrow as pa
 import pytest
 
 from svc_analytics.errors import ProtocolError
-from svc_analytics.extraction import page_size, sweep
+from svc_analytics.extraction import page_size, sweep, workers
 from svc_analytics.extraction.batches import PageBatch
-from svc_analytics.extraction.workers import BatchQueue, WorkerPool
-from svc_analytics.records.bulk_parser import ScannedPage
-from svc_analytics.schema import PAYMENTS
+from svc_analytics.extraction.workers import WorkerPool
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, Handler, refusal, spread
 from tests.support.model_ledger import assert_no_false_claim, assert_same
@@ -135,18 +132,20 @@ def test_a_batch_of_large_pages_is_delivered_early(
     assert {len(batch.pages) for batch in batches if batch.size > 1_000} == {1}
 
 
-def test_the_queue_before_the_writer_is_full_by_bytes() -> None:
-    """H6: a large page fills it alone, and is taken even if it is larger than the queue."""
+def test_a_batch_larger_than_most_waits_until_the_queue_is_empty(
+    october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H6: so that one page of the largest kind is in memory beside the writer's, not five."""
+    monkeypatch.setattr(sweep, "BATCH_BYTES", 1_000)
+    monkeypatch.setattr(workers, "LARGE_BATCH", 1_000)
+    queued: list[int] = []
+    put = queue.Queue.put
 
-    def batch(size: int) -> PageBatch:
-        page = ScannedPage(bytes(size), 0, pa.array([]), np.empty(0, np.int64))
-        return PageBatch(PAYMENTS, [page], [])
+    def note(self: Any, item: Any, *rest: Any, **options: Any) -> None:
+        queued.append(self.qsize() if item else 0)
+        put(self, item, *rest, **options)
 
-    batches = BatchQueue(maxsize=1_000)
-    batches.put_nowait(batch(5_000))
-    with pytest.raises(queue.Full):
-        batches.put_nowait(batch(1))
-    assert batches.get_nowait() and batches.empty()
-    for _ in range(1_000):
-        batches.put_nowait(None)
-    assert batches.full()
+    monkeypatch.setattr(queue.Queue, "put", note)
+    desk.extract(workers=1)
+    assert_same(desk)
+    assert len(queued) > 8 and not any(queued)

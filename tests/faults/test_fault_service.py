@@ -322,9 +322,7 @@ def test_a_list_without_an_end_is_noticed(
     """B2, B3: cursors that are always new prove nothing; the run ends, and claims nothing."""
     monkeypatch.setattr(stall, "STALLED_PAGES", 50)
     october.intercept = pages_of(page)
-    with pytest.raises(
-        ProtocolError, match=r"^payments of .* \.\. .*--patience"
-    ) as told:
+    with pytest.raises(ProtocolError, match=r"^payments of .* \.\. .*--patience") as told:
         desk.extract(workers=4, streams=("payments",))
     assert "pages in a row" in str(told.value) and told.value.exit_code == 1
     assert 50 <= sum(map(is_list, october.requests)) < 400
