@@ -9,10 +9,15 @@ from svc_analytics.errors import ConfigError
 
 @dataclass(frozen=True)
 class Calendar:
-    """A calendar of twelve months a year; `years` are those it supports."""
+    """A calendar of twelve months a year, from the `earliest` month to the `latest`.
+
+    In every zone they hold the times that a lake can hold, 1970 to 9998 in UTC, and at
+    least a month before.
+    """
 
     name: str
-    years: range
+    earliest: tuple[int, int]
+    latest: tuple[int, int]
     first_day: Callable[[int, int], date]
     month_of: Callable[[date], tuple[int, int]]
 
@@ -40,8 +45,10 @@ def _jalali_month(day: date) -> tuple[int, int]:
 
 
 CALENDARS = {
-    "gregorian": Calendar("gregorian", range(1970, 9999), _first_gregorian_day, _gregorian_month),
-    "jalali": Calendar("jalali", range(1349, 9300), _first_jalali_day, _jalali_month),
+    "gregorian": Calendar(
+        "gregorian", (1969, 1), (9999, 1), _first_gregorian_day, _gregorian_month
+    ),
+    "jalali": Calendar("jalali", (1348, 1), (9377, 10), _first_jalali_day, _jalali_month),
 }
 
 

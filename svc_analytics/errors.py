@@ -3,8 +3,8 @@
 SvcError                   the base of them all                                exit 1
   ConfigError              a setting or an argument is missing or wrong        exit 2
   ApiError                 the service said no: .status, .codes, .path         exit 1
-    KeyRefused             401: missing, revoked, unknown key or address       exit 1
-    WrongKeyClass          PAY_WRONG_KEY_KIND: the key is of the other class   exit 2
+    KeyRefused             401, or no more the class it was                    exit 1
+    WrongKeyClass          PAY_WRONG_KEY_KIND at a key's first use             exit 2
     NotFound               no such object under this account                   exit 1
     ProtocolError          an answer that breaks the contract's own rules      exit 1
       TooLarge             an answer too large to hold; ask for fewer records  exit 1
@@ -48,7 +48,7 @@ class ApiError(SvcError):
 
 
 class KeyRefused(ApiError):
-    """The service refused the key; it does not say for which reason."""
+    """The service refused the key; of a 401 it does not say for which reason."""
 
 
 class WrongKeyClass(ApiError):

@@ -85,6 +85,8 @@ def damaged_file(
     """Return the error for a damaged file, or one that the system refused to open."""
     if isinstance(error, OSError) and is_refused(error):
         return LakeError(f"{path} cannot be read: {os.strerror(error.errno or 0)}")
+    if isinstance(error, MemoryError):  # it may be whole
+        return LakeError(f"{path} cannot be read: not enough memory")
     remedy = remedy or "move it away and run extract, which reads its month again"
     return LakeError(f"{path} is torn or altered: {remedy}")
 

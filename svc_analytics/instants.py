@@ -4,7 +4,7 @@ import re
 import time
 from datetime import UTC, datetime, timedelta
 
-from svc_analytics.errors import ConfigError, DataError
+from svc_analytics.errors import ConfigError, DataError, SvcError
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -20,6 +20,18 @@ _AGO = (("day", DAY), ("hour", HOUR), ("minute", MINUTE), ("second", SECOND))
 _RFC3339 = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:[0-5]\d)\Z", re.ASCII
 )
+
+
+def now() -> int:
+    """Return this machine's clock in UTC microseconds; refuse one that is centuries wrong."""
+    try:
+        micros = time.time_ns() // 1000
+    except OverflowError:  # Python counts nanoseconds since 1970, in 64 bits
+        micros = -1
+    if micros < 0:
+        message = "this machine's clock says a year before 1970 or after 2262"
+        raise SvcError(f"{message}: set it right, then run again")
+    return micros
 
 
 def to_micros(at: datetime) -> int:
@@ -93,5 +105,5 @@ def duration(micros: int) -> str:
 
 def ago(micros: int) -> str:
     """Write how long ago an instant was, in the largest unit that fits."""
-    passed = max(time.time_ns() // 1000 - micros, 0)
+    passed = max(now() - micros, 0)
     return f"{duration(passed)} ago" if passed >= SECOND else "just now"

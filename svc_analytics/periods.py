@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from svc_analytics.calendars import find_calendar
 from svc_analytics.errors import ConfigError
-from svc_analytics.instants import from_micros, to_micros
+from svc_analytics.instants import format_instant, from_micros, to_micros
 
 _MONTH = re.compile(r"(\d{4})-(\d\d)\Z", re.ASCII)
 _MONTH_NAMES = (
@@ -62,10 +62,18 @@ def month(label: str, zone: str = "UTC", calendar: str = "gregorian") -> Period:
 
 
 def month_of(micros: int, zone: str = "UTC", calendar: str = "gregorian") -> Period:
-    """Return the month that holds an instant, in a zone."""
-    at = from_micros(micros).astimezone(load_zone(zone))
-    year, number = find_calendar(calendar).month_of(at.date())
-    period = _period(year * 12 + number - 1, zone, calendar)
+    """Return the month that holds an instant, in a zone.
+
+    Raises `ConfigError` for an instant that is in none of the calendar's months.
+    """
+    at = from_micros(micros)
+    try:
+        day = at.astimezone(load_zone(zone)).date()
+        year, number = find_calendar(calendar).month_of(day)
+        period = _period(year * 12 + number - 1, zone, calendar)
+    except (ValueError, OverflowError) as error:
+        message = f"{format_instant(micros)} is in no month of the {calendar} calendar"
+        raise ConfigError(f"{message}: is a clock wrong?") from error
     # Where clocks go back over midnight on a first, they show the old month once more.
     return period if micros < period.end else period.shift(1)
 
@@ -90,13 +98,13 @@ def utc_months(start: int, end: int) -> Iterator[Period]:
 
 def _month_index(label: str, calendar: str) -> int:
     """Count the months from the calendar's year 0 to a label such as `2026-10`."""
-    years = find_calendar(calendar).years
-    match = _MONTH.match(label)
-    if not match or not 1 <= int(match[2]) <= 12 or int(match[1]) not in years:
+    match, known = _MONTH.match(label), find_calendar(calendar)
+    year, number = (int(match[1]), int(match[2])) if match else (0, 0)
+    if not 1 <= number <= 12 or not known.earliest <= (year, number) <= known.latest:
         example = "2026-10" if calendar == "gregorian" else "1405-08"
         message = f"{label!r} is not a month of the {calendar} calendar: write it as {example}"
         raise ConfigError(message)
-    return int(match[1]) * 12 + int(match[2]) - 1
+    return year * 12 + number - 1
 
 
 def _period(index: int, zone: str, calendar: str) -> Period:

@@ -20,15 +20,30 @@ from svc_analytics.api.responses import (
     require_json,
 )
 from svc_analytics.api.routes import PREFIX, ROUTES, Route, quote_id
-from svc_analytics.api.transport import ReadOnlyTransport, describe_error, open_transport, read_body
+from svc_analytics.api.transport import (
+    MAX_BODY,
+    ReadOnlyTransport,
+    describe_error,
+    open_transport,
+    read_body,
+    require_clear_length,
+)
 from svc_analytics.config import KeyClass, Settings
-from svc_analytics.errors import ApiError, ConfigError, Unavailable, WrongKeyClass
+from svc_analytics.errors import (
+    ApiError,
+    ConfigError,
+    KeyRefused,
+    ProtocolError,
+    Unavailable,
+    WrongKeyClass,
+)
 from svc_analytics.records.bulk_parser import parse_list
 from svc_analytics.records.page import Page
 from svc_analytics.records.raw_json import InvalidJson
 from svc_analytics.schema import STREAMS
 from svc_analytics.signing.secrets import Secret
 
+URI_TOO_LONG = 414
 TIMEOUT = httpx.Timeout(30.0, connect=10.0, pool=None)
 _EXTENSIONS = {"timeout": TIMEOUT.as_dict()}
 _LISTS = {stream.route: stream for stream in STREAMS.values()}
@@ -53,6 +68,7 @@ class Client:
     ) -> None:
         settings.require_service()
         self._settings = settings
+        self._proven: set[tuple[str, KeyClass]] = set()  # routes that took a key of that class
         self.limiter = limiter or RateLimiter(settings.patience)
         inner = transport or open_transport(settings, workers)
         # No httpx.Client on top: redirects, cookies and the environment's proxies must not
@@ -76,12 +92,14 @@ class Client:
         """Return the merchant profile, and the service's clock in UTC microseconds if given."""
         return self._call("me", read_profile, key_class=key_class)
 
-    def page(self, name: str, params: Mapping[str, str]) -> Page:
-        """Return one page of the list `payments` or `payouts`."""
+    def page(self, name: str, params: Mapping[str, str], most: int = MAX_BODY) -> Page:
+        """Return one page of the list `payments` or `payouts`, of at most so many bytes."""
         stream = _LISTS.get(name)
         if stream is None:
             raise ValueError(name)
-        return self._call(name, lambda answer: parse_list(stream, answer.body), params=params)
+        return self._call(
+            name, lambda answer: parse_list(stream, answer.body), params=params, most=most
+        )
 
     def payment(self, payment_id: str) -> dict[str, Any]:
         """Return the authoritative payment of a UUID or receipt number."""
@@ -117,21 +135,25 @@ class Client:
         params: Mapping[str, str] | None = None,
         body: Mapping[str, str] | None = None,
         key_class: KeyClass | None = None,
+        most: int = MAX_BODY,
     ) -> T:
         """Make one call of the table, retrying while that may help."""
         route = ROUTES[name]
         request = self._request(route, of, params, body)
-        key = self._key(route, key_class)
+        key_class, key = self._key(route, key_class)
         attempt, began_at = 0, self.limiter.now()
         while True:
             entered_at = self.limiter.acquire()
             try:
-                result = read(self._send(request, key, route.path))
+                result = read(self._send(request, key, route.path, most))
             except (RetryableError, InvalidJson) as trouble:
                 self._retry_or_give_up(trouble, entered_at, began_at, attempt, route.path)
                 attempt += 1
+            except WrongKeyClass as refusal:
+                raise self._refusal(refusal, name, key_class) from refusal
             else:
                 self.limiter.on_success(entered_at)
+                self._proven.add((name, key_class))
                 return result
 
     def _retry_or_give_up(
@@ -145,20 +167,34 @@ class Client:
         giving_up = Unavailable(message, status=status, codes=codes, path=path)
         self.limiter.backoff(attempt, giving_up, since=began_at)
 
-    def _send(self, request: httpx.Request, key: Secret, path: str) -> Response:
+    def _refusal(self, error: WrongKeyClass, name: str, key_class: KeyClass) -> ApiError:
+        """Return a wrong key class as it is; where the same key worked before, a refused key."""
+        if (name, key_class) not in self._proven:
+            return error
+        shown = f"{error.status} {', '.join(error.codes)}"
+        message = f"the service refused {error.path} ({shown}), where this {key_class}-class key "
+        return KeyRefused(
+            f"{message}was taken before: check it in the business console",
+            status=error.status,
+            codes=error.codes,
+            path=error.path,
+        )
+
+    def _send(self, request: httpx.Request, key: Secret, path: str, most: int) -> Response:
         # Added at the last moment, so that no variable of ours holds it for long.
         request.headers["authorization"] = f"Bearer {key.reveal()}"
         try:
             response = self._transport.handle_request(request)
             try:
                 self.limiter.mark_reachable()
-                body = read_body(response)
+                body = read_body(response, most)
             finally:
                 response.close()
         except httpx.TransportError as error:
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 message = "the service's certificate cannot be trusted; no key was sent"
                 raise ApiError(message, path=path) from error
+            require_clear_length(error)
             # Without its cause, whose text may hold a header of ours.
             raise RetryableError(describe_error(error)) from None
         except (httpx.DecodingError, httpx.StreamError) as error:
@@ -177,13 +213,20 @@ class Client:
         path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
         query = f"?{urlencode(params)}" if params else ""
         url = f"{self._settings.base_url.rstrip('/')}{path}{query}"
-        return httpx.Request(route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS)
+        try:
+            return httpx.Request(
+                route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS
+            )
+        except httpx.InvalidURL as error:  # ids are short, so it is the cursor
+            cursor = (params or {}).get("cursor", "")
+            message = f"a cursor of {len(cursor):,} characters does not fit an address"
+            raise ProtocolError(message, status=URI_TOO_LONG, path=path) from error
 
-    def _key(self, route: Route, key_class: KeyClass | None) -> Secret:
+    def _key(self, route: Route, key_class: KeyClass | None) -> tuple[KeyClass, Secret]:
         wanted = (key_class,) if key_class else route.key_classes
         for name in wanted:
             if key := self._settings.key(name):
-                return key
+                return name, key
         need = f"a {wanted[0]}-class key: set SVC_{wanted[0].upper()}_KEY"
         raise ConfigError(f"{route.path} needs {need}")
 

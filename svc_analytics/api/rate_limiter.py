@@ -36,7 +36,7 @@ class RateLimiter:
         clock: Callable[[], float] = time.monotonic,
         wait: Callable[[float], bool] | None = None,
     ) -> None:
-        self._patience = patience
+        self.patience = patience  # seconds without progress
         self._clock = clock
         self._stop = threading.Event()
         self._wait = wait or self._stop.wait
@@ -108,7 +108,7 @@ class RateLimiter:
         """Wait before the next try, or raise the trouble when the patience is spent."""
         begun = self._progress_at if since is None else max(since, self._progress_at)
         idle = self._clock() - begun
-        patience = self._patience if self._is_reached else min(self._patience, FIRST_CONTACT)
+        patience = self.patience if self._is_reached else min(self.patience, FIRST_CONTACT)
         if idle >= patience:
             raise trouble
         pause = min(FIRST_PAUSE * 2 ** min(attempt, 16), LONGEST_PAUSE)

@@ -13,6 +13,7 @@ import msgspec
 from svc_analytics.errors import ApiError, KeyRefused, NotFound, ProtocolError, WrongKeyClass
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.records.raw_json import InvalidJson
+from svc_analytics.records.record_parser import CALENDAR
 
 # Decided by code first, then by status (contract, Errors and Retry guidance).
 _RETRYABLE = {
@@ -122,12 +123,13 @@ def _read_retry_after(text: str | None, date: str | None) -> float | None:
 
 
 def _read_date(text: str | None) -> int | None:
-    """Parse an HTTP date into UTC microseconds; None if it is not one."""
+    """Parse an HTTP date into UTC microseconds; None if it is not one a lake can hold."""
     try:
         at = parsedate_to_datetime(text or "")
     except (TypeError, ValueError, OverflowError):
         return None
-    return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
+    micros = to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
+    return micros if CALENDAR[0] <= micros < CALENDAR[1] else None
 
 
 def read_object(response: Response) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from svc_analytics.errors import ConfigError
 
 PREFIX = "/api/pay/v1"
 MAX_LIMIT = 100  # contract, Limits: list limit 1 to 100
+LONGEST_ID = 4096  # characters: percent-encoded they still fit an address
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ ROUTES = {
 
 def quote_id(text: str) -> str:
     """Percent-encode an id for a path; merchants choose theirs, any 128 characters."""
-    if not text or set(text) == {"."}:
-        raise ConfigError(f"{text!r} cannot be the id of a record")
+    if not text or set(text) == {"."} or len(text) > LONGEST_ID:
+        raise ConfigError(f"{text!r:.60} cannot be the id of a record")
     try:
         return quote(text, safe="")
     except UnicodeEncodeError as error:
-        raise ConfigError(f"{text!r} cannot be the id of a record") from error
+        raise ConfigError(f"{text!r:.60} cannot be the id of a record") from error

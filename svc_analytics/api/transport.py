@@ -23,6 +23,15 @@ _KEPT_OPEN = 5.0  # seconds without a call
 MAX_BODY = 64 * 1024 * 1024
 LONGEST_ANSWER = 120.0  # seconds for one whole answer, however slowly it drips
 _CODINGS = ("gzip", "identity", "")
+# How h11's refusals of a head begin that tells the body's length twice, or in no known way.
+_LENGTH_FAULTS = (
+    *("conflicting Content-Length", "bad Content-Length"),
+    *("multiple Transfer-Encoding", "Only Transfer-Encoding"),
+)
+_AMBIGUOUS = (
+    "an answer that does not say clearly where it ends was refused ({}): something between "
+    "this machine and the service alters answers"
+)
 _TROUBLES = (
     *(httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError),
     *(httpcore.ProxyError, httpcore.UnsupportedProtocol),
@@ -201,25 +210,35 @@ class ReadOnlyTransport(httpx.BaseTransport):
         )
 
 
-def read_body(response: httpx.Response) -> bytes:
-    """Return the whole body of a response, within bounds of size and time."""
+def read_body(response: httpx.Response, most: int) -> bytes:
+    """Return the whole body of a response, of at most so many bytes, within a bound of time."""
+    most = min(most, MAX_BODY)
+    if "content-length" in response.headers and "transfer-encoding" in response.headers:
+        # RFC 9112, 6.3: it may be an attempt to have one answer taken for two.
+        raise ProtocolError(_AMBIGUOUS.format("both Content-Length and Transfer-Encoding"))
     coding = response.headers.get("content-encoding", "identity").lower()
     if coding not in _CODINGS:  # others can inflate one chunk a millionfold, before any check
         raise ProtocolError("an answer in a content coding that was not asked for was refused")
     declared = response.headers.get("content-length", "")
-    if declared.isascii() and declared.isdigit() and int(declared[:18]) > MAX_BODY:
-        raise TooLarge(f"an answer of more than {MAX_BODY >> 20} MiB was refused")
+    if declared.isascii() and declared.isdigit() and int(declared[:18]) > most:
+        raise TooLarge(f"an answer of more than {most >> 20} MiB was refused")
     chunks, size, until = [], 0, monotonic() + LONGEST_ANSWER
     # Skip httpx's decoder for uncompressed bodies: saves about three records' time per page.
     plain = response.stream if coding != "gzip" else None
     for chunk in plain if isinstance(plain, httpx.SyncByteStream) else response.iter_bytes():
         size += len(chunk)
-        if size > MAX_BODY:
-            raise TooLarge(f"an answer of more than {MAX_BODY >> 20} MiB was refused")
+        if size > most:
+            raise TooLarge(f"an answer of more than {most >> 20} MiB was refused")
         if monotonic() > until:
             raise RetryableError(f"the answer was not complete after {LONGEST_ANSWER:.0f} s")
         chunks.append(chunk)
     return b"".join(chunks)
+
+
+def require_clear_length(error: httpx.TransportError) -> None:
+    """Raise `ProtocolError` if an answer was damaged in saying where its body ends."""
+    if isinstance(error, httpx.RemoteProtocolError) and str(error).startswith(_LENGTH_FAULTS):
+        raise ProtocolError(_AMBIGUOUS.format(error)) from error
 
 
 def describe_error(error: httpx.TransportError) -> str:

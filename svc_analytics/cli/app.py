@@ -11,7 +11,9 @@ from importlib import import_module
 import click
 
 from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.memory import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.instants import now
 
 INTERRUPTED = 130
 # Where each command is, and the first line of its help; a test compares it with the command.
@@ -77,6 +79,8 @@ def main() -> None:
     """Run the command line and exit with the documented code."""
     try:
         _require_utf8()
+        fit_into_limit()
+        now()  # a clock that Python cannot read stops every command
         cli.main(standalone_mode=False, auto_envvar_prefix="SVC")
         code = 0
     except SvcError as error:
@@ -92,7 +96,8 @@ def main() -> None:
         sys.stderr.close()  # the program that read our output has ended: print no more
         code = 0
     except Exception as error:
-        code = echo_error(f"internal error: {type(error).__name__}: {error}", 1)
+        internal = f"internal error: {type(error).__name__}: {error}"
+        code = echo_error(OUT_OF_MEMORY if is_out_of_memory(error) else internal, 1)
     sys.exit(code)
 
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from svc_analytics.cli import reports
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import open_lake, shared_options
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
@@ -75,11 +75,20 @@ def sql(query: str | None, form: str, data_dir: str | None, as_json: bool) -> No
     with open_warehouse(open_lake(data_dir), models_used_by(text)) as warehouse:
         answer = warehouse.query_readonly(text)
     if as_json:
+        _require_single_names(answer.column_names)
         click.echo(tables.to_json(tables.to_objects(answer)))
     elif form == "csv":
         click.echo(tables.to_csv(answer), nl=False)
     else:
         click.echo(tables.to_text(answer))
+
+
+def _require_single_names(names: list[str]) -> None:
+    """Refuse an answer that as objects would lose a column."""
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        message = f"two columns are named {doubled!r:.60}, and an object of JSON can hold one"
+        raise QueryError(f"{message}: give one another name with AS")
 
 
 @click.command()

@@ -62,6 +62,11 @@ class PageBatch:
         """Whether it retracts time that was covered before."""
         return any(progress.retracted for progress in self.progress)
 
+    @property
+    def size(self) -> int:
+        """The bytes of its pages."""
+        return sum(len(page.body) for page in self.pages)
+
     def to_row_batches(self) -> list[RowBatch]:
         """Make rows: of all pages at once if they are regular, else of each by itself."""
         if not self.pages:
@@ -87,9 +92,8 @@ class PageBatch:
         pairs = zip(self.pages, self.progress, strict=True)
         is_wanted = [_is_within(page.instants, progress.wanted) for page, progress in pairs]
         rows = _filter(rows, np.concatenate(is_wanted))
-        size = sum(len(page.body) for page in self.pages)
         received = tuple(len(page.instants) for page in self.pages)
-        return RowBatch(self.stream, rows, size, received, progress=self.progress)
+        return RowBatch(self.stream, rows, self.size, received, progress=self.progress)
 
 
 def _rows_of_page(

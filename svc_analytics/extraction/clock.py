@@ -22,6 +22,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
+from svc_analytics import instants
 from svc_analytics.api.client import Client
 from svc_analytics.instants import MINUTE, SECOND, duration, format_instant, to_micros
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
@@ -53,7 +54,7 @@ class RunClock:
 
 def machine_clock() -> int:
     """Return this machine's clock."""
-    return time.time_ns() // 1000
+    return instants.now()
 
 
 def judge_clock(client: Client, told: Sequence[Answer], streams: Iterable[Stream]) -> RunClock:

@@ -83,6 +83,11 @@ class SegmentQueue:
             self._active.remove(segment)
             self._changed.notify_all()
 
+    def give_up(self, segment: Segment) -> None:
+        """Split no segment of this one's stream any more: its parts would fail in turn."""
+        with self._changed:
+            self._heeds_bounds[segment.stream.name] = False
+
     def cancel(self) -> None:
         """Let no worker take another segment."""
         with self._changed:

@@ -9,25 +9,25 @@ import time
 from collections.abc import Callable
 
 from svc_analytics.api.client import Client
-from svc_analytics.api.routes import MAX_LIMIT
 from svc_analytics.coverage import describe_span
 from svc_analytics.errors import ApiError, NotFound, ProtocolError, TooLarge
 from svc_analytics.extraction.batches import PageBatch
+from svc_analytics.extraction.page_size import PageSize
 from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.seams import Seam
 from svc_analytics.extraction.segments import PADDING, Progress, Segment
+from svc_analytics.extraction.stall import StallWatch
 from svc_analytics.instants import BEGINNING, SECOND, format_instant
 from svc_analytics.records.bulk_parser import ScannedPage, scan_page
 from svc_analytics.records.page import Page
 
 _DECODING = threading.Lock()  # decoding is CPU-bound under the GIL: one page at a time
 BATCH_PAGES = 32  # delivered together, at most
+BATCH_BYTES = 4 * 1024 * 1024  # the same: about what so many ordinary pages have
 BATCH_SECONDS = 0.2  # after which fewer are delivered
 REOPENINGS = 3  # in a row without progress, before a segment is given up
-# In a row without a new record. Empty pages may be many, but a list that goes in circles
-# under ever new cursors has no end.
-BARREN_PAGES = 10_000
-_REFUSED_CURSOR = {400, 404, 409, 410, 422}
+# 414 and 431 say that it is too long: the same list, asked for anew, has shorter ones.
+_REFUSED_CURSOR = {400, 404, 409, 410, 414, 422, 431}
 
 
 class Sweep:
@@ -50,15 +50,14 @@ class Sweep:
         self._deliver = deliver
         self._is_crowded = is_crowded
         self._query: dict[str, str] = {}  # for the next page, with its cursor
-        self._cursors: set[str] = set()
-        self._limit = MAX_LIMIT
+        self._cursors: set[int] = set()  # hashes: the cursors themselves may be long
+        self._size = PageSize()
         self._reopenings = 0  # in a row without progress
         self._fetch_seconds = 0.0  # of the last page
         self._pages: list[ScannedPage] = []
         self._progress: list[Progress] = []
         self._delivered_at = time.monotonic()
-        self._seen: set[int] = set()  # a hash of each page's ids
-        self._barren = 0
+        self._stall = StallWatch(client.limiter.now, client.limiter.patience)
         self._seam = Seam(client, segments, segment)
 
     def run(self) -> None:
@@ -76,33 +75,36 @@ class Sweep:
     def _read_all(self) -> None:
         self._open()
         while not self._segment.is_done:
-            page = self._next_page()
-            came_at, end_before = time.monotonic(), self._segment.end
-            self._scan(page)
-            if self._is_time_to_deliver(came_at):
-                self._deliver_pages()
-            self._segments.note_times(self._fetch_seconds, time.monotonic() - came_at)
-            if self._segment.end != end_before:
-                self._reopenings = 0
-            if page.next_cursor is None:
+            with self._size.turn():
+                is_last = self._read_page()
+            if is_last:
                 return
+
+    def _read_page(self) -> bool:
+        """Read the next page; tell whether it is the last."""
+        page = self._next_page()
+        came_at, end_before = time.monotonic(), self._segment.end
+        self._scan(page)
+        if self._is_time_to_deliver(came_at):
+            self._deliver_pages()
+        self._segments.note_times(self._fetch_seconds, time.monotonic() - came_at)
+        if self._segment.end != end_before:
+            self._reopenings = 0
+            if page.next_cursor is not None and self._size.may_rise(len(page.body)):
+                self._open()  # a cursor may hold only for the limit that it was given for
+        return page.next_cursor is None
 
     def _next_page(self) -> Page:
         """Fetch the next page, beginning anew where it is too large or its cursor refused."""
+        route = self._segment.stream.route
         while True:
             began_at = time.monotonic()
             try:
-                page = self._client.page(self._segment.stream.route, self._query)
-            except TooLarge:
-                # Metadata knows no bounds (contract, Payment): ask for fewer records at a time.
-                if self._limit == 1:
-                    raise
-                self._limit = max(self._limit // 8, 1)
+                page = self._client.page(route, self._query, self._size.most)
+            except TooLarge as refusal:
+                self._size.lower(refusal)
             except ApiError as error:
-                self._reopenings += 1
-                is_refused = "cursor" in self._query and _is_refused_cursor(error)
-                if not is_refused or self._reopenings > REOPENINGS:
-                    raise
+                self._require_refused_cursor(error)
             else:
                 self._fetch_seconds = time.monotonic() - began_at
                 self._seam.ask(self._query)
@@ -110,47 +112,52 @@ class Sweep:
                 return page
             self._open()
 
+    def _require_refused_cursor(self, error: ApiError) -> None:
+        """Raise an error unless beginning anew may help: one about a cursor, a few in a row."""
+        if "cursor" not in self._query or not _is_refused_cursor(error):
+            raise error
+        self._reopenings += 1
+        if self._reopenings > REOPENINGS:
+            length = len(self._query["cursor"])
+            message = f"the service does not take back its own cursor, of {length:,} characters"
+            status, codes = error.status, error.codes
+            raise ProtocolError(f"{message} ({error})", status=status, codes=codes) from error
+
     def _open(self) -> None:
         """Ask anew for what remains, without a cursor and a second wider on both sides."""
         self._segment.oldest = None
         self._seam.restart()
         self._cursors.clear()
-        self._seen.clear()
+        self._stall.restart()
         end = _whole_second(self._segment.end + PADDING, up=True)
-        self._query = {"limit": str(self._limit), "to": end}
+        self._query = {"limit": str(self._size.limit), "to": end}
         if self._segment.start != BEGINNING:
             self._query["from"] = _whole_second(self._segment.start - PADDING, up=False)
 
     def _follow(self, cursor: str | None) -> None:
-        if cursor in self._cursors:
+        if cursor is None:
+            return
+        if hash(cursor) in self._cursors:
             raise ProtocolError("the service gave the same cursor twice")
-        if cursor is not None:
-            self._cursors.add(cursor)
-            self._query["cursor"] = cursor
+        self._cursors.add(hash(cursor))
+        self._query["cursor"] = cursor
 
     def _scan(self, page: Page) -> None:
         with _DECODING:
             scanned = scan_page(self._segment.stream, page, time.time_ns() // 1000)
         ids = scanned.ids.to_pylist()
         is_repeat = self._seam.cross(ids, scanned.instants)
-        self._require_news(hash(frozenset(ids)) if ids else None)
-        is_last = page.next_cursor is None
+        is_last, end_before = page.next_cursor is None, self._segment.end
         progress = self._segments.advance(self._segment, scanned.instants, is_repeat, is_last)
         self._pages.append(scanned)
         self._progress.append(progress)
-
-    def _require_news(self, ids_hash: int | None) -> None:
-        """Refuse a list without an end; `ids_hash` identifies a page, None an empty one."""
-        is_new = ids_hash is not None and ids_hash not in self._seen
-        self._barren = 0 if is_new else self._barren + 1
-        if ids_hash is not None:
-            self._seen.add(ids_hash)
-        if self._barren > BARREN_PAGES:
-            message = f"{self._barren:,} pages in a row held no new record, and none was the last"
-            raise ProtocolError(message)
+        if not is_last:
+            self._stall.note(ids, has_moved=self._segment.end < end_before)
 
     def _is_time_to_deliver(self, now: float) -> bool:
         """Tell whether to deliver; not while the writer publishes, for this worker would wait."""
+        if sum(len(page.body) for page in self._pages) >= BATCH_BYTES:
+            return True
         if self._ends_without_instant() and len(self._pages) < 2 * BATCH_PAGES:
             return False  # how old its last record can be, the next page tells
         if len(self._pages) >= BATCH_PAGES:
@@ -182,7 +189,8 @@ class Sweep:
 
 
 def _is_refused_cursor(error: ApiError) -> bool:
-    return type(error) in (ApiError, NotFound) and error.status in _REFUSED_CURSOR
+    kinds = (ApiError, NotFound, ProtocolError)
+    return type(error) in kinds and error.status in _REFUSED_CURSOR
 
 
 def _whole_second(micros: int, *, up: bool) -> str:

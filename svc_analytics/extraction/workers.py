@@ -22,7 +22,8 @@ from svc_analytics.schema import STREAMS, Stream
 
 MOST_READINGS = 3  # in one run, of time in which the list moves
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-QUEUED_BATCHES = 4  # of up to 32 pages, that workers may be ahead of the writer
+QUEUED_BATCHES = 4  # of a few MB, that workers may be ahead of the writer
+LARGE_BATCH = 8 * 1024 * 1024  # bytes: a larger one waits until no other does
 BUFFER_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published at once
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
 
@@ -177,6 +178,7 @@ class WorkerPool:
                 self._cancel()
             except ProtocolError as error:
                 self._broken.append(error)  # the other segments are still worth reading
+                self._segments.give_up(segment)
             except Exception as error:
                 self._fatal.append(error)
                 self._cancel()
@@ -197,6 +199,9 @@ class WorkerPool:
 
     def _deliver(self, batch: PageBatch) -> None:
         while not self._takes_no_more.is_set():
+            if batch.size > LARGE_BATCH and not self._batches.empty():
+                self._takes_no_more.wait(0.02)
+                continue
             try:
                 self._batches.put(batch, timeout=0.2)
                 return

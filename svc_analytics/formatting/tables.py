@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -114,6 +115,8 @@ def _has_point(cell: str) -> bool:
 
 
 def _plain(value: Any, is_ratio: bool) -> Any:
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # JSON has no such numbers
     if isinstance(value, (Decimal, datetime, date, bytes)):
         return value_text(value, is_ratio=is_ratio)
     if isinstance(value, list):

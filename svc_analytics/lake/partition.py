@@ -25,6 +25,7 @@ from svc_analytics.lake.layout import FOOTER_KEY
 from svc_analytics.schema import Instants, Stream
 
 ROW_GROUP = 12_000  # rows in memory at a time while a month is rewritten
+GROUP_BYTES = 16 * 1024 * 1024  # fewer rows, if they are large
 _WRITE_BUFFER = 1 << 20  # bytes
 _DICTIONARY_COLUMNS = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
 
@@ -107,11 +108,19 @@ def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
     carried: pa.Table | None = None
     for table in tables:
         carried = table if carried is None else pa.concat_tables([carried, table])
-        while len(carried) >= ROW_GROUP:
-            yield carried.slice(0, ROW_GROUP).combine_chunks()
-            carried = carried.slice(ROW_GROUP)
+        while len(carried) >= ROW_GROUP or carried.nbytes >= GROUP_BYTES:
+            rows = _rows_of_a_group(carried)
+            yield carried.slice(0, rows).combine_chunks()
+            carried = carried.slice(rows)
     if carried is not None and len(carried):
         yield carried.combine_chunks()
+
+
+def _rows_of_a_group(table: pa.Table) -> int:
+    rows = min(len(table), ROW_GROUP)
+    while rows > 1 and table.slice(0, rows).nbytes > GROUP_BYTES:
+        rows //= 2
+    return rows
 
 
 def _check(

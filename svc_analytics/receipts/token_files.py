@@ -18,13 +18,14 @@ from urllib.parse import parse_qs, urlsplit
 
 import msgspec
 
-from svc_analytics.errors import ConfigError, DataError
+from svc_analytics.errors import ConfigError
 
 BATCH = 50_000
 BATCH_TEXT = 1 << 25  # characters in a batch: 50,000 tokens of ordinary length have fewer
 LONGEST_LINE = 1 << 20
-ROWS_OF_PARQUET = 256  # at a time, because its texts may have any length
 MOST_LINES_OF_A_ROW = 50  # a quote that never closes must not swallow the rest of a file
+OPENING = 100  # records of a CSV file in which the column of tokens is looked for
+OPENING_TEXT = 1 << 22  # characters and cells of them, at most
 NAMES = ("receipt", "receipt_token", "token")
 
 _TOKEN = re.compile(r"v1\.[A-Za-z0-9_=-]+\.[A-Za-z0-9_=-]+")
@@ -86,7 +87,9 @@ def _opened(path: str) -> Iterator[BinaryIO]:
 def _rows_of(file: BinaryIO, suffix: str, source: str, column: str | None) -> Iterator[Row]:
     head = file.peek(4) if isinstance(file, io.BufferedReader) else b""
     if suffix in (".parquet", ".pq") or head.startswith(b"PAR1"):
-        return _parquet(file, source, column)
+        from svc_analytics.receipts.parquet_tokens import read_parquet  # saves start-up time
+
+        return read_parquet(file, source, column, NAMES)
     is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))  # how Excel writes "Unicode text"
     lines = _bounded(file, "utf-16" if is_utf16 else "utf-8-sig")
     first = next(lines, "")
@@ -167,13 +170,23 @@ def _token_in_json(line: str, column: str | None) -> str | None:
 
 def _csv(lines: Iterator[str], source: str, column: str | None) -> Iterator[Row]:
     records = _csv_records(lines)
-    opening = list(islice(records, 100))
+    opening = list(_opening(records))
     if not opening:
         return
     place, is_headed = _place_in_csv([cells for _, cells in opening], column, source)
     for number, cells in chain(opening[1 if is_headed else 0 :], records):
         if any(cells):
             yield number, (cells[place].strip() or None) if place < len(cells) else None
+
+
+def _opening(records: Iterator[tuple[int, list[str]]]) -> Iterator[tuple[int, list[str]]]:
+    """Take the first records: fewer where they are long, to limit memory."""
+    room = OPENING_TEXT
+    for number, cells in islice(records, OPENING):
+        yield number, cells
+        room -= len(cells) + sum(map(len, cells))
+        if room <= 0:
+            return
 
 
 def _csv_records(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
@@ -186,9 +199,20 @@ def _csv_records(lines: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
     for number, line in chain([first], numbered):
         if '"' in line:
             following = (text for _, text in islice(numbered, MOST_LINES_OF_A_ROW - 1))
-            yield from _quoted_records(number, chain([line], following), separator)
+            lines = _short_enough(chain([line], following))
+            yield from _quoted_records(number, lines, separator)
         else:
             yield number, line.rstrip("\r\n").split(separator)
+
+
+def _short_enough(lines: Iterator[str]) -> Iterator[str]:
+    """Yield lines until they are as long together as one may be."""
+    room = LONGEST_LINE
+    for line in lines:
+        yield line
+        room -= len(line)
+        if room <= 0:
+            return
 
 
 def _quoted_records(
@@ -226,46 +250,6 @@ def _place_in_csv(opening: list[list[str]], column: str | None, source: str) -> 
                 first = opening[0][place].strip() if place < len(header) else ""
                 return place, not _TOKEN.match(first)
     raise ConfigError(f"no column of {source} holds receipt tokens: name it with --column")
-
-
-# ---------- Parquet
-
-
-def _parquet(file: BinaryIO, source: str, column: str | None) -> Iterator[Row]:
-    import pyarrow as pa  # only Parquet files need it: saves start-up time
-    import pyarrow.parquet as pq
-
-    data = file if file.seekable() else io.BytesIO(file.read())
-    try:
-        with pq.ParquetFile(data) as table:
-            name = _column_of_parquet(table, column, source)
-            batches = table.iter_batches(ROWS_OF_PARQUET, columns=[name])
-            values = chain.from_iterable(batch.column(0).to_pylist() for batch in batches)
-            for number, value in enumerate(values, 1):
-                yield number, value if isinstance(value, str) else None
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise DataError(f"{source} is not a Parquet file that can be read") from error
-
-
-def _column_of_parquet(table: Any, column: str | None, source: str) -> str:
-    names = table.schema_arrow.names
-    if column is not None and column in names:
-        return column
-    texts = [field.name for field in table.schema_arrow if _is_text(field.type)]
-    named = [name for name in NAMES if name in texts] if column is None else []
-    if named or (column is None and len(texts) == 1):
-        return str((named or texts)[0])
-    wanted = f"no column {column!r}" if column is not None else "no column of receipt tokens"
-    raise ConfigError(f"{source} has {wanted}; name one of: {', '.join(names)[:200]}")
-
-
-def _is_text(kind: Any) -> bool:
-    """Tell whether a column may hold tokens: texts, or a dictionary of texts."""
-    import pyarrow as pa  # as above
-
-    if pa.types.is_dictionary(kind):
-        return _is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 _FORMS: dict[str, Callable[..., Iterator[Row]]] = {

@@ -115,10 +115,22 @@ def _split_page(body: bytes) -> Page:
     try:
         envelope = members(body)
         split(envelope["data"])
-        cursor = msgspec.json.decode(envelope.get("next_cursor", b""))
-    except (KeyError, msgspec.DecodeError, UnicodeDecodeError, DataError) as error:
+        raw_cursor = envelope.get("next_cursor", b"")
+    except (KeyError, DataError) as error:
         raise InvalidJson("the body is not a page of JSON") from error
-    return Page(body, check_cursor(cursor))
+    return Page(body, check_cursor(_decode_cursor(raw_cursor)))
+
+
+def _decode_cursor(raw: bytes) -> Any:
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        is_damaged = isinstance(error, UnicodeDecodeError) or not raw.startswith(b'"')
+        if is_damaged:
+            raise InvalidJson("the body is not a page of JSON") from error
+        # Half a surrogate, or a bare control character: asked again, it would come again.
+        message = "the page's next_cursor is not a text that can be sent back"
+        raise ProtocolError(message) from error
 
 
 def _find_cursor(envelope: Mapping[str, Any]) -> str | None:

@@ -39,6 +39,14 @@ def lock_down(connection: duckdb.DuckDBPyConnection, folder: Path, *, as_written
     connection.execute("SET lock_configuration=true")
 
 
+def is_select(statement: duckdb.Statement) -> bool:
+    """Tell whether a statement only reads; a pivot is of several steps, all of which do."""
+    try:
+        return statement.type in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
+    except ValueError:  # a kind of statement that DuckDB's Python package does not know
+        return False
+
+
 def error_line(error: Exception) -> str:
     first, *others = str(error).strip().splitlines()
     hints = [line for line in others if line.startswith(("Did you mean", "Candidate bindings"))]

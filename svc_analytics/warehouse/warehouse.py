@@ -6,7 +6,7 @@ same views for other tools (design 4 and 13).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import write_accepted
-from svc_analytics.warehouse.connection import CONFIG, error_line, lock_down, prepare
+from svc_analytics.warehouse.answers import to_exact_table
+from svc_analytics.warehouse.connection import CONFIG, error_line, is_select, lock_down, prepare
 from svc_analytics.warehouse.views import (
     build_views,
     folders_read,
@@ -30,6 +31,10 @@ from svc_analytics.warehouse.views import (
 )
 
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
+
+
+def _to_table(relation: duckdb.DuckDBPyRelation) -> pa.Table:
+    return relation.to_arrow_table()
 
 
 class Warehouse:
@@ -46,12 +51,15 @@ class Warehouse:
     def query_readonly(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """Answer a query that may come from anywhere: one SELECT, or nothing."""
         try:
+            query.encode()
             statements = self._connection.extract_statements(query)
         except duckdb.Error as error:
             raise QueryError(error_line(error)) from error
-        if len(statements) != 1 or not _is_select(statements[0]):
+        except UnicodeEncodeError as error:
+            raise QueryError("the query is not text in UTF-8") from error
+        if len(statements) != 1 or not is_select(statements[0]):
             raise QueryError("only a single SELECT is answered: the lake is read-only")
-        return self.query(query, parameters)
+        return self.query(query, parameters, fetch=to_exact_table)
 
     @interruptible()
     def query(
@@ -59,6 +67,7 @@ class Warehouse:
         query: str,
         parameters: Mapping[str, Any] | None = None,
         tables: Mapping[str, pa.Table] | None = None,
+        fetch: Callable[[duckdb.DuckDBPyRelation], pa.Table] = _to_table,
     ) -> pa.Table:
         """Answer a query of our own as an Arrow table: decimals and instants stay exact.
 
@@ -68,7 +77,7 @@ class Warehouse:
         named = {name: table for name, table in (tables or {}).items() if name in query}
         with self._naming_errors(), self._registered(named) as connection:
             return run_interruptibly(
-                connection, lambda: connection.sql(query, params=values).to_arrow_table()
+                connection, lambda: fetch(connection.sql(query, params=values))
             )
 
     @interruptible()
@@ -122,13 +131,6 @@ class Warehouse:
             )
             for name in STREAMS
         }
-
-
-def _is_select(statement: duckdb.Statement) -> bool:
-    try:
-        return statement.type in (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
-    except ValueError:  # DuckDB has kinds that its Python module has no name for
-        return False
 
 
 @contextmanager

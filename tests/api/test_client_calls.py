@@ -11,7 +11,7 @@ import pytest
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.routes import ROUTES
-from svc_analytics.errors import ConfigError, ProtocolError, WrongKeyClass
+from svc_analytics.errors import ConfigError, KeyRefused, ProtocolError, WrongKeyClass
 from tests.support.fake_service import (
     BASE_URL,
     CHECKOUT_KEY,
@@ -144,6 +144,42 @@ def test_binding_with_one_key_does_not_ask_twice() -> None:
     assert len(service.requests) == 1
 
 
+def test_a_key_that_worked_before_is_refused_not_of_the_wrong_class() -> None:
+    """A8: at its first use a wrong class is a setting to mend; later the service refused."""
+    service = FakeService()
+    client = client_of(service)
+    client.me()
+    service.intercept = lambda request: WRONG_KIND
+    with pytest.raises(WrongKeyClass):
+        client.page("payouts", {})
+    service.intercept = None
+    client.page("payouts", {})
+    service.intercept = lambda request: WRONG_KIND
+    with pytest.raises(KeyRefused, match="this payout-class key was taken before") as told:
+        client.page("payouts", {})
+    assert (told.value.exit_code, told.value.codes) == (1, ("PAY_WRONG_KEY_KIND",))
+
+
+def test_a_cursor_that_fits_no_address_breaks_the_contract() -> None:
+    """B4: one line of ours, not an error of the library."""
+    service = FakeService()
+    with pytest.raises(ProtocolError, match="a cursor of 70,000 characters does not fit"):
+        client_of(service).page("payments", {"cursor": "x" * 70_000})
+    assert service.requests == []
+
+
+CURSORS = ["\0\x1f\x7f", "a&limit=1", "\u202e#?%", "\r\nx: y", "\U0001f600", " "]
+
+
+@pytest.mark.parametrize("cursor", CURSORS, ids=repr)
+def test_a_cursor_of_any_characters_is_sent_back_as_it_came(cursor: str) -> None:
+    """A cursor is the service's own text: it stays one parameter."""
+    service = FakeService(intercept=lambda request: httpx.Response(200, json={}))
+    with pytest.raises(ProtocolError):
+        client_of(service).page("payments", {"limit": "100", "cursor": cursor})
+    assert dict(service.requests[0].url.params) == {"limit": "100", "cursor": cursor}
+
+
 IDS = {
     "slash": ("a/b", "a%2Fb"),
     "climbing": ("../payouts", "..%2Fpayouts"),
@@ -169,7 +205,7 @@ def test_id_is_sent_as_one_segment(name: str, text: str, quoted: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["payment", "payout", "session", "binding"])
-@pytest.mark.parametrize("text", ["", ".", ".."])
+@pytest.mark.parametrize("text", ["", ".", "..", "x" * 70_000], ids=len)
 def test_id_that_is_no_segment_is_not_sent(name: str, text: str) -> None:
     """An id that would name another path is bad usage; nothing is sent."""
     service = answering()

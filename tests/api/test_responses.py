@@ -247,6 +247,8 @@ CLOCKS = {
     "Fri, 20 Nov 2026 12:00:00 -0000": to_micros(datetime(2026, 11, 20, 12, tzinfo=UTC)),
     "yesterday": None,
     "": None,
+    "Fri, 31 Dec 9999 23:59:59 GMT": None,  # no month of a lake has that
+    "Sun, 31 Dec 1899 00:00:00 GMT": None,
     "Wed, 21 Oct 99999999999 07:28:00 GMT": None,
     "Wed, 21 Oct 2026 07:28:00 +99999999999999999999": None,
 }

@@ -96,6 +96,30 @@ def test_damaged_answer_is_tried_again(wire: Wire, answer: bytes) -> None:
     assert (len(wire.received), len(hours.waits)) == (3, 2)
 
 
+CHUNKS = b"%x\r\n" % len(BODY) + BODY + b"\r\n0\r\n\r\n"
+UNCLEAR = {
+    "a length and chunks": CHUNKED[:-2] + b"Content-Length: 5\r\n\r\n" + CHUNKS,
+    "chunks and a length that is right": whole(BODY, b"Transfer-Encoding: chunked"),
+    "two lengths": whole(BODY, b"Content-Length: 5"),
+    "two lengths in one": HEAD + b"Content-Length: 5, 9\r\n\r\n" + BODY,
+    "a length that is none": HEAD + b"Content-Length: -5\r\n\r\n" + BODY,
+    "an encoding beside chunked": CHUNKED[:-4] + b", gzip\r\n\r\n" + CHUNKS,
+    "chunked twice": CHUNKED[:-2] + b"Transfer-Encoding: chunked\r\n\r\n" + CHUNKS,
+    "a refusal": whole(b"", b"Transfer-Encoding: chunked").replace(b"200 OK", b"503 Busy"),
+}
+
+
+@pytest.mark.parametrize("answer", UNCLEAR.values(), ids=UNCLEAR.keys())
+def test_an_answer_that_does_not_say_clearly_where_it_ends_is_refused(
+    wire: Wire, answer: bytes
+) -> None:
+    """A2: so one answer is passed off as two; it is not read, and not asked for again."""
+    wire.answers = [answer]
+    with wire.client() as client, pytest.raises(ProtocolError, match="where it ends was refused"):
+        client.me()
+    assert len(wire.received) == 1
+
+
 def test_whole_gzip_is_read(wire: Wire) -> None:
     """A compressed answer that arrived whole is an answer; else the test above proves little."""
     wire.answers = [whole(ZIPPED, b"Content-Encoding: gzip")]

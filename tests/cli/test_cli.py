@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -64,6 +65,23 @@ def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> 
         return Outcome(int(ended.value.code or 0), captured.out, captured.err)
 
     return call
+
+
+@pytest.mark.parametrize("year", [1900, 2262])
+def test_a_clock_that_is_centuries_wrong_is_one_line(
+    run: Run, monkeypatch: pytest.MonkeyPatch, year: int
+) -> None:
+    """From 2262 on the nanoseconds since 1970 do not fit 64 bits, and Python gives up."""
+
+    def clock() -> int:
+        if year > 2261:
+            raise OverflowError("timestamp too large to convert to C _PyTime_t")
+        return (year - 1970) * 31_556_952 * 10**9
+
+    monkeypatch.setattr(time, "time_ns", clock)
+    done = run("status")
+    assert (done.code, done.out) == (1, "")
+    assert "error: this machine's clock says a year before 1970 or after 2262: set" in done.err
 
 
 @pytest.fixture

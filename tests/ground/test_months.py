@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from svc_analytics.calendars import CALENDARS
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, HOUR, MINUTE, from_micros, to_micros
 from svc_analytics.periods import load_zone, month, month_of, named_month, utc_months
@@ -186,8 +187,8 @@ BAD_MONTHS = [
     "26-10",
     "octob",
     "2026-10".translate(PERSIAN),
-    "1969-12",
-    "9999-01",
+    "1968-12",
+    "9999-02",
     "2026-10\n",
     "2026/10",
 ]
@@ -219,6 +220,45 @@ def test_utc_months_cover_an_interval_and_no_more() -> None:
     assert [p.label for p in utc_months(start - 1, start + 1)] == ["2026-10", "2026-11"]
     assert [p.label for p in utc_months(end - 1, end)] == ["2027-01"]
     assert list(utc_months(start, start)) == []
+
+
+ENDS = {
+    "the first instant": datetime(1970, 1, 1, tzinfo=UTC),
+    "the first February": datetime(1970, 2, 15, tzinfo=UTC),
+    "the first spring": datetime(1970, 3, 21, tzinfo=UTC),
+    "the last instant": datetime(9998, 12, 31, 23, 59, 59, 999999, tzinfo=UTC),
+}
+
+
+@pytest.mark.parametrize("at", ENDS.values(), ids=ENDS.keys())
+@pytest.mark.parametrize("calendar", CALENDARS)
+@pytest.mark.parametrize("zone", [*ZONES, "Etc/GMT+12"])
+def test_what_a_lake_can_hold_has_a_month_that_can_be_named(
+    at: datetime, calendar: str, zone: str
+) -> None:
+    """From 1970 to 9998, in every zone and calendar; so has the month before."""
+    found = month_of(to_micros(at), zone, calendar)
+    assert found.start <= to_micros(at) < found.end
+    assert month(found.label, zone, calendar) == found
+    before = found.shift(-1)
+    assert month(before.label, zone, calendar).end == found.start
+
+
+def test_the_first_months_of_the_jalali_calendar_begin_as_on_the_wall() -> None:
+    """1 Bahman 1348 was 21 January 1970, and 1 Farvardin 1349 was 21 March."""
+    starts = {"1348-11": datetime(1970, 1, 21, tzinfo=UTC),
+              "1349-01": datetime(1970, 3, 21, tzinfo=UTC)}  # fmt: skip
+    for label, at in starts.items():
+        assert month(label, calendar="jalali").start == to_micros(at)
+
+
+@pytest.mark.parametrize("calendar", CALENDARS)
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tehran", "America/New_York"])
+@pytest.mark.parametrize("at", [datetime.min, datetime.max], ids=["year 1", "year 9999"])
+def test_an_instant_beyond_the_calendar_is_said(at: datetime, zone: str, calendar: str) -> None:
+    """One line, whichever library gave up first."""
+    with pytest.raises(ConfigError, match="month"):
+        month(month_of(to_micros(at.replace(tzinfo=UTC)), zone, calendar).label, zone, calendar)
 
 
 def test_last_month_there_is_ends_at_a_real_instant() -> None:

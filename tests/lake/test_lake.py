@@ -101,6 +101,22 @@ def test_merging_in_small_steps_gives_the_file_of_one_step(
     assert set(sizes[:-1]) == {16} and ROW_GROUP <= 50_000
 
 
+def test_large_rows_make_small_row_groups(
+    service: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """H6: a month is merged group by group, so a group has few bytes, whatever its rows."""
+    monkeypatch.setattr(partition, "GROUP_BYTES", 100_000)
+    service.payments = spread(60, datetime(2026, 10, 3, tzinfo=UTC), timedelta(hours=3))
+    for record in service.payments[20:40]:
+        record["metadata"] = {"note": "x" * 30_000}
+    desk.extract()
+    groups = pq.read_metadata(desk.lake.month_path(PAYMENTS, "2026-10"))
+    sizes = [groups.row_group(n).num_rows for n in range(groups.num_row_groups)]
+    assert sum(sizes) == 60 and len(sizes) > 6
+    assert all(groups.row_group(n).total_byte_size < 150_000 for n in range(len(sizes)))
+    assert desk.ids() == ids(service.payments)
+
+
 def test_a_torn_file_is_named_and_nothing_is_touched(filled: Desk) -> None:
     """G2: truncation and foreign bytes are found before a writer writes."""
     path = filled.lake.month_path(PAYMENTS, "2026-10")

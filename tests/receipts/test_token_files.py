@@ -2,6 +2,7 @@
 
 import io
 import sys
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -100,6 +101,18 @@ def test_a_batch_of_long_lines_is_a_small_batch(
     batches = list(read_sources([str(path)]))
     assert [len(batch.lines) for batch in batches] == [3, 3, 11]
     assert [line for batch in batches for line in batch.lines] == list(range(1, 18))
+
+
+def test_rows_of_many_long_lines_are_not_held_together(tmp_path: Path) -> None:
+    """A quote that opens on every line joins no fifty megabytes, nor are a hundred rows kept."""
+    line = '"' + "a," * 400_000 + "\n"
+    path = tmp_path / "a.csv"
+    path.write_text(f"receipt,n\n{A},1\n" + line * 40 + f"{B},1\n")
+    tracemalloc.start()
+    found = [token for batch in read_sources([str(path)]) for token in batch.tokens]
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found[0] == A and found[-1] == B and peak < 60_000_000
 
 
 def test_stdin_says_by_its_content_what_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

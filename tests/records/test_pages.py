@@ -47,6 +47,16 @@ def test_body_that_is_not_one_json_document_is_no_page(body: bytes) -> None:
         parse_page(body)
 
 
+UNSENDABLE = {"half a surrogate": rb"\ud800", "a bare control character": b"\x01"}
+
+
+@pytest.mark.parametrize("cursor", UNSENDABLE.values(), ids=UNSENDABLE.keys())
+def test_a_cursor_that_is_no_text_breaks_the_contract(cursor: bytes) -> None:
+    """B1: the page around it is whole, so asking again would bring the same."""
+    with pytest.raises(ProtocolError, match="not a text that can be sent back"):
+        parse_page(body_of(b'{"id":"1"}', cursor=b'"%s"' % cursor))
+
+
 @pytest.mark.parametrize("cut", range(len(GOOD)))
 def test_cut_body_is_no_page(cut: int) -> None:
     """A2: a page cut off after any byte is refused whole."""
