@@ -325,7 +325,7 @@ def test_a_list_without_an_end_is_noticed(
     with pytest.raises(ProtocolError, match=r"^payments of .* \.\. .*--patience") as told:
         desk.extract(workers=4, streams=("payments",))
     assert "pages in a row" in str(told.value) and told.value.exit_code == 1
-    assert 50 <= sum(map(is_list, october.requests)) < 400
+    assert 50 <= sum(map(is_list, october.requests)) < 800  # some are asked for twice
     assert desk.lake.coverage(PAYMENTS).read == ()
 
 
