@@ -153,10 +153,10 @@ FOUND_BY = {
     "what is to be read again stays complete": 20_156,
     "rows stay in the month they left": 20_151,
     "older versions are not kept": 20_151,
-    "files are not synced": 20_162,
-    "folders are not synced": 20_218,
+    "files are not synced": 20_158,
+    "folders are not synced": 20_273,
     "what was set aside is forgotten": 20_155,
-    "a page without a cursor is taken for the last": 20_153,
+    "a page without a cursor is taken for the last": 20_164,
 }
 
 
