@@ -67,7 +67,7 @@ class PooledTransport(httpx.BaseTransport):
             response = self._pool.handle_request(inner)
         except _TROUBLES as error:
             raise _to_httpx_error(error) from error
-        stream = _Body(response.stream)
+        stream = _Body(response.stream, response.extensions["network_stream"])
         return httpx.Response(response.status, headers=response.headers, stream=stream)
 
     def close(self) -> None:
@@ -108,8 +108,9 @@ def _to_httpx_error(error: Exception) -> httpx.TransportError:
 class _Body(httpx.SyncByteStream):
     """The body of a response as it comes in, with httpx's errors."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, connection: httpcore.NetworkStream) -> None:
         self._inner = inner
+        self._connection = connection
 
     def __iter__(self) -> Iterator[bytes]:
         try:
@@ -118,7 +119,18 @@ class _Body(httpx.SyncByteStream):
             raise _to_httpx_error(error) from error
 
     def close(self) -> None:
+        if _is_followed(self._inner):
+            self._connection.close()  # the pool finds it closed, and opens another
         self._inner.close()
+
+
+def _is_followed(stream: Any) -> bool:
+    """Tell whether more came in than one answer: it would be taken for the next one's.
+
+    httpcore shows its parser to nobody; what the service sends later is found by the pool.
+    """
+    parser = stream._stream._connection._h11_state
+    return bool(parser.trailing_data[0])
 
 
 class _DeadlineBackend(httpcore.SyncBackend):
