@@ -31,7 +31,7 @@ import httpx
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics.api import transport
+from svc_analytics.api import responses, transport
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
@@ -42,6 +42,7 @@ from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.receipts.online import OnlineVerifier
+from svc_analytics.records import page
 from svc_analytics.schema import SIDE_STREAMS
 from svc_analytics.signing.receipts import PROVEN, Verdict
 from svc_analytics.signing.secrets import Secret
@@ -57,18 +58,18 @@ from tests.support.fake_service import (
     FakeService,
     Record,
     binding,
+    payment,
     refund,
     refusal,
     session,
     spread,
 )
-from tests.support.hostile_answers import BOMB_SIZE, CHANGING, CLOCKS, SPOILERS, drawn
+from tests.support.hostile_answers import AROUND, BOMB_SIZE, CHANGING, ENDLESS, SPOILERS, drawn
 from tests.support.hostile_wire import (
     KEPT,
     WIRE,
     RawServer,
     Sent,
-    drawn_on_the_wire,
     written,
 )
 from tests.support.model_ledger import assert_same
@@ -108,6 +109,10 @@ class Hostile(FakeService):
         """Return a client of this service."""
         return Client(desk.settings, limiter=limiter, transport=self.transport)
 
+    def begin_run(self) -> None:
+        """Forget what the run before was asked and told."""
+        self.asked, self._storm = 0, ("", "", 0)
+
     def check_end(self) -> None:
         """Raise `Endless` when a run asks more than any sound one."""
         if self.asked > MOST_REQUESTS:
@@ -122,15 +127,16 @@ class Hostile(FakeService):
         kind = _kind(request)
         if self.left <= 0 or response.status_code != 200 or self.chance.random() > self.rate:
             return response
-        self.left -= 1
         name = self._draw(kind)
+        self.left -= name not in ENDLESS
         self.told.append(f"{request.url.path} {name}")
         return SPOILERS[name](response, self.chance)
 
     def _draw(self, kind: str) -> str:
         of, name, again = self._storm
         if of != kind or not again:
-            name, again = drawn(kind, self.chance), self.chance.choice([1, 1, 1, 4, 12])
+            name = drawn(kind, self.chance)
+            again = MOST_REQUESTS if name in ENDLESS else self.chance.choice([1, 1, 1, 4, 12])
         self._storm = (kind, name, again - 1)
         return name
 
@@ -143,6 +149,14 @@ class Hostile(FakeService):
         if path.startswith("/payments/"):
             return self._ok(PAID)
         cursor = request.url.params.get("cursor", "0.0")
+        if cursor.startswith(AROUND):
+            parameters = request.url.params.remove("cursor")
+            request, cursor = (
+                httpx.Request(
+                    "GET", request.url.copy_with(params=parameters), headers=request.headers
+                ),
+                "0.0",
+            )
         if not re.fullmatch(r"\d{1,6}\.\d{1,6}", cursor):
             status = self.chance.choice([400, 404, 409, 410, 422])
             return refusal(status, "VALIDATION_FAILED")
@@ -196,7 +210,7 @@ class OnTheWire(Hostile):
         if self.left <= 0 or response.status_code != 200 or self.chance.random() > self.rate:
             return Sent(head + body, KEPT)
         self.left -= 1
-        name = drawn_on_the_wire(self.chance)
+        name = self.chance.choice(list(WIRE))
         self.told.append(f"{request.url.path} {name}")
         return WIRE[name](head, body, self.chance)
 
@@ -243,7 +257,7 @@ class Scenario:
 
     def _attempt(self, work: Callable[[], Any]) -> str:
         """Do something with the service; say how it ended, or raise what must not be."""
-        self.service.asked = 0
+        self.service.begin_run()
         try:
             work()
             self.service.check_end()
@@ -265,16 +279,22 @@ class Scenario:
 
     def _extract(self) -> None:
         self._suffer(self._run)
+        self.world.sleep(3 * 3600)
+        at = self._now() - timedelta(hours=1)
+        self.service.payments.append(payment(9_000, f"{at:%Y-%m-%dT%H:%M:%SZ}"))
         outcome = self._attempt(self._run)
         assert outcome == "done", outcome
-        names = {told.partition(" ")[2] for told in self.service.told}
-        if names & {*CHANGING, *CLOCKS}:
+        if {told.partition(" ")[2] for told in self.service.told} & CHANGING:
             outcome = self._attempt(lambda: self._run(rereads=True))
             assert outcome == "done", outcome
         assert_same(self.desk)
 
+    def _now(self) -> datetime:
+        return NOW + timedelta(seconds=self.world.now)
+
     def _run(self, **request: Any) -> None:
         world = self.world
+        self.service.now = self._now()
         with installed(world):
             try:
                 limiter = RateLimiter(SETTINGS.patience, lambda: world.now)
@@ -365,19 +385,57 @@ def small() -> Iterator[None]:
         yield
 
 
-FEW = 60  # seeds of one test
+FEW = 30  # seeds of one test
 
 
-@pytest.mark.parametrize("first", rings(range(0, 120, FEW), range(0, 20_000, FEW)))
+@pytest.mark.parametrize("first", rings(range(0, 60, FEW), range(0, 15_000, FEW)))
 def test_whatever_a_service_answers_all_is_read_once_it_is_well(first: int) -> None:
     """I1 to I3, I7, I8: every run ends, with a documented error or well."""
     assert try_seeds(range(first, first + FEW))[1] == []
 
 
-@pytest.mark.parametrize("first", rings([0], range(0, 10_000, FEW)))
+@pytest.mark.parametrize("first", rings([0], range(0, 6_000, FEW)))
 def test_whatever_bytes_a_service_sends_all_is_read_once_it_is_well(first: int) -> None:
     """A1, A2, I1 to I3, I7, I8: the same over a socket, with what only a socket can give."""
     assert try_seeds(range(first, first + FEW), OnTheWire)[1] == []
+
+
+PLANTED: dict[str, tuple[type[Hostile], Any, str, Any]] = {
+    "a page without a cursor is taken for the last": (
+        *(Hostile, page, "_find_cursor"),
+        lambda envelope: envelope.get("next_cursor") or None,
+    ),
+    "an error quotes whatever the service calls a code": (
+        *(Hostile, responses, "_CODE"),
+        re.compile(r".{0,100}\Z"),
+    ),
+    "a wait that is no number ends in an error of Python's": (
+        *(Hostile, responses, "_read_retry_after"),
+        lambda text, date: float(text) if text else None,
+    ),
+    "what follows an answer is taken for the next": (
+        *(OnTheWire, transport, "_is_followed"),
+        lambda stream: False,
+    ),
+}
+
+
+# The first seed that finds each bug; where it no longer does, another is searched for.
+FOUND_BY = {
+    "a page without a cursor is taken for the last": 26,
+    "an error quotes whatever the service calls a code": 11,
+    "a wait that is no number ends in an error of Python's": 9,
+    "what follows an answer is taken for the next": 48,
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_found(bug: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ring that finds nothing proves nothing."""
+    kind, place, name, planted = PLANTED[bug]
+    monkeypatch.setattr(place, name, planted)
+    seeds = (FOUND_BY[bug], *range(200))
+    assert any(try_seeds(range(seed, seed + 1), kind)[1] for seed in seeds)
 
 
 @click.command(help=__doc__)

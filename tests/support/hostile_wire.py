@@ -5,7 +5,7 @@ and how the connection ends.
 """
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from socket import SHUT_RDWR, SO_LINGER, SOL_SOCKET, create_server, socket
@@ -17,9 +17,6 @@ import httpx
 from tests.support.fake_service import CHECKOUT_KEY
 
 KEPT, CLOSED, RESET = "kept", "closed", "reset"
-
-# Faults that are known and mended elsewhere, and are not drawn until that is merged.
-KNOWN_ON_THE_WIRE = {"both a length and chunks", "chunks, and a length behind"}
 
 
 @dataclass(frozen=True)
@@ -208,7 +205,7 @@ class RawServer:
 
     def _converse(self, connection: socket) -> None:
         with suppress(OSError), connection:
-            while (request := read_request(connection, self.base_url)) is not None:
+            for request in requests_on(connection, self.base_url):
                 sent = self._respond(request)
                 connection.sendall(sent.data)
                 if sent.end == RESET:
@@ -217,20 +214,23 @@ class RawServer:
                     return
 
 
-def read_request(connection: socket, base_url: str) -> httpx.Request | None:
-    """Read a request with its body; None where the client has gone."""
+def requests_on(connection: socket, base_url: str) -> Iterator[httpx.Request]:
+    """Read one request with its body after another, until the client has gone."""
     data = b""
-    while b"\r\n\r\n" not in data:
-        if not (more := connection.recv(65_536)):
-            return None
-        data += more
-    head, _, body = data.partition(b"\r\n\r\n")
-    first, *lines = head.decode("latin-1").split("\r\n")
-    headers = dict(line.split(": ", 1) for line in lines)
-    while len(body) < int({k.lower(): v for k, v in headers.items()}.get("content-length", "0")):
-        body += connection.recv(65_536)
-    method, target, _ = first.split(" ")
-    return httpx.Request(method, f"{base_url}{target}", headers=headers, content=body)
+    while True:
+        while b"\r\n\r\n" not in data:
+            if not (more := connection.recv(65_536)):
+                return
+            data += more
+        head, _, data = data.partition(b"\r\n\r\n")
+        first, *lines = head.decode("latin-1").split("\r\n")
+        headers = httpx.Headers([tuple(line.split(": ", 1)) for line in lines])
+        size = int(headers.get("content-length", "0"))
+        while len(data) < size:
+            data += connection.recv(65_536)
+        method, target, _ = first.split(" ")
+        yield httpx.Request(method, f"{base_url}{target}", headers=headers, content=data[:size])
+        data = data[size:]
 
 
 def written(response: httpx.Response) -> tuple[bytes, bytes]:
@@ -240,9 +240,3 @@ def written(response: httpx.Response) -> tuple[bytes, bytes]:
     lines = [*names, (b"Content-Length", str(len(body)).encode())]
     head = b"".join(b"%s: %s\r\n" % line for line in lines)
     return b"HTTP/1.1 %d OK\r\n%s\r\n" % (response.status_code, head), body
-
-
-def drawn_on_the_wire(chance: random.Random) -> str:
-    """Draw a spoiler of bytes."""
-    names: Iterable[str] = (name for name in WIRE if name not in KNOWN_ON_THE_WIRE)
-    return chance.choice(list(names))
