@@ -405,6 +405,7 @@ def test_a_run_with_the_number_of_a_killed_one_is_not_in_its_way(
     made.save(tmp_path / "out")
     made.save(tmp_path / "out")
     assert (tmp_path / "out" / "manifest.json").exists()
+    assert left.exists() == (kind == "writing")  # which may be at work
 
 
 def test_a_flipped_bit_in_the_month_stops_the_statement(make: Make, desk: Desk) -> None:
