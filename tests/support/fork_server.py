@@ -97,7 +97,8 @@ class ForkServer:
 def fork_server(folder: Path, environment: dict[str, str]) -> Iterator[ForkServer]:
     """Start the process, with a folder of its own and the settings of all its commands."""
     folder.mkdir()
-    given = os.environ | environment | ALONE | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    own = {name: value for name, value in os.environ.items() if not name.startswith("SVC_")}
+    given = own | environment | ALONE | {"PYTHONPATH": str(Path(__file__).parents[2])}
     command = [sys.executable, "-m", __name__, str(folder)]
     pipe = subprocess.PIPE
     with subprocess.Popen(
