@@ -29,6 +29,7 @@ from tests.support.fake_service import (
 
 EXAMPLES = {"usual": 100, "thorough": 2_000}
 LONGEST = [
+    *("test_kills", "test_hostile_answers"),
     *("test_lab", "test_notebooks", "test_close", "test_seeds", "test_crash_points", "test_seal"),
     *("test_close_cli", "test_openapi_fuzzing", "test_money_machine", "test_statement"),
     *("test_forms_page", "test_kill", "test_cli", "test_statement_arithmetic", "test_interrupts"),

@@ -76,7 +76,7 @@ class PooledTransport(httpx.BaseTransport):
             response = self._pool.handle_request(inner)
         except _TROUBLES as error:
             raise _to_httpx_error(error) from error
-        stream = _Body(response.stream)
+        stream = _Body(response.stream, response.extensions["network_stream"])
         return httpx.Response(response.status, headers=response.headers, stream=stream)
 
     def close(self) -> None:
@@ -117,8 +117,9 @@ def _to_httpx_error(error: Exception) -> httpx.TransportError:
 class _Body(httpx.SyncByteStream):
     """The body of a response as it comes in, with httpx's errors."""
 
-    def __init__(self, inner: Any) -> None:
+    def __init__(self, inner: Any, connection: httpcore.NetworkStream) -> None:
         self._inner = inner
+        self._connection = connection
 
     def __iter__(self) -> Iterator[bytes]:
         try:
@@ -127,7 +128,20 @@ class _Body(httpx.SyncByteStream):
             raise _to_httpx_error(error) from error
 
     def close(self) -> None:
+        if _is_followed(self._inner):
+            self._connection.close()  # the pool finds it closed, and opens another
         self._inner.close()
+
+
+def _is_followed(stream: Any) -> bool:
+    """Tell whether more came in than one answer: it would be taken for the next one's.
+
+    What is sent later is found by the pool.
+    """
+    try:
+        return bool(stream._stream._connection._h11_state.trailing_data[0])
+    except AttributeError:
+        return True  # a version of httpcore that hides it elsewhere: use no connection twice
 
 
 class _DeadlineBackend(httpcore.SyncBackend):

@@ -28,7 +28,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of, named_month
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
-from svc_analytics.render.folder import check_formats, write_folder
+from svc_analytics.render.folder import check_formats, remove_stale, write_folder
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.models import models_used_by
@@ -143,6 +143,7 @@ def _start(
         read = partial(update.extract, lake, settings)
     done = read(Request())
     notes, grace = (*done.retractions, *done.notes), grace_hours * HOUR
+    remove_stale(lake.path / seals.STATEMENTS)  # of months that are not written again, too
     folder = None if out is None else Path(out)
     return _Job(lake, read, settings, tuple(formats), names, grace, folder, done.read_to, notes)
 

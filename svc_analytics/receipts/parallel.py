@@ -1,9 +1,12 @@
 """Parallel jobs: some run in this process, the rest in helper processes."""
 
+import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from multiprocessing import parent_process
+from threading import Thread
 from typing import TypeVar
 
 Job = TypeVar("Job")
@@ -39,6 +42,20 @@ def map_shared(
         finally:
             waiting.clear()
     yield from _take_all(done)
+
+
+def end_with_parent() -> None:
+    """Let this helper process end when the one that began it is gone, even by a kill.
+
+    Nobody else would tell it: it would wait for jobs for ever, or write where the next run does.
+    """
+    Thread(target=_await_parent, daemon=True).start()
+
+
+def _await_parent() -> None:
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _take_all(items: deque[Job]) -> Iterator[Job]:

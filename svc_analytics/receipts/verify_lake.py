@@ -33,7 +33,7 @@ from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.side_files import begin_side_folders, list_files
 from svc_analytics.periods import utc_months
 from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier, VerifyOnline
-from svc_analytics.receipts.parallel import map_shared
+from svc_analytics.receipts.parallel import end_with_parent, map_shared
 from svc_analytics.receipts.verdict_files import (
     UNFINISHED,
     count_verdicts,
@@ -185,6 +185,7 @@ _worker: list[BulkVerifier] = []  # the one verifier of a worker process
 
 
 def _begin_worker(*rings: tuple[tuple[str, int | None], ...]) -> None:
+    end_with_parent()
     ring, webhook_ring = (
         [SigningSecret(Secret(text), valid_from) for text, valid_from in plain] for plain in rings
     )

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-import os
+import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping
@@ -67,11 +67,12 @@ def write_folder(
     """
     check_formats(formats)
     out = out.absolute()
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.writing")
+    # Not named by its process: in containers, each run has the number of a killed one.
+    temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}.writing")
     try:
         recover(out)
         check_replaceable(out)
-        _remove_stale(out)
+        remove_stale(out.parent, out.name)
         temporary.mkdir(parents=True)
         _fill(temporary, statement, formats, chain or {}, seal)
         _swap(temporary, out)
@@ -142,27 +143,29 @@ def check_replaceable(out: Path) -> None:
 
 
 def recover(out: Path) -> None:
-    """Put a folder back that a run killed within its swap has moved aside."""
-    moved_aside = sorted(out.parent.glob(f".{out.name}.*.old"))
-    if moved_aside and not out.exists():
-        moved_aside[-1].rename(out)
+    """Put a folder back that a run killed within its swap has moved aside, or remove it."""
+    for moved_aside in out.parent.glob(f".{out.name}.*.old"):
+        if out.exists():  # its successor: what was moved aside is of no use any more
+            shutil.rmtree(moved_aside, ignore_errors=True)
+        else:
+            moved_aside.rename(out)
 
 
-def _remove_stale(out: Path) -> None:
+def remove_stale(parent: Path, name: str = "*") -> None:
     """Remove temporary folders of killed runs: an hour is longer than any run."""
     for suffix in ("writing", "old"):
-        for folder in out.parent.glob(f".{out.name}.*.{suffix}"):
+        for folder in parent.glob(f".{name}.*.{suffix}"):
             with suppress(FileNotFoundError):  # another run has just finished
                 if time.time() - folder.stat().st_mtime > STALE:
                     shutil.rmtree(folder, ignore_errors=True)
 
 
 def _swap(temporary: Path, out: Path) -> None:
-    """Move a folder into place, synced; an old one is moved aside, then removed."""
+    """Move a folder into place, synced; an old one takes its place, for the caller to remove."""
     for path in temporary.iterdir():  # a seal is written once and must survive a power cut
         sync_file(path)
     sync_folder(temporary)
-    old = out.with_name(f".{out.name}.{os.getpid()}.old")
+    old = temporary.with_suffix(".old")
     if out.exists():
         out.rename(old)
     try:
@@ -171,5 +174,6 @@ def _swap(temporary: Path, out: Path) -> None:
         if old.exists():
             old.rename(out)
         raise
-    shutil.rmtree(old, ignore_errors=True)
+    with suppress(FileNotFoundError):
+        old.rename(temporary)  # so that what a kill leaves of it is never put back
     sync_folder(out.parent)

@@ -1,5 +1,6 @@
 """Closing months: sealed once, restated beside, refused while open."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -75,6 +76,17 @@ def test_closing_again_changes_nothing(closer: Closer) -> None:
     again = closer.close()
     assert (again.state, again.seal, again.needs_attention) == ("unchanged", first.seal, False)
     assert content(first.folder) == before
+
+
+def test_closing_again_removes_what_a_killed_run_left(closer: Closer) -> None:
+    """Of a month that is never written again, too; but nothing that may be at work."""
+    [first] = closer.closed("2026-10")
+    old, new = (first.folder.with_name(f".2026-10.{n}.writing") for n in (1, 2))
+    old.mkdir()
+    new.mkdir()
+    os.utime(old, (0, 0))
+    assert closer.close().state == "unchanged"
+    assert new.exists() and not old.exists()
 
 
 def test_the_same_lake_closes_to_the_same_bytes(closer: Closer, tmp_path: Path) -> None:

@@ -7,13 +7,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from decimal import Decimal
 from pathlib import Path
 
-import duckdb
 import pytest
 
-from svc_analytics.instants import parse_instant, to_micros
+from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.sandbox.core.behaviour import Quirks
 from svc_analytics.sandbox.core.clock import Clock
@@ -22,10 +20,9 @@ from svc_analytics.sandbox.resources.seed import seed
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running, serve
 from svc_analytics.sandbox.state.store import Store
-from svc_analytics.schema import STREAMS, Stream
 from tests.support.rings import rings
+from tests.support.served import check_all, check_claims
 
-Facts = tuple[str, int, str, Decimal, Decimal]
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 # This machine's clock is the service's.
 AGREE = f"""
@@ -62,38 +59,6 @@ def start_extract(running: Running, folder: Path) -> "subprocess.Popen[bytes]":
     )
 
 
-def held(lake: Lake, stream: Stream) -> list[Facts]:
-    files = f"{lake.folder(stream)}/*.parquet"
-    facts = f"id, epoch_us({stream.instant}), currency, amount, fee_amount"
-    with duckdb.connect() as connection:
-        return connection.execute(f"select {facts} from read_parquet('{files}')").fetchall()
-
-
-def check_claims(lake: Lake, service: Service) -> None:
-    """What a lake says was read is there, whole and once."""
-    for stream in STREAMS.values() if lake.exists else ():
-        if not lake.month_path(stream, "0000-00").exists():
-            continue
-        ids = [facts[0] for facts in held(lake, stream)]
-        assert len(ids) == len(set(ids))
-        for start, end in lake.coverage(stream).read:
-            there = {facts for facts in held(lake, stream) if start <= facts[1] < end}
-            assert there == {facts for facts in served(service, stream) if start <= facts[1] < end}
-
-
-def served(service: Service, stream: Stream) -> list[Facts]:
-    return [
-        (
-            record["id"],
-            parse_instant(record[stream.instant])[0],
-            record["currency"],
-            Decimal(record["amount"]),
-            Decimal(record["fee_amount"]),
-        )
-        for record in service.records(stream.name)
-    ]
-
-
 @pytest.mark.parametrize("times", rings([4], [20]))
 def test_killed_at_any_moment_nothing_is_lost_and_nothing_doubled(
     service: Service, running: Running, tmp_path: Path, times: int
@@ -113,7 +78,5 @@ def test_killed_at_any_moment_nothing_is_lost_and_nothing_doubled(
         check_claims(Lake(folder), service)
     process = start_extract(running, folder)
     assert process.communicate()[1] == b"" and process.returncode == 0
-    lake = Lake(folder)
-    for stream in STREAMS.values():
-        assert sorted(held(lake, stream)) == sorted(served(service, stream))
+    check_all(Lake(folder), service)
     assert not list(folder.rglob(".*.writing")) and not list(folder.glob(".snapshot-*"))

@@ -1,6 +1,10 @@
 """Work shared with helpers: every job once, and nothing begun behind an error."""
 
+import subprocess
+import sys
 import threading
+import time
+from pathlib import Path
 
 import pytest
 
@@ -41,3 +45,35 @@ def test_an_error_on_either_side_is_raised_and_ends_the_work(side: str) -> None:
     with pytest.raises(OSError, match="disk full"):
         list(map_shared(range(300_000), *sides, helpers=1))
     assert len(begun) < 300_000
+
+
+KILLED = """
+import os, signal
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from svc_analytics.receipts.verify_lake import _begin_worker
+if __name__ == "__main__":
+    pool = ProcessPoolExecutor(1, get_context("spawn"), _begin_worker, ((), ()))
+    print(pool.submit(os.getpid).result(), flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_helper_does_not_outlive_a_run_that_is_killed(tmp_path: Path) -> None:
+    """It holds the receipt secrets, and may write where the next run writes."""
+    (tmp_path / "killed.py").write_text(KILLED)
+    with (tmp_path / "said").open("w") as said:  # not a pipe, which the helper would hold open
+        subprocess.run([sys.executable, tmp_path / "killed.py"], stdout=said)
+    helper = int((tmp_path / "said").read_text())
+    until = time.monotonic() + 20
+    while is_alive(helper) and time.monotonic() < until:
+        time.sleep(0.01)
+    assert not is_alive(helper)
+
+
+def is_alive(process: int) -> bool:
+    """Tell whether a process does anything yet: one that nobody waits for has ended too."""
+    try:
+        return "State:\tZ" not in Path(f"/proc/{process}/status").read_text()
+    except FileNotFoundError:
+        return False

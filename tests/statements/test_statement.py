@@ -393,6 +393,21 @@ def test_a_statement_that_was_killed_leaves_nothing_in_the_way(make: Make, desk:
     assert [path.name for path in begun.parent.iterdir()] == ["2026-10"]
 
 
+@pytest.mark.parametrize("kind", ["writing", "old"])
+def test_a_run_with_the_number_of_a_killed_one_is_not_in_its_way(
+    make: Make, tmp_path: Path, kind: str
+) -> None:
+    """In a container each run is process 1: it meets its namesake's folders at once."""
+    made, left = make(), tmp_path / f".out.{os.getpid()}.{kind}"
+    made.save(tmp_path / "out")
+    left.mkdir()
+    (left / "summary.csv").write_text("half")
+    made.save(tmp_path / "out")
+    made.save(tmp_path / "out")
+    assert (tmp_path / "out" / "manifest.json").exists()
+    assert left.exists() == (kind == "writing")  # which may be at work
+
+
 def test_a_flipped_bit_in_the_month_stops_the_statement(make: Make, desk: Desk) -> None:
     """G2: what no total would notice, the page checksums do; the real file is named."""
     make()
