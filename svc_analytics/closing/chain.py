@@ -7,8 +7,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.register import Register
+from svc_analytics.closing.register import Register, read_register
 from svc_analytics.instants import parse_bound
+from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 
 
@@ -20,6 +21,8 @@ def broken_chain(
     found = [seals.manifests_of(period.shift(-1), folder) for folder in folders]
     earlier = [one for manifests in found for one in manifests]
     broken = [*_missing(before, manifest.get("previous_seal"), earlier)]
+    named = [one for one in earlier if one["seal"] == manifest.get("previous_seal")]
+    broken += filter(None, map(register.contradicts, named[:1]))
     if manifest.get("previous_seal") is None:
         broken += _dropped(manifest, earlier[:1], register)
     return broken + _broken_versions(manifest, period, folders)
@@ -57,3 +60,25 @@ def _dropped(
             is_before = parse_bound(one["as_of"]) <= parse_bound(manifest["as_of"])
         if is_before:
             yield f"previous_seal is empty, and {one['label']} was sealed before as {one['seal']}"
+
+
+def oddities(lake: Lake, folder: Path, after: Period) -> str | None:
+    """Note what is odd about the first version of a month: another one, or the order."""
+    manifest = seals.read_manifest(folder)
+    made = read_register(lake.path / seals.STATEMENTS).seals_of(manifest)
+    others = [seal for seal in made if seal != manifest["seal"]]
+    notes = [
+        f"{manifest['label']} was sealed before as {seal}: find out what became of it"
+        for seal in others[-1:]
+    ]
+    return "; ".join(filter(None, [*notes, _note_order(folder, after)])) or None
+
+
+def _note_order(folder: Path, after: Period) -> str | None:
+    """Note that the month after was sealed first, so that its seal cannot name this one."""
+    if seals.newest_seal(after, folder) is None:
+        return None
+    return (
+        f"{after.folder} was sealed first, so its seal does not name this month's: "
+        "close months oldest first, as --all-due does, to chain them"
+    )

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from svc_analytics.closing import seals
+from svc_analytics.closing.chain import oddities
 from svc_analytics.closing.diff import RESTATEMENT
 from svc_analytics.closing.proof import prove
 from svc_analytics.closing.rederive import rederive, restatement
@@ -240,6 +241,16 @@ def _require_unaltered(lake: Lake, folder: Path, manifest: seals.Manifest) -> No
         raise LakeError(message)
 
 
+def _seal_before(lake: Lake, period: Period, folder: Path) -> str | None:
+    """Return the seal of the month before, if it has one; refuse a folder that was altered."""
+    before = seals.sealed_folders(period.shift(-1), folder)
+    if not before:
+        return None
+    path, manifest = before[-1]
+    _require_unaltered(lake, path, manifest)
+    return str(manifest["seal"])
+
+
 def _seal(lake: Lake, manifest: seals.Manifest) -> str:
     """Return the seal of a manifest, which the lake's register then knows."""
     seal = seals.seal_of(manifest)
@@ -257,41 +268,19 @@ def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult
     chain = {
         "version": version,
         "supersedes": sealed.seal if sealed else None,
-        "previous_seal": seals.newest_seal(new.period.shift(-1), first),
+        "previous_seal": _seal_before(job.lake, new.period, first),
     }
     make_seal = partial(_seal, job.lake) if is_final else None
     folder = write_folder(new, seals.version_folder(first, version), job.formats, chain, make_seal)
     state: State = "provisional" if not is_final else "restated" if sealed else "sealed"
     seal, label = seals.read_manifest(folder)["seal"], new.period.folder
-    note = None if sealed else _note(job.lake, folder, new.period.shift(1))
+    note = None if sealed else oddities(job.lake, folder, new.period.shift(1))
     return CloseResult(label, state, folder, version, seal, new.reasons, new.unknown, table, note)
 
 
 def _add_notes(job: _Job, closed: CloseResult) -> CloseResult:
     notes = [closed.note] if closed.note else []
     return replace(closed, note="; ".join([*notes, *job.notes]) or None)
-
-
-def _note_order(folder: Path, after: Period) -> str | None:
-    """Note that the month after was sealed first, so that its seal cannot name this one."""
-    if seals.newest_seal(after, folder) is None:
-        return None
-    return (
-        f"{after.folder} was sealed first, so its seal does not name this month's: "
-        "close months oldest first, as --all-due does, to chain them"
-    )
-
-
-def _note(lake: Lake, folder: Path, after: Period) -> str | None:
-    """Note what is odd about the first version of a month: another one, or the order."""
-    manifest = seals.read_manifest(folder)
-    made = read_register(lake.path / seals.STATEMENTS).seals_of(manifest)
-    others = [seal for seal in made if seal != manifest["seal"]]
-    notes = [
-        f"{manifest['label']} was sealed before as {seal}: find out what became of it"
-        for seal in others[-1:]
-    ]
-    return "; ".join(filter(None, [*notes, _note_order(folder, after)])) or None
 
 
 def _one_at_a_time(lake: Lake) -> AbstractContextManager[None]:

@@ -84,21 +84,27 @@ def version_before(folder: Path, manifest: Manifest) -> Path | None:
     return path if before and before["seal"] == manifest.get("supersedes") else None
 
 
-def manifests_of(period: Period, folder: Path) -> list[Manifest]:
-    """Return the manifests of a month's sealed versions, oldest first.
+def sealed_folders(period: Period, folder: Path) -> list[tuple[Path, Manifest]]:
+    """Return a month's sealed versions with their manifests, oldest first.
 
-    They are looked for in a folder and the folders next to it.
+    They are looked for in a folder and the folders next to it, and may have been altered.
     """
     wanted = (period.folder, period.calendar, period.zone)
     paths = sorted(folder.absolute().parent.glob(f"*/{MANIFEST}"))
     found = [
-        manifest
-        for manifest in (_find_manifest(path.parent) for path in paths)
-        if manifest
+        (path.parent, manifest)
+        for path in paths
+        if (manifest := _find_manifest(path.parent))
         and manifest.get("seal")
         and (manifest["label"], manifest["calendar"], manifest["zone"]) == wanted
     ]
-    return sorted(found, key=lambda manifest: manifest["version"])
+    return sorted(found, key=lambda one: one[1]["version"])
+
+
+def manifests_of(period: Period, folder: Path) -> list[Manifest]:
+    """Return the manifests of a month's sealed versions, oldest first, that fit their seal."""
+    found = (manifest for _, manifest in sealed_folders(period, folder))
+    return [manifest for manifest in found if manifest["seal"] == seal_of(manifest)]
 
 
 def newest_seal(period: Period, folder: Path) -> str | None:

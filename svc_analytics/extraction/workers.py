@@ -119,6 +119,7 @@ class WorkerPool:
         if self._reading:
             self._reading.add(batch)
         for progress in batch.progress:
+            buffer.is_ordered &= progress.is_ordered
             self._retract(batch.stream, progress)
             for span in progress.covered:
                 buffer.cover(span)

@@ -101,7 +101,9 @@ class StreamPublisher:
     def _keep_quarantine(self, buffer: WriteBuffer, rows: dict[str, pa.Table]) -> QuarantineUpdate:
         """Write rejected records to their file, before any month counts them."""
         ids = pa.concat_tables([self._stream.no_rows, *rows.values()])["id"]
-        quarantine = keep_quarantine(self._lake, self._stream, buffer.rejected, ids)
+        quarantine = keep_quarantine(
+            self._lake, self._stream, buffer.rejected, ids, is_ordered=buffer.is_ordered
+        )
         self.files.stats.quarantined += quarantine.new
         return quarantine
 

@@ -57,9 +57,17 @@ class QuarantineUpdate:
 
 
 def keep_quarantine(
-    lake: Path, stream: Stream, rejected: Iterable[QuarantinedRecord], good_ids: pa.ChunkedArray
+    lake: Path,
+    stream: Stream,
+    rejected: Iterable[QuarantinedRecord],
+    good_ids: pa.ChunkedArray,
+    *,
+    is_ordered: bool = True,
 ) -> QuarantineUpdate:
     """Add rejected records to the quarantine file, and count what is open in it.
+
+    Once a list was seen not to be newest-first (not `is_ordered`), neighbours tell nothing:
+    records without an instant of their own can be of any time.
 
     Records of `good_ids`, about to be published, do not count. On file they stay open until
     they are (`resolve_quarantine`), so that a kill does not hide them.
@@ -72,6 +80,8 @@ def keep_quarantine(
         rows[key] = _narrowed(rows[key], row) if key in rows else row
     if not rows:
         return QuarantineUpdate()
+    if not is_ordered:
+        rows = {key: _unplaced(row) for key, row in rows.items()}
     if rows != held:
         _write_rows(lake, stream, rows)
     good = set(good_ids.to_pylist())
@@ -106,12 +116,26 @@ def open_quarantine(lake: Path, stream: Stream) -> dict[str, int]:
 
 
 def _narrowed(held: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:
-    """Return a record on file; without an instant of its own, where both readings place it."""
+    """Return a record on file; without an instant of its own, where both readings place it.
+
+    Without an id they may be of two records, and readings that do not agree prove nothing:
+    then it can be wherever either of them has it.
+    """
+    if held["occurred_at"] is not None:
+        return held
     first = max(held["window_from"], again["window_from"])
     last = min(held["window_to"], again["window_to"])
-    if held["occurred_at"] is not None or first > last:
-        return held
+    if held["record_id"] is None or first >= last:
+        first = min(held["window_from"], again["window_from"])
+        last = max(held["window_to"], again["window_to"])
     return held | {"window_from": first, "window_to": last, "placed_at": last}
+
+
+def _unplaced(row: dict[str, Any]) -> dict[str, Any]:
+    if row["occurred_at"] is not None:
+        return row
+    last = max(row["window_to"], row["first_seen_at"])
+    return row | {"window_from": BEGINNING, "window_to": last, "placed_at": last}
 
 
 def _open_by_month(rows: Iterable[dict[str, Any]]) -> dict[str, int]:

@@ -23,6 +23,7 @@ class WriteBuffer:
     retracted: Spans = ()
     doubtful: Spans = ()  # of what is covered: only provisionally
     size: int = 0  # about what the rows take in memory, in bytes
+    is_ordered: bool = True  # whether the list was newest-first wherever it was read
     _loose: list[pa.Table] = field(default_factory=list)
 
     def add(

@@ -201,7 +201,7 @@ def statement(
     options |= _add_findings(tables, webhooks, webhook_secrets, lake, period)
     reasons = _reasons(period, coverage, tables["checks"], known_to, period.end <= clock)
     clipped = {name: found.clip(period.start, period.end) for name, found in coverage.items()}
-    unknown = unknown_figures(tables["summary"], omissions)
+    unknown = unknown_figures(tables, omissions)
     return Statement(period, lake.merchant, as_of, clipped, reasons, unknown, tables, options)
 
 

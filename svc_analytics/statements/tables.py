@@ -121,10 +121,11 @@ def read_tables(
     return tables | {"lines": warehouse.query(_FLAGGED, tables=tables)}
 
 
-def read_omissions(warehouse: Warehouse, period: Period) -> pa.Table:
+def read_omissions(warehouse: Warehouse, period: Period) -> list[dict[str, Any]]:
     """Read what figures of the period may lack, behind `read_tables`, which keeps it."""
     bounds = {"start": period.start, "end": period.end}
-    return warehouse.query(f"from int_period_omissions({_BOUNDS})", bounds)
+    found = warehouse.query(f"from int_period_omissions({_BOUNDS})", bounds)
+    return list(found.to_pylist())
 
 
 def _used(parameters: dict[str, Any], query: str) -> dict[str, Any]:

@@ -26,8 +26,8 @@ _CONDITIONS = {
     "opening": "has_opening",
     "closing": "has_closing",
     "verdicts": "has_verdicts",
-    # No payment newer than the newest one with a value in USD is missing.
-    "rate": "implied_rate_at >= coalesce(payments_whole_from, implied_rate_at)",
+    # No record newer than the newest one with a value in USD is missing.
+    "rate": "implied_rate_at >= coalesce(prices_whole_from, implied_rate_at)",
 }
 _COINS = ("movements_count", "closing_position")  # which coins have a row
 _KNOWN = "int_period_known(starts_at, ends_at, as_of := as_of, known_to := known_to)"
@@ -100,7 +100,8 @@ def select_figures(chosen: Iterable[Figure]) -> str:
     chosen = list(chosen)
     ratios = [figure for figure in chosen if figure.denominator]
     scans = _by_scan(figure for figure in _with_operands(chosen) if not figure.operands)
-    steps = [_step(scan, _counted(figures)) for scan, figures in scans.items()]
+    steps = [_step("coins", f"select currency from {_KNOWN}")]
+    steps += [_step(scan, _counted(figures)) for scan, figures in scans.items()]
     steps += [_step("counted", _joined(scans)), _step("verified", _VERIFIED)]
     steps += _divided(ratios) if ratios else []
     stated = [("counted.currency", "coin slug")]
@@ -115,7 +116,7 @@ from counted
 cross join verified
 inner join {_KNOWN} as found on found.currency = counted.currency
 {"left join ratios on ratios.currency = counted.currency" if ratios else ""}
-where movements_count > 0 or closing_position <> 0"""
+where movements_count > 0 or closing_position <> 0 or lacks_records"""
 
 
 def _step(name: str, sql: str) -> str:
@@ -124,15 +125,14 @@ def _step(name: str, sql: str) -> str:
 
 def _joined(scans: dict[str, list[Figure]]) -> str:
     """Return the SQL of what all scans counted, side by side."""
-    base, *others = scans
-    joins = [f"left join {scan} on {scan}.currency = {base}.currency" for scan in others]
+    joins = [f"left join {scan} on {scan}.currency = coins.currency" for scan in scans]
     filled = [
-        f"{_filled(figure, scan, base)} as {figure.name}"
+        f"{_filled(figure, scan)} as {figure.name}"
         for scan, figures in scans.items()
         for figure in figures
     ]
-    columns = _lines([f"{base}.currency", *filled], ",", 4)
-    return "\n".join([f"select\n    {columns}\nfrom {base}", *joins])
+    columns = _lines(["coins.currency", *filled], ",", 4)
+    return "\n".join([f"select\n    {columns}\nfrom coins", *joins])
 
 
 def _divided(ratios: list[Figure]) -> list[str]:
@@ -214,10 +214,10 @@ def _counted(figures: list[Figure]) -> str:
     return f"select {', '.join(columns)} from {figures[0].source} group by currency"
 
 
-def _filled(figure: Figure, scan: str, base: str) -> str:
+def _filled(figure: Figure, scan: str) -> str:
     """Return the SQL of a figure where its source may have no record of the coin."""
     column = f"{scan}.{figure.name}"
-    if not figure.is_zero_when_empty or scan == base:
+    if not figure.is_zero_when_empty:
         return column
     zero = "0::decimal(38,18)" if figure.unit in _AMOUNTS else "0"
     return f"case when {scan}.currency is null then {zero} else {column} end"

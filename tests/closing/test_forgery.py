@@ -340,3 +340,19 @@ def test_a_comparison_says_which_folder_was_altered(closer: Closer) -> None:
     forge(folder, FILES["summary.csv is not"])
     found = diff_statements(folder, folder).altered
     assert found[0] == f"{folder}: summary.csv does not say what summary.parquet says"
+
+
+def test_a_forged_month_before_is_not_chained_to(closer: Closer) -> None:
+    """Its seal would vouch for what the lake never sealed."""
+    september = closer.sealed("2026-09")
+    forge(september, lambda folder, facts: facts.update(version=7), keeps_register=True)
+    with pytest.raises(LakeError, match="2026-09 was altered"):
+        closer.close("2026-10")
+
+
+def test_a_gutted_month_before_is_missed(closer: Closer) -> None:
+    """Its folder is there and names the seal, and nothing else of it is left."""
+    september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
+    manifest = read_manifest(september) | {"content_digest": "", "files": {}}
+    (september / "manifest.json").write_text(json.dumps(manifest))
+    assert "the month before" in " ".join(verify_statement(october).broken)

@@ -35,9 +35,9 @@ import pytest
 
 from svc_analytics.closing import seals
 from svc_analytics.instants import SECOND, to_micros
+from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import VERDICTS_FOLDER
-from svc_analytics.lake.side_files import is_whole
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.core.behaviour import Quirks
 from svc_analytics.schema import SIDE_STREAMS
@@ -189,7 +189,7 @@ class Bench:
             assert not seals.foreign_files(folder, manifest)
             assert not manifest["seal"] or seals.seal_of(manifest) == manifest["seal"]
         for path in (self.lake.path / VERDICTS_FOLDER).glob("[!.]*.parquet"):
-            assert is_whole(path)
+            require_whole(path)
         if (self.lake.path / "analytics.duckdb").exists():
             assert_answers(self.lake.path / "analytics.duckdb")
         if command.out and (self.beside / command.out).exists():

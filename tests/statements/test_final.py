@@ -155,3 +155,53 @@ def test_a_record_without_a_time_blocks_every_month_it_can_belong_to(
     november = make("2026-11")
     assert november.status == "final" and usdt(november)["net_sales"] == 40
     assert make("2026-08").status == "final"
+
+
+def test_records_without_time_and_id_are_not_taken_for_one(make: Make, desk: Desk) -> None:
+    """Two of the same bytes, one newer and one older than October's payment."""
+    record = {"id": None, "amount": "1000", "status": "completed", "currency": "usdt"}
+    everything = [NOVEMBER, record, OCTOBER, record, BITCOIN, SEPTEMBER]
+    desk.service.order = lambda rows: [row for row in everything if row in rows]
+    statuses = [make(f"2026-{month}", record, record).status for month in ("09", "10", "11")]
+    assert statuses == ["provisional"] * 3
+
+
+@pytest.mark.parametrize("page_size", [1, 2, 100])
+def test_a_record_without_a_time_on_a_list_without_order_can_be_of_any_month(
+    make: Make, desk: Desk, page_size: int
+) -> None:
+    """Its neighbours tell nothing, whichever page shows that they do not."""
+    record = {name: value for name, value in payment(9, "", "1000").items() if name != "paid_at"}
+    order = [OCTOBER["id"], record["id"], BITCOIN["id"], SEPTEMBER["id"], NOVEMBER["id"]]
+    desk.service.order = lambda rows: sorted(rows, key=lambda row: order.index(row["id"]))
+    desk.service.page_size = lambda page: page_size
+    assert make("2026-11", record).status == "provisional"
+
+
+def test_a_coin_that_only_a_record_set_aside_names_has_a_row(make: Make) -> None:
+    """Its position is unknown, not zero, and so is every share of all coins' worth."""
+    record = payment(9, "2026-09-20T12:00:00Z", "1000", "0", currency="eth") | {"amount": TOO_LONG}
+    made = make("2026-10", record)
+    rows = {row["currency"]: row for row in made.tables["summary"].to_pylist()}
+    assert rows["eth"]["closing_position"] is None and rows["eth"]["payments_count"] == 0
+    assert made.unknown[0].coins == ("eth",)
+    assert set(made.tables["exposure"]["share"].to_pylist()) == {None}
+
+
+def test_a_newer_payout_set_aside_leaves_the_rate_unknown(make: Make) -> None:
+    """It may carry the newest price."""
+    paid_out = payout(9, "2026-10-20T12:00:00Z", "3", "0", usd_value="9", currency="btc")
+    made = make("2026-11", paid_out | {"fee_amount": "NaN"})
+    btc = next(r for r in made.tables["summary"].to_pylist() if r["currency"] == "btc")
+    assert btc["implied_rate"] is None
+
+
+def test_refunds_of_a_payment_set_aside_leave_its_cohort_unknown(make: Make) -> None:
+    """504 were refunded of September's payments; of 500 the payment cannot be held."""
+    bad = payment(8, "2026-09-02T12:00:00Z", "1000", "0") | {"fee_amount": "NaN"}
+    refunds = [refund(20, SEPTEMBER, "2026-09-20T12:00:00Z", "4")]
+    refunds += [refund(21, bad, "2026-09-21T12:00:00Z", "500")]
+    made = make("2026-10", bad, *refunds)
+    (row,) = made.tables["cohorts"].to_pylist()
+    assert [row[name] for name in ("refunds_count", "refunds_paid", "ratio")] == [None] * 3
+    assert any("cohorts" in unknown.figures for unknown in made.unknown)

@@ -1,5 +1,5 @@
 -- usd_rate_drift: refunds at their own rate less at their payments' rate.
--- group: USD. unit: USD. sign: either. needs: payouts, payments_before.
+-- group: USD. unit: USD. sign: either. needs: payouts, parents.
 -- source: int_period_refunds(starts_at, ends_at).
 -- empty: undefined.
 

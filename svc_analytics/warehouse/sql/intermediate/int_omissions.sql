@@ -1,7 +1,7 @@
 -- int_omissions: what figures may lack: time not read, records set aside, records not understood.
 -- grain: one row per gap, rejected record, and record of an unknown status or kind, that nobody
 -- has accepted.
--- from: int_coverage_gaps, stg_quarantine, payments, payout_records, stg_accepted.
+-- from: int_coverage_gaps, stg_quarantine, payments, int_unclassified, stg_accepted.
 -- A payout record is listed by when it was made and booked by when it settled: within a day, as
 -- `settles_within` of its stream says.
 
@@ -17,6 +17,7 @@ gaps as (
         stream,
         null::varchar as record_id,
         null::varchar as currency,
+        null::varchar as detail,
         true as is_counted,
         gap_start as omitted_from,
         gap_end + case when stream = 'payments' then interval 0 day else interval 1 day end
@@ -32,6 +33,7 @@ rejected as (
         stream,
         stg_quarantine.record_id,
         currency,
+        reason as detail,
         true as is_counted,
         booked_from as omitted_from,
         booked_to + interval 1 microsecond as omitted_to,
@@ -42,43 +44,25 @@ rejected as (
     left join parents on parents.payment_id = stg_quarantine.payment_id
 ),
 
--- Their nature is unknown, not their amounts: figures of completed records are whole without
--- them, but what is left in the wallet is not.
-unclassified as (
-    select 'status_is_known' as check_name, 'payments' as stream, payment_id as record_id,
-        currency, paid_at as booked_at
-    from payments
-    where status <> 'completed'
-    union all
-    select 'status_is_known' as check_name, 'payout_records' as stream, payout_id as record_id,
-        currency, settled_at as booked_at
-    from payout_records
-    where status <> 'completed'
-    union all
-    select 'kind_is_known' as check_name, 'payout_records' as stream, payout_id as record_id,
-        currency, settled_at as booked_at
-    from payout_records
-    where kind not in ('payout', 'refund')
-),
-
 omissions as (
     select
-        check_name, stream, record_id, currency, is_counted, omitted_from, omitted_to,
+        check_name, stream, record_id, currency, detail, is_counted, omitted_from, omitted_to,
         payments_from, case when payments_from is not null then omitted_to end as payments_to
     from gaps
     union all
     select
-        check_name, stream, record_id, currency, is_counted, omitted_from, omitted_to,
+        check_name, stream, record_id, currency, detail, is_counted, omitted_from, omitted_to,
         payments_from,
         case when payments_from is not null then coalesce(payments_to, omitted_to) end
             as payments_to
     from rejected
     union all
     select
-        check_name, stream, record_id, currency, false as is_counted, booked_at as omitted_from,
+        check_name, stream, record_id, currency, detail, false as is_counted,
+        booked_at as omitted_from,
         booked_at + interval 1 microsecond as omitted_to,
         null as payments_from, null as payments_to
-    from unclassified
+    from int_unclassified
 )
 
 select
@@ -86,6 +70,7 @@ select
     stream,  -- payments or payout_records
     omissions.record_id,  -- the record; NULL for time not read
     currency,  -- coin slug; NULL where it may be of any coin
+    detail,  -- why it cannot be held, or what is unknown of it
     is_counted,  -- whether counts and sums of its period lack it, not only positions
     omitted_from,  -- the first instant that it may be booked by, UTC
     omitted_to,  -- the first instant behind, UTC

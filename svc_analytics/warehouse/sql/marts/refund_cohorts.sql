@@ -27,8 +27,9 @@ select
     refund_month,  -- UTC month of the refunds
     returned.currency,  -- coin slug
     -- refunds of these payments settled in that month
-    known(at_refund.has_payouts, refunds_count) as refunds_count,
-    known(at_refund.has_payouts, refunds_paid) as refunds_paid,  -- returned by them, in currency
+    known(at_payment.has_payments and at_refund.has_payouts, refunds_count) as refunds_count,
+    -- returned by them, in currency
+    known(at_payment.has_payments and at_refund.has_payouts, refunds_paid) as refunds_paid,
     -- what payers paid in the month of payment, in currency
     known(at_payment.has_payments, charged_total) as charged_total,
     -- refunds_paid over charged_total, 8 places

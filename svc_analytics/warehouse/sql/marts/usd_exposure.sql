@@ -32,9 +32,9 @@ judged as (
         *,
         first_omitted_at is null as has_all,
         -- A newer record with a value may be missing.
-        occurred_at >= coalesce(payments_whole_from, occurred_at) as has_newest
-    from positions
-    inner join int_coins_known using (currency)
+        occurred_at >= coalesce(prices_whole_from, occurred_at) as has_newest
+    from int_coins_known
+    left join positions using (currency)
     left join latest using (currency)
 ),
 

@@ -1,9 +1,22 @@
 -- int_period_known(starts_at, ends_at, as_of := null, known_to := null):
 -- what of a period was read whole, and is understood.
--- grain: one row per currency with a movement. from: ledger_entries, int_period_omissions.
+-- grain: one row per currency with a movement, or with a record that may be one.
+-- from: ledger_entries, int_period_omissions, stg_spans.
 
-with coins as (
-    select distinct currency from ledger_entries
+with omissions as (
+    select *
+    from int_period_omissions(starts_at, ends_at, as_of := as_of, known_to := known_to)
+),
+
+coins as (
+    select currency from ledger_entries
+    union
+    select currency from omissions where currency is not null
+),
+
+-- Without a payout-class key, rates are those of payments.
+payouts as (
+    select count(*) > 0 as were_read from stg_spans where stream = 'payout_records'
 )
 
 select
@@ -16,13 +29,17 @@ select
     count(*) filter (where lacks_payments_before) = 0 as has_payments_before,
     count(*) filter (where lacks_opening) = 0 as has_opening,  -- all earlier movements
     count(*) filter (where lacks_closing) = 0 as has_closing,  -- all movements up to its end
-    -- all payout records up to its end
-    count(*) filter (where lacks_payouts_before) = 0 as has_payouts_before,
+    -- whether a record of this coin up to its end was set aside, or is not understood
+    count(omissions.currency) filter (where lacks_closing) > 0 as lacks_records,
     -- from when on its payments are all there, UTC; NULL when always
     max(omitted_to) filter (where lacks_payments_before) as payments_whole_from,
-    -- from when on its payout records are, UTC; NULL when always
-    max(omitted_to) filter (where lacks_payouts_before) as payouts_whole_from
+    -- from when on all is there that may carry a value in USD, UTC; NULL when always
+    max(omitted_to) filter (
+        where lacks_payments_before or (lacks_payouts_before and were_read)
+    ) as prices_whole_from,
+    -- from when on all refunds are there of what was paid, UTC; NULL when always
+    max(payments_to) filter (where lacks_refunds_before) as refunds_whole_from
 from coins
-left join int_period_omissions(starts_at, ends_at, as_of := as_of, known_to := known_to)
-    as omissions on coalesce(omissions.currency, coins.currency) = coins.currency
+cross join payouts
+left join omissions on coalesce(omissions.currency, coins.currency) = coins.currency
 group by coins.currency

@@ -19,6 +19,7 @@ omissions as (
         stream,
         null as record_id,
         null as currency,
+        null as detail,
         true as is_counted,
         read_to as omitted_from,
         known_to::timestamptz as omitted_to,
@@ -51,6 +52,7 @@ select
     stream,  -- payments or payout_records
     record_id,  -- the record; NULL for time not read
     currency,  -- coin slug; NULL where it may be of any coin
+    detail,  -- why it cannot be held, or what is unknown of it
     is_counted,  -- whether counts and sums of its period lack it, not only positions
     omitted_from,  -- the first instant that it may be booked by, UTC
     omitted_to,  -- the first instant behind, UTC
@@ -61,6 +63,9 @@ select
     stream = 'payments' and is_counted and omitted_from < period_end as lacks_payments_before,
     -- the same of payout records
     stream = 'payout_records' and is_counted and omitted_from < period_end as lacks_payouts_before,
+    -- refunds that may be of payments up to its end
+    payments_from is not null and omitted_from < period_end as lacks_refunds_before,
+    payments_to,  -- the first instant behind the last payment that it may refund, UTC
     lacks_opening,  -- movements of earlier time
     omitted_from < period_end as lacks_closing  -- movements up to the end
 from judged

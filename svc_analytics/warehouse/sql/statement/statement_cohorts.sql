@@ -49,6 +49,7 @@ returned as (
     select
         paid.label as payment_month,
         settled.label as refund_month,
+        paid.month_start as paid_from,
         currency,
         count(*) as refunds_count,
         sum(amount) as refunds_paid
@@ -58,22 +59,31 @@ returned as (
     inner join calendar as settled
         on settled_at >= settled.month_start and settled_at < settled.month_end
     where status = 'completed' and currency = payment_currency
-    group by paid.label, settled.label, currency
+    group by paid.label, settled.label, paid.month_start, currency
+),
+
+judged as (
+    select
+        returned.*,
+        charged_total,
+        paid_from >= coalesce(payments_whole_from, paid_from) as has_payments,
+        paid_from >= coalesce(refunds_whole_from, paid_from) as has_refunds
+    from returned
+    left join sold on sold.label = payment_month and sold.currency = returned.currency
+    inner join int_period_known(starts_at, ends_at, known_to := known_to) as found
+        on found.currency = returned.currency
 )
 
 select
     payment_month,  -- month of the payments
     refund_month,  -- month of the refunds
-    returned.currency,  -- coin slug
+    currency,  -- coin slug
     -- refunds of these payments settled in that month
-    known(has_payouts_before, refunds_count) as refunds_count,
-    known(has_payouts_before, refunds_paid) as refunds_paid,  -- returned by them
+    known(has_payments and has_refunds, refunds_count) as refunds_count,
+    known(has_payments and has_refunds, refunds_paid) as refunds_paid,  -- returned by them
     -- what payers paid in the month of payment
-    known(has_payments_before, charged_total) as charged_total,
+    known(has_payments, charged_total) as charged_total,
     -- refunds_paid over charged_total, 8 places
-    known(has_payments_before and has_payouts_before, ratio(refunds_paid, charged_total)) as ratio
-from returned
-left join sold on sold.label = payment_month and sold.currency = returned.currency
-inner join int_period_known(starts_at, ends_at, known_to := known_to) as found
-    on found.currency = returned.currency
-order by payment_month, refund_month, returned.currency
+    known(has_payments and has_refunds, ratio(refunds_paid, charged_total)) as ratio
+from judged
+order by payment_month, refund_month, currency

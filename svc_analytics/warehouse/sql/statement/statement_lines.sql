@@ -76,13 +76,13 @@ select
     -- USD per coin of this record, 18 places
     muldiv18(usd_value, 1, abs(gross)) as implied_usd_rate,
     -- returned of the payment before this refund; NULL where an earlier one may be missing
-    known(parent_paid_at >= coalesce(payouts_whole_from, parent_paid_at), refunded_before)
+    known(parent_paid_at >= coalesce(refunds_whole_from, parent_paid_at), refunded_before)
         as refunded_before,
     -- returned of the payment with this refund
-    known(parent_paid_at >= coalesce(payouts_whole_from, parent_paid_at), refunded_after)
+    known(parent_paid_at >= coalesce(refunds_whole_from, parent_paid_at), refunded_after)
         as refunded_after,
     -- what could still be refunded of it
-    known(parent_paid_at >= coalesce(payouts_whole_from, parent_paid_at), refundable_left)
+    known(parent_paid_at >= coalesce(refunds_whole_from, parent_paid_at), refundable_left)
         as refundable_left,
     -- local days from payment to refund
     days_between(parent_paid_at at time zone zone, occurred_at at time zone zone) as days_to_refund,

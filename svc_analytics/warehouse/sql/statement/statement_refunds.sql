@@ -9,7 +9,7 @@ with compared as (
         -- Amounts of two coins cannot be added or subtracted.
         coalesce(currency = payment_currency, false) as is_same_coin,
         -- An earlier refund of the payment may be missing.
-        payment_paid_at >= coalesce(payouts_whole_from, payment_paid_at) as has_earlier
+        payment_paid_at >= coalesce(refunds_whole_from, payment_paid_at) as has_earlier
     from int_period_refunds(starts_at, ends_at)
     left join int_refunded(starts_at, ends_at) using (payout_id)
     inner join int_period_known(starts_at, ends_at, known_to := known_to) using (currency)
