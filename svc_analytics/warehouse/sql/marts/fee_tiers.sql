@@ -1,5 +1,6 @@
 -- fee_tiers: which rates payments paid in each month, and when they changed.
--- grain: one row per UTC month, currency and inferred rate. from: payments, int_fee_rates.
+-- grain: one row per UTC month, currency and inferred rate, over the payments that were read.
+-- from: payments, int_fee_rates.
 
 with compared as (
     select

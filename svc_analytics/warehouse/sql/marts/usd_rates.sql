@@ -1,5 +1,5 @@
 -- usd_rates: USD rates of each coin and day, taken from the values that the service recorded.
--- grain: one row per currency and UTC day with a movement.
+-- grain: one row per currency and UTC day with a movement, over the movements that were read.
 -- from: ledger_entries, int_priced_entries.
 
 with days as (
