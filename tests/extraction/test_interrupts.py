@@ -20,7 +20,8 @@ from svc_analytics.notebook.errors import INTERRUPTED
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running
 from svc_analytics.schema import PAYMENTS, STREAMS
-from tests.extraction.test_kill import AGREE, check_claims, held, running, served, service
+from tests.extraction.test_kill import AGREE, running, service
+from tests.support.served import check_claims, held, served
 
 __all__ = ["running", "service"]  # fixtures
 

@@ -33,7 +33,7 @@ import duckdb
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics.closing import seals
+from svc_analytics.closing import register, seals
 from svc_analytics.instants import SECOND, to_micros
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.lake import Lake
@@ -188,6 +188,9 @@ class Bench:
             assert not seals.broken_files(folder, manifest)
             assert not seals.foreign_files(folder, manifest)
             assert not manifest["seal"] or seals.seal_of(manifest) == manifest["seal"]
+        known = register.read_register(self.lake.path / "statements")
+        made = [seals.read_manifest(folder)["seal"] for folder in self._statements()]
+        assert all(known.has(seal) for seal in made if seal)
         for path in (self.lake.path / VERDICTS_FOLDER).glob("[!.]*.parquet"):
             require_whole(path)
         if (self.lake.path / "analytics.duckdb").exists():
@@ -234,7 +237,8 @@ class Bench:
             os.utime(path, (before, before))
 
     def _statements(self) -> list[Path]:
-        return sorted(path for path in (self.lake.path / "statements").glob("[!.]*"))
+        folder = self.lake.path / "statements"
+        return sorted(path for path in folder.glob("[!.]*") if path.name != register.FILE)
 
 
 def assert_answers(path: Path) -> None:

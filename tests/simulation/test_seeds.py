@@ -135,7 +135,7 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
     "what was set aside is forgotten": (
         publisher,
         "keep_quarantine",
-        lambda *of: QuarantineUpdate(),
+        lambda *of, **more: QuarantineUpdate(),
     ),
     "a page without a cursor is taken for the last": (
         page,

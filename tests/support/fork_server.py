@@ -133,7 +133,7 @@ def make_views() -> None:
         for stream in STREAMS.values():
             begin_side_folders(lake, stream)
             (lake / stream.name).mkdir()
-            replace_file(lake / stream.name / f"{ORIGIN}.parquet", stream.schema.empty_table())
+            replace_file(lake / stream.name / f"{ORIGIN}.parquet", stream.schema, ())
         with open_snapshot(lake) as snapshot:
             write_accepted(lake, snapshot)
             views.write_snapshot_database(lake / "views", snapshot, CONFIG)
