@@ -8,11 +8,12 @@ every byte: a service that sends one every few seconds would hold a worker for d
 import ssl
 from collections.abc import Iterator
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 import httpcore
 import httpx
 
+from svc_analytics.api.inflation import inflate
 from svc_analytics.api.responses import RetryableError
 from svc_analytics.api.routes import ROUTES
 from svc_analytics.config import Settings
@@ -237,9 +238,9 @@ def read_body(response: httpx.Response, most: int) -> bytes:
     if declared.isascii() and declared.isdigit() and int(declared[:18]) > most:
         raise TooLarge(f"an answer of more than {most >> 20} MiB was refused")
     chunks, size, until = [], 0, monotonic() + LONGEST_ANSWER
-    # Skip httpx's decoder for uncompressed bodies: saves about three records' time per page.
-    plain = response.stream if coding != "gzip" else None
-    for chunk in plain if isinstance(plain, httpx.SyncByteStream) else response.iter_bytes():
+    # Not by httpx's decoder: of plain bodies it takes about three records' time per page.
+    raw = cast("httpx.SyncByteStream", response.stream)
+    for chunk in inflate(raw) if coding == "gzip" else raw:
         size += len(chunk)
         if size > most:
             raise TooLarge(f"an answer of more than {most >> 20} MiB was refused")

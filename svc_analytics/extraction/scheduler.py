@@ -24,7 +24,9 @@ class SegmentQueue:
         self._fetch_seconds = self._read_seconds = 0.0
         # By stream, once a part of it was asked for: whether the service heeds `from` and `to`.
         self._heeds_bounds: dict[str, bool] = {}
-        self._repeating: set[str] = set()  # streams whose pages repeat rows that did not move
+        # By stream, the fewest records that a seam repeats; and of which streams that is certain.
+        self._repeats: dict[str, int] = {}
+        self._certain: set[str] = set()
         self._is_cancelled = False
 
     def take(self) -> Segment | None:
@@ -67,15 +69,23 @@ class SegmentQueue:
         with self._changed:
             segment.doubt()
 
-    def note_repeating(self, segment: Segment) -> None:
-        """Note that the pages of a stream repeat rows though its list stands still."""
+    def note_repeats(self, segment: Segment, repeats: int, *, is_certain: bool = False) -> None:
+        """Note how many records a seam repeats; it `is_certain` if the list was seen to stand."""
         with self._changed:
-            self._repeating.add(segment.stream.name)
+            name = segment.stream.name
+            self._repeats[name] = min(repeats, self._repeats.get(name, repeats))
+            if is_certain:
+                self._certain.add(name)
 
-    def is_repeating(self, segment: Segment) -> bool:
-        """Whether the pages of a stream repeat rows anyway."""
+    def usual_repeats(self, segment: Segment) -> int:
+        """Return how many records each seam of a stream repeats though its list stands still.
+
+        A second reading believes the first one, where that could not be made certain.
+        """
         with self._changed:
-            return segment.stream.name in self._repeating
+            name = segment.stream.name
+            is_known = name in self._certain or segment.readings > 1
+            return self._repeats.get(name, 0) if is_known else 0
 
     def finish(self, segment: Segment) -> None:
         """Remove a segment that is done, or has failed."""

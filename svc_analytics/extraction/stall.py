@@ -1,6 +1,6 @@
 """Notice a list that leads nowhere: pages under ever new cursors, and nothing new on them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -30,9 +30,9 @@ class StallWatch:
         self._seen = None
         self._note_progress()
 
-    def note(self, ids: Sequence[str], *, has_moved: bool) -> None:
-        """Note a page; refuse a list without progress for as long as the patience lasts."""
-        if has_moved or self._has_new(ids):
+    def note(self, keys: Sequence[Hashable], *, has_moved: bool) -> None:
+        """Note a page by what names its records; refuse a list too long without progress."""
+        if has_moved or self._has_new(keys):
             self._note_progress()
             return
         self._pages += 1
@@ -46,15 +46,15 @@ class StallWatch:
         self._moved_at = self._clock()
         self._pages = 0
 
-    def _has_new(self, ids: Sequence[str]) -> bool:
-        """Tell whether an id was not seen before, and remember them all.
+    def _has_new(self, keys: Sequence[Hashable]) -> bool:
+        """Tell whether a key was not seen before, and remember them all.
 
-        One bit for each, by its hash, so that memory does not grow with the list. A new id
-        may fall on a bit that is set; of many pages of new ids, not all do.
+        One bit for each, by its hash, so that memory does not grow with the list. A new key
+        may fall on a bit that is set; of many pages of new keys, not all do.
         """
         if self._seen is None:
             self._seen = np.zeros(SLOTS // 8, np.uint8)
-        slots = np.fromiter((hash(id_) % SLOTS for id_ in ids), np.int64, len(ids))
+        slots = np.fromiter((hash(key) % SLOTS for key in keys), np.int64, len(keys))
         places, bits = slots >> 3, np.left_shift(1, slots & 7).astype(np.uint8)
         is_new = bool((self._seen[places] & bits == 0).any())
         np.bitwise_or.at(self._seen, places, bits)

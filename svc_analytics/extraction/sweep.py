@@ -14,7 +14,7 @@ from svc_analytics.errors import ApiError, NotFound, ProtocolError, TooLarge
 from svc_analytics.extraction.batches import PageBatch
 from svc_analytics.extraction.page_size import PageSize
 from svc_analytics.extraction.scheduler import SegmentQueue
-from svc_analytics.extraction.seams import Seam
+from svc_analytics.extraction.seams import Seam, record_keys
 from svc_analytics.extraction.segments import PADDING, Progress, Segment
 from svc_analytics.extraction.stall import StallWatch
 from svc_analytics.instants import BEGINNING, SECOND, format_instant
@@ -145,14 +145,14 @@ class Sweep:
     def _scan(self, page: Page) -> None:
         with _DECODING:
             scanned = scan_page(self._segment.stream, page, time.time_ns() // 1000)
-        ids = scanned.ids.to_pylist()
-        is_repeat = self._seam.cross(ids, scanned.instants)
+        keys = record_keys(scanned)
+        is_repeat = self._seam.cross(scanned, keys)
         is_last, end_before = page.next_cursor is None, self._segment.end
         progress = self._segments.advance(self._segment, scanned.instants, is_repeat, is_last)
         self._pages.append(scanned)
         self._progress.append(progress)
         if not is_last:
-            self._stall.note(ids, has_moved=self._segment.end < end_before)
+            self._stall.note(keys, has_moved=self._segment.end < end_before)
 
     def _is_time_to_deliver(self, now: float) -> bool:
         """Tell whether to deliver; not while the writer publishes, for this worker would wait."""

@@ -107,13 +107,28 @@ class MonthFiles:
             quarantined=quarantined,
             written_at=self.now,
             confirmed=difference(confirmed, unsettled),
-            judged_at=self.judged_at,
+            judged_at=self._judged_at(label, coverage),
         )
         observed = self._id_index.observe(tables)
         footer = write_partition(self.path(label), self.stream, observed, footer, expected)
         self.footers[label] = footer
         self._id_index.save(label, footer.totals.ids_digest)
         self.stats.files += 1
+
+    def _judged_at(self, label: str, coverage: Coverage) -> int | None:
+        """Return how far time had come by the run's clock, or by that of a claim that is kept.
+
+        The clock may be behind that of the run which claimed it.
+        """
+        if self.judged_at is None:
+            return None
+        moments = [self.judged_at]
+        for home in {label, ORIGIN} & self.footers.keys():  # the origin's file gives months away
+            before = self.footers[home]
+            anew = difference(coverage.read, before.coverage.read)
+            kept = difference(coverage.read, anew)
+            moments += [min(before.claimed_at, end) for _, end in kept]
+        return max(moments)
 
     def _find_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
         """Find by month the ids of new rows that the file of another month holds."""

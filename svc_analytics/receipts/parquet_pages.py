@@ -20,10 +20,20 @@ _BOOLEANS, _BYTE, _DOUBLE, _BINARY, _LISTS, _STRUCT = (1, 2), 3, 7, 8, (9, 10), 
 _INTEGERS = (4, 5, 6)
 # Where a page's header has what is wanted: the numbers of the fields.
 _KIND, _UNCOMPRESSED, _COMPRESSED, _VALUES, _VALUES_V2 = (1,), (2,), (3,), (5, 1), (8, 1)
+_ENCODING, _ENCODING_V2 = (5, 2), (8, 4)
 _DICTIONARY = 2  # a page's kind
+_LENGTHS_FIRST, _PREFIXES_SHARED = 6, 7  # encodings: DELTA_LENGTH_BYTE_ARRAY, DELTA_BYTE_ARRAY
 _DEEPEST = 16
 _LONGEST_NUMBER = 9  # bytes
 _LONGEST_HEADER = 1 << 16  # the same, its texts not counted
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a column chunk can be read: so many rows at a time, its texts by their numbers or not."""
+
+    rows: int
+    is_numbered: bool
 
 
 @dataclass(frozen=True)
@@ -32,27 +42,53 @@ class _Page:
 
     size: int
     values: int
+    encoding: int
     is_dictionary: bool
 
 
-def rows_at_a_time(file: BinaryIO, chunk: Any, source: str) -> int:
-    """Return how many rows of a column chunk may be read at a time.
+def plan_reading(file: BinaryIO, chunk: Any, source: str) -> Reading:
+    """Return how a column chunk can be read in little memory.
 
-    That is one, if a few rows may be too large together. Raises `DataError` for a page that
-    is too large to hold.
+    That is row by row, if a few rows may be too large together. Raises `DataError` for a page
+    that is too large to hold.
     """
-    rows, together = ROWS, deque[_Page]()
+    rows, window = ROWS, _Window()
+    dictionary, largest = 0, {_LENGTHS_FIRST: 0, _PREFIXES_SHARED: 0}
     for page in _pages(file, chunk):
         if page.size > LARGEST_PAGE:
             _refuse(page, chunk.path_in_schema, source)
         if page.is_dictionary:
+            dictionary = max(dictionary, page.size)
             continue
-        together.append(page)
-        while sum(one.values for one in together) - together[0].values >= ROWS:
-            together.popleft()
-        if len(together) > 2 and sum(one.size for one in together) > TOGETHER:
+        if page.encoding in largest:
+            largest[page.encoding] = max(largest[page.encoding], page.size)
+        if window.is_too_large_with(page):
             rows = 1
-    return rows
+    is_numbered = dictionary > 0 and not any(largest.values())  # Arrow numbers no others
+    # A text may be as long as its page, and each row that shares it is a copy.
+    shared = max(largest[_PREFIXES_SHARED], 0 if is_numbered else dictionary)
+    return Reading(max(1, min(rows, TOGETHER // max(shared, 1))), is_numbered)
+
+
+class _Window:
+    """The newest pages of a column chunk, as many as any `ROWS` of its rows may stand on."""
+
+    def __init__(self) -> None:
+        self._pages = deque[_Page]()
+        self._size = self._values = 0
+
+    def is_too_large_with(self, page: _Page) -> bool:
+        """Add a page; tell whether several are too large together."""
+        if not page.values:
+            return False
+        self._pages.append(page)
+        self._size += page.size
+        self._values += page.values
+        while self._values - self._pages[0].values >= ROWS:
+            oldest = self._pages.popleft()
+            self._size -= oldest.size
+            self._values -= oldest.values
+        return len(self._pages) > 2 and self._size > TOGETHER
 
 
 def _refuse(page: _Page, column: str, source: str) -> None:
@@ -70,11 +106,12 @@ def _pages(file: BinaryIO, chunk: Any) -> Iterator[_Page]:
         file.seek(place)
         found = _Header(file).fields
         compressed = found.get(_COMPRESSED, -1)
-        if compressed < 0:
+        values = found.get(_VALUES, found.get(_VALUES_V2, 0))
+        if compressed < 0 or values < 0:
             raise DataError("a page of a Parquet file does not say its size")
         size = max(compressed, found.get(_UNCOMPRESSED, 0))
-        values = found.get(_VALUES, found.get(_VALUES_V2, 0))
-        yield _Page(size, values, found.get(_KIND) == _DICTIONARY)
+        encoding = found.get(_ENCODING, found.get(_ENCODING_V2, -1))
+        yield _Page(size, values, encoding, found.get(_KIND) == _DICTIONARY)
         place = file.tell() + compressed
 
 

@@ -4,7 +4,6 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
-from itertools import islice
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -12,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
-from svc_analytics.receipts.parquet_pages import ROWS, rows_at_a_time
+from svc_analytics.receipts.parquet_pages import ROWS, plan_reading
 from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH
 
 _BUFFER = 1 << 20
@@ -51,15 +50,18 @@ def _spooled(file: BinaryIO) -> BinaryIO:
 
 def _batches(data: BinaryIO, name: str, source: str) -> Iterator[pa.RecordBatch]:
     options = {"pre_buffer": False, "buffer_size": _BUFFER}
-    with pq.ParquetFile(data, **options) as table:
+    with (
+        pq.ParquetFile(data, **options) as table,
+        pq.ParquetFile(data, read_dictionary=[name], **options) as numbered,
+    ):
         for group in range(table.num_row_groups):
             chunks = list(_chunks(table.metadata.row_group(group), name))
-            rows = min((rows_at_a_time(data, chunk, source) for chunk in chunks), default=ROWS)
+            plans = [plan_reading(data, chunk, source) for chunk in chunks]
+            rows = min((plan.rows for plan in plans), default=ROWS)
             # Numbered texts are read as numbers only if they are long: it takes longer.
-            with pq.ParquetFile(data, read_dictionary=[name], **options) as numbered:
-                first = _read(numbered, group, name, 1)
-                is_long = any(_has_long_numbered(batch) for batch in islice(first, 1))
-                yield from _read(numbered if is_long else table, group, name, rows)
+            is_numbered = all(plan.is_numbered for plan in plans)
+            is_long = is_numbered and _is_long(_read(numbered, group, name, 1))
+            yield from _read(numbered if is_long else table, group, name, rows)
 
 
 def _read(table: pq.ParquetFile, group: int, name: str, rows: int) -> Iterator[pa.RecordBatch]:
@@ -68,14 +70,15 @@ def _read(table: pq.ParquetFile, group: int, name: str, rows: int) -> Iterator[p
     return batches
 
 
-def _has_long_numbered(batch: pa.RecordBatch) -> bool:
+def _is_long(batches: Iterator[pa.RecordBatch]) -> bool:
     """Tell whether a row group's dictionary has a text longer than a receipt can be.
 
     One such text may stand in a million rows.
     """
-    values = batch.column(0)
-    is_numbered = pa.types.is_dictionary(values.type) and _is_text(values.type)
-    return is_numbered and _longest(values.dictionary) > MAX_TOKEN_LENGTH
+    values = next((batch.column(0) for batch in batches), None)
+    if values is None or not pa.types.is_dictionary(values.type) or not _is_text(values.type):
+        return False
+    return _longest(values.dictionary) > MAX_TOKEN_LENGTH
 
 
 def _longest(texts: pa.Array) -> int:

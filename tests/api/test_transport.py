@@ -77,6 +77,10 @@ DAMAGED = {
     "no last chunk": CHUNKED + b"%x\r\n" % len(BODY) + BODY + b"\r\n",
     "no chunk": CHUNKED + b"zz\r\n",
     "cut gzip": whole(ZIPPED[:-12], b"Content-Encoding: gzip"),
+    "gzip without its checksum": whole(ZIPPED[:-8], b"Content-Encoding: gzip"),
+    "gzip with another's checksum": whole(
+        ZIPPED[:-8] + bytes(4) + ZIPPED[-4:], b"Content-Encoding: gzip"
+    ),
     "flipped gzip": whole(ZIPPED[:20] + b"\xff\xff" + ZIPPED[22:], b"Content-Encoding: gzip"),
     "no gzip": whole(BODY, b"Content-Encoding: gzip"),
     "cut without a length": HEAD + b"\r\n" + BODY[:-1],
@@ -120,9 +124,17 @@ def test_an_answer_that_does_not_say_clearly_where_it_ends_is_refused(
     assert len(wire.received) == 1
 
 
-def test_whole_gzip_is_read(wire: Wire) -> None:
+MEMBERS = {
+    "one": ZIPPED,
+    "several": gzip.compress(BODY[:40]) + gzip.compress(b"") + gzip.compress(BODY[40:]),
+    "large": gzip.compress(b" " * 10_000_000 + BODY),
+}
+
+
+@pytest.mark.parametrize("zipped", MEMBERS.values(), ids=MEMBERS.keys())
+def test_whole_gzip_is_read(wire: Wire, zipped: bytes) -> None:
     """A compressed answer that arrived whole is an answer; else the test above proves little."""
-    wire.answers = [whole(ZIPPED, b"Content-Encoding: gzip")]
+    wire.answers = [whole(zipped, b"Content-Encoding: gzip")]
     with wire.client() as client:
         assert client.me()[0]["id"] == MERCHANT_ID
     assert len(wire.received) == 1

@@ -158,6 +158,18 @@ def test_once_the_machines_clock_is_mended_all_is_complete(desk: Desk) -> None:
     assert "clocks" not in reports.status_text(lake_status(desk.lake))
 
 
+def test_a_clock_behind_for_one_run_takes_back_no_earlier_claim(desk: Desk) -> None:
+    """What it writes anew keeps the time by which the rest of the file was claimed."""
+    machine_at(desk, NOW)
+    desk.extract()
+    desk.service.now = NOW - timedelta(hours=20)
+    desk.service.payments.append(payment(900, f"{NOW - timedelta(hours=22):%FT%TZ}"))
+    desk.extract()
+    desk.service.now = NOW
+    assert not desk.extract().retracted
+    assert_same(desk)
+
+
 @pytest.fixture
 def misled(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Desk:
     """A lake of an earlier release, whose run one answer had told that it is a month later."""

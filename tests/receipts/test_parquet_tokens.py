@@ -3,10 +3,13 @@
 import io
 import os
 import random
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -37,6 +40,14 @@ FORMS: dict[str, dict[str, Any]] = {
     "zstd": {"use_dictionary": False, "compression": "zstd"},
     "second version": {"use_dictionary": False, "data_page_version": "2.0"},
     "with checksums": {"use_dictionary": False, "write_page_checksum": True},
+    "lengths first": {
+        "use_dictionary": False,
+        "column_encoding": {"receipt": "DELTA_LENGTH_BYTE_ARRAY"},
+    },
+    "prefixes shared": {
+        "use_dictionary": False,
+        "column_encoding": {"receipt": "DELTA_BYTE_ARRAY"},
+    },
     "without statistics": {"use_dictionary": False, "write_statistics": False},
 }
 
@@ -63,19 +74,81 @@ def test_every_form_gives_the_same_tokens(tmp_path: Path, form: dict[str, Any]) 
     assert read(path) == tokens
 
 
+def header(kind: int, size: int, values: int = 1, encoding: int = 0) -> bytes:
+    """Write a page's header in Thrift's compact protocol: the page itself has no bytes."""
+    own = [b"\x15" + number(each) for each in (kind, size, 0)]  # fields 1, 2, 3
+    within = b"\x15" + number(values) + b"\x15" + number(encoding) + b"\0"
+    return b"".join(own) + b"\x2c" + within + b"\0"  # field 5, a struct
+
+
+def number(value: int) -> bytes:
+    coded, out = value << 1 ^ value >> 63, bytearray()
+    while coded > 127:
+        out.append(coded & 127 | 128)
+        coded >>= 7
+    return bytes([*out, coded])
+
+
+def plan(headers: list[bytes]) -> parquet_pages.Reading:
+    content = b"PAR1" + b"".join(headers)
+    made = type("Chunk", (), {"data_page_offset": 4, "dictionary_page_offset": None,
+                "total_compressed_size": len(content) - 4, "path_in_schema": "a"})  # fmt: skip
+    return parquet_pages.plan_reading(io.BytesIO(content), made, "a")
+
+
+@contextmanager
+def memory_counted() -> Iterator[pa.MemoryPool]:
+    usual, counted = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(counted)
+    try:
+        yield counted
+    finally:
+        pa.set_memory_pool(usual)
+
+
 def test_a_long_text_in_many_rows_is_held_once(tmp_path: Path) -> None:
     """A megabyte by its number in five thousand rows is five gigabytes, if it is copied."""
     path = tmp_path / "a.parquet"
     texts = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 2_500, pa.int32()), [LONG, A])
     pq.write_table(pa.table({"receipt": texts}), path)
-    usual, counted = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
-    pa.set_memory_pool(counted)
-    try:
+    with memory_counted() as counted:
         tokens = read(path)
-    finally:
-        pa.set_memory_pool(usual)
     assert tokens == [LONG[: MAX_TOKEN_LENGTH + 1], A] * 2_500
     assert counted.max_memory() < 32 * len(LONG)
+
+
+def test_rows_that_share_a_long_prefix_are_read_few_at_a_time(tmp_path: Path) -> None:
+    """Each repeats the megabyte of the one before in a few bytes; 200 are 200 megabytes."""
+    path = written(tmp_path / "a.parquet", [LONG] * 200, **FORMS["prefixes shared"])
+    assert path.stat().st_size < 2 * len(LONG)
+    with memory_counted() as counted:
+        assert read(path) == [LONG[: MAX_TOKEN_LENGTH + 1]] * 200
+    assert counted.max_memory() < 64 * len(LONG)
+
+
+@pytest.mark.parametrize("distinct", [1, 5_000], ids=["by number", "each its own"])
+def test_a_file_of_duckdbs_second_version_is_read(tmp_path: Path, distinct: int) -> None:
+    """Its texts are numbered, or their lengths come first; Arrow cannot number the latter."""
+    query = f"select 'v1.' || md5((n % {distinct})::varchar) receipt from range(5000) r(n)"
+    duckdb.sql(f"copy ({query}) to '{tmp_path}/a.parquet' (format parquet, parquet_version v2)")
+    assert len(set(read(tmp_path / "a.parquet"))) == distinct
+
+
+def test_a_long_numbered_text_beside_other_encodings_is_read_row_by_row() -> None:
+    """Arrow could not number such a chunk, so each row would be a copy."""
+    pages = [header(kind=2, size=9 << 20), header(kind=0, size=9, values=4, encoding=7)]
+    assert plan(pages) == parquet_pages.Reading(rows=1, is_numbered=False)
+    assert plan(pages[:1]) == parquet_pages.Reading(parquet_pages.ROWS, is_numbered=True)
+
+
+def test_what_pages_hold_is_added_up_once() -> None:
+    """Pages without rows take no part, and none may count below nothing."""
+    pages = [header(kind=0, size=1 << 20, values=0)] * 9_000
+    assert plan(pages).rows == parquet_pages.ROWS
+    assert plan([header(kind=0, size=1 << 20)] * 17).rows == 1
+    assert plan([header(kind=0, size=1 << 16)] * 9_000).rows == parquet_pages.ROWS
+    with pytest.raises(DataError, match="does not say its size"):
+        plan([header(kind=0, size=9, values=-1)])
 
 
 def test_rows_that_are_large_together_are_read_one_by_one(
@@ -88,9 +161,9 @@ def test_rows_that_are_large_together_are_read_one_by_one(
     )  # fmt: skip
     chunk = pq.read_metadata(path).row_group(0).column(1)
     with path.open("rb") as file:
-        assert parquet_pages.rows_at_a_time(file, chunk, "a") == parquet_pages.ROWS
+        assert parquet_pages.plan_reading(file, chunk, "a").rows == parquet_pages.ROWS
         monkeypatch.setattr(parquet_pages, "TOGETHER", 2_000_000)
-        assert parquet_pages.rows_at_a_time(file, chunk, "a") == 1
+        assert parquet_pages.plan_reading(file, chunk, "a").rows == 1
     assert read(path) == [A, *[LONG[: MAX_TOKEN_LENGTH + 1]] * 3, B]
 
 
@@ -130,4 +203,4 @@ def test_a_header_that_is_none_is_said(header: bytes) -> None:
     made = type("Chunk", (), {"data_page_offset": 4, "dictionary_page_offset": None,
                               "total_compressed_size": 1 << 40, "path_in_schema": "a"})  # fmt: skip
     with pytest.raises(DataError, match="Parquet"):
-        parquet_pages.rows_at_a_time(io.BytesIO(b"PAR1" + header), made, "a")
+        parquet_pages.plan_reading(io.BytesIO(b"PAR1" + header), made, "a")

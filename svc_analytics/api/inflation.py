@@ -1,0 +1,31 @@
+"""Unfold gzipped answers a piece at a time: a few kilobytes may unfold to gigabytes."""
+
+import zlib
+from collections.abc import Iterable, Iterator
+
+from svc_analytics.api.responses import RetryableError
+
+PIECE = 256 * 1024  # bytes at most that are unfolded before their size is looked at
+_GZIP = 16 + zlib.MAX_WBITS
+
+
+def inflate(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield what the pieces of a gzipped body unfold to, of one member or several.
+
+    Raises `RetryableError` if it is damaged, or its end is missing.
+    """
+    member = None
+    try:
+        for piece in pieces:
+            rest, made = piece, b""
+            while rest or len(made) == PIECE:  # more of what was taken in may wait
+                member = member or zlib.decompressobj(_GZIP)
+                made = member.decompress(rest, PIECE)
+                yield made
+                rest = member.unconsumed_tail
+                if member.eof:
+                    rest, made, member = member.unused_data, b"", None
+    except zlib.error as error:
+        raise RetryableError("the body was damaged on the way") from error
+    if member:
+        raise RetryableError("the body was cut off on the way")
