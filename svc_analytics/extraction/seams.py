@@ -37,6 +37,15 @@ def record_keys(page: ScannedPage) -> list[int]:
     return keys
 
 
+def named_keys(page: ScannedPage) -> list[int]:
+    """Return a hash of each record that has a name of its own: its id, or at least its instant.
+
+    Without either, new bytes are no new record: a list of such ones need never end.
+    """
+    names = [item.record_id or item.instant for item in _rejected(page)]
+    return [*map(hash, page.ids.to_pylist()), *(hash(name) for name in names if name is not None)]
+
+
 class Seam:
     """The pages before of a sweep, and how the last of them was asked for."""
 

@@ -14,7 +14,7 @@ from svc_analytics.errors import ApiError, NotFound, ProtocolError, TooLarge
 from svc_analytics.extraction.batches import PageBatch
 from svc_analytics.extraction.page_size import PageSize
 from svc_analytics.extraction.scheduler import SegmentQueue
-from svc_analytics.extraction.seams import Seam, record_keys
+from svc_analytics.extraction.seams import Seam, named_keys, record_keys
 from svc_analytics.extraction.segments import PADDING, Progress, Segment
 from svc_analytics.extraction.stall import StallWatch
 from svc_analytics.instants import BEGINNING, SECOND, format_instant
@@ -152,7 +152,7 @@ class Sweep:
         self._pages.append(scanned)
         self._progress.append(progress)
         if not is_last:
-            self._stall.note(keys, has_moved=self._segment.end < end_before)
+            self._stall.note(named_keys(scanned), has_moved=self._segment.end < end_before)
 
     def _is_time_to_deliver(self, now: float) -> bool:
         """Tell whether to deliver; not while the writer publishes, for this worker would wait."""
