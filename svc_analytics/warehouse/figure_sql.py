@@ -194,7 +194,7 @@ def _with_operands(chosen: Iterable[Figure]) -> list[Figure]:
 
 
 def _by_scan(parts: Iterable[Figure]) -> dict[str, list[Figure]]:
-    """Return figures by the scan that counts them, the one that lists all coins first.
+    """Return figures by the scan that counts them.
 
     A distinct count holds in memory what it works on, so it is made apart, of one column.
     """

@@ -1,14 +1,8 @@
 -- int_coins_known: from when on what each coin's figures rest on is whole.
 -- grain: one row per currency with a movement, or with a record that may be one.
--- from: ledger_entries, int_omissions, stg_spans.
+-- from: int_coins, int_omissions, stg_spans.
 
-with coins as (
-    select currency from ledger_entries
-    union
-    select currency from int_omissions where currency is not null
-),
-
-payouts as (
+with payouts as (
     select count(*) > 0 as were_read from stg_spans where stream = 'payout_records'
 )
 
@@ -22,7 +16,7 @@ select
     ) as prices_whole_from,
     -- from when on all refunds are there of what was paid, UTC; NULL when always
     max(payments_to) as refunds_whole_from
-from coins
+from int_coins as coins
 cross join payouts
 left join int_omissions as omissions
     on coalesce(omissions.currency, coins.currency) = coins.currency

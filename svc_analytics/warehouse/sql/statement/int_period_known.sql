@@ -1,17 +1,11 @@
 -- int_period_known(starts_at, ends_at, as_of := null, known_to := null):
 -- what of a period was read whole, and is understood.
 -- grain: one row per currency with a movement, or with a record that may be one.
--- from: ledger_entries, int_period_omissions, stg_spans.
+-- from: int_coins, int_period_omissions, stg_spans.
 
 with omissions as (
     select *
     from int_period_omissions(starts_at, ends_at, as_of := as_of, known_to := known_to)
-),
-
-coins as (
-    select currency from ledger_entries
-    union
-    select currency from omissions where currency is not null
 ),
 
 -- Without a payout-class key, rates are those of payments.
@@ -39,7 +33,7 @@ select
     ) as prices_whole_from,
     -- from when on all refunds are there of what was paid, UTC; NULL when always
     max(payments_to) filter (where lacks_refunds_before) as refunds_whole_from
-from coins
+from int_coins as coins
 cross join payouts
 left join omissions on coalesce(omissions.currency, coins.currency) = coins.currency
 group by coins.currency

@@ -1,0 +1,12 @@
+-- int_coins: every coin that a movement is in, or a record that may be one.
+-- grain: one row per currency. from: ledger_entries, int_omissions.
+
+with found as (
+    select currency from ledger_entries
+    union
+    select currency from int_omissions where currency is not null
+)
+
+select
+    currency  -- coin slug
+from found
