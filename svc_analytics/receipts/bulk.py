@@ -23,8 +23,6 @@ from svc_analytics.schema import MONEY
 from svc_analytics.signing.receipts import (
     BY_NEWEST,
     BY_OLDER,
-    FACTS,
-    MAX_TOKEN_LENGTH,
     MONEY_FACTS,
     NO_PAYMENT,
     OLDER_BUT_EQUAL,
@@ -34,9 +32,9 @@ from svc_analytics.signing.receipts import (
     verify_receipt,
 )
 from svc_analytics.signing.secrets import Secret, SigningSecret, oldest_date, valid_until
+from svc_analytics.signing.token_form import FACTS, MAX_TOKEN_LENGTH, SIGNATURE
 
 BLOCK = 64  # bytes of a SHA-256 block
-SIGNATURE = 43  # characters of 32 bytes in base64url
 FOREVER = (1 << 63) - 1
 TRIMMED = -1  # amounts without trailing zeros
 NO_KEY = -1

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.receipts.parquet_pages import ROWS, plan_reading
-from svc_analytics.signing.receipts import MAX_TOKEN_LENGTH
+from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH
 
 _BUFFER = 1 << 20
 

@@ -11,7 +11,6 @@ import base64
 import binascii
 import hmac
 import json
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -22,21 +21,16 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.money import format_amount, parse_amount
 from svc_analytics.signing.secrets import Secret, SigningSecret, is_after_expiry, oldest_date
+from svc_analytics.signing.token_form import FACTS, MalformedToken, split_token
 
 if TYPE_CHECKING:
     from svc_analytics.formatting.display import Display
 
-# In the canonical order of the contract.
-FACTS = (
-    *("payment_id", "receipt_no", "merchant_id", "reference_id", "currency"),
-    *("amount", "charged_amount", "fee_bearer", "net_amount", "paid_at"),
-)
 MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
 # The verdicts that count: attested by a signature; proven by it, or else by the record.
 # The SQL macros is_attested and is_proven say the same.
 ATTESTED = ("valid", "valid_previous_secret")
 PROVEN = (*ATTESTED, "proven_by_record")
-MAX_TOKEN_LENGTH = 16_384
 # Reasons are kept in the lake's verdict files, beside older ones in older words.
 NO_PAYMENT = "there is no such payment"
 NO_SIGNER = "none of the receipt secrets signed it"
@@ -49,12 +43,6 @@ WEBHOOK_SIGNED = (  # `receipts verify` finds it in old verdict files too: do no
     "a webhook secret verifies it, no receipt secret does: a settings error, "
     "SVC_RECEIPT_SECRETS must hold the receipt secret of the console"
 )
-
-_TOKEN = re.compile(r"v1\.([A-Za-z0-9_-]+={0,2})\.([A-Za-z0-9_-]{43})(=?)\Z", re.ASCII)
-
-
-class MalformedToken(DataError):
-    """Raised for a text that is not a receipt token of the contract's form."""
 
 
 @dataclass(frozen=True)
@@ -122,12 +110,12 @@ def sign_receipt(facts: Mapping[str, str], secret: Secret) -> str:
 
 def parse_receipt(token: str) -> Receipt:
     """Parse a token without verifying it, or raise `MalformedToken` with the reason."""
-    return _read_payload(_split(token)[1])
+    return _read_payload(split_token(token)[1])
 
 
 def signer_of(token: str, ring: Iterable[SigningSecret]) -> SigningSecret | None:
     """Return the first secret of the ring that signed the token, or None."""
-    signed, _, signature = _split(token)
+    signed, _, signature = split_token(token)
     for entry in ring:
         if hmac.compare_digest(_mac(signed, entry.secret), signature):
             return entry
@@ -190,21 +178,6 @@ def compare_facts(receipt: Receipt, record: Mapping[str, Any]) -> tuple[FactDiff
 
 def _mac(signed: str, secret: Secret) -> str:
     return encode_segment(hmac.digest(secret.reveal().encode(), signed.encode(), "sha256"))
-
-
-def _split(token: str) -> tuple[str, str, str]:
-    """Split a token into signed text, payload segment and canonical signature."""
-    if not isinstance(token, str) or len(token) > MAX_TOKEN_LENGTH:
-        raise MalformedToken("not text, or longer than a receipt can be")
-    match = _TOKEN.match(token)
-    if not match:
-        raise MalformedToken("not of the form v1.<payload>.<signature>")
-    payload, signature, padding = match.groups()
-    # Padding in the payload is signed with it. Behind the signature nothing tells who added it,
-    # but for a service that is seen to pad.
-    if padding and "=" not in payload:
-        raise MalformedToken("padding behind the signature, which was never signed")
-    return token.rpartition(".")[0], payload, signature
 
 
 def _read_payload(segment: str) -> Receipt:

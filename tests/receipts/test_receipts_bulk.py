@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.receipts.bulk import BulkVerifier
-from svc_analytics.signing.receipts import FACTS as FACT_NAMES
 from svc_analytics.signing.receipts import verify_receipt
 from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
+from svc_analytics.signing.token_form import FACTS as FACT_NAMES
 from tests.support.receipt_material import (
     FACTS,
     RING,

@@ -11,8 +11,8 @@ from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, verify_month
-from svc_analytics.signing.receipts import FACTS
 from svc_analytics.signing.secrets import parse_secrets
+from svc_analytics.signing.token_form import FACTS
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, payment

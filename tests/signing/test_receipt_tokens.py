@@ -12,14 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_analytics.signing.receipts import (
-    FACTS,
-    MalformedToken,
-    parse_receipt,
-    sign_receipt,
-    verify_receipt,
-)
+from svc_analytics.signing.receipts import parse_receipt, sign_receipt, verify_receipt
 from svc_analytics.signing.secrets import Secret, parse_secrets
+from svc_analytics.signing.token_form import FACTS, MalformedToken
 from tests.support.receipt_material import FACTS as RECORD
 from tests.support.receipt_material import RING, SECRET, encoded, token_of
 from tests.support.unit_material import examples

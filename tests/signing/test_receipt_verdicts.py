@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, format_instant, parse_instant
-from svc_analytics.signing.receipts import FACTS, MONEY_FACTS, verify_receipt
+from svc_analytics.signing.receipts import MONEY_FACTS, verify_receipt
 from svc_analytics.signing.secrets import parse_secrets
+from svc_analytics.signing.token_form import FACTS
 from tests.support.receipt_material import FACTS as RECORD
 from tests.support.receipt_material import token_of
 from tests.support.unit_material import examples

@@ -27,7 +27,8 @@ from svc_analytics.sandbox.state.records import (
 )
 from svc_analytics.sandbox.state.store import Store, StoredRecord
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
-from svc_analytics.signing.receipts import ATTESTED, MalformedToken, parse_receipt, verify_receipt
+from svc_analytics.signing.receipts import ATTESTED, parse_receipt, verify_receipt
+from svc_analytics.signing.token_form import MalformedToken
 
 
 class Service:

@@ -1,0 +1,105 @@
+"""The form of a receipt token, `v1.<payload>.<signature>`, and what is wrong with a text.
+
+People copy tokens out of mails and tickets, so most texts that are no token were one: cut
+short by a column's width, or wrapped into lines. What is missing is said as far as it is seen.
+"""
+
+import base64
+import json
+import re
+
+from svc_analytics.errors import DataError
+
+MAX_TOKEN_LENGTH = 16_384
+SIGNATURE = 43  # characters of 32 bytes in base64url
+CUT = "cut short"  # stands in every reason that says so
+# The facts of a payload, in the canonical order of the contract.
+FACTS = (
+    *("payment_id", "receipt_no", "merchant_id", "reference_id", "currency"),
+    *("amount", "charged_amount", "fee_bearer", "net_amount", "paid_at"),
+)
+
+_TOKEN = re.compile(rf"v1\.([A-Za-z0-9_-]+={{0,2}})\.([A-Za-z0-9_-]{{{SIGNATURE}}})(=?)\Z")
+_BEGUN = re.compile(r"v1\.([A-Za-z0-9_-]+={0,2})(?:\.([A-Za-z0-9_-]*))?\Z")
+_WITHOUT_BEGINNING = re.compile(rf"1?\.?[A-Za-z0-9_-]+={{0,2}}\.[A-Za-z0-9_-]{{{SIGNATURE}}}\Z")
+_STRANGE = re.compile(r"[^A-Za-z0-9_.=-]")
+_ELLIPSIS = re.compile(r"(?:…|\.{2,})\Z")
+_FACT = re.compile(rf'"({"|".join(FACTS)})"\s*:\s*"(?:[^"\\]|\\.)*"')
+_OTHER_FORM = "not of the form v1.<payload>.<signature>"
+
+
+class MalformedToken(DataError):
+    """Raised for a text that is not a receipt token of the contract's form."""
+
+
+def split_token(token: str) -> tuple[str, str, str]:
+    """Split a token into signed text, payload segment and canonical signature."""
+    if not isinstance(token, str) or len(token) > MAX_TOKEN_LENGTH:
+        raise MalformedToken("not text, or longer than a receipt can be")
+    match = _TOKEN.match(token)
+    if not match:
+        raise MalformedToken(_fault(token))
+    payload, signature, padding = match.groups()
+    # Padding in the payload is signed with it. Behind the signature nothing tells who added it,
+    # but for a service that is seen to pad.
+    if padding and "=" not in payload:
+        raise MalformedToken("padding behind the signature, which was never signed")
+    return token.rpartition(".")[0], payload, signature
+
+
+def has_token_form(text: str) -> bool:
+    """Tell whether a text has the form of a token, whoever signed it."""
+    return len(text) <= MAX_TOKEN_LENGTH and _TOKEN.match(text) is not None
+
+
+def _fault(text: str) -> str:
+    """Say why a text has not the form of a token."""
+    if not text:
+        return "the text is empty"
+    if has_token_form("".join(text.split())):
+        return _broken_by_blank(text)
+    begun = _ELLIPSIS.sub("", text)  # how programs mark what they cut
+    if begun and "v1.".startswith(begun):
+        return f"{CUT}: the text ends before the payload"
+    if match := _BEGUN.match(begun):
+        payload, signature = match.groups()
+        return _cut_payload(payload) if signature is None else _wrong_signature(len(signature))
+    if _WITHOUT_BEGINNING.match(text):
+        return f"{CUT} at its beginning: a token begins with v1."
+    strange = _STRANGE.search(text) if text.startswith("v1.") else None
+    if strange:
+        return f"character {strange.start() + 1} is {strange[0]!a}, which no token holds"
+    return _OTHER_FORM
+
+
+def _broken_by_blank(text: str) -> str:
+    place = re.search(r"\s", text)
+    after = place.start() if place else 0
+    return f"a blank or line break after {after:,} characters; without it the form is right"
+
+
+def _cut_payload(payload: str) -> str:
+    """Say how far the payload of a token without a signature goes."""
+    bare = payload.rstrip("=")
+    bare = bare[:-1] if len(bare) % 4 == 1 else bare  # a single character makes no byte
+    text = base64.urlsafe_b64decode(bare + "=" * (-len(bare) % 4)).decode(errors="ignore")
+    if not "{".startswith(text[:1]):
+        return f"{_OTHER_FORM}: there is no signature"
+    if _is_json(text):
+        return f"{CUT}: the payload is whole, the signature is missing"
+    facts = len({match[1] for match in _FACT.finditer(text)})
+    return f"{CUT} within the payload, after {facts} of its {len(FACTS)} facts; no signature"
+
+
+def _wrong_signature(length: int) -> str:
+    if length < SIGNATURE:
+        return f"the signature is {CUT}: {length} of {SIGNATURE} characters"
+    return f"the signature is too long: {length:,} characters instead of {SIGNATURE}"
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
