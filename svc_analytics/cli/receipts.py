@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from svc_analytics.api.client import Client
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
-from svc_analytics.cli.options import open_lake, patience_option, shared_options
+from svc_analytics.cli.options import open_lake, patience_option, shared_options, split_names
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.row_files import check_form, write_rows
@@ -22,6 +22,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import month as read_month
 from svc_analytics.receipts.bulk import VerifyOnline
 from svc_analytics.receipts.duplicates import is_duplicate
+from svc_analytics.receipts.kept_columns import Wanted, open_kept
 from svc_analytics.receipts.online import OnlineVerifier
 from svc_analytics.receipts.token_files import read_sources
 from svc_analytics.receipts.verify_files import OUTPUT, open_payments, verify_batches
@@ -31,6 +32,7 @@ from svc_analytics.signing.receipts import PROVEN, WEBHOOK_SIGNED
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
+EVERY_COLUMN = "*"  # what --keep is without names
 MANY = 300_000  # payments; below, starting processes costs more than it saves
 # The lake's verdicts, of every payment or of the payments that are not proven.
 _VERDICTS = """
@@ -67,6 +69,13 @@ def receipts() -> None:
     "--column", metavar="NAME", help="The column that holds the tokens.  [default: found]"
 )
 @click.option(
+    "--keep",
+    is_flag=False,
+    flag_value=EVERY_COLUMN,
+    metavar="[NAME,...]",
+    help="Carry these columns of FILEs into the answer; without names, every one.",
+)
+@click.option(
     "--online", is_flag=True, help="Ask the service about receipts that are unsure offline."
 )
 @click.option("--out", metavar="FILE", help="Write this .csv, .parquet or .json file.")
@@ -83,6 +92,7 @@ def verify(
     files: tuple[str, ...],
     month: str | None,
     column: str | None,
+    keep: str | None,
     online: bool,
     out: str | None,
     every: bool,
@@ -95,20 +105,22 @@ def verify(
 
     FILEs are CSV, Parquet, NDJSON or text; - is stdin. Prints source, line_no, verdict,
     reason, payment_id, receipt_no and differences as CSV: of files, a row for each
-    token; of the lake, the payments that are not proven. The lake keeps the verdicts,
-    and a later run checks only new and changed payments. Works offline without
-    --online. Exits 3 when a receipt is not proven.
+    token, with the columns of --keep behind; of the lake, the payments that are not
+    proven. The lake keeps the verdicts, and a later run checks only new and changed
+    payments. Works offline without --online. Exits 3 when a receipt is not proven.
     """
     if out:
         check_form(out)
     if files and (month or every):
         raise ConfigError("--month and --every are for the lake: give no files with them")
+    if keep and not files:
+        raise ConfigError("--keep is for files: write their names before it")
     settings = read_settings(data_dir, patience=patience)
     settings.require_receipt_secrets()
     report = _Report(out, as_json)
     with _online_verifier(settings, online) as verify_online:
         if files:
-            _verify_files(files, column, settings, verify_online, report)
+            _verify_files(files, column, _wanted(keep), settings, verify_online, report)
         else:
             lake, label = open_lake(data_dir), read_month(month).label if month else None
             _verify_lake(lake, label, workers, settings, verify_online)
@@ -148,9 +160,9 @@ class _Report:
         """How many receipts are not proven."""
         return sum(count for name, count in self.verdicts.items() if name not in PROVEN)
 
-    def write(self, tables: Iterable[pa.Table]) -> None:
+    def write(self, tables: Iterable[pa.Table], schema: pa.Schema = OUTPUT) -> None:
         """Write the rows as they come, then the JSON document."""
-        rows = write_rows(tables, OUTPUT, "receipts", self.out, self.as_json)
+        rows = write_rows(tables, schema, "receipts", self.out, self.as_json)
         if self.as_json:
             counts = {"verdicts": dict(sorted(self.verdicts.items())), "unproven": self.unproven}
             click.echo(to_json(counts | rows))
@@ -174,9 +186,15 @@ class _Report:
         return EXIT_ATTENTION if self.unproven else 0
 
 
+def _wanted(keep: str | None) -> Wanted:
+    """Return what --keep asks for: no column, every one, or those that it names."""
+    return split_names(keep) if keep not in (None, EVERY_COLUMN) else keep is not None
+
+
 def _verify_files(
     files: tuple[str, ...],
     column: str | None,
+    keep: Wanted,
     settings: Settings,
     verify_online: VerifyOnline | None,
     report: _Report,
@@ -190,9 +208,14 @@ def _verify_files(
             bar.update(len(table))
             yield table
 
-    with open_payments(Lake(settings.data_dir)) as payments, _bar() as bar:
-        tables = verify_batches(read_sources(files, column), payments, settings, verify_online)
-        report.write(counted(tables))
+    with (
+        open_kept(files, column, keep, OUTPUT.names) as (sources, kept),
+        open_payments(Lake(settings.data_dir)) as payments,
+        _bar() as bar,
+    ):
+        batches = read_sources(sources, column, kept.names)
+        tables = verify_batches(batches, payments, settings, verify_online, kept)
+        report.write(counted(tables), kept.added_to(OUTPUT))
 
 
 def _verify_lake(

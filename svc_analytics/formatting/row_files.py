@@ -76,12 +76,14 @@ def _verdict_objects(table: pa.Table) -> Iterator[dict[str, Any]]:
 def _escaped(table: pa.Table) -> pa.Table:
     for place, field in enumerate(table.schema):
         if pa.types.is_string(field.type) and field.name not in ("verdict", "reason"):
-            texts = [
-                text and escape_formula(escape_invisible(text))
-                for text in table[field.name].to_pylist()
-            ]
+            texts = [text and _safe(text) for text in table[field.name].to_pylist()]
             table = table.set_column(place, field, pa.array(texts, pa.string()))
-    return table
+    # Columns that were kept have names of other people too.
+    return table.rename_columns([_safe(name) for name in table.column_names])
+
+
+def _safe(text: str) -> str:
+    return escape_formula(escape_invisible(text))
 
 
 def _to_csv_file(tables: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:

@@ -1,9 +1,11 @@
 """Read receipt tokens from Parquet: a few rows at a time, none longer than a receipt."""
 
+import json
 import shutil
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import repeat
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -11,30 +13,51 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
+from svc_analytics.formatting.values import value_text
 from svc_analytics.receipts.parquet_pages import ROWS, plan_reading
+from svc_analytics.receipts.token_forms import Row
 from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH
 
 _BUFFER = 1 << 20
 
 
 def read_parquet(
-    file: BinaryIO, source: str, column: str | None, names: tuple[str, ...]
-) -> Iterator[tuple[int, str | None]]:
-    """Yield the number and the token of each row; None where it holds no text.
+    file: BinaryIO,
+    source: str,
+    column: str | None,
+    names: tuple[str, ...],
+    keep: tuple[str, ...] = (),
+) -> Iterator[Row]:
+    """Yield the number, the token and the kept cells of each row; None where it holds no text.
 
     Without a `column` it is the one of `names`, or the only one of texts. A token too long
-    for a receipt is cut just beyond that length.
+    for a receipt is cut just beyond that length; cells are whole.
     """
-    number = 0
+    with _errors_named(source), ExitStack() as closing:
+        data = file if file.seekable() else closing.enter_context(_spooled(file))
+        with pq.ParquetFile(data) as plain:
+            schema = plain.schema_arrow
+        name = _column_of(schema, column, source, names)
+        tokens = _values(data, name, source, _tokens)
+        cells = (
+            _values(data, each, source, _cells) if each in schema.names else repeat(None)
+            for each in keep
+        )
+        for number, (token, *kept) in enumerate(zip(tokens, *cells, strict=False), 1):
+            yield number, token, tuple(kept)
+
+
+def columns_of(file: BinaryIO, source: str) -> list[str]:
+    """Return the names of a Parquet file's columns."""
+    with _errors_named(source), pq.ParquetFile(file) as table:
+        return list(dict.fromkeys(table.schema_arrow.names))
+
+
+@contextmanager
+def _errors_named(source: str) -> Iterator[None]:
+    """Say of any error in the file that it cannot be read."""
     try:
-        with ExitStack() as closing:
-            data = file if file.seekable() else closing.enter_context(_spooled(file))
-            with pq.ParquetFile(data) as plain:
-                name = _column_of(plain.schema_arrow, column, source, names)
-            for batch in _batches(data, name, source):
-                for token in _texts(batch.column(0)):
-                    number += 1
-                    yield number, token
+        yield
     except (MemoryError, SvcError):
         raise
     except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
@@ -48,20 +71,35 @@ def _spooled(file: BinaryIO) -> BinaryIO:
     return copy
 
 
+def _values(
+    data: BinaryIO, name: str, source: str, read: Callable[[pa.Array], list[str | None]]
+) -> Iterator[str | None]:
+    """Yield a column's values row by row: each column is read in steps of its own."""
+    for batch in _batches(data, name, source):
+        yield from read(batch.column(0))
+
+
 def _batches(data: BinaryIO, name: str, source: str) -> Iterator[pa.RecordBatch]:
     options = {"pre_buffer": False, "buffer_size": _BUFFER}
-    with (
-        pq.ParquetFile(data, **options) as table,
-        pq.ParquetFile(data, read_dictionary=[name], **options) as numbered,
-    ):
-        for group in range(table.num_row_groups):
-            chunks = list(_chunks(table.metadata.row_group(group), name))
-            plans = [plan_reading(data, chunk, source) for chunk in chunks]
-            rows = min((plan.rows for plan in plans), default=ROWS)
-            # Numbered texts are read as numbers only if they are long: it takes longer.
-            is_numbered = all(plan.is_numbered for plan in plans)
-            is_long = is_numbered and _is_long(_read(numbered, group, name, 1))
-            yield from _read(numbered if is_long else table, group, name, rows)
+    with pq.ParquetFile(data, **options) as table:
+        is_flat = name in {table.schema.column(place).path for place in range(len(table.schema))}
+        names = [name] if is_flat else []  # of nested values Arrow numbers none
+        with pq.ParquetFile(data, read_dictionary=names, **options) as numbered:
+            yield from _groups(table, numbered, name, source, data)
+
+
+def _groups(
+    table: pq.ParquetFile, numbered: pq.ParquetFile, name: str, source: str, data: BinaryIO
+) -> Iterator[pa.RecordBatch]:
+    """Read a column row group by row group, by numbers where its texts are long."""
+    for group in range(table.num_row_groups):
+        chunks = list(_chunks(table.metadata.row_group(group), name))
+        plans = [plan_reading(data, chunk, source) for chunk in chunks]
+        rows = min((plan.rows for plan in plans), default=ROWS)
+        # Numbered texts are read as numbers only if they are long: it takes longer.
+        is_numbered = all(plan.is_numbered for plan in plans)
+        is_long = is_numbered and _is_long(_read(numbered, group, name, 1))
+        yield from _read(numbered if is_long else table, group, name, rows)
 
 
 def _read(table: pq.ParquetFile, group: int, name: str, rows: int) -> Iterator[pa.RecordBatch]:
@@ -93,19 +131,40 @@ def _chunks(group: Any, name: str) -> Iterator[Any]:
             yield chunk
 
 
-def _texts(values: pa.Array) -> list[str | None]:
+def _tokens(values: pa.Array) -> list[str | None]:
     """Return texts, cut where they are too long, and None for everything else."""
     kind = values.type
     if pa.types.is_dictionary(kind):
-        used = values.indices.unique().drop_null()  # the dictionary is that of all rows
-        texts = dict(zip(used.to_pylist(), _texts(values.dictionary.take(used)), strict=True))
-        return [texts.get(place) for place in values.indices.to_pylist()]
+        return _numbered(values, _tokens)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
         return [None] * len(values)
     if _longest(values) > MAX_TOKEN_LENGTH:
         values = pc.utf8_slice_codeunits(values, 0, MAX_TOKEN_LENGTH + 1)
     texts = values.to_pylist()
     return list(texts)
+
+
+def _cells(values: pa.Array) -> list[str | None]:
+    """Return values of any type as texts, digit for digit."""
+    if pa.types.is_dictionary(values.type):
+        return _numbered(values, _cells)
+    return [None if value is None else _cell(value) for value in values.to_pylist()]
+
+
+def _cell(value: Any) -> str:
+    is_nested = isinstance(value, (list, dict))
+    return (
+        json.dumps(value, ensure_ascii=False, default=value_text)
+        if is_nested
+        else value_text(value)
+    )
+
+
+def _numbered(values: pa.Array, read: Callable[[pa.Array], list[str | None]]) -> list[str | None]:
+    """Return the texts of a dictionary's numbers: each is made once."""
+    used = values.indices.unique().drop_null()  # the dictionary is that of all rows
+    texts = dict(zip(used.to_pylist(), read(values.dictionary.take(used)), strict=True))
+    return [texts.get(place) for place in values.indices.to_pylist()]
 
 
 def _column_of(schema: pa.Schema, column: str | None, source: str, names: tuple[str, ...]) -> str:

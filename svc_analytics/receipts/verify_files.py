@@ -20,7 +20,10 @@ from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
 from svc_analytics.receipts.bulk import RECORDS, BulkVerifier, VerifyOnline
 from svc_analytics.receipts.duplicates import DuplicateFinder
-from svc_analytics.receipts.token_files import BATCH, NAMES, Batch, read_sources
+from svc_analytics.receipts.kept_columns import KeptColumns, Wanted, choose, open_kept
+from svc_analytics.receipts.pieces import notes_on_pieces
+from svc_analytics.receipts.token_files import BATCH, Batch, read_sources
+from svc_analytics.receipts.token_forms import NAMES
 from svc_analytics.receipts.verify_lake import differences_text
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import Verdict, parse_receipt
@@ -104,8 +107,9 @@ def verify_batches(
     payments: PaymentLookup,
     settings: Settings,
     verify_online: VerifyOnline | None = None,
+    keep: KeptColumns | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield a table of verdicts (`OUTPUT`) for each batch of tokens."""
+    """Yield a table of verdicts for each batch of tokens: `OUTPUT`, and the columns to keep."""
     settings.require_receipt_secrets()
     rings = settings.receipt_secrets, settings.webhook_secrets
     verifier = BulkVerifier(*rings, payments.is_covered, verify_online)
@@ -115,7 +119,8 @@ def verify_batches(
         records = payments.find(ids)
         verdicts = verifier.verify(batch.tokens, records)
         stated = map(_stated, verdicts, ids, records["receipt_no"].to_pylist())
-        yield _output(batch, verdicts, list(stated), duplicates)
+        table = _output(batch, verdicts, list(stated), duplicates)
+        yield keep.fill(table, batch.kept) if keep else table
 
 
 def payment_id_of(token: str | None) -> str | None:
@@ -135,13 +140,21 @@ def verify_receipts(
     *,
     lake: Lake | str | os.PathLike[str] | None = None,
     column: str | None = None,
+    keep: Wanted = False,
     progress: bool = True,
 ) -> pd.DataFrame:
     """Verify receipt tokens; return a frame with a verdict on each.
 
     `tokens` is a Series, a frame, an iterable, or a file's path. `secrets` are texts as
     in SVC_RECEIPT_SECRETS, newest first; secrets and `lake` default to the settings.
-    Raises `ConfigError` when there is no secret, or no column of tokens.
+    `keep` names columns of the frame or file to carry into the answer, True every one;
+    one that is named as a column of the answer becomes `input.name`. The answer has
+    source, line_no, verdict, reason, payment_id, receipt_no and differences, a row for
+    each token in its order.
+
+    Raises `ConfigError` when there is no secret, no column of tokens, or none to keep.
+
+    Example: `svc.verify_receipts("tickets.csv", keep=["ticket", "agent"])`
     """
     from tqdm.auto import tqdm  # loads IPython's widgets where there are any
 
@@ -151,29 +164,52 @@ def verify_receipts(
         settings = Settings(receipt_secrets=parse_ring(secrets), data_dir=read_data_dir())
     lake = lake if isinstance(lake, Lake) else Lake(lake or settings.data_dir)
     is_off = None if progress else True
-    tables = [OUTPUT.empty_table()]
     with (
+        _inputs(tokens, column, keep) as (batches, kept, frame),
         open_payments(lake) as payments,
         tqdm(desc="verifying", unit=" tokens", disable=is_off, leave=False) as bar,
     ):
-        for table in verify_batches(_batches(tokens, column), payments, settings):
+        tables = [kept.added_to(OUTPUT).empty_table()]
+        for table in verify_batches(batches, payments, settings, keep=kept):
             tables.append(table)
             bar.update(len(table))
-    return to_frame(pa.concat_tables(tables))
+    return _with_columns(to_frame(pa.concat_tables(tables)), tokens, frame)
 
 
-def _batches(tokens: Any, column: str | None) -> Iterator[Batch]:
+@contextmanager
+def _inputs(
+    tokens: Any, column: str | None, keep: Wanted
+) -> Iterator[tuple[Iterator[Batch], KeptColumns, KeptColumns]]:
+    """Yield the tokens of a file, a frame or a list; the columns to keep of either."""
     if isinstance(tokens, (str, os.PathLike)):
-        yield from read_sources([os.fspath(tokens)], column)
+        with open_kept([os.fspath(tokens)], column, keep, OUTPUT.names) as (sources, kept):
+            yield read_sources(sources, column, kept.names), kept, KeptColumns()
         return
-    name = "tokens"
+    name, columns = "tokens", KeptColumns()
     if hasattr(tokens, "columns"):
-        name = _column_of_frame(list(map(str, tokens.columns)), column)
+        names = list(map(str, tokens.columns))
+        name = _column_of_frame(names, column)
+        columns = choose(names, keep, OUTPUT.names, "the frame")
         tokens = tokens[name]
+    elif keep is not False:
+        raise ConfigError("there are no columns to keep: give a frame or a file's path")
+    yield _batches(tokens, name), KeptColumns(), columns
+
+
+def _batches(tokens: Iterable[Any], name: str) -> Iterator[Batch]:
     values = [value if isinstance(value, str) else None for value in tokens]
     for start in range(0, len(values), BATCH):
         part = values[start : start + BATCH]
         yield Batch(name, list(range(start + 1, start + 1 + len(part))), part)
+
+
+def _with_columns(verdicts: pd.DataFrame, given: Any, kept: KeptColumns) -> pd.DataFrame:
+    """Return verdicts with columns of the frame that was given, of their own types."""
+    labels = {str(label): label for label in given.columns} if kept.names else {}
+    for name, new in zip(kept.names, kept.renamed, strict=True):
+        values = given[labels[name]]
+        verdicts[new] = getattr(values, "array", values)
+    return verdicts
 
 
 def _column_of_frame(names: list[str], column: str | None) -> str:
@@ -199,7 +235,8 @@ def _output(
     stated: Sequence[tuple[str | None, str | None]],
     duplicates: DuplicateFinder,
 ) -> pa.Table:
-    notes = duplicates.notes_on(batch, [payment_id for payment_id, _ in stated])
+    repeated = duplicates.notes_on(batch, [payment_id for payment_id, _ in stated])
+    notes = map("".join, zip(repeated, notes_on_pieces(batch, verdicts), strict=True))
     columns = {
         "source": [batch.source] * len(verdicts),
         "line_no": batch.lines,

@@ -144,6 +144,8 @@ def test_without_a_secret_it_is_2(
         (("box.csv", "--out", "x.xlsx"), ".csv, .parquet, .json"),
         (("box.csv", "--column", "other"), "no column 'other'"),
         (("box.csv", "--month", "2026-10"), "for the lake"),
+        (("--keep", "box.csv"), "--keep is for files: write their names before it"),
+        (("box.csv", "--keep", "x"), "box.csv has no column 'x' to keep: it has receipt"),
         (("--month", "soon"), "'soon' is not a month"),
     ],
 )
@@ -185,3 +187,24 @@ def test_python_takes_series_frames_lists_and_files(
     assert len(svc.verify_receipts([], lake="data")) == 0
     with pytest.raises(svc.SvcError, match="SVC_RECEIPT_SECRETS"):
         svc.verify_receipts([], [])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "json"])
+def test_the_tickets_columns_stand_in_the_answer(filled: Path, run: Run, suffix: str) -> None:
+    """`--keep` alone keeps every column, with names only those; in each form of --out."""
+    token = svc.open_lake("data").sql(LAKE_TOKENS)["receipt"][0]
+    Path("box.csv").write_text(f"ticket;agent;receipt\n007;@Ana;{token}\n008;Bo;{token[:-9]}\n")
+    done = run("receipts", "verify", "box.csv", "--out", f"out.{suffix}", "--keep", "ticket,agent")
+    out = Path(f"out.{suffix}")
+    read = {
+        "csv": lambda: rows(out.read_text()),
+        "parquet": lambda: pq.read_table(out).to_pylist(),
+        "json": lambda: json.loads(out.read_text()),
+    }
+    found = read[suffix]()
+    agent = "'@Ana" if suffix == "csv" else "@Ana"
+    assert done.code == 3 and [list(row)[7:] for row in found] == [["ticket", "agent"]] * 2
+    assert [(row["ticket"], row["agent"]) for row in found] == [("007", agent), ("008", "Bo")]
+    assert found[1]["reason"] == "the signature is cut short: 34 of 43 characters"
+    every = rows(run("receipts", "verify", "box.csv", "--keep").out)
+    assert [list(row)[7:] for row in every] == [["ticket", "agent", "receipt"]] * 2
