@@ -11,10 +11,12 @@ Public names load on first use, so that importing the package is quick.
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from svc_analytics import charts as charts
     from svc_analytics.api.client import Client as Client
     from svc_analytics.closing.close import close as close
     from svc_analytics.closing.close import close_all_due as close_all_due
@@ -69,11 +71,21 @@ _HOMES = {
     "verify_webhooks": "webhooks.reconcile",
 }
 
+_CHARTS = "charts"  # the module whose functions `draw` takes
+
 __all__ = sorted(_HOMES)
 
 
+def __dir__() -> list[str]:
+    """Offer the public names, and nothing of how they are made."""
+    return sorted([*__all__, _CHARTS])
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        message = f"module {__name__!r} has no attribute {name!r}"
-        raise AttributeError(message)
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name == _CHARTS:
+        return import_module(f"{__name__}.{name}")
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    message = f"module {__name__!r} has no attribute {name!r}"
+    near = get_close_matches(name, __dir__(), n=1)
+    raise AttributeError(f"{message}: did you mean {near[0]!r}?" if near else message)

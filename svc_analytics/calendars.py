@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 
+from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError
 
 
@@ -54,6 +55,7 @@ CALENDARS = {
 
 def find_calendar(name: str) -> Calendar:
     """Return the calendar of that name, or raise `ConfigError`."""
+    check("calendar", name, str, '"gregorian" or "jalali"')
     if name not in CALENDARS:
         raise ConfigError(f"no calendar {name!r}: use {' or '.join(CALENDARS)}")
     return CALENDARS[name]

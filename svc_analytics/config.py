@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
 
+from svc_analytics.arguments import PATH, check
 from svc_analytics.errors import ConfigError
 from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 
@@ -90,6 +91,7 @@ def read_data_dir(
     folder: Path | None = None,
 ) -> Path:
     """Read only the lake's folder, for work that needs neither key nor secret."""
+    check("data_dir", data_dir, (*PATH, type(None)), 'a path, such as "data"')
     source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
     return Path(data_dir or source.text("SVC_DATA_DIR") or "data")
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from filelock import FileLock
 
+from svc_analytics.arguments import check, check_path
 from svc_analytics.closing.close import close
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import STATEMENTS
@@ -38,6 +39,9 @@ def demo_lake(
     A lake that holds anything is returned as it is; an interrupted run fills nothing.
     Needs no key; takes about half a minute.
     """
+    check_path("path", path, "data")
+    for name, count in (("months", months), ("payments", payments), ("seed", seed)):
+        check(name, count, int, "a whole number")
     lake = Lakehouse(path)
     finish_filling(lake)
     if not lake.exists:

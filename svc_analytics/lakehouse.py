@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from svc_analytics.arguments import check, check_path
 from svc_analytics.coverage import describe_span
 from svc_analytics.formatting.display import Display, display_table, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
@@ -31,8 +32,18 @@ _OFFER = (
 )
 
 
+# They take streams, or are for programs that write the lake.
+_INNER = {
+    *("clocks", "coverage", "folder", "footers", "month_path", "months", "require", "snapshot"),
+}
+
+
 class Lakehouse(Displayable, Lake):
     """A lake that answers SQL queries: what `svc_analytics.open_lake` returns."""
+
+    def __dir__(self) -> list[str]:
+        """Offer what a person needs; how the lake is kept stays out of Tab's list."""
+        return sorted(set(super().__dir__()) - _INNER)
 
     def _display(self) -> Display:
         if not self.exists:
@@ -54,6 +65,9 @@ class Lakehouse(Displayable, Lake):
 
         Raises `QueryError` for anything but a single SELECT, and for errors in it.
         """
+        check("query", query, str, 'a query as text, such as "select * from coverage"')
+        values = 'a dict, such as {"month": "2026-10"} for $month in the query'
+        check("parameters", parameters, (Mapping, type(None)), values)
         with open_warehouse(self, models_used_by(query)) as warehouse:
             return to_frame(warehouse.query_readonly(query, parameters))
 
@@ -98,4 +112,5 @@ def _completeness(stream: StreamStatus) -> str:
 
 def open_lake(data_dir: str | os.PathLike[str] = "data") -> Lakehouse:
     """Open the lake in a folder; it may still be empty."""
+    check_path("data_dir", data_dir, "data")
     return Lakehouse(data_dir)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
+from svc_analytics.arguments import check
 from svc_analytics.calendars import find_calendar
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant, from_micros, to_micros
@@ -23,6 +24,7 @@ _MONTH_NAMES = (
 
 def load_zone(name: str) -> ZoneInfo:
     """Return the IANA zone of that name, or raise `ConfigError`."""
+    check("zone", name, str, 'the name of a zone as text, such as "Asia/Tehran"')
     try:
         if name == "localtime":  # differs from machine to machine
             raise KeyError(name)

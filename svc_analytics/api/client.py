@@ -28,6 +28,7 @@ from svc_analytics.api.transport import (
     read_body,
     require_clear_length,
 )
+from svc_analytics.arguments import check
 from svc_analytics.config import KeyClass, Settings
 from svc_analytics.errors import (
     ApiError,
@@ -66,6 +67,7 @@ class Client:
         limiter: RateLimiter | None = None,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
+        check("settings", settings, Settings, "what svc.read_settings returns")
         settings.require_service()
         self._settings = settings
         self._proven: set[tuple[str, KeyClass]] = set()  # routes that took a key of that class

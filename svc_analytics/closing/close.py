@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from svc_analytics.arguments import as_names, check
 from svc_analytics.closing import seals
 from svc_analytics.closing.chain import oddities
 from svc_analytics.closing.diff import RESTATEMENT
@@ -25,7 +26,7 @@ from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request, Seen
 from svc_analytics.files import locked
 from svc_analytics.instants import HOUR, format_instant
-from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.periods import Period, month_of, named_month
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
@@ -66,7 +67,7 @@ def close(
     *,
     zone: str = "UTC",
     calendar: str = "gregorian",
-    formats: tuple[str, ...] = ("csv", "parquet"),
+    formats: Collection[str] = ("csv", "parquet"),
     out: str | Path | None = None,
     grace_hours: int = GRACE_HOURS,
     metadata: Collection[str] = (),
@@ -97,7 +98,7 @@ def close_all_due(
     *,
     zone: str = "UTC",
     calendar: str = "gregorian",
-    formats: tuple[str, ...] = ("csv", "parquet"),
+    formats: Collection[str] = ("csv", "parquet"),
     grace_hours: int = GRACE_HOURS,
     metadata: Collection[str] = (),
     settings: Settings | None = None,
@@ -126,7 +127,7 @@ def close_all_due(
 
 def _start(
     lake: Lake,
-    formats: tuple[str, ...],
+    formats: Collection[str],
     metadata: Collection[str],
     grace_hours: int,
     settings: Settings | None,
@@ -134,7 +135,10 @@ def _start(
     out: str | Path | None = None,
 ) -> _Job:
     """Check the options, bring the lake up to date, and take the run's clock."""
-    check_formats(tuple(formats))
+    check_lake(lake)
+    check("grace_hours", grace_hours, (int, float), "a number of hours, such as 24")
+    formats = as_names("formats", formats, "csv")
+    check_formats(formats)
     if not {"csv", "parquet"} & set(formats):
         message = "csv or parquet must be among the formats: a restatement is made from them"
         raise ConfigError(message)
@@ -146,7 +150,7 @@ def _start(
     notes, grace = (*done.retractions, *done.notes), grace_hours * HOUR
     remove_stale(lake.path / seals.STATEMENTS)  # of months that are not written again, too
     folder = None if out is None else Path(out)
-    return _Job(lake, read, settings, tuple(formats), names, grace, folder, done.read_to, notes)
+    return _Job(lake, read, settings, formats, names, grace, folder, done.read_to, notes)
 
 
 def _check_is_over(period: Period, job: _Job) -> None:

@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from svc_analytics.arguments import check_path
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import compare, contradicting_tables, read_tables
 from svc_analytics.closing.proof import prove
 from svc_analytics.closing.register import read_register
 from svc_analytics.config import read_data_dir
 from svc_analytics.formatting.tables import to_frame
-from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.render.document import Reason
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+EXAMPLE = "data/statements/2026-10"
 _NEXT = ": nothing was held against records; give its lake with --data-dir"
 
 
@@ -70,6 +72,9 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     without one, the folder is held against itself. Raises `LakeError` when the folder holds
     no statement, or when the lake cannot be read.
     """
+    check_path("folder", folder, EXAMPLE)
+    if lake is not None:
+        check_lake(lake)
     path = Path(folder).absolute()
     manifest = seals.read_manifest(path)
     broken = seals.seal_violations(path, manifest)
@@ -92,6 +97,8 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     Reads their CSV or Parquet, and says which files were altered. Differences between two
     different months have no cause.
     """
+    check_path("a", a, EXAMPLE)
+    check_path("b", b, EXAMPLE)
     folders = [Path(a).absolute(), Path(b).absolute()]
     old, new = manifests = list(map(seals.read_manifest, folders))
     differences = compare(*map(read_tables, folders, [manifest["files"] for manifest in manifests]))

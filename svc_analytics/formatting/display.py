@@ -12,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.arguments import described
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.tables import align
@@ -161,7 +162,8 @@ def arrow_of(table: Any) -> pa.Table:
     if isinstance(table, pa.Table):
         return table
     if not hasattr(table, "columns"):
-        raise ConfigError(f"a frame or an Arrow table can be shown, not a {type(table).__name__}")
+        wanted = "give a frame, an Arrow table or a statement"
+        raise ConfigError(f"the table is {described(table)}: {wanted}")
     return pa.Table.from_pandas(table, preserve_index=False)
 
 

@@ -11,6 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from svc_analytics.arguments import check, check_path
 from svc_analytics.coverage import Coverage, gaps
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import damaged_file, is_refused, write_json
@@ -28,6 +29,7 @@ class Lake:
     """A merchant's records in a folder of Parquet files. Opening it reads nothing."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
+        check_path("the folder of the lake", path, "data")
         self.path = Path(path).absolute()
         marks = "[]*?" if os.name == "nt" else "[]*?\\"
         if set(marks) & set(str(self.path)):
@@ -126,6 +128,11 @@ class Lake:
         return open_snapshot(self.path, names)
 
 
+def check_lake(lake: object) -> None:
+    """Raise `ConfigError` for what is no lake, such as its folder's name."""
+    check("lake", lake, Lake, 'an open lake, such as svc.open_lake("data")')
+
+
 def write_description(lake: Path, description: dict[str, Any]) -> None:
     """Write `lake.json`, which says whose records the lake holds, and vouches for itself."""
     write_json(lake / "lake.json", description | {"sha256": _digest(description)})
@@ -148,6 +155,7 @@ def last_full_month(lake: Lake, zone: str = "UTC") -> str:
 
     Only streams that are read at all count. Raises `ConfigError` if there is none.
     """
+    check_lake(lake)
     coverages = [lake.coverage(stream) for stream in STREAMS.values()]
     read = [coverage for coverage in coverages if coverage.read]
     newest = min((coverage.read[-1][1] for coverage in read), default=None)

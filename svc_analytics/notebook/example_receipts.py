@@ -5,6 +5,8 @@ from typing import Any
 
 import pandas as pd
 
+from svc_analytics.arguments import check
+from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.money import format_amount
 from svc_analytics.signing.receipts import sign_receipt
@@ -36,6 +38,8 @@ def example_receipts(lake: Lakehouse, secret: str) -> pd.DataFrame:
     The columns are `what` and `receipt`. They are signed with the `secret` you choose, and
     prove nothing. A lake without a payment gives none.
     """
+    check_lake(lake)
+    check("secret", secret, str, "any text: the examples are signed with it")
     examples = [
         example
         for row in lake.sql(_NEWEST).to_dict("records")

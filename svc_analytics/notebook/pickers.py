@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from svc_analytics import charts
 from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.display import Display
-from svc_analytics.lake.lake import known_months, last_full_month
+from svc_analytics.lake.lake import check_lake, known_months, last_full_month
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.errors import one_line_of
 from svc_analytics.notebook.pictures import draw
@@ -68,6 +68,7 @@ def pick(
     statement and a currency. Raises `ConfigError` when ipywidgets is not installed, or
     the lake holds no month.
     """
+    check_lake(lake)
     with needs_extra("lab"):
         import ipywidgets  # an optional extra
     if isinstance(parts, str) and parts not in PARTS:

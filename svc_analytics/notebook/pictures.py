@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.arguments import described
 from svc_analytics.charts.axes import all_months
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
@@ -58,6 +59,9 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
     """
     from svc_analytics.render.picture import draw_svg  # loads matplotlib
 
+    if not callable(chart):
+        message = "give a function of svc.charts, such as svc.charts.position"
+        raise ConfigError(f"chart is {described(chart)}: {message}")
     arrow, caption = _source(chart, table)
     kind = next((name for name in inspect.signature(chart).parameters if name in _KINDS), None)
     names = names or (_names(chart, arrow, kind) if kind else ("",))

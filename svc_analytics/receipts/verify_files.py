@@ -6,12 +6,14 @@ import binascii
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 
+from svc_analytics.arguments import check_path
 from svc_analytics.config import Settings, read_data_dir, read_settings
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, DataError, LakeError
@@ -158,22 +160,25 @@ def verify_receipts(
     """
     from tqdm.auto import tqdm  # loads IPython's widgets where there are any
 
-    if secrets is None:
-        settings = read_settings()
-    else:
-        settings = Settings(receipt_secrets=parse_ring(secrets), data_dir=read_data_dir())
-    lake = lake if isinstance(lake, Lake) else Lake(lake or settings.data_dir)
     is_off = None if progress else True
-    with (
-        _inputs(tokens, column, keep) as (batches, kept, frame),
-        open_payments(lake) as payments,
-        tqdm(desc="verifying", unit=" tokens", disable=is_off, leave=False) as bar,
-    ):
-        tables = [kept.added_to(OUTPUT).empty_table()]
-        for table in verify_batches(batches, payments, settings, keep=kept):
-            tables.append(table)
-            bar.update(len(table))
+    with _inputs(tokens, column, keep) as (found, kept, frame):
+        batches = _begun(found)  # a wrong file is named before a missing secret
+        settings = _settings(secrets)
+        lake = lake if isinstance(lake, Lake) else Lake(lake or settings.data_dir)
+        bar = tqdm(desc="verifying", unit=" tokens", disable=is_off, leave=False)
+        with open_payments(lake) as payments, bar:
+            tables = [kept.added_to(OUTPUT).empty_table()]
+            for table in verify_batches(batches, payments, settings, keep=kept):
+                tables.append(table)
+                bar.update(len(table))
     return _with_columns(to_frame(pa.concat_tables(tables)), tokens, frame)
+
+
+def _settings(secrets: Secrets | None) -> Settings:
+    """Return the settings of this machine, with the secrets that were given, if any."""
+    if secrets is None:
+        return read_settings()
+    return Settings(receipt_secrets=parse_ring(secrets), data_dir=read_data_dir())
 
 
 @contextmanager
@@ -197,6 +202,8 @@ def _inputs(
 
 
 def _batches(tokens: Iterable[Any], name: str) -> Iterator[Batch]:
+    if not isinstance(tokens, Iterable):
+        check_path("tokens", tokens, "tickets.csv")
     values = [value if isinstance(value, str) else None for value in tokens]
     for start in range(0, len(values), BATCH):
         part = values[start : start + BATCH]
@@ -210,6 +217,12 @@ def _with_columns(verdicts: pd.DataFrame, given: Any, kept: KeptColumns) -> pd.D
         values = given[labels[name]]
         verdicts[new] = getattr(values, "array", values)
     return verdicts
+
+
+def _begun(batches: Iterator[Batch]) -> Iterator[Batch]:
+    """Read the first batch, which shows whether there is anything to read."""
+    first = list(islice(batches, 1))
+    return chain(first, batches)
 
 
 def _column_of_frame(names: list[str], column: str | None) -> str:

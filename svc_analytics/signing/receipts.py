@@ -20,7 +20,14 @@ from svc_analytics.errors import DataError
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import format_instant, parse_instant
 from svc_analytics.money import format_amount, parse_amount
-from svc_analytics.signing.secrets import Secret, SigningSecret, is_after_expiry, oldest_date
+from svc_analytics.signing.secrets import (
+    Secret,
+    Secrets,
+    SigningSecret,
+    is_after_expiry,
+    oldest_date,
+    parse_ring,
+)
 from svc_analytics.signing.token_form import FACTS, MalformedToken, split_token
 
 if TYPE_CHECKING:
@@ -124,15 +131,16 @@ def signer_of(token: str, ring: Iterable[SigningSecret]) -> SigningSecret | None
 
 def verify_receipt(
     token: str,
-    ring: Sequence[SigningSecret],
+    ring: Secrets,
     record: Mapping[str, Any] | None,
-    webhook_ring: Iterable[SigningSecret] = (),
+    webhook_ring: Secrets = (),
 ) -> Verdict:
     """Verify one receipt token: its form, its signature, its facts against the record.
 
     `record` holds the ten facts under their names in the token, amounts as Decimal or
     contract text and `paid_at` as microseconds or text; None without such a payment.
     """
+    ring, webhook_ring = parse_ring(ring), parse_ring(webhook_ring)
     if not ring:
         return Verdict("not_checked", "no receipt secret is configured")
     try:

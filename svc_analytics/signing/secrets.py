@@ -56,6 +56,7 @@ class SigningSecret:
     valid_from: int | None = None
 
 
+_WANTED = "secrets are texts as in SVC_RECEIPT_SECRETS, newest first"
 Secrets = str | SigningSecret | Sequence[str | SigningSecret]
 
 
@@ -66,8 +67,18 @@ def parse_ring(secrets: Secrets) -> tuple[SigningSecret, ...]:
     [1000000, None]
     """
     given = [secrets] if isinstance(secrets, (str, SigningSecret)) else secrets
-    parsed = ((one,) if isinstance(one, SigningSecret) else parse_secrets(one) for one in given)
-    return tuple(entry for entries in parsed for entry in entries)
+    if not isinstance(given, Iterable):
+        raise ConfigError(f"{_WANTED}, not {type(given).__name__}")  # never the value
+    return tuple(entry for one in given for entry in _entries(one))
+
+
+def _entries(one: object) -> tuple[SigningSecret, ...]:
+    """Return the entries of one text, or an entry as it is."""
+    if isinstance(one, SigningSecret):
+        return (one,)
+    if not isinstance(one, str):
+        raise ConfigError(f"{_WANTED}, not {type(one).__name__}")  # never the value
+    return parse_secrets(one)
 
 
 def parse_secrets(text: str) -> tuple[SigningSecret, ...]:

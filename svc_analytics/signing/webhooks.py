@@ -5,8 +5,9 @@ import hmac
 import re
 from collections.abc import Iterable
 
+from svc_analytics.arguments import Instant, as_instant, check
 from svc_analytics.instants import SECOND
-from svc_analytics.signing.secrets import Secret, SigningSecret
+from svc_analytics.signing.secrets import Secret, Secrets, parse_ring
 
 WEBHOOK_TOLERANCE = 300 * SECOND  # contract, Limits: both directions
 _HEADER_TIME = re.compile(r"[0-9]{1,15}\Z", re.ASCII)
@@ -18,22 +19,23 @@ def sign_webhook(body: bytes, secrets: Iterable[Secret], at: int) -> str:
     return ",".join([f"t={at}", *entries])
 
 
-def verify_webhook(
-    body: bytes, header: str | None, ring: Iterable[SigningSecret], now: int
-) -> str | None:
+def verify_webhook(body: bytes, header: str | None, ring: Secrets, now: Instant) -> str | None:
     """Verify a webhook delivery: None when it is authentic, else the reason it is not.
 
     `body` is the exact raw body and `now` the receiver's clock in UTC microseconds.
     """
+    check("body", body, bytes, "the raw body as bytes")
+    check("header", header, (str, type(None)), "the x-pay-signature header as text")
+    clock = as_instant("now", now)
     fields = [field.strip().partition("=") for field in (header or "").split(",")]
     times = [value for name, _, value in fields if name == "t"]
     signatures = [value for name, _, value in fields if name == "v1"]
     if len(times) != 1 or not _HEADER_TIME.match(times[0]) or not signatures:
         return "the x-pay-signature header is missing or malformed"
     at = int(times[0])
-    if abs(now - at * SECOND) > WEBHOOK_TOLERANCE:
+    if abs(clock - at * SECOND) > WEBHOOK_TOLERANCE:
         return "signed more than 5 minutes before or after this clock"
-    expected = [_webhook_mac(body, entry.secret, times[0]).encode() for entry in ring]
+    expected = [_webhook_mac(body, entry.secret, times[0]).encode() for entry in parse_ring(ring)]
     offered = [signature.encode("utf-8", "replace") for signature in signatures]
     # No early end: the time taken must not tell which pair matched.
     matches = [hmac.compare_digest(want, have) for want in expected for have in offered]

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 import msgspec
 import pyarrow as pa
 
+from svc_analytics.arguments import as_names
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.records.raw_json import members
 from svc_analytics.warehouse.warehouse import Warehouse
@@ -28,13 +29,12 @@ _quick_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 def check_names(names: Collection[str]) -> tuple[str, ...]:
     """Return the names of properties in the order given; refuse empty and repeated names."""
-    if isinstance(names, str):  # a text is a collection of letters
-        raise ConfigError(f"metadata must be a list of names: metadata=[{names!r}]")
+    names = as_names("metadata", names, "cart")
     if any(name != name.encode("utf-8", "replace").decode() for name in names):
         raise ConfigError("the name of a property is not UTF-8: in the locale C, set PYTHONUTF8=1")
     if not all(names) or len(set(names)) < len(names):
         raise ConfigError("name each property of the metadata once: --metadata cart,channel")
-    return tuple(names)
+    return names
 
 
 def with_metadata(warehouse: Warehouse, lines: pa.Table, names: Sequence[str]) -> pa.Table:

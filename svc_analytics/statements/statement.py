@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from svc_analytics.arguments import Instant, as_instant, as_names, check_path
 from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage, describe_span, gaps, intersection
 from svc_analytics.errors import ConfigError, LakeError
@@ -25,7 +26,7 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
-from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.periods import Period, known_until, named_month
 from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import figures_table
@@ -47,6 +48,9 @@ from svc_analytics.webhooks.findings import reconcile_log
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_INNER = {"content_digest", "controls", "manifest"}
 
 
 @dataclass(frozen=True)
@@ -96,6 +100,10 @@ class Statement(Displayable):
     def checks(self) -> pd.DataFrame:
         """One row per finding that concerns the period; none when all is well."""
         return to_frame(self.tables["checks"])
+
+    def __dir__(self) -> list[str]:
+        """Offer what a person needs; what seals are made of stays out of Tab's list."""
+        return sorted(set(super().__dir__()) - _INNER)
 
     def _display(self) -> Display:
         period = self.period
@@ -152,12 +160,13 @@ class Statement(Displayable):
         """Return one hash over every table."""
         return combined_digest(self.controls)
 
-    def save(self, out: str | Path, formats: tuple[str, ...] = ("csv", "parquet")) -> Path:
+    def save(self, out: str | Path, formats: Collection[str] = ("csv", "parquet")) -> Path:
         """Write the statement into a folder of its own and return the folder.
 
         Replaces an earlier unsealed statement; refuses a folder with anything else in it.
         """
-        return write_folder(self, Path(out), tuple(formats))
+        check_path("out", out, "out/2026-10")
+        return write_folder(self, Path(out), as_names("formats", formats, "csv"))
 
 
 def statement(
@@ -166,8 +175,8 @@ def statement(
     *,
     zone: str = "UTC",
     calendar: str = "gregorian",
-    now: int | None = None,
-    as_of: int | None = None,
+    now: Instant | None = None,
+    as_of: Instant | None = None,
     webhooks: str | Path | None = None,
     webhook_secrets: Secrets | None = None,
     metadata: Collection[str] = (),
@@ -184,25 +193,31 @@ def statement(
 
     Raises `ConfigError` for a month that does not exist or has not begun.
     """
-    names = check_names(metadata)
-    local = time.time_ns() // 1000 if now is None else now
+    check_lake(lake)
+    chosen = check_names(metadata)
+    local = as_instant("now", time.time_ns() // 1000 if now is None else now)
+    as_of = None if as_of is None else as_instant("as_of", as_of)
     period = named_month(month, local, zone, calendar)
     with open_warehouse(lake, as_written=True) as warehouse:
         coverage = warehouse.coverage()
         read_to = _read_to(lake, coverage, as_of)
         clock = max(local, read_to)
-        if period.start >= clock:
-            raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
-        as_of = read_to if as_of is None else as_of
-        known_to = known_until(period, read_to, clock)
-        tables = _read(warehouse, lake, period, as_of, known_to, names)
+        _require_begun(period, clock)
+        known_to, as_of = known_until(period, read_to, clock), read_to if as_of is None else as_of
+        tables = _read(warehouse, lake, period, as_of, known_to, chosen)
         omissions = read_omissions(warehouse, period)
-    options: dict[str, Any] = {"metadata": [*names]} if names else {}
+    options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
     options |= _add_findings(tables, webhooks, webhook_secrets, lake, period)
     reasons = _reasons(period, coverage, tables["checks"], known_to, period.end <= clock)
     clipped = {name: found.clip(period.start, period.end) for name, found in coverage.items()}
     unknown = unknown_figures(tables, omissions)
     return Statement(period, lake.merchant, as_of, clipped, reasons, unknown, tables, options)
+
+
+def _require_begun(period: Period, clock: int) -> None:
+    """Raise `ConfigError` for a month that lies in the future."""
+    if period.start >= clock:
+        raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
 
 
 def _read_to(lake: Lake, coverage: dict[str, Coverage], as_of: int | None) -> int:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from svc_analytics.arguments import check_path
 from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage, difference
 from svc_analytics.formatting.tables import to_frame
@@ -122,6 +123,8 @@ def verify_webhooks(
     SVC_WEBHOOK_SECRETS, newest first, by default those of the settings. Without a
     `lake`, `in_lake` is NULL. Raises `ConfigError` when there is no secret or file.
     """
+    if not isinstance(path_or_lines, Iterable):
+        check_path("path_or_lines", path_or_lines, "webhooks.ndjson")
     ring = read_settings().webhook_secrets if secrets is None else parse_ring(secrets)
     lake = lake if lake is None or isinstance(lake, Lake) else Lake(lake)
     tables = [to_table(batch) for batch in reconcile(path_or_lines, lake, ring)]

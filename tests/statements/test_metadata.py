@@ -88,7 +88,7 @@ def test_names_that_name_nothing_are_refused(closer: Closer, names: list[str]) -
 
 
 def test_one_name_alone_is_not_taken_for_its_letters(closer: Closer) -> None:
-    with pytest.raises(ConfigError, match=r"must be a list of names: metadata=\['cart'\]"):
+    with pytest.raises(ConfigError, match=r"metadata is the text 'cart': give a list, such as"):
         statement(closer.desk.lake, "2026-10", metadata="cart")
 
 

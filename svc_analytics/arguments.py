@@ -1,0 +1,100 @@
+"""What people pass to public names: a wrong type is refused in one line.
+
+The line names the argument, what was given, and what is wanted.
+"""
+
+import os
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import format_instant, parse_bound, to_micros
+
+Instant = int | str | datetime  # how a person may write one; see `as_instant`
+PATH = (str, os.PathLike)
+_MOST_LETTERS = 40
+
+
+def check(name: str, given: object, kinds: type | tuple[type, ...], wanted: str) -> None:
+    """Raise `ConfigError` for an argument that is of none of these types.
+
+    >>> check("query", 3, str, "a query as text")
+    Traceback (most recent call last):
+    svc_analytics.errors.ConfigError: query is the number 3: give a query as text
+    """
+    if not isinstance(given, kinds):
+        raise ConfigError(f"{name} is {described(given)}: give {wanted}")
+
+
+def described(given: object) -> str:
+    """Describe a value in a few words.
+
+    >>> described("csv"), described(3), described(None), described([3])
+    ("the text 'csv'", 'the number 3', 'None', 'a list')
+    """
+    if given is None or isinstance(given, bool):
+        return str(given)
+    if isinstance(given, (str, int, float)):
+        kind = "text" if isinstance(given, str) else "number"
+        return f"the {kind} {given!r:.{_MOST_LETTERS}}"
+    name = type(given).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def check_path(name: str, given: object, example: str) -> None:
+    """Raise `ConfigError` for what cannot be a path."""
+    check(name, given, PATH, f'a path, such as "{example}"')
+
+
+def as_names(name: str, given: Any, example: str) -> tuple[str, ...]:
+    """Return a list of names; a single text is no list.
+
+    >>> as_names("formats", ["csv"], "csv")
+    ('csv',)
+    >>> as_names("formats", "csv", "csv")
+    Traceback (most recent call last):
+    svc_analytics.errors.ConfigError: formats is the text 'csv': give a list, such as ["csv"]
+    """
+    wanted = f'a list, such as ["{example}"]'
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        raise ConfigError(f"{name} is {described(given)}: give {wanted}")
+    found = tuple(given)
+    for each in found:
+        check(f"a name in {name}", each, str, f"it as text, such as {wanted.partition('as ')[2]}")
+    return found
+
+
+def as_instant(name: str, given: Instant) -> int:
+    """Return an instant in UTC microseconds: from them, from text, or from a datetime.
+
+    Text is RFC 3339, or a date, which is its midnight in UTC. A datetime must say its zone.
+
+    >>> format_instant(as_instant("as_of", "2026-11-01T03:30:00+03:30"))
+    '2026-11-01T00:00:00Z'
+    >>> as_instant("as_of", datetime(2026, 11, 1))
+    Traceback (most recent call last):
+    svc_analytics.errors.ConfigError: as_of is a datetime without a zone: give it one, \
+such as tzinfo=datetime.UTC
+    """
+    wanted = 'a datetime with a zone, text such as "2026-11-01T00:00:00Z", or UTC microseconds'
+    if isinstance(given, datetime):
+        if given.tzinfo is None:
+            message = f"{name} is a datetime without a zone: give it one, such as "
+            raise ConfigError(f"{message}tzinfo=datetime.UTC")
+        return to_micros(given)
+    check(name, given, (int, str), wanted)
+    if isinstance(given, bool):
+        raise ConfigError(f"{name} is {given}: give {wanted}")
+    if isinstance(given, str):
+        return parse_bound(given)
+    return _in_range(name, given, wanted)
+
+
+def _in_range(name: str, micros: int, wanted: str) -> int:
+    """Refuse a count that no instant has, such as nanoseconds."""
+    try:
+        format_instant(micros)
+    except OverflowError as error:
+        raise ConfigError(f"{name} is {described(micros)}, of no year: give {wanted}") from error
+    return micros

@@ -1,0 +1,134 @@
+"""A wrong argument of a public name: one line that says what was given and what is wanted."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.arguments import as_instant
+from svc_analytics.errors import ConfigError
+from svc_analytics.lakehouse import Lakehouse
+from tests.support.desks import Desk
+
+MISTAKES: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "the lake's folder": (lambda _: svc.open_lake(3), "data_dir is the number 3: give a path"),
+    "a lake by name": (
+        lambda _: svc.statement("data", "2026-10"),
+        "lake is the text 'data': give an open lake",
+    ),
+    "no lake to close": (lambda _: svc.close(3, "2026-10"), "lake is the number 3"),
+    "no lake to fill": (lambda _: svc.extract("data"), "lake is the text 'data'"),
+    "a query": (lambda lake: lake.sql(3), "query is the number 3: give a query as text"),
+    "values in a query": (
+        lambda lake: lake.sql("from coverage", 3),
+        "parameters is the number 3: give a dict",
+    ),
+    "a zone": (
+        lambda lake: svc.statement(lake, "2026-10", zone=3.5),
+        "zone is the number 3.5: give the name of a zone as text",
+    ),
+    "a calendar": (
+        lambda lake: svc.statement(lake, "2026-10", calendar=["jalali"]),
+        'calendar is a list: give "gregorian" or "jalali"',
+    ),
+    "an instant": (
+        lambda lake: svc.statement(lake, "2026-10", as_of=1.5),
+        "as_of is the number 1.5: give a datetime with a zone, text such as",
+    ),
+    "metadata": (
+        lambda lake: svc.statement(lake, "2026-10", metadata="cart"),
+        "metadata is the text 'cart': give a list, such as",
+    ),
+    "formats": (
+        lambda lake: svc.close(lake, "2026-10", formats="csv"),
+        "formats is the text 'csv': give a list, such as",
+    ),
+    "a table": (lambda _: svc.show(5), "the table is the number 5: give a frame"),
+    "a table to search": (lambda _: svc.search([1]), "the table is a list: give a frame"),
+    "a folder": (lambda _: svc.verify_statement(2), "folder is the number 2: give a path"),
+    "two folders": (lambda _: svc.diff_statements("a", None), "b is None: give a path"),
+    "tokens": (lambda _: svc.verify_receipts(5, "s"), "tokens is the number 5: give a path"),
+    "secrets": (lambda _: svc.verify_receipts([], 5), "secrets are texts .*, not int"),
+    "a log": (lambda _: svc.verify_webhooks(5), "path_or_lines is the number 5: give a path"),
+    "a body": (
+        lambda _: svc.verify_webhook("{}", "t=1,v1=a", "s", 0),
+        "body is the text '{}': give the raw body as bytes",
+    ),
+    "settings": (
+        lambda _: svc.Client("data"),
+        "settings is the text 'data': give what svc.read_set",
+    ),
+    "months of a demo": (lambda _: svc.demo_lake(months="3"), "months is the text '3'"),
+    "examples": (lambda lake: svc.example_receipts(lake, 1), "secret is the number 1"),
+    "a picker": (lambda _: svc.pick("data"), "lake is the text 'data'"),
+    "a chart": (lambda lake: svc.draw("position", lake), "chart is the text 'position'"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_wrong_type_is_one_line(name: str, lake: Lakehouse) -> None:
+    """It names the argument, what was given, what is wanted; nothing is read or written."""
+    call, message = MISTAKES[name]
+    with pytest.raises(ConfigError, match=message) as refused:
+        call(lake)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_secret_that_is_no_text_is_not_shown() -> None:
+    """Not even a wrong one."""
+    with pytest.raises(ConfigError) as refused:
+        svc.verify_receipts([], [b"whsec-of-a-shop"])
+    assert "whsec" not in str(refused.value)
+
+
+MIDNIGHT = 1_793_491_200_000_000  # 2026-11-01T00:00:00Z
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        MIDNIGHT,
+        "2026-11-01",
+        "2026-11-01T03:30:00+03:30",
+        datetime(2026, 11, 1, tzinfo=UTC),
+        datetime(2026, 11, 1, 3, 30, tzinfo=timezone(timedelta(hours=3, minutes=30))),
+    ],
+    ids=["microseconds", "date", "text", "datetime", "datetime of Tehran"],
+)
+def test_an_instant_is_taken_as_people_write_it(given: Any) -> None:
+    """Midnight of the first of November in UTC, each time."""
+    assert as_instant("as_of", given) == MIDNIGHT
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (datetime(2026, 11, 1), "as_of is a datetime without a zone"),
+        ("1 November", "'1 November' is not a date or an instant"),
+        (MIDNIGHT * 1000, "as_of is the number 1793491200000000000, of no year"),
+        (True, "as_of is True"),
+    ],
+    ids=["no zone", "words", "nanoseconds", "a flag"],
+)
+def test_an_instant_that_could_be_another_is_refused(given: Any, message: str) -> None:
+    """A time of no zone, another unit, or no time at all."""
+    with pytest.raises(ConfigError, match=message):
+        as_instant("as_of", given)
+
+
+def test_a_statement_as_of_a_datetime_is_the_one_as_of_its_text(desk: Desk) -> None:
+    """The same instant, so the same digest."""
+    desk.extract()
+    at = datetime(2026, 10, 20, tzinfo=UTC)
+    same = [svc.statement(desk.lake, "2026-08", as_of=each) for each in (at, "2026-10-20")]
+    assert same[0].content_digest() == same[1].content_digest()
+
+
+def test_a_missing_file_of_tokens_is_named_before_a_missing_secret() -> None:
+    """The nearest thing to mend comes first."""
+    with pytest.raises(ConfigError, match=r"nofile\.csv"):
+        svc.verify_receipts("nofile.csv")
+    with pytest.raises(ConfigError, match="SVC_RECEIPT_SECRETS is not set"):
+        svc.verify_receipts(["v1.a.b"])
