@@ -1,0 +1,136 @@
+"""The commands and the code of the README and of docs/, run as they are written."""
+
+import http.server
+import json
+import re
+import shlex
+import shutil
+import time
+from base64 import b64encode
+from functools import cache
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import duckdb
+import httpx
+import pytest
+from click.testing import CliRunner
+
+import svc_analytics as svc
+from svc_analytics.cli.app import cli
+from svc_analytics.sandbox.server import Running
+from svc_analytics.signing.secrets import Secret
+from svc_analytics.signing.webhooks import sign_webhook
+from tests.support.documents import Block, blocks, name_of
+
+Desk = tuple[Path, Running]
+
+_ENDLESS = ("demo", "lab", "sandbox")  # they begin a desk of their own, or serve until stopped
+_COINS = {"btc", "eth", "sol", "usdt"}  # a small merchant does not sell in all of them
+CONSOLE = [
+    (command, printed)
+    for block in blocks("console")
+    for command, printed in re.findall(
+        r"^\$ (svc-analytics .+)\n((?:(?!\$ ).*\n)*)", block.text, re.M
+    )
+]
+SCRIPTS = [
+    line
+    for block in blocks("sh")
+    for line in block.text.splitlines()
+    if line.startswith("svc-analytics ")
+]
+COMMANDS = [
+    command
+    for command in dict.fromkeys([command for command, _ in CONSOLE] + SCRIPTS)
+    if command.split()[1] not in _ENDLESS
+]
+PYTHON = [block for block in blocks("python") if "http.server" not in block.text]
+[RECEIVER] = [block for block in blocks("python") if "http.server" in block.text]
+
+
+@pytest.fixture(scope="module")
+def files(demo: Desk) -> Path:
+    """The files that the pages take as given, in the folder of the desk."""
+    folder, running = demo
+    lake = svc.open_lake("data")
+    tokens = lake.sql("select payment_id as ticket, receipt from payments limit 5")
+    tokens.to_csv("tickets.csv", index=False)
+    Path("customers.txt").write_text("C-1\n")
+    body = b'{"event_id":"e-1","type":"test.ping"}'
+    secret = running.environment["SVC_WEBHOOK_SECRETS"].split(",")[0].partition("@")[0]
+    now = time.time_ns() // 10**9
+    delivery = {
+        "received_at": "2026-11-20T12:00:00Z",
+        "signature": sign_webhook(body, [Secret(secret)], now),
+        "body_base64": b64encode(body).decode(),
+    }
+    Path("deliveries.ndjson").write_text(json.dumps(delivery) + "\n")
+    shutil.copytree("data/statements/2026-10", "data/statements/2026-10-v2")
+    return folder
+
+
+@cache
+def invoke(command: str) -> str:
+    """Run a command in this process, once, and return what it printed."""
+    done = CliRunner().invoke(
+        cli, shlex.split(command, comments=True)[1:], auto_envvar_prefix="SVC"
+    )
+    assert done.exit_code == 0, done.stderr + done.output
+    return done.output
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_shown_runs(files: Path, command: str, monkeypatch: Any) -> None:
+    """What a reader copies works, and says something."""
+    monkeypatch.chdir(files)
+    assert invoke(command)
+
+
+@pytest.mark.parametrize(("command", "printed"), CONSOLE, ids=name_of)
+def test_what_is_shown_has_the_words_that_are_printed(
+    files: Path, command: str, printed: str, monkeypatch: Any
+) -> None:
+    """A label that was renamed is renamed on the page too; the amounts are those of the demo."""
+    monkeypatch.chdir(files)
+    found = invoke("svc-analytics statement --last-month" if "demo" in command else command)
+    said = set(re.findall(r"\b[a-z_]{3,}\b", found))
+    assert set(re.findall(r"\b[a-z_]{3,}\b", printed)) <= said | {"srv", "finance"} | _COINS
+
+
+@pytest.mark.parametrize("block", PYTHON, ids=name_of)
+def test_the_python_shown_runs(
+    files: Path, block: Block, monkeypatch: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The Python door opens as written."""
+    monkeypatch.chdir(files)
+    exec(compile(block.text, block.page, "exec"), {})
+    assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("block", blocks("sql"), ids=name_of)
+def test_the_sql_for_other_tools_runs(files: Path, block: Block, monkeypatch: Any) -> None:
+    """Other tools read the views, and the Parquet, from the working folder."""
+    monkeypatch.chdir(files)
+    with duckdb.connect("data/analytics.duckdb", read_only=True) as connection:
+        assert connection.execute(block.text).fetchall()
+
+
+def test_the_receiver_shown_keeps_a_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it was sent is authentic by the secret that signed it, and answered with a 2xx."""
+    made: list[Any] = []
+    monkeypatch.setattr(http.server.HTTPServer, "serve_forever", lambda server: made.append(server))
+    exec(RECEIVER.text.replace("8701", "0"), {})
+    monkeypatch.undo()
+    monkeypatch.chdir(tmp_path)
+    body, now = b'{"event_id":"e-1","type":"test.ping"}', int(time.time())
+    headers = {"x-pay-signature": sign_webhook(body, [Secret("whsec_a")], now)}
+    with made[0] as server:
+        answering = Thread(target=server.handle_request)
+        answering.start()
+        url = f"http://127.0.0.1:{server.server_port}/"
+        assert httpx.post(url, content=body, headers=headers).status_code == 204
+        answering.join()
+    found = svc.verify_webhooks("deliveries.ndjson", secrets=["whsec_a"])
+    assert list(found["verdict"]) == ["valid"]

@@ -1,0 +1,97 @@
+"""The README and the pages: short enough, connected, and true to what can be counted."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from svc_analytics import errors
+from svc_analytics.lake.layout import data_folders
+from svc_analytics.render.folder import FORMATS
+from tests.support.desks import Desk
+from tests.support.documents import PAGES, README, ROOT, name_of
+from tests.support.prepared import stated
+
+REFERENCE = ROOT / "docs" / "pages" / "reference"
+
+
+def words_of(page: str) -> set[str]:
+    """The words in the letters of code of a page of the reference."""
+    text = (REFERENCE / page).read_text(encoding="utf-8")
+    return {
+        word for found in re.findall(r"`([^`\n]+)`", text) for word in re.split(r"[ ,=/]+", found)
+    }
+
+
+def test_the_readme_is_read_in_a_minute() -> None:
+    """It has at most 150 lines: the rest is in docs/."""
+    assert len(README.read_text(encoding="utf-8").splitlines()) <= 150
+
+
+@pytest.mark.parametrize("page", [README, *PAGES], ids=name_of)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    """And to a heading of it, where the link names one."""
+    for link in re.findall(r"\]\((?!https?:)([^)]+)\)", page.read_text(encoding="utf-8")):
+        name, _, heading = link.partition("#")
+        target = page.parent / name if name else page
+        assert target.is_file(), link
+        titles = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+        made = [re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles]
+        assert not heading or heading in made, link
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    """A page that no other page leads to is not found."""
+    reached: set[Path] = set()
+    waiting = {README}
+    while waiting:
+        page = waiting.pop()
+        reached.add(page)
+        links = re.findall(r"\]\((?!https?:)([^)#]+\.md)", page.read_text(encoding="utf-8"))
+        waiting |= {(page.parent / link).resolve() for link in links} - reached
+    assert not set(PAGES) - reached
+
+
+def test_the_settings_are_those_that_the_code_reads() -> None:
+    """Each variable stands on the page, and no other."""
+    code = (ROOT / "svc_analytics" / "config.py").read_text(encoding="utf-8")
+    read = set(re.findall(r"\bSVC_[A-Z_]+", code))
+    shown = {word for word in words_of("settings.md") if re.fullmatch(r"SVC_[A-Z_]+", word)}
+    assert read <= shown
+    assert shown - read <= {"SVC_CHECKOUT_KEY_FILE", "SVC_STATEMENT_ZONE"}
+
+
+def test_the_exit_codes_are_those_of_the_errors() -> None:
+    """And 0, 3 for what a person should look at, 130 for an interruption."""
+    page = (REFERENCE / "exit-codes.md").read_text(encoding="utf-8")
+    shown = set(map(int, re.findall(r"^\| (\d+) \|", page, re.MULTILINE)))
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type)]
+    ended = {kind.exit_code for kind in kinds if issubclass(kind, errors.SvcError)}
+    assert shown == ended | {0, 3, 130}
+
+
+def test_the_files_named_are_those_of_a_lake() -> None:
+    """Every folder that can hold data has a line."""
+    page = (REFERENCE / "files.md").read_text(encoding="utf-8")
+    assert not [
+        name
+        for name in data_folders()
+        if f"data/{name.split('/')[0]}/" not in page and "data/<stream>/" not in page
+    ]
+
+
+def test_the_forms_are_those_that_can_be_written() -> None:
+    """Each name that --format takes has a row."""
+    assert set(FORMATS) <= words_of("forms.md")
+
+
+def test_the_keys_of_the_manifest_are_described(desk: Desk) -> None:
+    """An auditor finds every key of the file on the page."""
+    assert set(stated(desk, "2026-10").manifest({})) <= words_of("files.md")
+
+
+def test_the_table_of_layers_names_every_package() -> None:
+    """A package that is not in the table is not found by who looks for a place to change."""
+    page = (ROOT / "docs" / "pages" / "explanation" / "contributing.md").read_text("utf-8")
+    packages = {path.parent.name for path in (ROOT / "svc_analytics").glob("*/__init__.py")}
+    assert not [name for name in packages if f"`{name}`" not in page]

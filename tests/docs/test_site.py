@@ -1,0 +1,108 @@
+"""The site of docs/: it builds strictly, loads nothing from outside, and says what is so."""
+
+import html
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import sync_playwright
+
+import svc_analytics
+from svc_analytics.statements.tables import TABLES
+from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.models import read_all_models, read_checks
+from tests.support.browsers import chromium
+from tests.support.documents import PAGES, ROOT
+from tests.test_guards import commands
+
+_LOADS = re.compile(r"<(?:script|img|iframe|source)[^>]+src=\"([^\"]+)|<link[^>]+href=\"([^\"]+)")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the built site; a warning ends the build."""
+    folder = tmp_path_factory.mktemp("site")
+    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
+    done = subprocess.run(
+        [*words, "-f", ROOT / "docs" / "mkdocs.yml", "-d", folder], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def text_of(site: Path, page: str) -> str:
+    """The text of a built page, without its tags."""
+    found = (site / "reference" / f"{page}.html").read_text(encoding="utf-8")
+    return html.unescape(re.sub(r"<[^>]+>", "", found))
+
+
+def test_every_page_is_built(site: Path) -> None:
+    """One HTML page for each page of Markdown."""
+    built = {path.relative_to(site).with_suffix("") for path in site.rglob("*.html")}
+    written = {path.relative_to(ROOT / "docs" / "pages").with_suffix("") for path in PAGES}
+    assert built - {Path("404")} == written
+
+
+def test_no_page_asks_for_anything_from_outside(site: Path) -> None:
+    """Scripts, styles, fonts and pictures lie beside the pages."""
+    for page in site.rglob("*.html"):
+        loads = ["".join(found) for found in _LOADS.findall(page.read_text(encoding="utf-8"))]
+        assert not [load for load in loads if load.startswith(("http:", "https:", "//"))], page
+    for style in site.rglob("*.css"):
+        assert not re.search(r"url\(['\"]?(https?:)?//", style.read_text(encoding="utf-8")), style
+
+
+def test_a_browser_asks_for_nothing_from_outside(site: Path) -> None:
+    """What scripts would load while the page is open counts too."""
+    asked: list[str] = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+        page = browser.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        for name in ("index", "tutorial/first-month-end", "reference/figures", "reference/python"):
+            page.goto((site / f"{name}.html").as_uri())
+            page.wait_for_load_state("networkidle")
+        browser.close()
+    assert asked and not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
+
+
+def test_the_commands_are_those_of_the_command_line(site: Path) -> None:
+    """Each with all its options."""
+    page = text_of(site, "commands")
+    for name, command in commands():
+        assert f"svc-analytics {name}" in page
+        assert not [
+            option for option in command.params if max(option.opts, key=len) not in page.lower()
+        ]
+
+
+def test_the_figures_are_those_of_the_catalogue(site: Path) -> None:
+    """Each that a statement shows, with what it means."""
+    page = " ".join(text_of(site, "figures").split())
+    for figure in read_figures().values():
+        assert not figure.is_stated or (figure.name in page and figure.meaning in page), figure.name
+
+
+def test_the_views_are_those_of_the_database(site: Path) -> None:
+    """Each with all its columns."""
+    page = text_of(site, "views")
+    for model in read_all_models():
+        if model.is_public:
+            assert not [name for name in (model.name, *model.columns) if name not in page]
+
+
+def test_the_python_names_are_the_public_ones(site: Path) -> None:
+    """Each with the first line of its docstring."""
+    page = " ".join(text_of(site, "python").split())
+    for name in svc_analytics.__all__:
+        first = (getattr(svc_analytics, name).__doc__ or "").splitlines()[0]
+        assert name in page and first.replace("`", "") in page, name
+
+
+def test_the_rules_and_the_tables_are_named(site: Path) -> None:
+    """Every rule, and every table of a statement."""
+    rules, files = text_of(site, "checks"), text_of(site, "files")
+    assert not [rule.name for rule in read_checks() if rule.name not in rules]
+    assert not [name for name in TABLES if name not in files]

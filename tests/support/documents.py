@@ -1,0 +1,66 @@
+"""The README and the pages of docs/: their code blocks, and a desk to run them at.
+
+The desk stands at noon on 20 November 2026, so that October is always the last full month.
+Beside it, the sandbox it was filled from still answers, with its settings in `.env`.
+"""
+
+import re
+import time
+from collections.abc import Iterator
+from contextlib import chdir, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from unittest.mock import patch
+
+import svc_analytics as svc
+from svc_analytics.instants import to_micros
+from svc_analytics.receipts.verify_lake import verify_lake
+from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
+from svc_analytics.sandbox.server import Running, write_env_file
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs" / "pages").rglob("*.md"))
+NOW = to_micros(datetime(2026, 11, 20, 12, tzinfo=UTC))
+_BLOCK = re.compile(r"^```(\w*)\n(.+?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block of code: the page it stands on, its language and its text."""
+
+    page: Path
+    language: str
+    text: str
+
+
+def blocks(*languages: str) -> list[Block]:
+    """Return the blocks of code in some languages, in the order of the pages."""
+    return [
+        Block(page, language, text)
+        for page in [README, *PAGES]
+        for language, text in _BLOCK.findall(page.read_text(encoding="utf-8"))
+        if language in languages
+    ]
+
+
+def name_of(value: object) -> str:
+    """Return the name of a block or a page in the list of tests."""
+    page = value.page if isinstance(value, Block) else value
+    return page.stem if isinstance(page, Path) else str(value)[:60]
+
+
+@contextmanager
+def demo_desk(folder: Path, months: int = 12, payments: int = 20_000) -> Iterator[Running]:
+    """Work in a folder in which the demo has just run, at its hour, beside its sandbox."""
+    clock = Clock(NOW)
+    with patch.object(time, "time_ns", lambda: NOW * 1000), chdir(folder), Store() as store:
+        seed(store, Scenario(months=months, payments=payments, until=NOW))
+        with serve(Service(store, clock)) as running:
+            write_env_file(Path(".env"), running.environment)
+            lake = svc.open_lake("data")
+            svc.extract(lake)
+            verify_lake(lake, svc.read_settings())
+            svc.close(lake, "2026-10")
+            yield running
