@@ -5,15 +5,25 @@ from collections.abc import Iterator
 import duckdb
 import pytest
 
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import label
 from svc_analytics.signing import receipts
 from svc_analytics.statements.statement import statement
 from svc_analytics.statements.tables import TABLES
+from svc_analytics.warehouse.definitions import (
+    NEEDS,
+    SIGNS,
+    definitions_table,
+    find_figure,
+    grouped_figures,
+)
 from svc_analytics.warehouse.figure_sql import select_one
 from svc_analytics.warehouse.figures import (
     Figure,
     figure_groups,
     parse_figure,
     read_figures,
+    stated_figures,
 )
 from svc_analytics.warehouse.models import read_macros, read_statement_macros
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
@@ -28,7 +38,9 @@ VERDICTS = [
 BOUNDS = "timestamptz '2026-10-01', timestamptz '2026-11-01'"
 EXAMPLE = """\
 -- refunds_max: the largest refund of the period; undefined where there
--- was none.
+-- was none. It is one refund.
+-- label: Largest refund. formula: largest amount of completed
+-- refunds.
 -- group: Refunds. unit: coin. sign: out. needs: payouts, parents.
 -- source: int_period_refunds(starts_at, ends_at).
 -- rows: amount > 0. empty: undefined.
@@ -52,7 +64,12 @@ def test_a_figure_is_read_from_its_file() -> None:
     assert (figure.name, figure.group, figure.unit, figure.sign) == (
         *("refunds_max", "Refunds", "coin", "out"),
     )
-    assert figure.meaning == "the largest refund of the period; undefined where there was none"
+    assert figure.definition == (
+        "The largest refund of the period; undefined where there was none. It is one refund."
+    )
+    assert (figure.label, figure.formula) == (
+        *("Largest refund", "largest amount of completed refunds"),
+    )
     assert figure.needs == ("payouts", "parents")
     assert (figure.rows, figure.is_zero_when_empty) == ("amount > 0", False)
     assert "select max(amount) as refunds_max from records" in select_one(figure)
@@ -70,6 +87,59 @@ def test_every_figure_says_what_it_is(figure: Figure) -> None:
     assert set(figure.operands) <= read_figures().keys()
     assert not figure.operands or all(name in figure.expression for name in figure.operands)
     assert not any(read_figures()[name].operands for name in figure.operands)
+
+
+@pytest.mark.parametrize("figure", stated_figures(), ids=lambda figure: figure.name)
+def test_every_stated_figure_is_explained_to_people(figure: Figure) -> None:
+    """A short label, a definition and a formula, none of which needs the code to be read."""
+    texts = (figure.label, figure.definition, figure.formula)
+    assert all(texts) and not any("_" in text for text in texts)
+    assert len(figure.label) <= 28 and not figure.label.endswith(".")
+    assert figure.definition.endswith(".") and not figure.formula.endswith(".")
+    assert {*figure.needs} <= NEEDS.keys() and figure.sign in SIGNS
+
+
+def test_one_label_names_one_figure() -> None:
+    """No two figures share a label, nor is one figure's label another one's name."""
+    labels = {figure.label.casefold(): figure.name for figure in stated_figures()}
+    assert len(labels) == len(stated_figures())
+    assert all(labels.get(label(name).casefold(), name) == name for name in labels.values())
+
+
+def test_the_glossary_holds_every_stated_figure_once() -> None:
+    """In the order of the statement: its groups, and in each the columns of the summary first."""
+    rows = definitions_table().to_pylist()
+    names = [row["name"] for row in rows]
+    assert names == [figure.name for found in grouped_figures().values() for figure in found]
+    assert sorted(names) == sorted(f.name for f in read_figures().values() if f.is_stated)
+    assert names[:3] == ["payments_count", "payers_count", "gross_sales"]
+    assert rows[2] == {
+        "name": "gross_sales",
+        "label": "Gross sales",
+        "group": "Sales",
+        "unit": "coin",
+        "sign": "into the wallet",
+        "definition": "The amounts of the period's payments as they were priced, before fees and "
+        "refunds.",
+        "formula": "sum of amount over completed payments paid in the period",
+        "needs": "payments of the period",
+    }
+
+
+@pytest.mark.parametrize("text", ["net_settlement", "Net settlement", " NET  settlement"])
+def test_a_figure_is_found_by_name_and_by_label(text: str) -> None:
+    """However it is capitalised."""
+    assert find_figure(text).name == "net_settlement"
+
+
+def test_an_unknown_figure_is_refused_with_the_names_like_it() -> None:
+    """In one line; a step that no statement shows is unknown too."""
+    with pytest.raises(ConfigError, match="no figure 'net_setlement': did you mean net_settlement"):
+        find_figure("net_setlement")
+    with pytest.raises(ConfigError, match="no figure 'xyzzy': see svc-analytics figures"):
+        find_figure("xyzzy")
+    with pytest.raises(ConfigError):
+        find_figure("movements_count")
 
 
 def test_without_a_record_each_figure_is_what_its_header_says(warehouse: Warehouse) -> None:

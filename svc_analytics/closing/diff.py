@@ -1,8 +1,9 @@
 """Compare two statements, figure by figure and row by row.
 
 Tables are compared as the exact texts of their files, so CSV, Parquet and a statement in
-memory compare alike. Columns that depend on other rows (line numbers, running positions)
-and the instants of reading and checking do not make a row differ.
+memory compare alike. Columns that depend on other rows (line numbers, running positions),
+the instants of reading and checking, and the words that say what a figure means do not make
+a row differ.
 """
 
 import csv
@@ -35,7 +36,7 @@ KEYS = {
 _CONSEQUENCES = {
     *("period", "line_no", "running_position", "refunded_before", "refunded_after"),
     *("refundable_left", "record_version", "flags", READ_AT, "extracted_at", "checked_at"),
-    *("first_read_at", "last_read_at", "reading"),
+    *("first_read_at", "last_read_at", "reading", "note"),
 }
 # The columns that say what a row is counted as; all others come from the record itself.
 _CLASS = {

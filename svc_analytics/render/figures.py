@@ -6,8 +6,10 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from svc_analytics.formatting.display import Cell, DisplayTable, cell_of, label, select_known
+from svc_analytics.formatting.display import Cell, DisplayTable, cell_of, select_known
 from svc_analytics.render.document import Document
+from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence
+from svc_analytics.warehouse.definitions import label_of as label_of  # where renderers look for it
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_statement_macros
 
@@ -36,7 +38,10 @@ def figures_table(
         title,
         ["figure", *(str(row["currency"]) for row in rows)],
         [
-            [Cell(label(name), is_fixed=True), *(_coin_cell(statement, row, name) for row in rows)]
+            [
+                Cell(label_of(name), is_fixed=True),
+                *(_coin_cell(statement, row, name) for row in rows),
+            ]
             for name in names
         ],
         len(names),
@@ -60,6 +65,11 @@ def summary_groups(columns: Sequence[str]) -> dict[str, list[str]]:
     return {title: names for title, names in groups.items() if names}
 
 
+def definition_groups() -> dict[str, list[dict[str, str]]]:
+    """Return the rows of the glossary by group, both in the statement's order."""
+    return {group: list(map(describe, found)) for group, found in grouped_figures().items()}
+
+
 @cache
 def _meanings() -> dict[tuple[str, str], str]:
     return {
@@ -70,7 +80,10 @@ def _meanings() -> dict[tuple[str, str], str]:
 
 
 def meaning(table: str, column: str) -> str:
-    """Return what a column holds, as its SQL says."""
+    """Return what a column holds, as its SQL says; of a figure, how it is made too."""
+    figure = read_figures().get(column)
+    if table == "summary" and figure and figure.label:
+        return figure.hint
     return _meanings().get((table, column), "")
 
 
@@ -97,7 +110,7 @@ def _why(statement: Document, row: dict[str, Any], name: str) -> str:
     if figure and figure.unread and not is_read:
         return f"unknown: {figure.unread}"
     if figure and figure.denominator and row.get(figure.denominator) == 0:
-        return f"undefined: {label(figure.denominator).lower()} is zero"
+        return f"undefined: {in_sentence(figure.denominator)} is zero"
     if figure and figure.unstated and is_read:
         return f"unknown: {figure.unstated}"
     return unknown_reason(statement)

@@ -1,9 +1,10 @@
 """The catalogue of figures: each is defined in a file of its own in `sql/figures/`.
 
 A figure is one SQL expression over the records of one coin, or over other figures where its
-header says `of`. Its header also says what it means, its unit and its sign (`in` to the wallet,
-`out` of it, `either` way, `none`), what must have been read for it to be known, and the table
-macro that yields its records. Those of no group are steps to others, and not stated.
+header says `of`. Its header also says what it means, its label and formula in plain words, its
+unit and its sign (`in` to the wallet, `out` of it, `either` way, `none`), what must have been read
+for it to be known, and the table macro that yields its records. Those of no group are steps to
+others: they are not stated, and have no label.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-_TITLE = re.compile(r"(?P<name>\w+): (?P<meaning>.+?)\. (?P<rest>group: .+)", re.DOTALL)
+_TITLE = re.compile(r"(?P<name>\w+): (?P<meaning>.+?)\. (?P<rest>(?:label|group): .+)", re.DOTALL)
 _PAIR = re.compile(r"(\w+): (.+?)\.(?= \w+: |$)")
 # A column of the summary that is known exactly where such a need is met.
 _WITNESSES = {
@@ -36,6 +37,8 @@ class Figure:
     sign: str
     source: str
     expression: str
+    label: str = ""  # its name for people
+    formula: str = ""  # how it is made, in plain words
     needs: tuple[str, ...] = ()
     operands: tuple[str, ...] = ()  # the figures that it is made of, if it is
     rows: str = ""  # which records of the source stand behind it; all without it
@@ -49,6 +52,16 @@ class Figure:
     def is_stated(self) -> bool:
         """Whether a statement shows it: in its summary, or in its table `figures`."""
         return self.group != "none"
+
+    @property
+    def definition(self) -> str:
+        """What it means, as a sentence."""
+        return f"{self.meaning[:1].upper()}{self.meaning[1:]}."
+
+    @property
+    def hint(self) -> str:
+        """Its definition and its formula, to read when it is pointed at."""
+        return f"{self.definition} Formula: {self.formula}."
 
     @property
     def denominator(self) -> str | None:
@@ -100,6 +113,13 @@ def summary_figures() -> list[Figure]:
 def other_figures() -> list[Figure]:
     """Return the figures that stand in the table `figures`, by name."""
     return [figure for figure in read_figures().values() if figure.is_stated and not figure.column]
+
+
+def stated_figures() -> list[Figure]:
+    """Return all figures that a statement shows: group by group, the summary's first in each."""
+    groups = list(figure_groups())
+    listed = [*summary_figures(), *other_figures()]
+    return sorted(listed, key=lambda figure: groups.index(figure.group))
 
 
 def figure_groups() -> dict[str, tuple[str, ...]]:

@@ -1,4 +1,6 @@
--- asserted_balance: what the console said the wallet held, the newest of the period.
+-- asserted_balance: the newest balance of this coin that staff read off the console in the period
+-- and wrote down.
+-- label: Asserted balance. formula: balance as written down, the newest of the period.
 -- group: Position. unit: coin. sign: either.
 -- source: int_asserted(starts_at, ends_at, assertions := assertions).
 -- empty: undefined.

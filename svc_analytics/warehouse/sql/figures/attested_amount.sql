@@ -1,4 +1,7 @@
--- attested_amount: charged_amount of these payments.
+-- attested_amount: what customers were charged in those of the period's payments that the
+-- signatures of their receipts prove.
+-- label: Attested value. formula: sum of charged amount over completed payments paid in the period
+-- whose receipt has a valid signature and the same facts.
 -- group: Receipts. unit: coin. sign: in. needs: verdicts, payments.
 -- source: int_period_receipts(starts_at, ends_at).
 

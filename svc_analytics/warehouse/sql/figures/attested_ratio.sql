@@ -1,4 +1,5 @@
--- attested_ratio: share of charged_total proven by signature, 8 places.
+-- attested_ratio: the share of what customers were charged that signatures of receipts prove.
+-- label: Attested share of value. formula: attested value / total charged, half up at 8 places.
 -- group: Receipts. column: 380. unit: ratio. sign: none. needs: verdicts, payments.
 -- source: int_period_receipts(starts_at, ends_at).
 -- of: attested_amount, charged_total.

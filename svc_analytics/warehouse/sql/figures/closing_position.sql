@@ -1,4 +1,7 @@
--- closing_position: opening_position and rail_movement.
+-- closing_position: what all payments, refunds and payouts up to the end of the period left in the
+-- wallet. Deposits, withdrawals and conversions are not in it, so the wallet may hold another
+-- balance.
+-- label: Closing position. formula: opening position + net movement.
 -- group: Position. column: 220. unit: coin. sign: either. needs: closing.
 -- source: int_entries_until(starts_at, ends_at).
 -- unread: the history was not read whole from its proven start.

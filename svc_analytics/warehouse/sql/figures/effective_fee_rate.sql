@@ -1,4 +1,5 @@
--- effective_fee_rate: payment_fees over gross_sales, 8 places.
+-- effective_fee_rate: the service's fees on the period's payments as a share of gross sales.
+-- label: Effective fee rate. formula: payment fees / gross sales, half up at 8 places.
 -- group: Ratios. column: 230. unit: ratio. sign: none. needs: payments.
 -- source: int_period_payments(starts_at, ends_at).
 -- of: payment_fees, gross_sales.

@@ -1,4 +1,6 @@
--- open_refundable: what of this period's payments could still be refunded.
+-- open_refundable: what can still be returned of the period's payments: what customers were charged
+-- less what was returned of it to date.
+-- label: Still refundable. formula: total charged - refunds to date of the period's payments.
 -- group: Refunds. column: 270. unit: coin. sign: out. needs: payments, refunds_to_date.
 -- source: int_period_cohort(starts_at, ends_at, as_of := as_of).
 -- of: charged_total, refunded_to_date.

@@ -1,4 +1,6 @@
--- opening_position: rail movement of all time before.
+-- opening_position: what all payments, refunds and payouts before the period left in the wallet.
+-- Deposits, withdrawals and conversions are not in it, so the wallet may hold another balance.
+-- label: Opening position. formula: sum of net movement of all time before the period.
 -- group: Position. column: 210. unit: coin. sign: either. needs: opening.
 -- source: int_entries_until(starts_at, ends_at).
 -- rows: occurred_at < starts_at::timestamptz.

@@ -1,4 +1,7 @@
--- pay_identity_breaks: charged_amount - fee_amount is not net_amount.
+-- pay_identity_breaks: how many of the period's payments have a net amount that is not the charged
+-- amount less the fee. Figures take each field as given.
+-- label: Net amount mismatches. formula: count of completed payments paid in the period where
+-- charged amount - fee amount <> net amount.
 -- group: Sales. unit: payments. sign: none. needs: payments.
 -- source: int_period_payments(starts_at, ends_at).
 

@@ -1,4 +1,5 @@
--- payout_fees: sum of payouts' fee_amount.
+-- payout_fees: the service's fees on the period's payouts; the business bears them.
+-- label: Payout fees. formula: sum of fee amount over completed payouts settled in the period.
 -- group: Payouts. column: 160. unit: coin. sign: out. needs: payouts.
 -- source: int_period_payouts(starts_at, ends_at).
 

@@ -1,4 +1,5 @@
--- rail_movement: net_settlement less payouts_debited.
+-- rail_movement: by how much all payments, refunds and payouts of the period changed the wallet.
+-- label: Net movement. formula: net settlement - payouts debited.
 -- group: Settlement. column: 200. unit: coin. sign: either. needs: payments, payouts.
 -- source: int_entries_until(starts_at, ends_at).
 -- rows: occurred_at >= starts_at::timestamptz.

@@ -1,4 +1,8 @@
--- refund_ratio_cohort: returned to date of this period's payments over charged_total, 8 places.
+-- refund_ratio_cohort: what was returned to date of the period's payments, whenever it was
+-- returned, as a share of what customers were charged for them. To date means before the instant
+-- that the data is as of.
+-- label: Refund ratio by sale date. formula: refunds to date of the period's payments / total
+-- charged, half up at 8 places.
 -- group: Ratios. column: 250. unit: ratio. sign: none. needs: payments, refunds_to_date.
 -- source: int_period_cohort(starts_at, ends_at, as_of := as_of).
 -- of: refunded_to_date, charged_total.

@@ -1,4 +1,7 @@
--- refunded_payments_ratio: share of this period's payments with a refund to date, 8 places.
+-- refunded_payments_ratio: the share of the period's payments of which something was returned to
+-- date, counted in payments. To date means before the instant that the data is as of.
+-- label: Share of payments refunded. formula: payments of the period with a refund to date /
+-- payments, half up at 8 places.
 -- group: Ratios. column: 260. unit: ratio. sign: none. needs: payments, refunds_to_date.
 -- source: int_period_cohort(starts_at, ends_at, as_of := as_of).
 -- of: refunded_payments_count, payments_count.

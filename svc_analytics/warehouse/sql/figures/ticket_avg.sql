@@ -1,4 +1,5 @@
--- ticket_avg: gross_sales over payments_count, 18 places.
+-- ticket_avg: the average amount of one payment of the period.
+-- label: Average sale. formula: gross sales / payments, half up at 18 places.
 -- group: Sales. unit: coin. sign: in. needs: payments.
 -- source: int_period_payments(starts_at, ends_at).
 -- of: gross_sales, payments_count.

@@ -1,4 +1,5 @@
--- ticket_max: largest amount of a payment.
+-- ticket_max: the largest amount of one payment of the period.
+-- label: Largest sale. formula: largest amount of completed payments paid in the period.
 -- group: Sales. unit: coin. sign: in. needs: payments.
 -- source: int_period_payments(starts_at, ends_at).
 -- empty: undefined.

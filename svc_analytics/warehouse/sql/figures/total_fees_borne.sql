@@ -1,4 +1,7 @@
--- total_fees_borne: merchant-borne payment fees, and all payout and refund fees.
+-- total_fees_borne: all fees of the period that the business bears: those of payments where it is
+-- the fee bearer, and those of all payouts and refunds. A refund's fee is zero by contract.
+-- label: Total fees borne. formula: payment fees where the merchant is the fee bearer + payout fees
+-- + refund fees.
 -- group: Settlement. column: 180. unit: coin. sign: out. needs: payments, payouts.
 -- source: int_period_fees(starts_at, ends_at).
 -- rows: fee_bearer = 'merchant'.

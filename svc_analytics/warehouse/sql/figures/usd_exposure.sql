@@ -1,4 +1,7 @@
--- usd_exposure: closing_position at the unrounded implied rate, USD, 8 places.
+-- usd_exposure: what the closing position is worth in USD at the implied rate. The multiplication
+-- takes the unrounded rate.
+-- label: USD exposure. formula: closing position * USD value / amount of the record behind the
+-- implied rate, half up at 8 places.
 -- group: USD. column: 350. unit: USD. sign: either. needs: closing.
 -- source: int_newest_priced(starts_at, ends_at).
 -- of: closing_position, rate_usd_value, rate_amount.

@@ -1,4 +1,7 @@
--- usd_fees: usd_value by fee_amount over amount, USD, derived.
+-- usd_fees: payment fees in USD, each payment at its own rate: its recorded USD value over its
+-- amount. A payment without a USD value adds nothing.
+-- label: USD payment fees. formula: sum of USD value * fee amount / amount over completed payments
+-- paid in the period, each rounded half up at 18 places.
 -- group: USD. column: 300. unit: USD. sign: out. needs: payments.
 -- source: int_period_payments(starts_at, ends_at).
 -- unstated: no record of it carries a USD value.

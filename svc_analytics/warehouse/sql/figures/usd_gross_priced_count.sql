@@ -1,4 +1,7 @@
--- usd_gross_priced_count: payments behind usd_gross, of payments_count.
+-- usd_gross_priced_count: how many of the period's payments have a USD value, and so stand behind
+-- USD gross sales.
+-- label: Payments with a USD value. formula: count of completed payments paid in the period with a
+-- USD value.
 -- group: USD. unit: payments. sign: none. needs: payments.
 -- source: int_period_payments(starts_at, ends_at).
 

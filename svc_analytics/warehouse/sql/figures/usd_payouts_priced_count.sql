@@ -1,4 +1,7 @@
--- usd_payouts_priced_count: payouts behind usd_payouts, of payouts_count.
+-- usd_payouts_priced_count: how many of the period's payouts have a USD value, and so stand behind
+-- USD payouts.
+-- label: Payouts with a USD value. formula: count of completed payouts settled in the period with a
+-- USD value.
 -- group: USD. unit: payouts. sign: none. needs: payouts.
 -- source: int_period_payouts(starts_at, ends_at).
 

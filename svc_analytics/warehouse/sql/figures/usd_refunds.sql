@@ -1,4 +1,6 @@
--- usd_refunds: sum of refunds' usd_value as recorded, USD.
+-- usd_refunds: the USD value of the period's refunds as the service recorded it. A refund without a
+-- USD value adds nothing.
+-- label: USD refunds. formula: sum of USD value over completed refunds settled in the period.
 -- group: USD. column: 310. unit: USD. sign: out. needs: payouts.
 -- source: int_period_refunds(starts_at, ends_at).
 -- unstated: no record of it carries a USD value.

@@ -1,4 +1,7 @@
--- usd_refunds_priced_count: refunds behind usd_refunds, of refunds_count.
+-- usd_refunds_priced_count: how many of the period's refunds have a USD value, and so stand behind
+-- USD refunds.
+-- label: Refunds with a USD value. formula: count of completed refunds settled in the period with a
+-- USD value.
 -- group: USD. unit: refunds. sign: none. needs: payouts.
 -- source: int_period_refunds(starts_at, ends_at).
 

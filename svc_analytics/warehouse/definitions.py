@@ -1,0 +1,111 @@
+"""The glossary: what each figure of a statement means, in words for people.
+
+It is made from the headers of the figures' files alone, so no lake is needed to read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import cache
+
+import pyarrow as pa
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import label
+from svc_analytics.warehouse.figures import Figure, figure_groups, read_figures, stated_figures
+
+SIGNS = {
+    "in": "into the wallet",
+    "out": "out of the wallet",
+    "either": "either way",
+    "none": "none",
+}
+# What must have been read for a figure to be known.
+NEEDS = {
+    "payments": "payments of the period",
+    "payouts": "payout records of the period",
+    "refunds_to_date": "refunds to date of the period's payments",
+    "parents": "the payments of its refunds, or all payments up to its end",
+    "parents_within": "the payments of its refunds, or all payments of the period",
+    "opening": "all history before the period",
+    "closing": "all history up to the end of the period",
+    "verdicts": "verified receipts",
+    "rate": "all records after the one that gives the rate",
+}
+_NOTHING = "nothing that is extracted"
+_COLUMNS = ("name", "label", "group", "unit", "sign", "definition", "formula", "needs")
+
+
+@cache
+def definitions_table() -> pa.Table:
+    """Return the glossary: one row per figure that a statement shows, in its order."""
+    columns = pa.schema([(name, pa.string()) for name in _COLUMNS])
+    return pa.Table.from_pylist(list(map(describe, stated_figures())), schema=columns)
+
+
+def describe(figure: Figure) -> dict[str, str]:
+    """Return one figure's row of the glossary."""
+    return {
+        "name": figure.name,
+        "label": figure.label,
+        "group": figure.group,
+        "unit": figure.unit,
+        "sign": SIGNS[figure.sign],
+        "definition": figure.definition,
+        "formula": figure.formula,
+        "needs": "; ".join(NEEDS[need] for need in figure.needs) or _NOTHING,
+    }
+
+
+def label_of(name: str) -> str:
+    """Return the label of a figure; of any other column its name in plain words.
+
+    >>> label_of("refund_ratio_cohort"), label_of("reference_id")
+    ('Refund ratio by sale date', 'Reference id')
+    """
+    figure = read_figures().get(name)
+    return figure.label if figure and figure.label else label(name)
+
+
+def in_sentence(name: str) -> str:
+    """Return a label as it stands within a sentence.
+
+    >>> in_sentence("gross_sales"), in_sentence("usd_net_sales")
+    ('gross sales', 'USD net sales')
+    """
+    text = label_of(name)
+    return text if text[:2].isupper() else text[:1].lower() + text[1:]
+
+
+def grouped_figures() -> dict[str, list[Figure]]:
+    """Return all figures that a statement shows by group, both in its order."""
+    groups: dict[str, list[Figure]] = {group: [] for group in figure_groups()}
+    for figure in stated_figures():
+        groups[figure.group].append(figure)
+    return groups
+
+
+def find_figures(names: Iterable[str]) -> list[Figure]:
+    """Return figures by their names or labels, however they are capitalised.
+
+    Raises `ConfigError` for one that no statement shows, with the names like it.
+    """
+    return list(map(find_figure, names))
+
+
+def find_figure(name: str) -> Figure:
+    """Return one figure by its name or its label, or raise `ConfigError`."""
+    known = {
+        _plain(text): found for found in stated_figures() for text in (found.name, found.label)
+    }
+    if found := known.get(_plain(name)):
+        return found
+    near = get_close_matches(_plain(name), known, n=3, cutoff=0.5)
+    names = list(dict.fromkeys(known[text].name for text in near))
+    hint = f"did you mean {' or '.join(names)}?" if names else "see svc-analytics figures"
+    raise ConfigError(f"no figure {name!r:.60}: {hint}")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("_", " ").casefold().split())
