@@ -1,4 +1,4 @@
-"""Calendars, Gregorian and Jalali: a month's first day, and the month of a day."""
+"""Calendars, Gregorian and Jalali: their months' names and first days, and any day in them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,28 +7,31 @@ from datetime import date
 from svc_analytics.arguments import check
 from svc_analytics.errors import ConfigError
 
+GREGORIAN, JALALI = "gregorian", "jalali"
+
 
 @dataclass(frozen=True)
 class Calendar:
     """A calendar of twelve months a year, from the `earliest` month to the `latest`.
 
     In every zone they hold the times that a lake can hold, 1970 to 9998 in UTC, and at
-    least a month before.
+    least a month before. `split` gives the year, month and day of a date.
     """
 
     name: str
+    months: tuple[str, ...]
     earliest: tuple[int, int]
     latest: tuple[int, int]
     first_day: Callable[[int, int], date]
-    month_of: Callable[[date], tuple[int, int]]
+    split: Callable[[date], tuple[int, int, int]]
 
 
 def _first_gregorian_day(year: int, month: int) -> date:
     return date(year, month, 1)
 
 
-def _gregorian_month(day: date) -> tuple[int, int]:
-    return day.year, day.month
+def _split_gregorian(day: date) -> tuple[int, int, int]:
+    return day.year, day.month, day.day
 
 
 def _first_jalali_day(year: int, month: int) -> date:
@@ -38,18 +41,36 @@ def _first_jalali_day(year: int, month: int) -> date:
     return first
 
 
-def _jalali_month(day: date) -> tuple[int, int]:
+def _split_jalali(day: date) -> tuple[int, int, int]:
     import jdatetime  # as above
 
     jalali = jdatetime.date.fromgregorian(date=day)
-    return jalali.year, jalali.month
+    return jalali.year, jalali.month, jalali.day
 
 
 CALENDARS = {
-    "gregorian": Calendar(
-        "gregorian", (1969, 1), (9999, 1), _first_gregorian_day, _gregorian_month
+    GREGORIAN: Calendar(
+        GREGORIAN,
+        (
+            *("January", "February", "March", "April", "May", "June"),
+            *("July", "August", "September", "October", "November", "December"),
+        ),
+        (1969, 1),
+        (9999, 1),
+        _first_gregorian_day,
+        _split_gregorian,
     ),
-    "jalali": Calendar("jalali", (1348, 1), (9377, 10), _first_jalali_day, _jalali_month),
+    JALALI: Calendar(
+        JALALI,
+        (
+            *("Farvardin", "Ordibehesht", "Khordad", "Tir", "Mordad", "Shahrivar"),
+            *("Mehr", "Aban", "Azar", "Dey", "Bahman", "Esfand"),
+        ),
+        (1348, 1),
+        (9377, 10),
+        _first_jalali_day,
+        _split_jalali,
+    ),
 }
 
 

@@ -78,7 +78,7 @@ class Lakehouse(Displayable, Lake):
         figure: str,
         *,
         zone: str = "UTC",
-        calendar: str = "gregorian",
+        calendar: str | None = None,
     ) -> Explanation:
         """Explain a figure of a month's statement: its value, its SQL and its records."""
         return explain(self, month, currency, figure, zone=zone, calendar=calendar)

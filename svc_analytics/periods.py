@@ -11,15 +11,12 @@ from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 from svc_analytics.arguments import check
-from svc_analytics.calendars import find_calendar
+from svc_analytics.calendars import GREGORIAN, find_calendar
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant, from_micros, to_micros
+from svc_analytics.month_texts import EXAMPLES, read_month, read_relative
 
 _MONTH = re.compile(r"(\d{4})-(\d\d)\Z", re.ASCII)
-_MONTH_NAMES = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
 
 
 def load_zone(name: str) -> ZoneInfo:
@@ -42,20 +39,44 @@ class Period:
     start: int
     end: int
     zone: str = "UTC"
-    calendar: str = "gregorian"
+    calendar: str = GREGORIAN
+
+    @property
+    def title(self) -> str:
+        """The month's name and year, such as `October 2026` or `Aban 1405`."""
+        year, number = map(int, self.label.split("-"))
+        return f"{find_calendar(self.calendar).months[number - 1]} {year}"
+
+    @property
+    def local_bounds(self) -> str:
+        """From when to when it lasts, in its own calendar and zone, for people."""
+        return f"{self._local(self.start)} to {self._local(self.end)}, {self.zone}"
 
     @property
     def folder(self) -> str:
         """The name of its statement folder, such as `2026-10@Asia-Tehran`."""
         return self.label if self.zone == "UTC" else f"{self.label}@{self.zone.replace('/', '-')}"
 
+    def day_text(self, day: date) -> str:
+        """Write a day in the period's calendar, such as `2026-10-23` or `1405-08-01`."""
+        year, number, place = find_calendar(self.calendar).split(day)
+        return f"{year:04d}-{number:02d}-{place:02d}"
+
+    def _local(self, micros: int) -> str:
+        known, at = find_calendar(self.calendar), from_micros(micros)
+        local = at.astimezone(load_zone(self.zone))
+        year, number, place = known.split(local.date())
+        return f"{place} {known.months[number - 1]} {year} {local:%H:%M}"
+
     def shift(self, months: int) -> "Period":
         """Return the period that many months later (earlier, if negative)."""
         return _period(_month_index(self.label, self.calendar) + months, self.zone, self.calendar)
 
 
-def month(label: str, zone: str = "UTC", calendar: str = "gregorian") -> Period:
-    """Return a month, such as `2026-10`, or `1405-08` in the Jalali calendar.
+def month(label: str, zone: str = "UTC", calendar: str = GREGORIAN) -> Period:
+    """Return the month of a label, such as `2026-10`, or `1405-08` in the Jalali calendar.
+
+    This is how the program writes a month; `named_month` reads what people write.
 
     >>> month("2026-10", "Asia/Tehran").folder
     '2026-10@Asia-Tehran'
@@ -63,7 +84,7 @@ def month(label: str, zone: str = "UTC", calendar: str = "gregorian") -> Period:
     return _period(_month_index(label, calendar), zone, calendar)
 
 
-def month_of(micros: int, zone: str = "UTC", calendar: str = "gregorian") -> Period:
+def month_of(micros: int, zone: str = "UTC", calendar: str = GREGORIAN) -> Period:
     """Return the month that holds an instant, in a zone.
 
     Raises `ConfigError` for an instant that is in none of the calendar's months.
@@ -71,7 +92,7 @@ def month_of(micros: int, zone: str = "UTC", calendar: str = "gregorian") -> Per
     at = from_micros(micros)
     try:
         day = at.astimezone(load_zone(zone)).date()
-        year, number = find_calendar(calendar).month_of(day)
+        year, number, _ = find_calendar(calendar).split(day)
         period = _period(year * 12 + number - 1, zone, calendar)
     except (ValueError, OverflowError) as error:
         message = f"{format_instant(micros)} is in no month of the {calendar} calendar"
@@ -80,14 +101,40 @@ def month_of(micros: int, zone: str = "UTC", calendar: str = "gregorian") -> Per
     return period if micros < period.end else period.shift(1)
 
 
-def named_month(text: str, now: int, zone: str = "UTC", calendar: str = "gregorian") -> Period:
-    """Parse a person's month: `2026-10`, or `october` for the latest October."""
-    name = text.strip().lower()
-    if calendar != "gregorian" or name not in _MONTH_NAMES:
-        return month(text, zone, calendar)
-    current = month_of(now, zone)
-    back = (int(current.label[5:]) - 1 - _MONTH_NAMES.index(name)) % 12
-    return current.shift(-back)
+def named_month(text: str, now: int, zone: str = "UTC", calendar: str | None = None) -> Period:
+    """Return the month that a person wrote, such as `2026-10`, `oct 2026` or `aban`.
+
+    A name without a year is the latest month of that name that has begun. The calendar
+    is that of the month as it is written: `aban` and `1405-08` are Jalali. `last month`
+    and `this month` are of the calendar given, by default the Gregorian.
+
+    >>> named_month("aban 1405", 0, "Asia/Tehran").local_bounds
+    '1 Aban 1405 00:00 to 1 Azar 1405 00:00, Asia/Tehran'
+    """
+    check("month", text, str, 'it as text in quotes, such as "2026-10"')
+    wanted = find_calendar(calendar or GREGORIAN).name
+    shift = read_relative(text)
+    if shift is not None:
+        return month_of(now, zone, wanted).shift(shift)
+    written = read_month(text)
+    own = written.calendar or wanted
+    if written.year is None:
+        current = month_of(now, zone, own)
+        found = current.shift(-((int(current.label[5:]) - written.number) % 12))
+    else:
+        found = month(f"{written.year:04d}-{written.number:02d}", zone, own)
+    if calendar and own != calendar:
+        raise _of_another_calendar(text, found, calendar)
+    return found
+
+
+def _of_another_calendar(text: str, found: Period, calendar: str) -> ConfigError:
+    """Name the months of the wanted calendar that a month of another one lies in."""
+    first = month_of(found.start, found.zone, calendar)
+    return ConfigError(
+        f"{text!r} is a {found.calendar} month, not a {calendar} one: "
+        f"write {first.label} or {first.shift(1).label}, or choose the calendar {found.calendar}"
+    )
 
 
 def utc_months(start: int, end: int) -> Iterator[Period]:
@@ -103,7 +150,7 @@ def _month_index(label: str, calendar: str) -> int:
     match, known = _MONTH.match(label), find_calendar(calendar)
     year, number = (int(match[1]), int(match[2])) if match else (0, 0)
     if not 1 <= number <= 12 or not known.earliest <= (year, number) <= known.latest:
-        example = "2026-10" if calendar == "gregorian" else "1405-08"
+        example = EXAMPLES[known.name]
         message = f"{label!r} is not a month of the {calendar} calendar: write it as {example}"
         raise ConfigError(message)
     return year * 12 + number - 1

@@ -9,32 +9,48 @@ import click
 from tqdm.auto import tqdm
 
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.options import data_dir_option, open_lake, shared_options, zone_option
+from svc_analytics.cli.options import (
+    calendar_option,
+    data_dir_option,
+    month_option,
+    open_lake,
+    shared_options,
+    zone_option,
+)
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json
+from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, last_full_month
 from svc_analytics.notebook import runner
-from svc_analytics.periods import month as parse_month
+from svc_analytics.periods import named_month
 
 
 @click.command()
 @click.argument("name")
-@click.option("--month", metavar="M", help="2026-10.  [default: the lake's last full month]")
+@month_option
 @zone_option
+@calendar_option
 @click.option("--out", metavar="FILE", help="The page to write.  [default: NAME-MONTH.html]")
 @shared_options
 def notebook(
-    name: str, month: str | None, zone: str, out: str | None, data_dir: str | None, as_json: bool
+    name: str,
+    month: str | None,
+    zone: str,
+    calendar: str | None,
+    out: str | None,
+    data_dir: str | None,
+    as_json: bool,
 ) -> None:
     """Run a notebook for a month and write an HTML page.
 
-    NAME is its number, such as 02, or its name. The notebook itself stays as it is.
+    NAME is its number, such as 02, or its name. Without a month it is the last full
+    month of the lake. The notebook itself stays as it is.
     """
     lake = open_lake(data_dir)
     path = runner.find_notebook(name)
-    chosen = _month(path, lake, month, zone)
+    chosen = _month(path, lake, month, zone, calendar)
     target = Path(out or "-".join([path.stem, *([chosen] if chosen else [])]) + ".html")
     if not target.parent.is_dir():  # checked before the notebook runs, not after
         raise ConfigError(f"cannot write {target}: there is no folder {target.parent}")
@@ -48,12 +64,17 @@ def notebook(
     click.echo(to_json(report) if as_json else str(target))
 
 
-def _month(path: Path, lake: Lake, month: str | None, zone: str) -> str | None:
+def _month(
+    path: Path, lake: Lake, month: str | None, zone: str, calendar: str | None
+) -> str | None:
     """Return the month a notebook runs for; None for a notebook without the parameter MONTH."""
     if "MONTH" in runner.parameters_of(runner.read_notebook(path)):
-        return parse_month(month, zone).label if month else last_full_month(lake, zone)
-    if month:
-        raise ConfigError(f"{path.stem} has no parameter MONTH: run it without --month")
+        if month is None:
+            return last_full_month(lake, zone, calendar)
+        return named_month(month, now(), zone, calendar).label
+    for option, given in {"--month": month, "--calendar": calendar}.items():
+        if given:
+            raise ConfigError(f"{path.stem} has no parameter MONTH: run it without {option}")
     return None
 
 

@@ -6,13 +6,16 @@ from typing import Any
 
 import click
 
+from svc_analytics.calendars import CALENDARS
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.periods import month_of
+from svc_analytics.periods import named_month
 
 month_option = click.option(
-    "--month", metavar="MONTH", help="The month: 2026-10, or october for the latest one."
+    "--month",
+    metavar="MONTH",
+    help="The month: 2026-10, 1405-08, 'oct 2026', 'aban 1405', or october for the latest one.",
 )
 last_month_option = click.option(
     "--last-month", "choice", flag_value="last", help="The last month that is over."
@@ -22,10 +25,8 @@ zone_option = click.option(
 )
 calendar_option = click.option(
     "--calendar",
-    default="gregorian",
-    show_default=True,
-    type=click.Choice(["gregorian", "jalali"]),
-    help="The month's calendar; write a Jalali month as 1405-08.",
+    type=click.Choice(list(CALENDARS)),
+    help="The calendar of a month that is not written out.  [default: gregorian]",
 )
 out_option = click.option(
     "--out", metavar="DIR", help="The statement's folder.  [default: in statements/ of the lake]"
@@ -72,14 +73,13 @@ def shared_options(command: Callable[..., None]) -> Callable[..., None]:
     return data_dir_option(_json_option(_verbose_option(command)))
 
 
-def choose_month(month: str | None, choice: str | None, zone: str, calendar: str) -> str:
-    """Return the label of --month, --last-month or --this-month; exactly one must be given."""
+def choose_month(month: str | None, choice: str | None, zone: str, calendar: str | None) -> str:
+    """Return the month of --month, --last-month or --this-month; exactly one must be given."""
     if (month is None) == (choice is None):
         raise ConfigError("give exactly one of --month 2026-10, --last-month and --this-month")
     if month is not None:
         return month
-    current = month_of(time.time_ns() // 1000, zone, calendar)
-    return (current.shift(-1) if choice == "last" else current).label
+    return named_month(f"{choice} month", time.time_ns() // 1000, zone, calendar).label
 
 
 def open_lake(data_dir: str | None) -> Lakehouse:

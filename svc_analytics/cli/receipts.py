@@ -12,14 +12,16 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from svc_analytics.api.client import Client
+from svc_analytics.calendars import GREGORIAN
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import open_lake, patience_option, shared_options, split_names
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.row_files import check_form, write_rows
 from svc_analytics.formatting.tables import to_json
+from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
-from svc_analytics.periods import month as read_month
+from svc_analytics.periods import named_month
 from svc_analytics.receipts.bulk import VerifyOnline
 from svc_analytics.receipts.duplicates import is_duplicate
 from svc_analytics.receipts.kept_columns import Wanted, open_kept
@@ -122,10 +124,15 @@ def verify(
         if files:
             _verify_files(files, column, _wanted(keep), settings, verify_online, report)
         else:
-            lake, label = open_lake(data_dir), read_month(month).label if month else None
+            lake, label = open_lake(data_dir), _utc_month(month)
             _verify_lake(lake, label, workers, settings, verify_online)
             _report_lake(lake, label, every, report)
     raise SystemExit(report.conclude())
+
+
+def _utc_month(text: str | None) -> str | None:
+    """Return the label of a UTC month, as the lake's files have it."""
+    return None if text is None else named_month(text, now(), calendar=GREGORIAN).label
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 
 from svc_analytics.arguments import as_names, check
+from svc_analytics.calendars import GREGORIAN
 from svc_analytics.closing import seals
 from svc_analytics.closing.chain import oddities
 from svc_analytics.closing.diff import RESTATEMENT
@@ -66,7 +67,7 @@ def close(
     month: str,
     *,
     zone: str = "UTC",
-    calendar: str = "gregorian",
+    calendar: str | None = None,
     formats: Collection[str] = ("csv", "parquet"),
     out: str | Path | None = None,
     grace_hours: int = GRACE_HOURS,
@@ -97,7 +98,7 @@ def close_all_due(
     lake: Lake,
     *,
     zone: str = "UTC",
-    calendar: str = "gregorian",
+    calendar: str | None = None,
     formats: Collection[str] = ("csv", "parquet"),
     grace_hours: int = GRACE_HOURS,
     metadata: Collection[str] = (),
@@ -165,7 +166,7 @@ def _check_is_over(period: Period, job: _Job) -> None:
         raise PeriodNotClosed(f"{period.folder} ended too recently: close it from {due} on")
 
 
-def _months_due(job: _Job, zone: str, calendar: str) -> Iterator[Period]:
+def _months_due(job: _Job, zone: str, calendar: str | None) -> Iterator[Period]:
     """Yield the months that are over, oldest first, from the first that has a record."""
     query = (
         "select epoch_us(min(starts_at)) as first from ("
@@ -174,7 +175,7 @@ def _months_due(job: _Job, zone: str, calendar: str) -> Iterator[Period]:
     )
     with open_warehouse(job.lake, models_used_by(query)) as warehouse:
         first = warehouse.query(query)["first"][0].as_py()
-    period = None if first is None else month_of(first, zone, calendar)
+    period = None if first is None else month_of(first, zone, calendar or GREGORIAN)
     while period and period.end + job.grace <= job.clock:
         yield period
         period = period.shift(1)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.arguments import check, check_path
+from svc_analytics.calendars import GREGORIAN
 from svc_analytics.coverage import Coverage, gaps
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import damaged_file, is_refused, write_json
@@ -150,8 +151,8 @@ def whole_coverage(footers: dict[str, PartitionFooter]) -> Coverage:
     return coverage
 
 
-def last_full_month(lake: Lake, zone: str = "UTC") -> str:
-    """Return the newest month that is over and was read whole.
+def last_full_month(lake: Lake, zone: str = "UTC", calendar: str | None = None) -> str:
+    """Return the newest month that is over and was read whole, in either calendar.
 
     Only streams that are read at all count. Raises `ConfigError` if there is none.
     """
@@ -162,7 +163,7 @@ def last_full_month(lake: Lake, zone: str = "UTC") -> str:
     if newest is None:
         raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
     oldest = min(coverage.read[0][0] for coverage in read)
-    period = month_of(newest, zone).shift(-1)
+    period = month_of(newest, zone, calendar or GREGORIAN).shift(-1)
     for _ in range(MOST_MONTHS):
         if period.end <= oldest:
             break
@@ -172,7 +173,7 @@ def last_full_month(lake: Lake, zone: str = "UTC") -> str:
     raise ConfigError(f"{lake.path} holds no full month yet: name one with MONTH or --month")
 
 
-def known_months(lake: Lake, zone: str = "UTC", calendar: str = "gregorian") -> list[str]:
+def known_months(lake: Lake, zone: str = "UTC", calendar: str = GREGORIAN) -> list[str]:
     """Return the months from the first record to the newest reading, newest first."""
     spans = [span for stream in STREAMS.values() for span in lake.coverage(stream).read]
     newest = max((end for _, end in spans), default=None)

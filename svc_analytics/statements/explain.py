@@ -67,7 +67,7 @@ def explain(
     figure: str,
     *,
     zone: str = "UTC",
-    calendar: str = "gregorian",
+    calendar: str | None = None,
 ) -> Explanation:
     """Say where a figure of a month's statement comes from.
 

@@ -174,16 +174,17 @@ def statement(
     month: str,
     *,
     zone: str = "UTC",
-    calendar: str = "gregorian",
+    calendar: str | None = None,
     now: Instant | None = None,
     as_of: Instant | None = None,
     webhooks: str | Path | None = None,
     webhook_secrets: Secrets | None = None,
     metadata: Collection[str] = (),
 ) -> Statement:
-    """Make the statement of a month, `2026-10` or a name such as `october`.
+    """Make the statement of a month, such as `2026-10`, `oct 2026` or `last month`.
 
-    In the `jalali` calendar a month is `1405-08`. A figure that needs unread time is
+    Jalali months, such as `1405-08` or `aban 1405`, need no `calendar`; the last month
+    and this month do. A figure that needs unread time is
     NULL. `as_of` (UTC microseconds) makes the statement of an earlier instant again; by
     default it is the end of the newest read. `now` (UTC microseconds) replaces this
     machine's clock. `webhooks` is a log of deliveries: a record that it names and the

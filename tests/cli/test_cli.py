@@ -17,7 +17,8 @@ from typing import Any
 import pytest
 
 from svc_analytics.cli import app
-from svc_analytics.instants import to_micros
+from svc_analytics.instants import now, to_micros
+from svc_analytics.periods import month_of
 from svc_analytics.sandbox.core.clock import Clock
 from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.resources.seed import seed
@@ -208,6 +209,9 @@ def test_a_torn_file_is_1_and_named(filled: Path, run: Run) -> None:
     [
         (("--month", "2026-13"), "'2026-13' is not a month"),
         (("--month", "soon"), "'soon' is not a month"),
+        (("--month", "abaan"), "no month 'abaan': did you mean aban?"),
+        (("--month", "2026-10", "--calendar", "jalali"), "write 1405-07 or 1405-08"),
+        (("--month", "1405-08", "--calendar", "gregorian"), "write 2026-10 or 2026-11"),
         (("--month", "9000-01"), "has not begun"),
         (("--month", "2026-10", "--zone", "Mars/Base"), "no time zone 'Mars/Base'"),
         (("--month", "2026-10", "--format", "docx"), "no format 'docx'"),
@@ -227,6 +231,24 @@ def test_a_statement_is_printed_and_written(filled: Path, run: Run) -> None:
     assert done.code == 0 and "status: final" in done.out
     assert "net_settlement" in done.out
     assert (filled / "statements" / "2026-10" / "summary.csv").exists()
+
+
+@pytest.mark.parametrize("month", ["1405-07", "mehr", "مهر ۱۴۰۵"])
+def test_a_jalali_month_needs_no_calendar(filled: Path, run: Run, month: str) -> None:
+    """By number, by name and in Persian: one month, in one folder."""
+    done = run("statement", "--month", month, "--zone", "Asia/Tehran", "--json")
+    document = json.loads(done.out)
+    assert (document["label"], document["calendar"]) == ("1405-07@Asia-Tehran", "jalali")
+
+
+def test_the_calendar_of_the_last_month_may_stand_in_the_environment(
+    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`SVC_STATEMENT_CALENDAR`, as any other option."""
+    monkeypatch.setenv("SVC_STATEMENT_CALENDAR", "jalali")
+    document = json.loads(run("statement", "--last-month", "--json").out)
+    last = month_of(now(), calendar="jalali").shift(-1)
+    assert (document["calendar"], document["label"]) == ("jalali", last.label)
 
 
 def test_named_metadata_is_written_and_a_misspelt_name_is_told(filled: Path, run: Run) -> None:

@@ -101,6 +101,7 @@ def test_the_month_to_begin_with_is_the_last_one_read_whole(desk: Desk) -> None:
     desk.extract(end=parse_bound("2026-10-20"))
     assert svc.last_full_month(desk.lake) == "2026-09"
     assert svc.last_full_month(desk.lake, "Asia/Tehran") == "2026-09"
+    assert svc.last_full_month(desk.lake, "Asia/Tehran", "jalali") == "1405-06"  # to 22 September
 
 
 def test_months_offered_reach_from_the_first_record_to_the_newest_reading(desk: Desk) -> None:
