@@ -12,8 +12,9 @@ from svc_analytics.arguments import check, check_path
 from svc_analytics.coverage import describe_span
 from svc_analytics.formatting.display import Display, display_table, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.formatting.tables import to_frame
-from svc_analytics.instants import BEGINNING, ago, format_instant
+from svc_analytics.instants import BEGINNING, ago, format_instant, from_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.explain import Explanation, explain
@@ -69,7 +70,8 @@ class Lakehouse(Displayable, Lake):
         values = 'a dict, such as {"month": "2026-10"} for $month in the query'
         check("parameters", parameters, (Mapping, type(None)), values)
         with open_warehouse(self, models_used_by(query)) as warehouse:
-            return to_frame(warehouse.query_readonly(query, parameters))
+            found = warehouse.query_readonly(query, parameters)
+            return to_frame(attach(found, _standing(warehouse.read_to)))
 
     def explain(
         self,
@@ -88,6 +90,12 @@ class Lakehouse(Displayable, Lake):
         import pandas as pd  # takes long to load
 
         return pd.DataFrame(list_views())
+
+
+def _standing(read_to: int | None) -> Standing:
+    """Return which days and months of the views, which are of UTC, are not over."""
+    day = "" if read_to is None else f"{from_micros(read_to):%Y-%m-%d}"
+    return Standing(first_open_day=day, first_open_month=day[:7])
 
 
 def _records(status: LakeStatus) -> pa.Table:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
 
@@ -11,11 +11,14 @@ from svc_analytics.extraction.lookups import LookupResult
 from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import names_of
+from svc_analytics.formatting.display_table import table_text
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
-from svc_analytics.formatting.values import display_text, text_rows, value_text
+from svc_analytics.formatting.values import display_text, value_text
 from svc_analytics.instants import ago, duration, format_instant
 from svc_analytics.lake.lake import Lake
+from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import MANIFEST
+from svc_analytics.render.standing import status_note
 from svc_analytics.statements.explain import Explanation
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.status import LakeStatus, StreamStatus
@@ -145,16 +148,16 @@ def status_json(status: LakeStatus) -> str:
     return tables.to_json(document)
 
 
-def statement_report(new: Statement, folder: Path, *, as_json: bool) -> str:
+def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool = False) -> str:
     """Write a statement for people, or its manifest and summary as a JSON document."""
     if not as_json:
-        return statement_text(new, folder)
+        return statement_text(new, folder, exact=exact)
     manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
     summary = tables.to_objects(new.tables["summary"])
     return tables.to_json(manifest | {"folder": str(folder), "summary": summary})
 
 
-def statement_text(new: Statement, folder: Path) -> str:
+def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
     """Write a statement for people: one figure a line, one currency a column."""
     period = new.period
     name = single_line(str(new.merchant.get("display_name") or new.merchant["id"]))
@@ -165,12 +168,13 @@ def statement_text(new: Statement, folder: Path) -> str:
         f"data as of {format_instant(new.as_of)}",
         f"status: {new.status}",
         *(f"  because {single_line(reason.text)}" for reason in new.reasons),
+        *([] if new.reasons else [f"  {status_note(new)}"]),
         *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
         *_readings(new),
         *_accepted(new),
         *([f"webhooks: {single_line(describe(log))}"] if log else []),
     ]
-    return "\n".join([*head, "", _figures(new), "", f"files: {folder}"])
+    return "\n".join([*head, "", _figures(new, exact=exact), "", f"files: {folder}"])
 
 
 def _readings(new: Statement) -> list[str]:
@@ -221,15 +225,10 @@ def what_next(new: Statement, data_dir: Path | None) -> str:
     )
 
 
-def _figures(new: Statement) -> str:
-    summary = new.tables["summary"]
-    if not summary.num_rows:
+def _figures(new: Statement, *, exact: bool) -> str:
+    if not new.tables["summary"].num_rows:
         return "no movement and no position in any currency"
-    names = [name for name in summary.column_names if name not in ("period", "currency")]
-    coins = map(tables.align_decimal_points, text_rows(summary.select(names), display_text))
-    rows = list(map(list, zip(names, *coins, strict=True)))
-    header = ["figure", *summary["currency"].to_pylist()]
-    return tables.align(header, rows, [False, *[True] * summary.num_rows])
+    return table_text(replace(figures_table(new, exact=exact), caption=""))
 
 
 def _spans(spans: Spans) -> list[list[str]]:

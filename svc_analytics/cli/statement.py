@@ -29,6 +29,7 @@ from svc_analytics.statements.statement import statement as make_statement
 @click.option(
     "--explain", "figure", metavar="FIGURE", help="Show what FIGURE is made of; write nothing."
 )
+@click.option("--exact", is_flag=True, help="Print every digit: files hold them in any case.")
 @click.option("--currency", metavar="C", help="Explain FIGURE for this coin.")
 @click.option(
     "--webhooks",
@@ -43,6 +44,7 @@ def statement(
     formats: str,
     out: str | None,
     figure: str | None,
+    exact: bool,
     currency: str | None,
     webhooks: str | None,
     metadata: str | None,
@@ -60,7 +62,7 @@ def statement(
         return
     new = make_statement(lake, label, webhooks=webhooks, metadata=names, **period)
     folder = _save(new, lake, out, forms)
-    click.echo(reports.statement_report(new, folder, as_json=as_json))
+    click.echo(reports.statement_report(new, folder, as_json=as_json, exact=exact))
     for name in empty_columns(new.tables["lines"]):
         echo_note(f"{name} is empty in every line: no payment of the month has this metadata")
     if new.needs_attention:

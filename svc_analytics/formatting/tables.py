@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.formatting.sanitize import escape_formula, single_line
+from svc_analytics.formatting.standing import frame_attributes
 from svc_analytics.formatting.values import (
     display_text,
     is_exact_number,
@@ -132,8 +133,9 @@ def _cut(text: str) -> str:
 
 
 def to_frame(table: pa.Table) -> pd.DataFrame:
-    """Return a frame that keeps every digit: Arrow-backed, never float."""
+    """Return a frame that keeps every digit, Arrow-backed, and its table's standing."""
     import pandas as pd  # takes long to load
 
     frame: pd.DataFrame = table.to_pandas(types_mapper=pd.ArrowDtype)
+    frame.attrs.update(frame_attributes(table))
     return frame

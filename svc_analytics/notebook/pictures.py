@@ -13,6 +13,7 @@ from svc_analytics.arguments import described
 from svc_analytics.charts.axes import all_months
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
+from svc_analytics.formatting.standing import standing_of
 from svc_analytics.notebook.show import is_statement
 
 _KINDS = ("currency", "stream")
@@ -81,14 +82,14 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
 def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
     """Return the table to draw, and its caption: period and merchant."""
     if not is_statement(table):
-        return arrow_of(table), ""
+        arrow = arrow_of(table)
+        return arrow, standing_of(arrow).text
     if chart.__name__ not in _TABLES:
         drawn = ", ".join(_TABLES)
         raise ConfigError(f"a statement draws {drawn}; give {chart.__name__} a table")
-    period = table.period
     # The Persian name is last: right-to-left letters would reverse a date after them.
-    caption = f"{period.label}, {period.zone} · {names_of(table.merchant, MOST_LETTERS)}"
-    return table.tables[_TABLES[chart.__name__]], caption
+    drawn = table.tables[_TABLES[chart.__name__]]
+    return drawn, f"{standing_of(drawn).text} · {names_of(table.merchant, MOST_LETTERS)}"
 
 
 def _names(chart: Callable[..., None], table: pa.Table, kind: str) -> tuple[str, ...]:

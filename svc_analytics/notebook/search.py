@@ -7,7 +7,9 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from svc_analytics.formatting.display import Display, DisplayTable, arrow_of, cell_text, framed
+from svc_analytics.formatting.display import Display, arrow_of
+from svc_analytics.formatting.display_html import framed
+from svc_analytics.formatting.display_table import DisplayTable, cell_text
 from svc_analytics.notebook.errors import ipython_shell
 from svc_analytics.notebook.show import show
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from svc_analytics.formatting.display import MOST_ROWS, Display, display_table
+from svc_analytics.formatting.display import MOST_ROWS, Display, display_table, label
 from svc_analytics.render.figures import figures_table
 
 
@@ -15,17 +15,21 @@ def show(
     most: int = MOST_ROWS,
     only: Sequence[str] | None = None,
     coins: Sequence[str] | None = None,
+    exact: bool = False,
 ) -> Display:
-    """Return a frame, an Arrow table or a statement as an exact table with units.
+    """Return a frame, an Arrow table or a statement as a table for people.
 
-    A notebook shows it as HTML. `why` is the reason shown for NULL values; at most `most`
+    A notebook shows it as HTML. Numbers are rounded for display where they are long, and
+    marked so: USD to 2 places, rates to 8, amounts to their coin's; `exact` shows every
+    digit, as pointing at a number does. `why` is the reason shown for NULL values; at most `most`
     rows are shown, with a note of how many there are; `only` names the columns to show. A
     statement shows its figures, one column per coin: `only` names figures, `coins` names
     coins.
     """
     if is_statement(table):
-        return Display("", [], [figures_table(table, title, only, coins)])
-    return Display("", [], [display_table(table, title, why=why, most=most, only=only)])
+        return Display("", [], [figures_table(table, title, only, coins, exact=exact)])
+    shown = display_table(table, title, why=why, most=most, only=only, exact=exact, label_of=label)
+    return Display("", [], [shown])
 
 
 def is_statement(table: Any) -> bool:

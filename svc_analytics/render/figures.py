@@ -1,12 +1,17 @@
 """Figures of a statement to display: in groups, with units, and why one is unknown."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from itertools import accumulate
 from typing import Any
 
-from svc_analytics.formatting.display import Cell, DisplayTable, cell_of, select_known
+from svc_analytics.formatting.cells import Cell, CellMaker, number_cell
+from svc_analytics.formatting.display import head_of, lined_up, select_known
+from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.numbers import kind_of
+from svc_analytics.formatting.standing import Standing, standing_of
+from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.render.document import Document
 from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence
 from svc_analytics.warehouse.definitions import label_of as label_of  # where renderers look for it
@@ -21,39 +26,33 @@ def figures_table(
     title: str = "",
     only: Sequence[str] | None = None,
     coins: Sequence[str] | None = None,
+    *,
+    exact: bool = False,
+    standing: Standing | None = None,
 ) -> DisplayTable:
     """Return a statement's figures, a row per figure and a column per coin.
 
     They stand in groups, unless `only` some figures are named.
     """
-    summary = statement.tables["summary"]
-    rows = [row for row in summary.to_pylist() if coins is None or row["currency"] in coins]
-    groups = summary_groups(summary.column_names) if rows else {}
+    standing = standing or standing_of(statement.tables["summary"])
+    maker = FigureCells(statement, standing.scales, is_exact=exact)
+    rows = [row for row in maker.rows if coins is None or row["currency"] in coins]
+    groups = summary_groups(statement.tables["summary"].column_names) if rows else {}
     names = [name for group in groups.values() for name in group]
     starts = accumulate(map(len, groups.values()), initial=0)
     headings = dict(zip(starts, groups, strict=False))
     if only is not None:
         names, headings = select_known(only, names) if rows else [], {}
+    cells = [[maker.head(name), *(maker.bare_cell(row, name) for row in rows)] for name in names]
     return DisplayTable(
         title,
         ["figure", *(str(row["currency"]) for row in rows)],
-        [
-            [
-                Cell(label_of(name), is_fixed=True),
-                *(_coin_cell(statement, row, name) for row in rows),
-            ]
-            for name in names
-        ],
+        lined_up(cells),
         len(names),
         headings,
         {place: meaning("summary", name) for place, name in enumerate(names)},
+        caption=standing.text,
     )
-
-
-def _coin_cell(statement: Document, row: dict[str, Any], name: str) -> Cell:
-    """Return a figure as a cell of its coin's column, whose header names the coin."""
-    cell = figure_cell(statement, row, name)
-    return replace(cell, unit=cell.unit.removesuffix(f" per {row['currency']}"))
 
 
 def summary_groups(columns: Sequence[str]) -> dict[str, list[str]]:
@@ -94,13 +93,40 @@ def unknown_reason(statement: Document) -> str:
     return f"unknown: {'; '.join(reasons)}" if reasons else "unknown or undefined"
 
 
-def figure_cell(statement: Document, row: dict[str, Any], name: str) -> Cell:
-    """Return a figure of the summary as a cell; an unknown one says why."""
-    field = statement.tables["summary"].schema.field(name)
-    return cell_of(row[name], field, str(row["currency"]), _why(statement, row, name))
+@dataclass(frozen=True)
+class FigureCells:
+    """The figures of a statement's summary as cells, each coin's at its own scale."""
+
+    statement: Document
+    scales: Mapping[str, int]
+    is_exact: bool = False
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """The summary: a row per coin."""
+        rows: list[dict[str, Any]] = self.statement.tables["summary"].to_pylist()
+        return rows
+
+    def head(self, name: str) -> Cell:
+        """Return a figure's label, with its unit where that is not the coin."""
+        field = self.statement.tables["summary"].schema.field(name)
+        return Cell(head_of(field, label_of), is_fixed=True)
+
+    def cell(self, row: Mapping[str, Any], name: str) -> Cell:
+        """Return a coin's figure; an unknown one says why."""
+        field, value = self.statement.tables["summary"].schema.field(name), row[name]
+        if value is None or not is_exact_number(field):
+            why = _why(self.statement, row, name)
+            return CellMaker(self.statement.tables["summary"].schema, why).cell(row, field)
+        kind, coin = kind_of(field), str(row["currency"])
+        return number_cell(value, kind, coin, self.scales.get(coin), is_exact=self.is_exact)
+
+    def bare_cell(self, row: Mapping[str, Any], name: str) -> Cell:
+        """Return the same without its unit, which stands in the heads."""
+        return replace(self.cell(row, name), unit="")
 
 
-def _why(statement: Document, row: dict[str, Any], name: str) -> str:
+def _why(statement: Document, row: Mapping[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
     for unknown in statement.unknown:
         if name in unknown.figures and row["currency"] in unknown.coins:

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import sync_file, sync_folder
+from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import to_safe_csv
 from svc_analytics.render.document import Document
 from svc_analytics.render.formats import DOCUMENTS, require_pdf
@@ -30,8 +31,9 @@ def write_csv(table: pa.Table, path: Path) -> None:
 
 def write_parquet(table: pa.Table, path: Path) -> None:
     """Write a table as Parquet, decimals as they are."""
+    table = detach(table).combine_chunks()
     with path.open("wb") as file:  # Arrow itself opens no path that a locale cannot write
-        pq.write_table(table.combine_chunks(), file, compression="zstd", write_page_checksum=True)
+        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
 
 
 # These hold one table; the formats of DOCUMENTS hold a whole statement.

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.display import DASH
+from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.values import display_text
 from svc_analytics.money import EXACT
 

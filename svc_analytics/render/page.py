@@ -11,19 +11,15 @@ import pyarrow.compute as pc
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics import charts
-from svc_analytics.formatting.display import (
-    Cell,
-    DisplayTable,
-    cell_of,
-    display_table,
-    label,
-    unit_of,
-)
+from svc_analytics.formatting.cells import Cell, CellMaker
+from svc_analytics.formatting.display import display_table, head_of, label, lined_up
+from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.figures import figure_cell, meaning, summary_groups, unknown_reason
+from svc_analytics.render.figures import FigureCells, meaning, summary_groups, unknown_reason
 from svc_analytics.render.matrix import matrices
 from svc_analytics.render.picture import draw_svg
+from svc_analytics.render.standing import document_standing
 from svc_analytics.webhooks.findings import describe
 
 MOST_ROWS = 200  # of one table; the rest is in the other forms
@@ -103,7 +99,7 @@ def _table(statement: Document, name: str, table: pa.Table) -> DisplayTable:
     """Return a table to display, its columns labelled and explained."""
     shown = display_table(table, label(name), why=unknown_reason(statement), most=MOST_ROWS)
     meanings = [meaning(name, column) for column in table.column_names]
-    return replace(shown, header=list(map(label, table.column_names)), meanings=meanings)
+    return replace(shown, meanings=meanings)
 
 
 def _overview(statement: Document) -> DisplayTable:
@@ -111,45 +107,51 @@ def _overview(statement: Document) -> DisplayTable:
     summary = statement.tables["summary"]
     shown = _table(statement, "summary", _only(summary, OVERVIEW))
     names = [name for name in OVERVIEW if name in summary.column_names]
-    rows = [[figure_cell(statement, row, name) for name in names] for row in summary.to_pylist()]
-    return replace(shown, rows=rows)
+    maker = _figures(statement)
+    rows = [[maker.cell(row, name) for name in names] for row in maker.rows]
+    return replace(shown, rows=lined_up(rows))
 
 
 def _daily(statement: Document) -> Iterator[DisplayTable]:
     """Yield a table of days per currency, with the summary's own figures as footer."""
     daily = statement.tables["daily"]
-    why = unknown_reason(statement)
     for row in statement.tables["summary"].to_pylist():
         currency = str(row["currency"])
         own = daily.filter(pc.equal(daily["currency"], currency)).drop_columns(["currency"])
         if own.num_rows:
-            fields = list(own.schema)
-            figures = [cell_of(row.get(each.name), each, "", why) for each in fields[1:]]
             yield replace(
                 _table(statement, "daily", own),
                 title=currency,
-                header=[_with_unit(field, currency) for field in fields],
-                footer=[Cell("period"), *figures],
+                header=[head_of(field, label, currency) for field in own.schema],
+                footer=_footer(statement, row, own.schema),
             )
-
-
-def _with_unit(field: pa.Field, currency: str) -> str:
-    return ", ".join(filter(None, [label(field.name), unit_of(field, currency)]))
 
 
 def _coins(statement: Document) -> Iterator[Coin]:
     for place, row in enumerate(statement.tables["summary"].to_pylist()):
         currency = str(row["currency"])
         pictures = list(_pictures(statement, currency, place)) if place < MOST_CHARTED else []
+        maker = _figures(statement)
         groups = [
-            (title, [_figure(statement, row, name) for name in names])
+            (title, [_figure(maker, row, name) for name in names])
             for title, names in summary_groups(list(row)).items()
         ]
         yield Coin(currency, groups, pictures)
 
 
-def _figure(statement: Document, row: dict[str, Any], name: str) -> tuple[str, str, Cell]:
-    return label(name), meaning("summary", name), figure_cell(statement, row, name)
+def _figure(maker: FigureCells, row: dict[str, Any], name: str) -> tuple[str, str, Cell]:
+    return label(name), meaning("summary", name), maker.cell(row, name)
+
+
+def _figures(statement: Document) -> FigureCells:
+    return FigureCells(statement, document_standing(statement).scales)
+
+
+def _footer(statement: Document, row: dict[str, Any], schema: pa.Schema) -> list[Cell]:
+    """Return the summary's figures of one coin below its days."""
+    maker = CellMaker(schema, unknown_reason(statement), document_standing(statement))
+    cells = [maker.cell(row | {field.name: row.get(field.name)}, field) for field in [*schema][1:]]
+    return [Cell("period"), *cells]
 
 
 def _pictures(statement: Document, currency: str, place: int) -> Iterator[str]:
@@ -180,11 +182,12 @@ def _receipts(statement: Document) -> list[tuple[str, list[tuple[str, Cell]]]]:
     """Return the receipts' figures of each currency that has any."""
     summary = statement.tables["summary"]
     names = [name for name in summary.column_names if name.startswith("receipts_")]
-    fields = _only(summary, (*names, "attested_ratio")).schema
+    names = [name for name in (*names, "attested_ratio") if name in summary.column_names]
+    maker = _figures(statement)
     return [
-        (str(row["currency"]), [(label(f.name), cell_of(row[f.name], f, "")) for f in fields])
-        for row in summary.to_pylist()
-        if any(row[name] is not None for name in fields.names)
+        (str(row["currency"]), [(label(name), maker.cell(row, name)) for name in names])
+        for row in maker.rows
+        if any(row[name] is not None for name in names)
     ]
 
 

@@ -24,6 +24,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.standing import attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
@@ -31,6 +32,7 @@ from svc_analytics.periods import Period, known_until, named_month
 from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import write_folder
+from svc_analytics.render.standing import document_standing, status_note
 from svc_analytics.schema import STREAMS
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.balance_assertions import read_assertions
@@ -65,6 +67,11 @@ class Statement(Displayable):
     unknown: tuple[Unknown, ...]
     tables: dict[str, pa.Table]
     options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        standing = document_standing(self)
+        marked = {name: attach(table, standing) for name, table in self.tables.items()}
+        object.__setattr__(self, "tables", marked)  # the class is frozen
 
     @property
     def status(self) -> str:
@@ -108,11 +115,10 @@ class Statement(Displayable):
     def _display(self) -> Display:
         period = self.period
         lines = [
-            f"{self.status}; {len(self.tables['lines']):,} movements; "
             f"{format_instant(period.start)} .. {format_instant(period.end)} ({period.zone}); "
-            f"data as of {format_instant(self.as_of)}"
+            f"{len(self.tables['lines']):,} movements; data as of {format_instant(self.as_of)}",
+            status_note(self),
         ]
-        lines += [f"provisional: {reason.text}" for reason in self.reasons]
         lines += [unknown.text for unknown in self.unknown]
         table = figures_table(self)
         title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")

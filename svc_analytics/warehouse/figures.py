@@ -10,6 +10,7 @@ others: they are not stated, and have no label.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -68,7 +69,7 @@ class Figure:
         """The figure that a ratio is divided by."""
         return self.operands[1] if self.unit == "ratio" and self.operands else None
 
-    def is_read(self, row: dict[str, object]) -> bool:
+    def is_read(self, row: Mapping[str, object]) -> bool:
         """Whether what it needs was read, as a row of the summary shows."""
         witnesses = [_WITNESSES[need] for need in self.needs if need in _WITNESSES]
         return all(row.get(witness) is not None for witness in witnesses)

@@ -17,7 +17,7 @@ import pyarrow as pa
 from svc_analytics.coverage import Coverage, union
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.interrupts import interruptible, run_interruptibly
-from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import write_accepted
@@ -41,12 +41,19 @@ class Warehouse:
     """An open connection over one unchanging state of the lake."""
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, lake: Lake, folder: Path, *, is_small: bool
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        lake: Lake,
+        folder: Path,
+        *,
+        is_small: bool,
+        read_to: int | None,
     ) -> None:
         self._connection = connection
         self._lake = lake
         self._folder = folder
         self.is_small = is_small  # whether all records fit in little memory
+        self.read_to = read_to  # the end of the newest read in UTC microseconds, if any
 
     def query_readonly(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """Answer a query that may come from anywhere: one SELECT, or nothing."""
@@ -144,14 +151,15 @@ def open_warehouse(
     a small lake run `as_written` if asked: optimizing ours takes longer than running them.
     """
     # A torn or foreign file is named here, not by DuckDB.
-    footers = [footer for stream in STREAMS.values() for footer in lake.footers(stream).values()]
-    is_small = sum(footer.totals.rows for footer in footers) <= SMALL_LAKE
+    footers = [lake.footers(stream) for stream in STREAMS.values()]
+    is_small = sum(each.totals.rows for found in footers for each in found.values()) <= SMALL_LAKE
+    read_to = max((end for found in footers for _, end in whole_coverage(found).read), default=None)
     with lake.snapshot(folders_read(models)) as folder:
         if models is None or "stg_accepted" in models:
             write_accepted(lake.path, folder)
         connection = _open_views(lake, folder, models, as_written=as_written and is_small)
         try:
-            yield Warehouse(connection, lake, folder, is_small=is_small)
+            yield Warehouse(connection, lake, folder, is_small=is_small, read_to=read_to)
         finally:
             connection.close()
 

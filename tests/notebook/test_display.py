@@ -34,15 +34,15 @@ TABLE = pa.table(
 HTML = svc.show(TABLE, why="never read")._repr_html_()
 
 
-def test_amounts_are_exact_apart_and_have_their_coin_beside_them() -> None:
-    """Every digit, in both forms."""
-    assert "1,234,567.000000000000000001 <small>btc</small>" in HTML
-    assert "1,234,567.000000000000000001 btc" in repr(svc.show(TABLE))
+def test_amounts_are_whole_and_their_thousands_are_apart() -> None:
+    """Every digit that a coin has, in both forms; the column of coins is the unit."""
+    assert ">1,234,567.000000000000000001</td>" in HTML
+    assert "btc          1,234,567.000000000000000001" in repr(svc.show(TABLE))
 
 
 def test_numbers_stand_to_the_right() -> None:
     """Text does not."""
-    assert '<th style="text-align:right' in HTML and '<th style="text-align:left">currency' in HTML
+    assert '<th style="text-align:right' in HTML and '<th style="text-align:left' in HTML
 
 
 def test_what_is_unknown_is_a_dash_with_its_reason() -> None:

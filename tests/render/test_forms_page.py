@@ -12,7 +12,7 @@ import pytest
 
 from svc_analytics.closing.seals import seal_of
 from svc_analytics.config import Settings
-from svc_analytics.formatting.display import DASH
+from svc_analytics.formatting.cells import DASH
 from svc_analytics.render import matrix, page
 from svc_analytics.render.folder import write_folder
 from tests.support.desks import Desk
@@ -129,7 +129,7 @@ def test_tables_that_come_later_are_shown(make: Make, tmp_path: Path) -> None:
     made = replace(made, tables=made.tables | tables)
     text = html(made.save(tmp_path / "out", ("html",)))
     assert "<h2>Restatement</h2>" in text
-    assert '<td class="n">12,345</td><td class="n">1.273686%</td>' in text
+    assert '<td class="n">12,345</td><td class="n" title="1.273686%">≈1.27%</td>' in text
 
 
 def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text: str) -> None:

@@ -1,0 +1,139 @@
+"""One displayed value: its text, its exact text, its unit, and a note on what is unknown."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.formatting.numbers import (
+    ROUNDED,
+    exact_text,
+    kind_of,
+    paddings,
+    readable_text,
+    scale_of,
+    unit_name,
+)
+from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.formatting.standing import NOWHERE, RUNNING, Standing
+from svc_analytics.formatting.values import display_text, is_exact_number
+
+DASH = "\N{EN DASH}"
+NO_VALUE = "the record has no value here"
+_PERIODS = ("day", "month", "period", "payment_month", "refund_month")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One displayed value; `exact` is its whole text where the shown one hides digits.
+
+    A note says why the value is unknown.
+    """
+
+    text: str
+    unit: str = ""
+    note: str = ""
+    is_number: bool = False
+    is_fixed: bool = False  # never broken into two lines
+    exact: str = ""
+    padding: str = ""  # behind a number, so that the points of a column stand in one line
+
+    @property
+    def look(self) -> str:
+        """The CSS classes of its cell in a page."""
+        kind = "n" if self.is_number else "fixed" if self.is_fixed else "text"
+        return f"{kind} unknown" if self.note else kind
+
+    @property
+    def hover(self) -> str:
+        """What pointing at it says: every digit, or why it is unknown."""
+        return self.note or self.exact
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether its text may run from right to left, so that it must be isolated."""
+        return not self.is_number and not self.text.isascii() and not self.note
+
+
+def number_cell(
+    value: Any, kind: str, currency: str = "", scale: int | None = None, *, is_exact: bool = False
+) -> Cell:
+    """Return a number as a cell: at a readable scale, or with every digit if `is_exact`."""
+    exact, unit = exact_text(value, kind), unit_name(kind, currency)
+    shown = exact if is_exact else readable_text(value, kind, scale)
+    return Cell(shown, unit, is_number=True, exact=exact if shown.startswith(ROUNDED) else "")
+
+
+def unknown_cell(why: str, *, is_number: bool) -> Cell:
+    """Return a value that is not there as a dash, with the reason."""
+    return Cell(DASH, note=why, is_number=is_number)
+
+
+@dataclass(frozen=True)
+class CellMaker:
+    """Makes the cells of one table's rows."""
+
+    schema: pa.Schema
+    why: str = "unknown"
+    standing: Standing = NOWHERE
+    scales: Mapping[str, int] | None = None
+    is_exact: bool = False
+
+    def row(self, values: Sequence[Any]) -> list[Cell]:
+        """Return a row as cells, its amounts at the scale of the row's currency."""
+        row = dict(zip(self.schema.names, values, strict=True))
+        return [self.cell(row, field) for field in self.schema]
+
+    def cell(self, row: Mapping[str, Any], field: pa.Field) -> Cell:
+        """Return a column's value of a row as a cell; a NULL is a dash that says why."""
+        value, is_number = row[field.name], is_exact_number(field)
+        if value is None:
+            return unknown_cell(self.why if is_number else NO_VALUE, is_number=is_number)
+        if is_number:
+            currency = str(row.get("currency") or "")
+            scales = self.standing.scales if self.scales is None else self.scales
+            scale = scale_of(scales, currency)
+            # Without a unit: the column `currency`, or the head, names it once.
+            return number_cell(value, _kind(row, field), "", scale, is_exact=self.is_exact)
+        text = _plain(value)
+        if field.name in _PERIODS and self.standing.is_running(value):
+            text = f"{text} {RUNNING}"
+        return Cell(text, is_fixed=isinstance(value, date) or field.name in _PERIODS)
+
+
+def _kind(row: Mapping[str, Any], field: pa.Field) -> str:
+    """Return what a number is of; beside a column `unit`, a value is of that unit."""
+    unit = row.get("unit") if field.name == "value" else None
+    return str(unit) if unit else kind_of(field)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, datetime):
+        return _instant(value)
+    return escape_invisible(display_text(value))
+
+
+def _instant(value: datetime) -> str:
+    """Write an instant in whole seconds where it has no more."""
+    if value.tzinfo is None:
+        return value.isoformat(sep=" ")
+    return f"{value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')}Z"
+
+
+def in_line(columns: Sequence[Sequence[Cell]]) -> list[list[Cell]]:
+    """Return columns with their numbers padded, so that the points stand in one line."""
+    return [list(map(_padded, column, _paddings(column))) for column in columns]
+
+
+def _paddings(column: Sequence[Cell]) -> list[str]:
+    texts = [cell.text if cell.is_number and not cell.note else "" for cell in column]
+    if not any(texts):
+        return [""] * len(column)
+    found = paddings(texts)
+    return [padding if cell.is_number else "" for cell, padding in zip(column, found, strict=True)]
+
+
+def _padded(cell: Cell, padding: str) -> Cell:
+    return replace(cell, padding=padding) if padding else cell

@@ -1,0 +1,65 @@
+"""Tables to display as HTML. All text is escaped: payers wrote some."""
+
+from collections.abc import Iterable, Iterator
+from html import escape
+
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.sanitize import escape_invisible, single_line
+
+_NUMBER = "text-align:right;font-variant-numeric:tabular-nums lining-nums;white-space:nowrap"
+_TEXT = "text-align:left"
+_HEADING = "text-align:left;padding-top:1em"
+# The first column stays in sight when a wide table is moved sideways.
+_STICKY = ";position:sticky;left:0;background:var(--jp-layout-color0,Canvas)"
+
+
+def titled_html(title: str, lines: Iterable[str], tables: Iterable[str]) -> str:
+    """Return a title, lines of text and tables as one element."""
+    head = f'<h4 dir="auto">{escape(title)}</h4>' if title else ""
+    texts = "".join(f'<p dir="auto">{escape(single_line(line))}</p>' for line in lines)
+    return escape_invisible(f"<div>{head}{texts}{''.join(tables)}</div>")
+
+
+def framed(table: DisplayTable, html: str) -> str:
+    """Return a table's HTML with its title and caption above and its notes below."""
+    title = f'<div style="font-weight:bold">{escape(table.title)}</div>' if table.title else ""
+    caption = f"<div><small>{escape(single_line(table.caption))}</small></div>"
+    notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in table.notes)
+    above = title + caption * bool(table.caption)
+    return f'{above}<div style="overflow-x:auto">{html}</div>{notes}'
+
+
+def table_html(table: DisplayTable) -> str:
+    """Return a table with what stands above and below it."""
+    looks = [_NUMBER if right else _TEXT for right in table.rights]
+    meanings = table.meanings or [""] * len(table.header)
+    header = "".join(
+        f'<th style="{look}{_STICKY * (not place)}"{_title(meaning)}>{escape(name)}</th>'
+        for place, (name, look, meaning) in enumerate(
+            zip(table.header, looks, meanings, strict=True)
+        )
+    )
+    rows = "".join(_rows_html(table, looks))
+    return framed(table, f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>")
+
+
+def _rows_html(table: DisplayTable, looks: list[str]) -> Iterator[str]:
+    for number, row in enumerate(table.rows):
+        if heading := table.headings.get(number):
+            yield f'<tr><th colspan="{len(row)}" style="{_HEADING}">{escape(heading)}</th></tr>'
+        hint = _title(table.hints.get(number, ""))
+        first, *others = map(_cell_html, row, [looks[0] + _STICKY, *looks[1:]])
+        yield f"<tr{hint}>{first}{''.join(others)}</tr>"
+
+
+def _cell_html(cell: Cell, look: str) -> str:
+    unit = f" <small>{escape(single_line(cell.unit))}</small>" if cell.unit else ""
+    direction = ' dir="auto"' if cell.is_foreign else ""
+    look += ";white-space:nowrap" * (cell.is_fixed and not cell.is_number)
+    text = escape(single_line(cell.text)) + cell.padding
+    return f'<td style="{look}"{_title(cell.hover)}{direction}>{text}{unit}</td>'
+
+
+def _title(text: str) -> str:
+    return f' title="{escape(single_line(text))}"' if text else ""

@@ -1,0 +1,66 @@
+"""A table to display, as values, and its plain text."""
+
+from dataclasses import dataclass, field
+
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.numbers import ROUNDED, plain_spaces
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.tables import align
+
+HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit: point at it, --exact or exact=True"
+
+
+@dataclass(frozen=True)
+class DisplayTable:
+    """A table to display: some of its rows as cells, and how many rows it has.
+
+    The caption says what it is made of. A heading is printed above the row of its number; a
+    row's hint, and a column's meaning, are tooltips.
+    """
+
+    title: str
+    header: list[str]
+    rows: list[list[Cell]]
+    total: int
+    headings: dict[int, str] = field(default_factory=dict)
+    hints: dict[int, str] = field(default_factory=dict)
+    meanings: list[str] = field(default_factory=list)
+    footer: list[Cell] = field(default_factory=list)
+    caption: str = ""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it has more rows than are displayed."""
+        return self.total > len(self.rows)
+
+    @property
+    def rights(self) -> list[bool]:
+        """Which columns hold numbers."""
+        return [any(row[place].is_number for row in self.rows) for place in range(len(self.header))]
+
+    @property
+    def notes(self) -> list[str]:
+        """Why cells are dashes, each reason once; what is rounded; how many rows there are."""
+        cells = [cell for row in self.rows for cell in row]
+        dashes = {cell.note: cell.text for cell in cells if cell.note}
+        notes = [single_line(f"{dash} {reason}") for reason, dash in dashes.items()]
+        notes += [HIDES_DIGITS] * any(cell.exact for cell in cells)
+        if self.is_cut:
+            notes.append(f"the first {len(self.rows):,} of {self.total:,} rows")
+        return notes if self.rows else ["no row"]
+
+
+def cell_text(cell: Cell) -> str:
+    """Write a cell as plain text, followed by its unit."""
+    text = f"{cell.text}{cell.padding}" if cell.is_number else single_line(cell.text)
+    return f"{text} {cell.unit}" if cell.unit and not cell.note else text
+
+
+def table_text(table: DisplayTable) -> str:
+    """Write a table for a terminal, its title and caption above, its notes below."""
+    rows = [[plain_spaces(cell_text(cell)) for cell in row] for row in table.rows]
+    header, rule, *body = align(table.header, rows, table.rights).splitlines()
+    for place in sorted(table.headings, reverse=True):
+        body.insert(place, table.headings[place])
+    above = filter(None, [table.title, single_line(table.caption)])
+    return "\n".join([*above, header, rule, *body, *table.notes])
