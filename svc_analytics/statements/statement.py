@@ -7,8 +7,7 @@ over one snapshot of the lake. Documents are rendered later, from the statement 
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
@@ -19,7 +18,7 @@ import pyarrow as pa
 
 from svc_analytics.arguments import Instant, as_instant, as_names, check_path
 from svc_analytics.config import read_settings
-from svc_analytics.coverage import Coverage, describe_span, gaps, intersection
+from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
@@ -33,16 +32,15 @@ from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import write_folder
 from svc_analytics.render.standing import document_standing, status_note
-from svc_analytics.schema import STREAMS
 from svc_analytics.signing.secrets import Secrets, parse_ring
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.digests import TableDigest, combined_digest, hash_file, table_digest
 from svc_analytics.statements.metadata import check_names, with_metadata
+from svc_analytics.statements.reasons import find_reasons
 from svc_analytics.statements.tables import TABLES, read_omissions, read_tables
 from svc_analytics.statements.unknown import unknown_figures
 from svc_analytics.warehouse.acknowledgements import (
     acknowledge,
-    blocking_findings,
     read_acknowledgements,
 )
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
@@ -215,7 +213,7 @@ def statement(
         omissions = read_omissions(warehouse, period)
     options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
     options |= _add_findings(tables, webhooks, webhook_secrets, lake, period)
-    reasons = _reasons(period, coverage, tables["checks"], known_to, period.end <= clock)
+    reasons = find_reasons(period, coverage, tables["checks"], known_to, period.end <= clock)
     clipped = {name: found.clip(period.start, period.end) for name, found in coverage.items()}
     unknown = unknown_figures(tables, omissions)
     return Statement(period, lake.merchant, as_of, clipped, reasons, unknown, tables, options)
@@ -268,36 +266,3 @@ def _add_findings(
         facts = {"webhooks": result.facts | {"sha256": hash_file(Path(log))}}
     tables["checks"] = acknowledge(checks, read_acknowledgements(lake.path))
     return facts
-
-
-def _reasons(
-    period: Period, coverage: dict[str, Coverage], checks: pa.Table, known_to: int, is_over: bool
-) -> tuple[Reason, ...]:
-    """List why a statement is provisional: a running month, unread time, blocking findings."""
-    text = f"the month is not over: it ends at {format_instant(period.end)}"
-    running = [] if is_over else [Reason(text, is_unfinished=True)]
-    unread = [
-        Reason(text)
-        for name, read in coverage.items()
-        for text in _unread(name, read, period, known_to, is_over)
-    ]
-    counts = Counter(blocking_findings(checks)["check_name"].to_pylist())
-    blocking = [
-        Reason(f"{count} blocking finding{'s' * (count > 1)} of {name}")
-        for name, count in sorted(counts.items())
-    ]
-    return (*running, *unread, *blocking)
-
-
-def _unread(
-    name: str, coverage: Coverage, period: Period, known_to: int, is_over: bool
-) -> Iterator[str]:
-    """Say which time of the period a stream was not read for, or only provisionally."""
-    if not coverage.read:
-        yield f"{name} were never extracted: every figure that needs them is unknown"
-        return
-    for span in gaps(coverage, period.start - STREAMS[name].settles_within, known_to):
-        yield f"{name} were not read for {describe_span(span)}"
-    fresh = intersection(coverage.provisional, period.start, known_to)
-    if is_over and fresh:
-        yield f"{name} of {describe_span(fresh[0])} are still provisional: run extract again"

@@ -75,7 +75,7 @@ def test_frames_are_shown_as_tables_are() -> None:
     """Arrow-backed, as `lake.sql` returns them."""
     frame = TABLE.to_pandas(types_mapper=pd.ArrowDtype)
     assert svc.show(frame, why="never read")._repr_html_() == HTML
-    with pytest.raises(ConfigError, match="can be shown, not a int"):
+    with pytest.raises(ConfigError, match="the table is the number 5: give a frame"):
         svc.show(5)
 
 

@@ -1,0 +1,46 @@
+"""Why a statement is provisional: a running month, time that was not read, blocking findings."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from svc_analytics.coverage import Coverage, describe_span, gaps, intersection
+from svc_analytics.instants import format_instant
+from svc_analytics.periods import Period
+from svc_analytics.render.document import Reason
+from svc_analytics.schema import STREAMS
+from svc_analytics.warehouse.acknowledgements import blocking_findings
+
+
+def find_reasons(
+    period: Period, coverage: dict[str, Coverage], checks: pa.Table, known_to: int, is_over: bool
+) -> tuple[Reason, ...]:
+    """List why a statement is provisional: a running month, unread time, blocking findings."""
+    text = f"the month is not over: it ends at {format_instant(period.end)}"
+    running = [] if is_over else [Reason(text, is_unfinished=True)]
+    unread = [
+        Reason(text)
+        for name, read in coverage.items()
+        for text in _unread(name, read, period, known_to, is_over)
+    ]
+    counts = Counter(blocking_findings(checks)["check_name"].to_pylist())
+    blocking = [
+        Reason(f"{count} blocking finding{'s' * (count > 1)} of {name}")
+        for name, count in sorted(counts.items())
+    ]
+    return (*running, *unread, *blocking)
+
+
+def _unread(
+    name: str, coverage: Coverage, period: Period, known_to: int, is_over: bool
+) -> Iterator[str]:
+    """Say which time of the period a stream was not read for, or only provisionally."""
+    if not coverage.read:
+        yield f"{name} were never extracted: every figure that needs them is unknown"
+        return
+    for span in gaps(coverage, period.start - STREAMS[name].settles_within, known_to):
+        yield f"{name} were not read for {describe_span(span)}"
+    fresh = intersection(coverage.provisional, period.start, known_to)
+    if is_over and fresh:
+        yield f"{name} of {describe_span(fresh[0])} are still provisional: run extract again"
