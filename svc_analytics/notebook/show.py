@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from svc_analytics.formatting.display import MOST_ROWS, Display, display_table, label
-from svc_analytics.render.figures import figures_table
+from svc_analytics.formatting.display import MOST_ROWS, Display, display_table
+from svc_analytics.render.figures import figures_table, label_of
 
 
 def show(
@@ -28,7 +28,9 @@ def show(
     """
     if is_statement(table):
         return Display("", [], [figures_table(table, title, only, coins, exact=exact)])
-    shown = display_table(table, title, why=why, most=most, only=only, exact=exact, label_of=label)
+    shown = display_table(
+        table, title, why=why, most=most, only=only, exact=exact, label_of=label_of
+    )
     return Display("", [], [shown])
 
 

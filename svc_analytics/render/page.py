@@ -16,7 +16,13 @@ from svc_analytics.formatting.display import display_table, head_of, label, line
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.figures import FigureCells, meaning, summary_groups, unknown_reason
+from svc_analytics.render.figures import (
+    FigureCells,
+    label_of,
+    meaning,
+    summary_groups,
+    unknown_reason,
+)
 from svc_analytics.render.matrix import matrices
 from svc_analytics.render.picture import draw_svg
 from svc_analytics.render.standing import document_standing
@@ -97,7 +103,8 @@ def _tables(statement: Document) -> dict[str, list[DisplayTable]]:
 
 def _table(statement: Document, name: str, table: pa.Table) -> DisplayTable:
     """Return a table to display, its columns labelled and explained."""
-    shown = display_table(table, label(name), why=unknown_reason(statement), most=MOST_ROWS)
+    why, title = unknown_reason(statement), label(name)
+    shown = display_table(table, title, why=why, most=MOST_ROWS, label_of=label_of)
     meanings = [meaning(name, column) for column in table.column_names]
     return replace(shown, meanings=meanings)
 
@@ -122,7 +129,7 @@ def _daily(statement: Document) -> Iterator[DisplayTable]:
             yield replace(
                 _table(statement, "daily", own),
                 title=currency,
-                header=[head_of(field, label, currency) for field in own.schema],
+                header=[head_of(field, label_of, currency) for field in own.schema],
                 footer=_footer(statement, row, own.schema),
             )
 
@@ -140,7 +147,7 @@ def _coins(statement: Document) -> Iterator[Coin]:
 
 
 def _figure(maker: FigureCells, row: dict[str, Any], name: str) -> tuple[str, str, Cell]:
-    return label(name), meaning("summary", name), maker.cell(row, name)
+    return label_of(name), meaning("summary", name), maker.cell(row, name)
 
 
 def _figures(statement: Document) -> FigureCells:
@@ -185,7 +192,7 @@ def _receipts(statement: Document) -> list[tuple[str, list[tuple[str, Cell]]]]:
     names = [name for name in (*names, "attested_ratio") if name in summary.column_names]
     maker = _figures(statement)
     return [
-        (str(row["currency"]), [(label(name), maker.cell(row, name)) for name in names])
+        (str(row["currency"]), [(label_of(name), maker.cell(row, name)) for name in names])
         for row in maker.rows
         if any(row[name] is not None for name in names)
     ]
