@@ -18,9 +18,9 @@ from svc_analytics.instants import BEGINNING, ago, format_instant, from_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.explain import Explanation, explain
+from svc_analytics.warehouse.catalogue import describe_columns, describe_views
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.status import LakeStatus, StreamStatus, lake_status
-from svc_analytics.warehouse.views import list_views
 from svc_analytics.warehouse.warehouse import open_warehouse
 
 if TYPE_CHECKING:
@@ -85,11 +85,27 @@ class Lakehouse(Displayable, Lake):
         """Explain a figure of a month's statement: its value, its SQL and its records."""
         return explain(self, month, currency, figure, zone=zone, calendar=calendar)
 
-    def views(self) -> pd.DataFrame:
-        """List the views and statement macros: name, grain, columns and meaning."""
-        import pandas as pd  # takes long to load
+    def views(self, view: str | None = None) -> pd.DataFrame:
+        """List the views and statement macros, or the columns of one of them.
 
-        return pd.DataFrame(list_views())
+        Returns a frame with a row per view: `view`, `grain`, `columns` (their names, with
+        commas between) and `meaning`. With the name of a `view`, a row per column: `name`,
+        `type` (DuckDB's; empty while the lake is) and `comment`, its meaning.
+
+        Raises `ConfigError` for a view that there is not.
+
+        >>> lake.views("fees_monthly")  # doctest: +SKIP
+        """
+        if view is None:
+            rows = [_in_a_line(row) for row in describe_views(self)]
+        else:
+            check("view", view, str, 'the name of a view, such as "payments"')
+            rows = describe_columns(self, view)
+        return to_frame(pa.Table.from_pylist(rows))
+
+
+def _in_a_line(view: dict[str, Any]) -> dict[str, Any]:
+    return view | {"columns": ", ".join(column["name"] for column in view["columns"])}
 
 
 def _standing(read_to: int | None) -> Standing:

@@ -23,8 +23,17 @@ from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, last_full_month
-from svc_analytics.notebook import runner
+from svc_analytics.notebook import copies, runner
 from svc_analytics.periods import named_month
+
+FIRST = "01-first-look.ipynb"
+# It opens on the first notebook, asks nothing of other machines, and installs nothing.
+_LAB_OPTIONS = (
+    f"--LabApp.default_url=/lab/tree/{FIRST}",
+    "--LabApp.news_url=None",
+    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
+    "--LabApp.extension_manager=readonly",
+)
 
 
 @click.command()
@@ -84,14 +93,17 @@ def _month(
 def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
     """Open the notebooks in JupyterLab.
 
-    They get the settings of .env. Further ARGUMENTS go to JupyterLab, such as
-    --no-browser or --port 8890.
+    They are copies, in the folder notebooks of the lake: change them as you like. They get
+    the settings of .env. Further ARGUMENTS go to JupyterLab, such as --no-browser or
+    --port 8890.
     """
     if find_spec("jupyterlab") is None:
         raise ConfigError('jupyterlab is not installed: pip install -e ".[lab]"')
     settings = read_settings(data_dir)  # a wrong one is reported here, and not in a notebook
     environment = runner.lab_environment(settings.data_dir)
-    folder = runner.working_folder()
-    echo_note(f"JupyterLab opens the folder {folder}")
-    words = [sys.executable, "-m", "jupyterlab", f"--notebook-dir={folder}", *arguments]
+    folder, notes = copies.working_folder(settings.data_dir)
+    for note in (f"JupyterLab opens the folder {folder}", *notes):
+        echo_note(note)
+    own = (f"--notebook-dir={folder}", *_LAB_OPTIONS)
+    words = [sys.executable, "-m", "jupyterlab", *own, *arguments]
     os.execvpe(sys.executable, words, environment)  # noqa: S606

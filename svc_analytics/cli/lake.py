@@ -6,14 +6,14 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import reports
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
-from svc_analytics.cli.options import open_lake, shared_options
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, table_text
+from svc_analytics.cli.options import open_lake, shared_options, wide_option
 from svc_analytics.errors import ConfigError, QueryError
 from svc_analytics.formatting import tables
+from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
 from svc_analytics.warehouse.status import lake_status
-from svc_analytics.warehouse.views import list_views
 from svc_analytics.warehouse.warehouse import open_warehouse
 
 _FINDINGS = """
@@ -35,8 +35,9 @@ def status(data_dir: str | None, as_json: bool) -> None:
 
 
 @click.command()
+@wide_option
 @shared_options
-def check(data_dir: str | None, as_json: bool) -> None:
+def check(is_wide: bool, data_dir: str | None, as_json: bool) -> None:
     """Check the lake against every rule.
 
     Lists each row that breaks a rule. A blocking finding keeps a statement from being
@@ -47,7 +48,7 @@ def check(data_dir: str | None, as_json: bool) -> None:
     if as_json:
         click.echo(tables.to_json({"findings": tables.to_objects(findings)}))
     else:
-        click.echo(tables.to_text(findings) if len(findings) else "every rule holds")
+        click.echo(table_text(findings, is_wide=is_wide) if len(findings) else "every rule holds")
     blocking = findings["severity"].to_pylist().count("blocking")
     echo_note(f"{len(read_checks())} rules, {len(findings)} findings, {blocking} of them blocking")
     if blocking:
@@ -60,8 +61,9 @@ def check(data_dir: str | None, as_json: bool) -> None:
 @click.option(
     "--table", "form", flag_value="table", default="table", help="Print a table (default)."
 )
+@wide_option
 @shared_options
-def sql(query: str | None, form: str, data_dir: str | None, as_json: bool) -> None:
+def sql(query: str | None, form: str, is_wide: bool, data_dir: str | None, as_json: bool) -> None:
     """Run one read-only query on the views.
 
     Without QUERY, the query is read from stdin.
@@ -80,7 +82,7 @@ def sql(query: str | None, form: str, data_dir: str | None, as_json: bool) -> No
     elif form == "csv":
         click.echo(tables.to_csv(answer), nl=False)
     else:
-        click.echo(tables.to_text(answer))
+        click.echo(table_text(answer, is_wide=is_wide))
 
 
 def _require_single_names(names: list[str]) -> None:
@@ -92,18 +94,20 @@ def _require_single_names(names: list[str]) -> None:
 
 
 @click.command()
+@wide_option
 @shared_options
-def views(data_dir: str | None, as_json: bool) -> None:
+def views(is_wide: bool, data_dir: str | None, as_json: bool) -> None:
     """Write analytics.duckdb and list its views.
 
-    Other tools query the lake through this file.
+    Other tools query the lake through this file. --json lists the columns too, each with
+    its name, its type and its meaning.
     """
     lake = open_lake(data_dir)
     with lake.snapshot():  # other tools hold no file to its checksums, so it is done here
         path = write_views(lake)
     if as_json:
-        click.echo(tables.to_json({"path": str(path), "views": list_views()}))
+        click.echo(tables.to_json({"path": str(path), "views": describe_views(lake)}))
         return
-    listed = pa.Table.from_pylist(list_views()).select(["view", "grain"])
-    click.echo(tables.to_text(listed))
+    rows = [{"view": row["view"], "grain": row["grain"]} for row in describe_views(lake)]
+    click.echo(table_text(pa.Table.from_pylist(rows), is_wide=is_wide))
     echo_note(f"other tools find these views in {path}")

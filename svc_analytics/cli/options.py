@@ -45,6 +45,9 @@ metadata_option = click.option(
 data_dir_option = click.option(
     "--data-dir", metavar="DIR", help="The lake's folder.  [default: SVC_DATA_DIR or data]"
 )
+wide_option = click.option(
+    "--wide", "is_wide", is_flag=True, help="Cut no cell short.  [always so in a file or a pipe]"
+)
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _verbose_option = click.option(
     "-v",

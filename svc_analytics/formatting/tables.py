@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -71,10 +72,14 @@ def to_json(document: Any) -> str:
     return json.dumps(document, ensure_ascii=False, indent=2, default=value_text)
 
 
-def to_text(table: pa.Table) -> str:
-    """Write a table for a terminal: numbers to the right, text to the left."""
+def to_text(table: pa.Table, longest: int | None = LONGEST_CELL) -> str:
+    """Write a table for a terminal: numbers to the right, text to the left.
+
+    Cells longer than `longest` letters are cut; with None, none is.
+    """
     rights = [is_exact_number(field) or pa.types.is_floating(field.type) for field in table.schema]
-    rows = [list(map(_cut, row)) for row in text_rows(table, display_text)]
+    cut = partial(_cut, longest=longest)
+    rows = [list(map(cut, row)) for row in text_rows(table, display_text)]
     columns = [
         align_decimal_points(list(column)) if right else list(column)
         for column, right in zip(zip(*rows, strict=True), rights, strict=False)
@@ -127,9 +132,9 @@ def _plain(value: Any, is_ratio: bool) -> Any:
     return value
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, longest: int | None) -> str:
     line = single_line(text)
-    return line if len(line) <= LONGEST_CELL else line[: LONGEST_CELL - 1] + "…"
+    return line if longest is None or len(line) <= longest else line[: longest - 1] + "…"
 
 
 def to_frame(table: pa.Table) -> pd.DataFrame:

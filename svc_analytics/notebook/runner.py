@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from importlib.metadata import files
@@ -44,22 +43,6 @@ def notebook_folder() -> Path:
         if any(folder.glob("0*.ipynb")):
             return folder
     raise ConfigError("there is no folder notebooks here: run this in a clone of the project")
-
-
-def working_folder() -> Path:
-    """Return a folder of notebooks to edit: installed ones are copied first."""
-    folder = notebook_folder()
-    if folder != _installed():
-        return folder
-    target = Path.cwd() / "notebooks"
-    try:
-        target.mkdir(exist_ok=True)
-        for notebook in folder.glob("*.ipynb"):
-            shutil.copyfile(notebook, target / notebook.name)
-    except OSError as error:
-        message = f"the notebooks cannot be copied to {target}: {error.strerror}"
-        raise ConfigError(message) from error
-    return target
 
 
 def _installed() -> Path:

@@ -124,29 +124,22 @@ def _create_all(
         _create(connection, _EXCEPTIONS, _EXCEPTIONS.sql, _FINDING)
 
 
-def list_views() -> list[dict[str, str]]:
-    """Describe the public views and statement macros for people."""
-    described = [(model, model.columns) for model in read_all_models() if model.is_public]
-    described += [(model, _FINDING) for model in (_EXCEPTIONS, _CHECKS)]
-    return [
-        {
-            "view": f"{model.name}{model.signature}",
-            "grain": model.grain,
-            "columns": ", ".join(columns),
-            "meaning": model.meaning,
-        }
-        for model, columns in sorted(described, key=lambda item: item[0].name)
-    ]
+def public_models() -> list[tuple[Model, Mapping[str, str]]]:
+    """Return the views and macros that users are meant to query, with their columns' meaning."""
+    found = [(model, model.columns) for model in read_all_models() if model.is_public]
+    found += [(model, _FINDING) for model in (_EXCEPTIONS, _CHECKS)]
+    return sorted(found, key=lambda item: item[0].name)
 
 
 def _create(
     connection: duckdb.DuckDBPyConnection, model: Model, body: str, columns: Mapping[str, str]
 ) -> None:
+    meaning = quote(f"{model.meaning} Grain: {model.grain}.")
     if model.signature:
         connection.execute(f"create macro {model.name}{model.signature} as table {body}")
+        connection.execute(f"comment on macro table {model.name} is {meaning}")
         return
     connection.execute(f"create or replace view {model.name} as {body}")
-    meaning = quote(f"{model.meaning} Grain: {model.grain}.")
     comments = [f"comment on view {model.name} is {meaning}"]
     for name, text in columns.items():
         comments.append(f"comment on column {model.name}.{name} is {quote(text)}")

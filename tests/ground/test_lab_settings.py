@@ -56,8 +56,9 @@ def test_the_lab_opens_on_the_notebooks_with_further_arguments(
     started: list[list[str]] = []
     monkeypatch.setattr("os.execvpe", lambda _, words, __: started.append(words))
     cli.main(["lab", "--no-browser", "--port", "8890"], standalone_mode=False)
-    assert started[0][1:3] == ["-m", "jupyterlab"] and started[0][3].endswith("/notebooks")
-    assert started[0][4:] == ["--no-browser", "--port", "8890"]
+    assert started[0][1:3] == ["-m", "jupyterlab"] and started[0][3].endswith("/data/notebooks")
+    assert "--LabApp.default_url=/lab/tree/01-first-look.ipynb" in started[0]
+    assert started[0][-3:] == ["--no-browser", "--port", "8890"]
 
 
 def test_wrong_settings_are_told_before_the_lab_opens(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,6 @@ from tests.support.browsers import chromium
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
 PATIENCE = 120  # seconds, on a slow machine
-QUIET = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +64,6 @@ def environment(folder: Path) -> dict[str, str]:
     data = prefix / "share" / "jupyter"
     names = ("RUNTIME", "CONFIG", "DATA")
     private = {f"JUPYTER_{name}_DIR": str(folder / f".{name.lower()}") for name in names}
-    (folder / ".config" / "labconfig").mkdir(parents=True)
-    (folder / ".config" / "labconfig" / "page_config.json").write_text(json.dumps(QUIET))
     shared = {"JUPYTERLAB_DIR": str(data / "lab"), "JUPYTER_PATH": str(data)}
     shared |= {"JUPYTER_CONFIG_PATH": str(prefix / "etc" / "jupyter")}
     kept = {name: text for name, text in os.environ.items() if name not in ("PYTHONPATH",)}
@@ -175,9 +172,28 @@ def test_the_wheel_brings_the_notebooks(wheel: Path) -> None:
     assert notebooks == NOTEBOOKS
 
 
-def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address: str, folder: Path) -> None:
-    """In the working folder: what a person changes there outlives an update."""
-    assert sorted(path.name for path in (folder / "notebooks").glob("*.ipynb")) == NOTEBOOKS
+def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address: str, lake: Lakehouse) -> None:
+    """Beside the lake: what a person changes there outlives an update."""
+    copied = (lake.path / "notebooks").glob("*.ipynb")
+    assert sorted(path.name for path in copied) == NOTEBOOKS
+
+
+def test_lab_opens_on_the_first_notebook_and_asks_nothing(
+    page: Page, address: str, errors: list[str]
+) -> None:
+    """No choice to make, no news to refuse, and opening it changes nothing to save."""
+    landing = address.replace("lab/tree/02-statement.ipynb", "").removesuffix("&reset")
+    page.goto(landing)
+    notebook = page.locator(".jp-NotebookPanel")
+    notebook.get_by_text("What is in the lake?").wait_for()
+    notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
+    page.wait_for_timeout(2000)  # by then a question would be there
+    assert page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab").all_inner_texts() == [
+        "01-first-look.ipynb"
+    ]
+    assert page.get_by_text("Jupyter news").count() == 0
+    assert page.locator(".lm-TabBar-tab.jp-mod-dirty").count() == 0
+    assert errors == []
 
 
 def test_a_notebook_runs_from_the_installed_wheel(

@@ -1,0 +1,52 @@
+"""`check`, `sql`, `views`: what they print on a terminal, into a pipe, and as JSON."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.cli.app import cli
+from tests.support.desks import Desk
+
+LONG = "a" * 60
+QUERY = f"select '{LONG}' as text"
+
+
+@pytest.fixture
+def lake(desk: Desk) -> Path:
+    desk.extract()
+    return desk.lake.path
+
+
+@pytest.mark.parametrize(
+    ("is_terminal", "options", "is_whole"),
+    [(False, [], True), (True, [], False), (True, ["--wide"], True)],
+    ids=["pipe", "terminal", "wide terminal"],
+)
+def test_only_a_terminal_cuts_long_cells(
+    lake: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    is_terminal: bool,
+    options: list[str],
+    is_whole: bool,
+) -> None:
+    """A file or a program gets every letter."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    cli.main(["sql", QUERY, "--data-dir", str(lake), *options], standalone_mode=False)
+    out = capsys.readouterr().out
+    assert (LONG in out, "…" in out) == (is_whole, not is_whole)
+
+
+def test_views_as_json_tell_the_name_type_and_meaning_of_each_column(
+    lake: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One list for each view and macro, for a program to read."""
+    cli.main(["views", "--json", "--data-dir", str(lake)], standalone_mode=False)
+    views = {view["view"]: view for view in json.loads(capsys.readouterr().out)["views"]}
+    assert views["coverage"]["columns"][0] == {
+        "name": "stream",
+        "type": "VARCHAR",
+        "comment": "payments or payout_records",
+    }

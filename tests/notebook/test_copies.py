@@ -1,0 +1,128 @@
+"""The notebooks that the lab opens: copies beside the lake, never files that git knows."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics.notebook import copies
+from svc_analytics.notebook.copies import working_folder
+
+ROOT = Path(__file__).parents[2]
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+FIRST = "01-first-look.ipynb"
+NEW = "01-first-look.new.ipynb"
+
+
+@pytest.fixture
+def release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The folder of the notebooks that a release brings, to change in a test."""
+    folder = tmp_path / "release"
+    shutil.copytree(ROOT / "notebooks", folder)
+    monkeypatch.setattr(copies, "notebook_folder", lambda: folder)
+    return folder
+
+
+def read(path: Path) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(path.read_text())
+    return document
+
+
+def rewrite(path: Path, word: str) -> None:
+    """Change a notebook's first sentence, as a person or a new release does."""
+    notebook = read(path)
+    notebook["cells"][0]["source"] = [word]
+    path.write_text(json.dumps(notebook))
+
+
+def run(path: Path) -> None:
+    """Give a notebook an output, as running and saving it does."""
+    notebook = read(path)
+    output = {"output_type": "stream", "name": "stdout", "text": ["order-001530"]}
+    notebook["cells"][1] |= {"outputs": [output], "execution_count": 1}
+    path.write_text(json.dumps(notebook))
+
+
+def first_sentence(path: Path) -> str:
+    return "".join(read(path)["cells"][0]["source"])
+
+
+@pytest.mark.parametrize("lake", ["data", "another lake"])
+def test_git_sees_nothing_of_what_was_run_and_saved(lake: str, tmp_path: Path) -> None:
+    """Wherever in a clone the lake lies: its output names customers' orders."""
+    shutil.copytree(ROOT / "notebooks", tmp_path / "notebooks")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@b", "-C", str(tmp_path)]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "a clone"]):
+        subprocess.run([*git, *words], check=True)
+    folder, notes = working_folder(Path(lake))
+    run(folder / FIRST)
+    seen = subprocess.run([*git, "status", "--porcelain"], capture_output=True, check=True)
+    assert seen.stdout == b"" and notes == [] and folder == tmp_path / lake / "notebooks"
+    assert sorted(path.name for path in folder.glob("*.ipynb")) == [p.name for p in NOTEBOOKS]
+
+
+def test_a_copy_that_nobody_changed_follows_a_new_release(release: Path) -> None:
+    """Also one that was run: outputs come again."""
+    folder, _ = working_folder(Path("data"))
+    run(folder / FIRST)
+    rewrite(release / FIRST, "What is new?")
+    _, notes = working_folder(Path("data"))
+    assert first_sentence(folder / FIRST) == "What is new?" and notes == []
+
+
+def test_a_changed_copy_stays_and_the_new_one_is_put_beside_it(release: Path) -> None:
+    """Once: the next start has nothing to say."""
+    folder, _ = working_folder(Path("data"))
+    rewrite(folder / FIRST, "mine")
+    assert working_folder(Path("data"))[1] == []
+    rewrite(release / FIRST, "What is new?")
+    _, notes = working_folder(Path("data"))
+    assert notes == [f"{FIRST} is yours and stays; the new one is {NEW} beside it"]
+    assert (first_sentence(folder / FIRST), first_sentence(folder / NEW)) == (
+        "mine",
+        "What is new?",
+    )
+    assert working_folder(Path("data"))[1] == []
+
+
+def test_both_changed_stay(release: Path) -> None:
+    """Then the new one is named where the release keeps it."""
+    folder, _ = working_folder(Path("data"))
+    rewrite(folder / FIRST, "mine")
+    rewrite(release / FIRST, "second release")
+    working_folder(Path("data"))
+    rewrite(folder / NEW, "mine too")
+    rewrite(release / FIRST, "third release")
+    (note,) = working_folder(Path("data"))[1]
+    assert note == f"{FIRST} and {NEW} are yours and stay; the new one is {release / FIRST}"
+    assert first_sentence(folder / FIRST) == "mine" and first_sentence(folder / NEW) == "mine too"
+
+
+def test_what_is_no_notebook_any_more_is_a_persons_own(release: Path) -> None:
+    """A file that cannot be read is not ours to replace."""
+    folder, _ = working_folder(Path("data"))
+    (folder / FIRST).write_text("{")
+    rewrite(release / FIRST, "What is new?")
+    working_folder(Path("data"))
+    assert (folder / FIRST).read_text() == "{"
+    assert first_sentence(folder / NEW) == "What is new?"
+
+
+def test_a_deleted_copy_comes_back(release: Path) -> None:
+    """That is how a person begins anew."""
+    folder, _ = working_folder(Path("data"))
+    (folder / FIRST).unlink()
+    working_folder(Path("data"))
+    assert first_sentence(folder / FIRST) == first_sentence(release / FIRST)
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_committed_notebooks_hold_no_output(path: Path) -> None:
+    """Nor what a run leaves: counts, widgets."""
+    notebook = read(path)
+    code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert not [cell["id"] for cell in code if cell["outputs"] or cell["execution_count"]]
+    assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
