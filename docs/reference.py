@@ -12,7 +12,7 @@ from svc_analytics.cli.app import cli
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_checks, read_footings
-from svc_analytics.warehouse.views import list_views
+from svc_analytics.warehouse.views import public_models
 
 
 def commands() -> str:
@@ -66,9 +66,10 @@ def figures() -> str:
 def views() -> str:
     """Every view and table macro, with its columns."""
     parts = []
-    for view in list_views():
-        parts += [f"## {view['view'].partition('(')[0]}", f"`{view['view']}`: {view['meaning']}"]
-        parts += [f"Grain: {view['grain']}. Columns: {view['columns']}."]
+    for model, columns in public_models():
+        parts += [f"## {model.name}", f"`{model.name}{model.signature}`: {model.meaning}"]
+        rows = [(code(name), meaning) for name, meaning in columns.items()]
+        parts += [f"Grain: {model.grain}.", table(["column", "meaning"], rows)]
     return "\n\n".join(parts)
 
 
@@ -86,9 +87,9 @@ def python() -> str:
 
 def tables() -> str:
     """The tables of a statement; the page of the views has their columns."""
-    described = {view["view"].partition("(")[0]: view for view in list_views()}
+    described = {model.name: model for model, _ in public_models()}
     found = [(name, described[f"statement_{name}"]) for name in TABLES]
-    rows = [(code(name), view["meaning"], view["grain"]) for name, view in found]
+    rows = [(code(name), model.meaning, model.grain) for name, model in found]
     return table(["table", "holds", "its rows"], rows)
 
 
