@@ -12,14 +12,13 @@ from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.display_table import table_text
-from svc_analytics.formatting.sanitize import escape_invisible, single_line
-from svc_analytics.formatting.values import display_text, value_text
+from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import ago, duration, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.render.standing import status_note
-from svc_analytics.statements.explain import Explanation
+from svc_analytics.statements.balance_assertions import describe_balances
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.status import LakeStatus, StreamStatus
 from svc_analytics.webhooks.findings import describe
@@ -172,6 +171,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
         *(f"  {single_line(unknown.text)}" for unknown in new.unknown),
         *_readings(new),
         *_accepted(new),
+        *(f"  {single_line(text)}" for text in describe_balances(new.tables)),
         *([f"webhooks: {single_line(describe(log))}"] if log else []),
     ]
     return "\n".join([*head, "", _figures(new, exact=exact), "", f"files: {folder}"])
@@ -193,20 +193,6 @@ def _accepted(new: Statement) -> list[str]:
         for row in new.tables["checks"].to_pylist()
         if row["acknowledged_by"]
     ]
-
-
-def explanation_report(explanation: Explanation, *, as_json: bool) -> str:
-    """Show what a figure is made of: its value, its SQL, and its records."""
-    value, period = explanation.value, explanation.period.folder
-    name = {"figure": explanation.figure, "currency": explanation.currency, "period": period}
-    if as_json:
-        text = None if value is None else value_text(value)
-        rows = tables.to_objects(explanation.table)
-        return tables.to_json(name | {"value": text, "sql": explanation.sql, "rows": rows})
-    shown = "unknown: not all of its records were read" if value is None else display_text(value)
-    title = single_line("{figure} of {currency}, {period}: ".format(**name) + shown)
-    sql, records = escape_invisible(explanation.sql), explanation.table
-    return "\n\n".join([title, sql, tables.to_text(records), f"{len(records)} records"])
 
 
 def what_next(new: Statement, data_dir: Path | None) -> str:

@@ -5,10 +5,10 @@ from typing import Any
 
 import click
 
-from svc_analytics.cli import options, reports
+from svc_analytics.cli import explanations, options, reports
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.closing.seals import STATEMENTS, versions
-from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.render.folder import check_formats
 from svc_analytics.statements.metadata import empty_columns
@@ -25,12 +25,21 @@ from svc_analytics.statements.statement import statement as make_statement
 @options.format_option(
     "Forms to write: csv, parquet, xlsx, html, json, journal, pdf; with commas between."
 )
-@options.out_option
 @click.option(
-    "--explain", "figure", metavar="FIGURE", help="Show what FIGURE is made of; write nothing."
+    "--out",
+    metavar="DIR|FILE",
+    help="The statement's folder, or the .csv, .parquet or .json file of the records behind "
+    "FIGURE.  [default: in statements/ of the lake]",
+)
+@click.option(
+    "--explain",
+    "figure",
+    metavar="FIGURE",
+    help="Show what FIGURE is made of, with its first 20 records; write no statement.",
 )
 @click.option("--exact", is_flag=True, help="Print every digit: files hold them in any case.")
 @click.option("--currency", metavar="C", help="Explain FIGURE for this coin.")
+@click.option("--csv", "as_csv", is_flag=True, help="Print every record behind FIGURE as CSV.")
 @click.option(
     "--webhooks",
     metavar="FILE",
@@ -46,6 +55,7 @@ def statement(
     figure: str | None,
     exact: bool,
     currency: str | None,
+    as_csv: bool,
     webhooks: str | None,
     metadata: str | None,
     data_dir: str | None,
@@ -55,10 +65,11 @@ def statement(
     """Write a month's statement and print its summary."""
     forms, names = options.split_names(formats), options.split_names(metadata)
     check_formats(forms)
+    explanations.check_choice(figure, currency, as_csv=as_csv)
     lake = options.open_lake(data_dir)
     label = options.choose_month(month, choice, **period)
-    if figure or currency:
-        click.echo(_explain(lake, label, figure, currency, as_json, **period))
+    if figure and currency:
+        _explain(lake, label, figure, currency, (out, as_csv, as_json), **period)
         return
     new = make_statement(lake, label, webhooks=webhooks, metadata=names, **period)
     folder = _save(new, lake, out, forms)
@@ -70,12 +81,22 @@ def statement(
 
 
 def _explain(
-    lake: Lakehouse, month: str, figure: str | None, currency: str | None, as_json: bool, **at: str
-) -> str:
-    if not (figure and currency):
-        raise ConfigError("give --explain FIGURE and --currency C together")
+    lake: Lakehouse,
+    month: str,
+    figure: str,
+    currency: str,
+    form: tuple[str | None, bool, bool],
+    **at: str,
+) -> None:
+    """Print what a figure is made of: a part of it as text, or all of it in a form."""
+    out, as_csv, as_json = form
+    if out:
+        check_form(out)
     explanation = lake.explain(month, currency, figure, **at)
-    return reports.explanation_report(explanation, as_json=as_json)
+    if not (out or as_csv or as_json):
+        click.echo(explanations.explanation_text(explanation))
+    elif document := explanations.write_explanation(explanation, out, as_json=as_json):
+        click.echo(document)
 
 
 def _save(new: Statement, lake: Lakehouse, out: str | None, forms: tuple[str, ...]) -> Path:

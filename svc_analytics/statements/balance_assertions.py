@@ -5,16 +5,22 @@ that payments, refunds and payouts do not explain.
 """
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.money import format_amount, parse_amount
+from svc_analytics.periods import Period
 
+FILE = "assertions.csv"
 COLUMNS = ("at", "currency", "balance", "note")
+UNPLACED = "balance_is_of_a_coin_that_moved"  # the check of `unplaced_balances`
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,7 @@ class Assertion:
     currency: str
     balance: Decimal
     note: str = ""
+    line: int = 0  # of the file
 
     def to_parameter(self) -> dict[str, str]:
         """Return the assertion as the table macro `int_figures` takes it."""
@@ -40,7 +47,7 @@ def read_assertions(folder: Path) -> tuple[Assertion, ...]:
 
     Raises `ConfigError` naming a line that cannot be read.
     """
-    path = folder / "assertions.csv"
+    path = folder / FILE
     if not path.exists():
         return ()
     try:
@@ -48,6 +55,68 @@ def read_assertions(folder: Path) -> tuple[Assertion, ...]:
             return tuple(_read_rows(path, csv.DictReader(file, strict=True)))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ConfigError(f"cannot read {path} as UTF-8 CSV: {error}") from error
+
+
+def balances_table(tables: Mapping[str, pa.Table]) -> pa.Table:
+    """Return the asserted balances of a statement, each with what nothing explains of it.
+
+    One row per coin with an asserted balance: currency, asserted_balance, outside_movement
+    and note; no row before anyone asserted anything.
+    """
+    figures = tables["figures"]
+    values = {(row["currency"], row["name"]): row for row in figures.to_pylist()}
+    asserted = {
+        currency: row
+        for (currency, name), row in values.items()
+        if name == "asserted_balance" and row["value"] is not None
+    }
+    rows = [
+        {
+            "currency": currency,
+            "asserted_balance": row["value"],
+            "outside_movement": values[currency, "outside_movement"]["value"],
+            "note": row["note"],
+        }
+        for currency, row in asserted.items()
+    ]
+    money = figures.schema.field("value").type
+    names = ("currency", "asserted_balance", "outside_movement", "note")
+    types = (pa.string(), money, money, pa.string())
+    return pa.Table.from_pylist(rows, pa.schema(list(zip(names, types, strict=True))))
+
+
+def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
+    """Say in lines of text what was asserted, what nothing explains, and what stands nowhere."""
+    lines = []
+    for row in balances_table(tables).to_pylist():
+        outside = row["outside_movement"]
+        told = "unknown" if outside is None else format_amount(outside)
+        balance = f"{format_amount(row['asserted_balance'])} {row['currency']}"
+        lines.append(f"asserted balance {balance}, {row['note']}; outside movement {told}")
+    checks = tables["checks"].select(["check_name", "detail"]).to_pylist()
+    return lines + [row["detail"] for row in checks if row["check_name"] == UNPLACED]
+
+
+def unplaced_balances(
+    assertions: Iterable[Assertion], period: Period, coins: Collection[str]
+) -> list[dict[str, Any]]:
+    """Return a finding for each balance of a period whose coin the statement does not have."""
+    return [
+        {
+            "check_name": UNPLACED,
+            "severity": "advisory",
+            "record_id": None,
+            "month": period.label,
+            "currency": each.currency,
+            "detail": (
+                f"{FILE}, line {each.line}: a balance of {each.currency} was asserted, and "
+                f"{period.folder} has no movement and no position in {each.currency}: "
+                "it is compared with nothing"
+            ),
+        }
+        for each in assertions
+        if period.start < each.at <= period.end and each.currency not in coins
+    ]
 
 
 def _read_rows(path: Path, reader: "csv.DictReader[str]") -> Iterator[Assertion]:
@@ -64,6 +133,6 @@ def _read_row(path: Path, line: int, row: dict[str, str | None]) -> Assertion:
     try:
         if not currency:
             raise DataError("currency is empty")
-        return Assertion(parse_bound(at), currency, parse_amount(balance), note)
+        return Assertion(parse_bound(at), currency, parse_amount(balance), note, line)
     except (DataError, ConfigError) as error:
         raise ConfigError(f"{path}, line {line}: {error}") from error

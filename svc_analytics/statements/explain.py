@@ -53,6 +53,7 @@ class Explanation:
     value: Any
     sql: str
     table: pa.Table
+    why_none: str = "unknown: not all of its records were read"
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -98,7 +99,17 @@ def explain_period(
     sql = _fill(select_one(stated[figure]), places)
     records = _fill(select_records(stated[figure]), places)
     rows = warehouse.query(f"{records} order by {_order(stated[figure])}")
-    return Explanation(figure, currency, period, value, sql, rows)
+    why = _why_none(stated[figure], places["assertions"] != "null")
+    return Explanation(figure, currency, period, value, sql, rows, why)
+
+
+def _why_none(figure: Figure, is_asserted: bool) -> str:
+    """Say why a figure has no value."""
+    if "assertions" in figure.source and not is_asserted:
+        return "nobody asserted a balance: write one into assertions.csv of the lake"
+    if figure.denominator:
+        return "unknown, or undefined: what it is divided by is zero"
+    return Explanation.why_none
 
 
 def _order(figure: Figure) -> str:

@@ -33,7 +33,7 @@ from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import write_folder
 from svc_analytics.render.standing import document_standing, status_note
 from svc_analytics.signing.secrets import Secrets, parse_ring
-from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements import balance_assertions as asserted
 from svc_analytics.statements.digests import TableDigest, combined_digest, hash_file, table_digest
 from svc_analytics.statements.metadata import check_names, with_metadata
 from svc_analytics.statements.reasons import find_reasons
@@ -48,7 +48,6 @@ from svc_analytics.webhooks.findings import reconcile_log
 
 if TYPE_CHECKING:
     import pandas as pd
-
 
 _INNER = {"content_digest", "controls", "manifest"}
 
@@ -102,6 +101,11 @@ class Statement(Displayable):
         return to_frame(self.tables["figures"])
 
     @property
+    def balances(self) -> pd.DataFrame:
+        """One row per coin whose balance was asserted, with its outside movement."""
+        return to_frame(asserted.balances_table(self.tables))
+
+    @property
     def checks(self) -> pd.DataFrame:
         """One row per finding that concerns the period; none when all is well."""
         return to_frame(self.tables["checks"])
@@ -118,13 +122,13 @@ class Statement(Displayable):
             status_note(self),
         ]
         lines += [unknown.text for unknown in self.unknown]
+        lines += asserted.describe_balances(self.tables)
         table = figures_table(self)
         title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")
         return Display(title, lines, [table] if table.rows else [])
 
     def __repr__(self) -> str:
-        rows = len(self.tables["lines"])
-        return f"Statement({self.period.folder}, {self.status}, {rows} lines)"
+        return f"Statement({self.period.folder}, {self.status}, {len(self.tables['lines'])} lines)"
 
     def manifest(self, files: dict[str, dict[str, Any]]) -> dict[str, Any]:
         """Describe the statement and its files; nothing in it depends on the clock."""
@@ -245,7 +249,7 @@ def _read(
     names: tuple[str, ...],
 ) -> dict[str, pa.Table]:
     """Read every table of the statement."""
-    tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
+    tables = read_tables(warehouse, period, as_of, known_to, asserted.read_assertions(lake.path))
     return tables | {"lines": with_metadata(warehouse, tables["lines"], names)}
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 import pyarrow as pa
 
 from svc_analytics.instants import format_instant
 from svc_analytics.periods import Period, month_of
-from svc_analytics.statements.balance_assertions import Assertion
+from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.warehouse.figure_sql import select_others, select_summary
 from svc_analytics.warehouse.models import read_all_models, read_footings
 from svc_analytics.warehouse.warehouse import Warehouse
@@ -94,7 +94,7 @@ def read_tables(
     period: Period,
     as_of: int,
     known_to: int,
-    assertions: Iterable[Assertion] = (),
+    assertions: Collection[Assertion] = (),
 ) -> dict[str, pa.Table]:
     """Read every table of a period; findings about the tables themselves stand in `checks` too.
 
@@ -117,7 +117,9 @@ def read_tables(
         name: warehouse.query(query, _used(everything, query)) for name, query in _QUERIES.items()
     }
     found = warehouse.query(_FOOTINGS, tables=tables).cast(tables["checks"].schema)
-    tables["checks"] = pa.concat_tables([tables["checks"], found])
+    coins = tables["summary"]["currency"].to_pylist()
+    unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), found.schema)
+    tables["checks"] = pa.concat_tables([tables["checks"], found, unplaced])
     return tables | {"lines": warehouse.query(_FLAGGED, tables=tables)}
 
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from svc_analytics.cli.reports import statement_text
 from svc_analytics.errors import ConfigError
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.statement import Statement, statement
@@ -59,6 +60,26 @@ def test_a_balance_read_off_the_console_shows_what_the_rail_cannot_explain(
     assert figure(made, "asserted_balance", "btc") == 3
     assert figure(made, "outside_movement", "btc") == Decimal("0.3")
     assert figure(made, "outside_movement", "usdt") is None
+
+
+def test_an_asserted_balance_stands_on_the_statement(make: Make, desk: Desk) -> None:
+    """Both figures, in the notebook and on the terminal; nothing before anyone asserted one."""
+    before = make()
+    assert before.balances.empty and "asserted" not in before._repr_html_()
+    rows = "at,currency,balance\n2026-11-01,btc,3\n2026-10-31,xrp,5\n2026-12-01,xrp,5\n"
+    (desk.lake.path / "assertions.csv").write_text(rows)
+    made = statement(desk.lake, "2026-10")
+    told = (
+        "asserted balance 3 btc, read off the console at 2026-11-01T00:00:00Z; outside movement 0.3"
+    )
+    assert made.balances[["currency", "asserted_balance", "outside_movement"]].values.tolist() == [
+        ["btc", Decimal(3), Decimal("0.3")]
+    ]
+    for text in (made._repr_html_(), statement_text(made, Path("out"))):
+        assert told in text and "assertions.csv, line 3: a balance of xrp was asserted" in text
+        assert "line 4" not in text
+    finding = made.checks[made.checks["currency"] == "xrp"].iloc[0]
+    assert (finding["severity"], made.status) == ("advisory", before.status)
 
 
 @pytest.mark.parametrize(

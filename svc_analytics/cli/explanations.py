@@ -1,0 +1,115 @@
+"""What `statement --explain` prints: a figure's value, its SQL, and the records behind it."""
+
+import re
+import shutil
+
+import pyarrow as pa
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting import tables
+from svc_analytics.formatting.row_files import write_rows
+from svc_analytics.formatting.sanitize import escape_invisible, single_line
+from svc_analytics.formatting.values import display_text, value_text
+from svc_analytics.statements.explain import Explanation
+from svc_analytics.warehouse.figures import Figure, read_figures
+
+MOST_ROWS = 20  # the same in a pipe as on a terminal: only a form that is asked for has all
+_NAMED = 5  # of the columns that are not shown
+_WIDTH = 100  # where there is no terminal
+# What tells most of a record: of each kind the first that there is, then the others.
+_WHEN = ("occurred_at", "settled_at", "paid_at", "incurred_at", "asserted_at")
+_WHAT = ("kind", "incurred_by", "verdict")
+_AMOUNTS = ("net", "net_amount", "amount", "charged_amount")  # where the figure counts records
+_WHICH = ("record_id", "payment_id", "payout_id", "receipt_no", "reference_id")
+_LAST = ("entry_id", "session_id", "month", "currency", "metadata", "receipt", "extra")
+
+
+def explanation_text(explanation: Explanation) -> str:
+    """Show what a figure is made of: its value, its SQL, and its first records."""
+    name = f"{explanation.figure} of {explanation.currency}, {explanation.period.folder}"
+    value = explanation.value
+    shown = explanation.why_none if value is None else display_text(value)
+    sql = escape_invisible(explanation.sql)
+    return "\n\n".join([single_line(f"{name}: {shown}"), sql, _records_text(explanation)])
+
+
+def write_explanation(explanation: Explanation, out: str | None, *, as_json: bool) -> str | None:
+    """Write all records as CSV to stdout, or to a file; return the JSON document if wanted."""
+    table = explanation.table
+    rows = write_rows([table], table.schema, "rows", out, as_json)
+    if not as_json:
+        return None
+    value = None if explanation.value is None else value_text(explanation.value)
+    document = {
+        "figure": explanation.figure,
+        "currency": explanation.currency,
+        "period": explanation.period.folder,
+        "value": value,
+        "sql": explanation.sql,
+    }
+    return tables.to_json(document | rows)
+
+
+def check_choice(figure: str | None, currency: str | None, *, as_csv: bool) -> None:
+    """Refuse options that only make sense together."""
+    if (figure or currency or as_csv) and not (figure and currency):
+        raise ConfigError("give --explain FIGURE and --currency C together")
+
+
+def _records_text(explanation: Explanation) -> str:
+    """Show the first records, as many of their columns as fit, and say what is not shown."""
+    records, total = explanation.table, len(explanation.table)
+    if not total:
+        return "0 records"
+    order = _columns_first(records, read_figures()[explanation.figure])
+    text, count = _fitting(records.slice(0, MOST_ROWS).select(order), _width())
+    lines = [text, ""]
+    if hidden := order[count:]:
+        more = ", …" if len(hidden) > _NAMED else ""
+        named = ", ".join(hidden[:_NAMED])
+        lines.append(f"{len(hidden)} columns are not shown: {named}{more}")
+    if total > MOST_ROWS:
+        lines.append(f"the first {MOST_ROWS} of {total:,} records")
+    else:
+        lines.append(f"{total:,} records" if total > 1 else "1 record")
+    if hidden or total > MOST_ROWS:
+        lines.append("everything: add --csv, --json, or --out FILE (.csv, .parquet or .json)")
+    return "\n".join(lines)
+
+
+def _columns_first(records: pa.Table, figure: Figure) -> list[str]:
+    """Return the columns in the order in which a person wants them."""
+    names = records.column_names
+    used = [name for name in names if name in _words_of(figure) and _is_amount(records, name)]
+    amounts = used or _first(_AMOUNTS, names)
+    first = [*_first(_WHEN, names), *_first(_WHAT, names), *amounts, *_first(_WHICH, names)]
+    rest = [name for name in (*_WHICH, *names) if name in names and name not in _LAST]
+    return list(dict.fromkeys([*first, *rest, *names]))
+
+
+def _first(wanted: tuple[str, ...], names: list[str]) -> list[str]:
+    return [name for name in wanted if name in names][:1]
+
+
+def _is_amount(records: pa.Table, name: str) -> bool:
+    return bool(pa.types.is_decimal(records.schema.field(name).type))
+
+
+def _words_of(figure: Figure) -> set[str]:
+    """Return the names in a figure's expression and in those of its operands."""
+    figures = read_figures()
+    operands = (figures[name] for name in figure.operands)
+    return {word for each in (figure, *operands) for word in re.findall(r"\w+", each.expression)}
+
+
+def _fitting(rows: pa.Table, width: int) -> tuple[str, int]:
+    """Return as many of the first columns as fit, as text, and how many these are."""
+    for count in range(rows.num_columns, 1, -1):
+        text = tables.to_text(rows.select(range(count)))
+        if max(map(len, text.splitlines())) <= width:
+            return text, count
+    return tables.to_text(rows.select(range(1))), 1
+
+
+def _width() -> int:
+    return shutil.get_terminal_size((_WIDTH, 24)).columns
