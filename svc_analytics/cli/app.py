@@ -22,6 +22,10 @@ COMMANDS = {
     "close": ("cli.close:close", "Read a month twice, write its statement and seal it."),
     "demo": ("cli.demo:demo", "Try everything on the local sandbox, without any key."),
     "extract": ("cli.extract:extract", "Bring the lake up to date with the service."),
+    "figures": (
+        "cli.figures:figures",
+        "Say what each figure of a statement means, and how it is made.",
+    ),
     "lab": ("cli.lab:lab", "Open the notebooks in JupyterLab."),
     "notebook": ("cli.lab:notebook", "Run a notebook for a month and write an HTML page."),
     "receipts": ("cli.receipts:receipts", "Verify the signed receipts of payments."),

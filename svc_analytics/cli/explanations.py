@@ -2,6 +2,7 @@
 
 import re
 import shutil
+from textwrap import fill
 
 import pyarrow as pa
 
@@ -11,6 +12,7 @@ from svc_analytics.formatting.row_files import write_rows
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.values import display_text, value_text
 from svc_analytics.statements.explain import Explanation
+from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.warehouse.figures import Figure, read_figures
 
 MOST_ROWS = 20  # the same in a pipe as on a terminal: only a form that is asked for has all
@@ -26,11 +28,13 @@ _LAST = ("entry_id", "session_id", "month", "currency", "metadata", "receipt", "
 
 def explanation_text(explanation: Explanation) -> str:
     """Show what a figure is made of: its value, its SQL, and its first records."""
-    name = f"{explanation.figure} of {explanation.currency}, {explanation.period.folder}"
+    name = f"{label_of(explanation.figure)} ({explanation.figure}) of {explanation.currency}"
     value = explanation.value
     shown = explanation.why_none if value is None else display_text(value)
     sql = escape_invisible(explanation.sql)
-    return "\n\n".join([single_line(f"{name}: {shown}"), sql, _records_text(explanation)])
+    title = single_line(f"{name}, {explanation.period.folder}: {shown}")
+    parts = [title, fill(explanation.meaning, _WIDTH), sql, _records_text(explanation)]
+    return "\n\n".join(parts)
 
 
 def write_explanation(explanation: Explanation, out: str | None, *, as_json: bool) -> str | None:
@@ -42,6 +46,8 @@ def write_explanation(explanation: Explanation, out: str | None, *, as_json: boo
     value = None if explanation.value is None else value_text(explanation.value)
     document = {
         "figure": explanation.figure,
+        "label": label_of(explanation.figure),
+        "meaning": explanation.meaning,
         "currency": explanation.currency,
         "period": explanation.period.folder,
         "value": value,

@@ -48,8 +48,8 @@ data_dir_option = click.option(
 wide_option = click.option(
     "--wide", "is_wide", is_flag=True, help="Cut no cell short.  [always so in a file or a pipe]"
 )
-_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-_verbose_option = click.option(
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+verbose_option = click.option(
     "-v",
     "--verbose",
     count=True,
@@ -73,7 +73,7 @@ def number_option(
 
 def shared_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that every command has."""
-    return data_dir_option(_json_option(_verbose_option(command)))
+    return data_dir_option(json_option(verbose_option(command)))
 
 
 def choose_month(month: str | None, choice: str | None, zone: str, calendar: str | None) -> str:

@@ -22,6 +22,7 @@ from svc_analytics.formatting.sanitize import unescape_formula
 from svc_analytics.formatting.values import text_rows
 from svc_analytics.interrupts import interruptible
 from svc_analytics.money import EXACT, format_amount
+from svc_analytics.render.folder import DEFINITIONS
 
 RESTATEMENT = "restatement"
 READ_AT = "first_seen_at"
@@ -61,14 +62,17 @@ def as_texts(tables: Tables) -> Tables:
 
 
 def read_tables(folder: Path, files: Collection[str]) -> Tables:
-    """Read a statement's tables from the named files, Parquet rather than CSV."""
+    """Read a statement's tables from the named files, Parquet rather than CSV.
+
+    The definitions of the figures are words, and no table of the statement.
+    """
     names = {path.stem: path.name for path in map(Path, sorted(files)) if path.suffix == ".csv"}
     names |= {path.stem: path.name for path in map(Path, files) if path.suffix == ".parquet"}
     try:
         return {
             table: (read_csv if name.endswith(".csv") else _read_parquet)(folder / name)
             for table, name in sorted(names.items())
-            if table != RESTATEMENT
+            if name != DEFINITIONS and table != RESTATEMENT
         }
     except (OSError, pa.ArrowException, csv.Error, UnicodeDecodeError, StopIteration) as error:
         raise LakeError(f"a table of {folder} cannot be read: {error}") from error

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from svc_analytics.closing.seals import Manifest
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.render.document import Document
-from svc_analytics.render.folder import TABLE_FORMATS, write_files
+from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS, write_files
 from svc_analytics.render.formats import require_pdf
 
 # The formats that write one file or two for the whole statement.
@@ -61,7 +61,9 @@ def compare_forms(
             found.broken.append(f"the files cannot be rendered from the tables: {error}")
             return found
         for name, count in rows.items():
-            if name not in manifest["files"]:
+            if name == DEFINITIONS and name not in manifest["files"]:
+                found.unproven.append(f"{name} is missing: an earlier build wrote none")
+            elif name not in manifest["files"]:
                 found.broken.append(f"{name} is missing, with its entry in the manifest")
             elif name not in skip:
                 _compare(name, Path(place) / name, folder / name, found)

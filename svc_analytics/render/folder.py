@@ -19,8 +19,10 @@ from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import to_safe_csv
 from svc_analytics.render.document import Document
 from svc_analytics.render.formats import DOCUMENTS, require_pdf
+from svc_analytics.warehouse.definitions import definitions_table
 
 MANIFEST = "manifest.json"
+DEFINITIONS = "definitions.csv"  # what each figure means: words, no table of the statement
 STALE = 3600  # seconds
 
 
@@ -117,13 +119,19 @@ def printed(manifest: Mapping[str, Any], *, is_sealed: bool) -> dict[str, Any]:
 def write_files(
     statement: Document, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
 ) -> dict[str, int]:
-    """Write each table, then each whole document, in the chosen formats; return their rows."""
+    """Write each table, then each whole document, in the chosen formats; return their rows.
+
+    Beside tables lie the definitions of their figures.
+    """
     rows = {}
     for table_name, table in statement.tables.items():
         for suffix in (name for name in dict.fromkeys(formats) if name in TABLE_FORMATS):
             path = folder / f"{table_name}.{suffix}"
             TABLE_FORMATS[suffix](table, path)
             rows[path.name] = table.num_rows
+    if not TABLE_FORMATS.keys().isdisjoint(formats):
+        write_csv(definitions_table(), folder / DEFINITIONS)
+        rows[DEFINITIONS] = definitions_table().num_rows
     for name in (name for name in dict.fromkeys(formats) if name in DOCUMENTS):
         rows |= DOCUMENTS[name](statement, facts, folder)
     return rows

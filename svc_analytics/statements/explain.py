@@ -19,8 +19,9 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, named_month
 from svc_analytics.statements.balance_assertions import Assertion, read_assertions
+from svc_analytics.warehouse.definitions import find_figure
 from svc_analytics.warehouse.figure_sql import select_one, select_records
-from svc_analytics.warehouse.figures import Figure, read_figures
+from svc_analytics.warehouse.figures import Figure
 from svc_analytics.warehouse.models import read_statement_macros
 from svc_analytics.warehouse.views import quote
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
@@ -56,6 +57,11 @@ class Explanation:
     why_none: str = "unknown: not all of its records were read"
 
     @property
+    def meaning(self) -> str:
+        """What the figure means, and how it is made."""
+        return find_figure(self.figure).hint
+
+    @property
     def rows(self) -> pd.DataFrame:
         """The contributing records, oldest first."""
         return to_frame(self.table)
@@ -71,6 +77,8 @@ def explain(
     calendar: str | None = None,
 ) -> Explanation:
     """Say where a figure of a month's statement comes from.
+
+    `figure` is its name, such as `net_settlement`, or its label.
 
     Raises `ConfigError` for a figure, a month or a coin that the statement does not have.
     """
@@ -90,17 +98,15 @@ def explain_period(
     now: int = 0,
 ) -> Explanation:
     """Do the same for any period, over an open warehouse."""
-    stated = {name: found for name, found in read_figures().items() if found.is_stated}
-    if figure not in stated:
-        raise ConfigError(f"no figure {figure!r} to explain: choose of {', '.join(stated)}")
+    found = find_figure(figure)
     seen = [assertion.to_parameter() for assertion in assertions]
     places = _places(period, currency, [each for each in seen if each["currency"] == currency])
-    value = _stated(warehouse, period, stated[figure], places, seen, now)
-    sql = _fill(select_one(stated[figure]), places)
-    records = _fill(select_records(stated[figure]), places)
-    rows = warehouse.query(f"{records} order by {_order(stated[figure])}")
-    why = _why_none(stated[figure], places["assertions"] != "null")
-    return Explanation(figure, currency, period, value, sql, rows, why)
+    value = _stated(warehouse, period, found, places, seen, now)
+    sql = _fill(select_one(found), places)
+    records = _fill(select_records(found), places)
+    rows = warehouse.query(f"{records} order by {_order(found)}")
+    why = _why_none(found, places["assertions"] != "null")
+    return Explanation(found.name, currency, period, value, sql, rows, why)
 
 
 def _why_none(figure: Figure, is_asserted: bool) -> str:

@@ -108,6 +108,8 @@ FILES: dict[str, Change] = {
     "statement.xlsx is not": another_sheet,
     "journal.csv is not": replaced("journal.csv", ",-50.5,", ",-51.5,"),
     "journal.beancount is not": replaced("journal.beancount", "48.5 ~", "58.5 ~"),
+    "definitions.csv is not": replaced("definitions.csv", "Net sales", "Sales"),
+    "definitions.csv is missing": lost("definitions.csv"),
     "checks.csv is missing": lost("checks.csv"),
     "journal.csv is missing": lost("journal.csv"),
     "the table figures is missing": lost("figures.csv", "figures.parquet"),
@@ -317,6 +319,27 @@ def test_what_other_libraries_wrote_holds_if_the_lake_made_the_seal(closer: Clos
     assert text.startswith("summary.parquet was written by other libraries") and not found.broken
     register_seal(folder.parent, read_manifest(folder), str(found.seal))
     assert verify_statement(folder).holds
+
+
+def test_what_an_earlier_build_sealed_holds_without_definitions(closer: Closer) -> None:
+    """It wrote none, and the lake made the seal."""
+    folder = closer.sealed()
+    found = forge(folder, lost("definitions.csv"))
+    assert not found.broken
+    register_seal(folder.parent, read_manifest(folder), str(found.seal))
+    assert verify_statement(folder).holds
+
+
+def test_another_release_may_define_a_figure_in_other_words(closer: Closer) -> None:
+    """They cannot be proven; nothing is broken, and no figure differs."""
+
+    def change(folder: Path, manifest: Manifest) -> None:
+        replaced("definitions.csv", "Net sales", "Sales")(folder, manifest)
+        manifest["tool_version"] = "0.0.9"
+
+    found = forge(closer.sealed(), change)
+    assert found.broken == () and found.table.num_rows == 0
+    assert any("svc-analytics 0.0.9 sealed it" in text for text in found.unproven)
 
 
 def other_library(folder: Path, manifest: Manifest) -> None:

@@ -15,6 +15,7 @@ from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.closings import Closer, figure, row_causes
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
@@ -67,6 +68,16 @@ def test_other_words_for_a_figure_make_no_restatement(sealed: Path) -> None:
     words = ["in other words"] * len(tables["figures"])
     other = tables["figures"].drop_columns(["note"]).append_column("note", pa.array(words))
     assert other != tables["figures"] and compare(tables, {"figures": other}, set()).num_rows == 0
+
+
+def test_definitions_are_sealed_with_the_figures_and_are_no_content(sealed: Path) -> None:
+    """Their file is hashed as any other; no table, no digest and no difference knows it."""
+    manifest = read_manifest(sealed)
+    assert manifest["files"]["definitions.csv"]["rows"] == len(definitions_table())
+    assert "definitions" not in manifest["control"]
+    assert "definitions" not in read_tables(sealed, manifest["files"])
+    (sealed / "definitions.csv").write_text("name\n")
+    assert verify_statement(sealed).broken == ("definitions.csv differs from the seal",)
 
 
 @pytest.mark.parametrize("name", ["lines.csv", "summary.parquet", "checks.csv"])

@@ -1,5 +1,6 @@
 """All forms in one folder: the manifest over them, and the same bytes each time."""
 
+import csv
 import hashlib
 import importlib.util
 import json
@@ -9,6 +10,7 @@ import pytest
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.render import formats, pdf
+from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.form_material import Make, Save
 
 FORMS = ("csv", "parquet", "xlsx", "html", "json", "journal")
@@ -34,6 +36,19 @@ def test_the_manifest_covers_every_file(save: Save) -> None:
         assert said["sha256"] == hashlib.sha256((folder / name).read_bytes()).hexdigest()
     assert files["lines.csv"]["rows"] == 7 and files["journal.beancount"]["rows"] == 8
     assert files["journal.csv"]["rows"] == 21
+
+
+@pytest.mark.parametrize(("form", "is_there"), [("csv", 1), ("parquet", 1), ("json", 0)])
+def test_beside_tables_lies_what_their_figures_mean(save: Save, form: str, is_there: int) -> None:
+    """One line for each figure, readable in any spreadsheet; whole documents say it themselves."""
+    path = save(form) / "definitions.csv"
+    assert path.exists() == is_there
+    if is_there:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = {row["name"]: row for row in csv.DictReader(file)}
+        assert rows["net_settlement"]["label"] == "Net settlement"
+        assert rows["net_settlement"]["formula"] == "net sales - refunds debited"
+        assert len(rows) == len(definitions_table())
 
 
 def test_a_form_asked_for_twice_is_written_once(save: Save) -> None:

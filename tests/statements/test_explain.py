@@ -57,6 +57,14 @@ def test_the_rows_are_the_records_behind_the_figure(lake: Lakehouse) -> None:
     assert sum(rows["net"]) == lake.explain("2026-10", "btc", "net_settlement").value
 
 
+def test_a_figure_is_explained_by_its_label_too(lake: Lakehouse) -> None:
+    """What a page or a workbook calls it finds it; the explanation says what it means."""
+    found = lake.explain("2026-10", "btc", "Net settlement")
+    assert found.figure == "net_settlement"
+    assert found.value == lake.explain("2026-10", "btc", "net_settlement").value
+    assert "Formula: net sales - refunds debited." in found.meaning
+
+
 def test_the_rows_stand_oldest_first(lake: Lakehouse) -> None:
     """October's movements of btc: by time, whatever their kinds and ids."""
     instants = lake.explain("2026-10", "btc", "rail_movement").rows["occurred_at"].to_list()
