@@ -1,6 +1,8 @@
 """The parts of the reference that the code defines: each is made of it when the site is built."""
 
 import html
+import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator
 from importlib.resources import files
 
@@ -10,9 +12,12 @@ import svc_analytics
 from svc_analytics import errors as svc_errors
 from svc_analytics.cli.app import cli
 from svc_analytics.statements.tables import TABLES
-from svc_analytics.warehouse.figures import figure_groups, read_figures
+from svc_analytics.warehouse.definitions import definitions_table
 from svc_analytics.warehouse.models import read_checks, read_footings
 from svc_analytics.warehouse.views import public_models
+
+_MARKS = re.compile(r"([\[*_|])")  # which Markdown would take for a link or for emphasis
+_EVERYWHERE = ("verbose", "help")
 
 
 def commands() -> str:
@@ -35,14 +40,15 @@ def walk(group: click.Group, above: str = "") -> Iterator[tuple[str, click.Comma
 def _command(words: str, command: click.Command) -> str:
     context = click.Context(command, info_name=f"svc-analytics {words}")
     usage = " ".join([context.info_name or "", *command.collect_usage_pieces(context)])
-    records = [param.get_help_record(context) for param in command.get_params(context)]
-    options = table(["option", "does"], ((code(a), b) for a, b in filter(None, records)))
-    return "\n\n".join([f"## {words}", f"```\n{usage}\n```", _help_text(command), options])
+    shown = [param for param in command.params if param.name not in _EVERYWHERE]
+    records = filter(None, (param.get_help_record(context) for param in shown))
+    options = table(["option", "does"], ((code(name), escape(does)) for name, does in records))
+    return "\n\n".join([f"## {words}", f"```text\n{usage}\n```", _help_text(command), options])
 
 
 def _help_text(command: click.Command) -> str:
     """Return a help text as Markdown; what click must not wrap is an example to copy."""
-    paragraphs = (command.help or "").split("\n\n")
+    paragraphs = inspect.cleandoc(command.help or "").split("\n\n")
     return "\n\n".join(
         f"```sh\n{paragraph[2:]}\n```" if paragraph.startswith("\b\n") else escape(paragraph)
         for paragraph in paragraphs
@@ -50,16 +56,22 @@ def _help_text(command: click.Command) -> str:
 
 
 def figures() -> str:
-    """Every figure by group, with its unit, its sign and what it means."""
-    stated = [figure for figure in read_figures().values() if figure.is_stated]
-    parts = []
-    for group in figure_groups():
-        rows = [
-            (code(figure.name), figure.unit, figure.sign, figure.meaning)
-            for figure in stated
-            if figure.group == group
-        ]
-        parts += [f"## {group}", table(["figure", "unit", "sign", "meaning"], rows)]
+    """Every figure by group: its label, unit, sign, definition, formula and needs."""
+    groups: dict[str, list[str]] = {}
+    for figure in definitions_table().to_pylist():
+        groups.setdefault(figure["group"], []).append(_figure(figure))
+    parts = ["\n\n".join([f"## {group}", *found]) for group, found in groups.items()]
+    return "\n\n".join(parts)
+
+
+def _figure(figure: dict[str, str]) -> str:
+    sign = "" if figure["sign"] == "none" else f", {figure['sign']}"
+    parts = [
+        f"### {figure['label']} {{: #{figure['name']} }}",
+        f"{code(figure['name'])} in {figure['unit']}{sign}",
+        escape(figure["definition"]),
+        f"- Formula: {escape(figure['formula'])}.\n- Known when read: {escape(figure['needs'])}.",
+    ]
     return "\n\n".join(parts)
 
 
@@ -76,20 +88,21 @@ def views() -> str:
 def checks() -> str:
     """Every rule, and whether a finding of it keeps a statement from being final."""
     rules = [*read_checks(), *read_footings()]
-    rows = [(code(rule.name), rule.severity, rule.meaning) for rule in rules]
+    rows = [(code(rule.name), rule.severity, escape(rule.meaning)) for rule in rules]
     return table(["rule", "severity", "what must hold"], rows)
 
 
 def python() -> str:
     """Every public name, for mkdocstrings to describe."""
-    return "\n\n".join(f"::: svc_analytics.{name}" for name in svc_analytics.__all__)
+    names = sorted(svc_analytics.__all__, key=lambda name: (name[0].isupper(), name))
+    return "\n\n".join(f"::: svc_analytics.{name}" for name in names)
 
 
 def tables() -> str:
     """The tables of a statement; the page of the views has their columns."""
     described = {model.name: model for model, _ in public_models()}
     found = [(name, described[f"statement_{name}"]) for name in TABLES]
-    rows = [(code(name), model.meaning, model.grain) for name, model in found]
+    rows = [(code(name), escape(model.meaning), escape(model.grain)) for name, model in found]
     return table(["table", "holds", "its rows"], rows)
 
 
@@ -105,24 +118,20 @@ def sandbox() -> str:
 
 
 def table(head: list[str], rows: Iterable[Iterable[str]]) -> str:
-    """Return a Markdown table; a line break or a bar in a cell breaks no row."""
-    lines = [head, ["---"] * len(head), *([_cell(text) for text in row] for row in rows)]
+    """Return a Markdown table of cells that are Markdown already."""
+    lines = [head, ["---"] * len(head), *([" ".join(cell.split()) for cell in row] for row in rows)]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _cell(text: str) -> str:
-    return " ".join(escape(text).split()).replace("|", "\\|")
-
-
 def code(text: str) -> str:
-    """Return a text in the letters of code."""
-    return f"`{text}`"
+    """Return a text in the letters of code; a bar in it ends no cell of a table."""
+    return f"<code>{html.escape(text).replace('|', '&#124;')}</code>"
 
 
 def escape(text: str) -> str:
-    """Write a text so that Markdown takes none of it for a tag or a link; code stays as it is."""
+    """Write a text so that Markdown takes none of it for a tag, a link, emphasis or a cell."""
     parts = text.split("`")
-    parts[::2] = [html.escape(part, quote=False).replace("[", "\\[") for part in parts[::2]]
+    parts[::2] = [_MARKS.sub(r"\\\1", html.escape(part, quote=False)) for part in parts[::2]]
     return "`".join(parts)
 
 
