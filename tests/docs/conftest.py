@@ -15,3 +15,11 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Runni
     folder = tmp_path_factory.mktemp("desk")
     with demo_desk(folder, months=2, payments=300) as running:
         yield folder, running
+
+
+@pytest.fixture(scope="module")
+def whole_demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder in which `svc-analytics demo` has run as the pages say."""
+    folder = tmp_path_factory.mktemp("whole")
+    with demo_desk(folder):
+        yield folder

@@ -71,9 +71,13 @@ def files(demo: Desk) -> Path:
     return folder
 
 
-@cache
 def invoke(command: str) -> str:
-    """Run a command in this process, once, and return what it printed."""
+    """Run a command in this process, once in each folder, and return what it printed."""
+    return _invoke(command, Path.cwd())
+
+
+@cache
+def _invoke(command: str, _folder: Path) -> str:
     done = CliRunner().invoke(
         cli, shlex.split(command, comments=True)[1:], auto_envvar_prefix="SVC"
     )
@@ -97,6 +101,18 @@ def test_what_is_shown_has_the_words_that_are_printed(
     found = invoke("svc-analytics statement --last-month" if "demo" in command else command)
     said = set(re.findall(r"\b[a-z_]{3,}\b", found))
     assert set(re.findall(r"\b[a-z_]{3,}\b", printed)) <= said | {"srv", "finance"} | _COINS
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("command", "printed"), CONSOLE, ids=name_of)
+def test_what_is_shown_is_what_is_printed(
+    whole_demo: Path, command: str, printed: str, monkeypatch: Any
+) -> None:
+    """To the last digit, for the merchant of the demo; a line of dots stands for more lines."""
+    monkeypatch.chdir(whole_demo)
+    found = invoke("svc-analytics statement --last-month" if "demo" in command else command)
+    lines = found.replace(str(whole_demo), "/srv/finance").splitlines()
+    assert not [line for line in printed.splitlines() if line not in [*lines, "..."]]
 
 
 @pytest.mark.parametrize("block", PYTHON, ids=name_of)

@@ -1,0 +1,96 @@
+"""Make the pictures of the pages again: `python docs/pictures.py`, with Chromium on the machine.
+
+They show the merchant that `svc-analytics demo` makes up, on 20 November 2026, so that the same
+code makes the same pictures. What a person looks at is printed by the commands themselves.
+"""
+
+import io
+import sys
+from contextlib import chdir
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from PIL import Image
+from playwright.sync_api import Browser, sync_playwright
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from svc_analytics.cli.app import cli  # noqa: E402
+from tests.support.browsers import chromium  # noqa: E402
+from tests.support.documents import demo_desk  # noqa: E402
+
+PICTURES = ROOT / "docs" / "pages" / "pictures"
+COLOURS = 128  # enough for pages of text; the files stay small
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture: the command that makes a page, and which part of the page it shows."""
+
+    name: str
+    command: str
+    page: str
+    top: str = "body"  # the first element that is seen
+    height: int = 700
+    width: int = 1024
+
+
+ALL = [
+    Picture(
+        "statement",
+        "statement --last-month --out october --format html",
+        "october/statement.html",
+        height=980,
+    ),
+    Picture(
+        "provisional",
+        "statement --this-month --out november --format html",
+        "november/statement.html",
+        height=420,
+    ),
+    Picture(
+        "jalali",
+        "statement --month 1405-07 --zone Asia/Tehran --out mehr --format html",
+        "mehr/statement.html",
+        height=420,
+    ),
+    Picture("notebook", "notebook 02 --month 2026-10 --out page.html", "page.html", height=900),
+]
+
+
+def main() -> None:
+    """Make every picture, or those named on the command line."""
+    wanted = [picture for picture in ALL if picture.name in sys.argv[1:] or not sys.argv[1:]]
+    PICTURES.mkdir(exist_ok=True)
+    with TemporaryDirectory() as folder, demo_desk(Path(folder)), chdir(folder):
+        for picture in wanted:
+            cli.main(picture.command.split(), standalone_mode=False)
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
+            for picture in wanted:
+                save(shoot(browser, picture), picture.name)
+            browser.close()
+
+
+def shoot(browser: Browser, picture: Picture) -> bytes:
+    """Return the part of a page that a picture shows, as PNG."""
+    page = browser.new_page(viewport={"width": picture.width, "height": picture.height})
+    page.goto(Path(picture.page).absolute().as_uri())
+    page.wait_for_load_state("networkidle")
+    page.locator(picture.top).first.evaluate("element => element.scrollIntoView()")
+    shot = page.screenshot()
+    page.close()
+    return shot
+
+
+def save(shot: bytes, name: str) -> None:
+    """Write a picture with few colours, so that it stays small."""
+    with Image.open(io.BytesIO(shot)) as image:
+        small = image.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        small.save(PICTURES / f"{name}.png", optimize=True)
+
+
+if __name__ == "__main__":
+    main()
