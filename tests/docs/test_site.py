@@ -11,7 +11,7 @@ from playwright.sync_api import sync_playwright
 
 import svc_analytics
 from svc_analytics.statements.tables import TABLES
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.definitions import definitions_table
 from svc_analytics.warehouse.models import read_all_models, read_checks
 from tests.support.browsers import chromium
 from tests.support.documents import PAGES, ROOT
@@ -69,20 +69,19 @@ def test_a_browser_asks_for_nothing_from_outside(site: Path) -> None:
 
 
 def test_the_commands_are_those_of_the_command_line(site: Path) -> None:
-    """Each with all its options."""
+    """Each with all its options but those that every command has."""
     page = text_of(site, "commands")
     for name, command in commands():
+        options = [max(param.opts, key=len) for param in command.params if param.name != "verbose"]
         assert f"svc-analytics {name}" in page
-        assert not [
-            option for option in command.params if max(option.opts, key=len) not in page.lower()
-        ]
+        assert not [option for option in options if option.casefold() not in page.casefold()]
 
 
-def test_the_figures_are_those_of_the_catalogue(site: Path) -> None:
-    """Each that a statement shows, with what it means."""
+def test_the_figures_are_those_of_the_glossary(site: Path) -> None:
+    """Each with its label, its definition, its formula and its needs."""
     page = " ".join(text_of(site, "figures").split())
-    for figure in read_figures().values():
-        assert not figure.is_stated or (figure.name in page and figure.meaning in page), figure.name
+    for figure in definitions_table().to_pylist():
+        assert not [text for text in figure.values() if text not in page and text != "none"]
 
 
 def test_the_views_are_those_of_the_database(site: Path) -> None:
