@@ -4,14 +4,22 @@ import html
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import click
 
 import svc_analytics
 from svc_analytics import errors as svc_errors
 from svc_analytics.cli.app import cli
+from svc_analytics.instants import now
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.writer import open_writer
 from svc_analytics.statements.tables import TABLES
+from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.definitions import definitions_table
 from svc_analytics.warehouse.models import read_checks, read_footings
 from svc_analytics.warehouse.views import public_models
@@ -76,12 +84,33 @@ def _figure(figure: dict[str, str]) -> str:
 
 
 def views() -> str:
-    """Every view and table macro, with its columns."""
-    parts = []
-    for model, columns in public_models():
-        parts += [f"## {model.name}", f"`{model.name}{model.signature}`: {model.meaning}"]
-        rows = [(code(name), meaning) for name, meaning in columns.items()]
-        parts += [f"Grain: {model.grain}.", table(["column", "meaning"], rows)]
+    """Every view and table macro: its columns with their types and meanings."""
+    with _empty_lake() as lake:
+        return "\n\n".join(map(_view, describe_views(lake)))
+
+
+@contextmanager
+def _empty_lake() -> Iterator[Lake]:
+    """A lake without a record, of which the types of all columns can be asked."""
+    with TemporaryDirectory() as folder:
+        lake = Lake(Path(folder) / "data")
+        with open_writer(lake, {"id": "none"}, now()):
+            pass
+        yield lake
+
+
+def _view(view: dict[str, Any]) -> str:
+    columns = [
+        (code(column["name"]), code(column["type"].lower()), escape(column["comment"]))
+        for column in view["columns"]
+    ]
+    name, _, bounds = view["view"].partition("(")
+    parts = [
+        f"## {name}",
+        *([f"Call it as {code(view['view'])}."] if bounds else []),
+        f"Holds {escape(view['meaning'])} It has {escape(view['grain'])}.",
+        table(["column", "type", "meaning"], columns),
+    ]
     return "\n\n".join(parts)
 
 

@@ -12,7 +12,8 @@ from playwright.sync_api import sync_playwright
 import svc_analytics
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.definitions import definitions_table
-from svc_analytics.warehouse.models import read_all_models, read_checks
+from svc_analytics.warehouse.models import read_checks
+from svc_analytics.warehouse.views import public_models
 from tests.support.browsers import chromium
 from tests.support.documents import PAGES, ROOT
 from tests.test_guards import commands
@@ -85,11 +86,12 @@ def test_the_figures_are_those_of_the_glossary(site: Path) -> None:
 
 
 def test_the_views_are_those_of_the_database(site: Path) -> None:
-    """Each with all its columns."""
-    page = text_of(site, "views")
-    for model in read_all_models():
-        if model.is_public:
-            assert not [name for name in (model.name, *model.columns) if name not in page]
+    """Each with all its columns, their types and their meanings."""
+    page = " ".join(text_of(site, "views").split())
+    assert "rate_min decimal(38,8) lowest rate of a payment" in page
+    for model, columns in public_models():
+        assert f"{model.name}{model.signature}" in page
+        assert not [text for pair in columns.items() for text in pair if text not in page]
 
 
 def test_the_python_names_are_the_public_ones(site: Path) -> None:
