@@ -1,5 +1,6 @@
 """A statement as a workbook, read back by another library."""
 
+from datetime import datetime, time
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -9,52 +10,135 @@ import pyarrow as pa
 import pytest
 from openpyxl.worksheet.worksheet import Worksheet
 
+from svc_analytics.formatting.display import head_of, label
 from svc_analytics.formatting.values import is_ratio, value_text
 from svc_analytics.instants import to_micros
-from svc_analytics.render import workbook
+from svc_analytics.render import workbook, workbook_cells
+from svc_analytics.render.figures import label_of
+from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.fake_service import NOW
 from tests.support.form_material import FORMULA, PERSIAN, Make, Save
+
+SHEETS = {"daily": "Days", "lines": "Movements", "checks": "Findings"}
 
 
 def open_book(folder: Path) -> openpyxl.Workbook:
     return openpyxl.load_workbook(folder / "statement.xlsx")
 
 
+def sheet_of(book: openpyxl.Workbook, table: str) -> Worksheet:
+    found: Worksheet = book[SHEETS.get(table, label(table))]
+    return found
+
+
 def columns_of(sheet: Worksheet) -> dict[str, list[Any]]:
-    return {str(column[0].value): list(column[1:]) for column in sheet.iter_cols()}
+    """The cells below each head, which stands below the caption."""
+    return {str(column[1].value): list(column[2:]) for column in sheet.iter_cols()}
+
+
+def figures_of(book: openpyxl.Workbook) -> dict[str, dict[str, Any]]:
+    """The cells of the first sheet: of each figure by its label, by the heads of the columns."""
+    rows = list(book["Statement"].iter_rows())
+    start = next(place for place, row in enumerate(rows) if row[0].value == "Figure")
+    heads = [str(cell.value) for cell in rows[start]]
+    return {str(row[0].value): dict(zip(heads, row, strict=True)) for row in rows[start:]}
 
 
 def text_in(cell: Any, exact: Any) -> str:
-    """What a reader of the sheet takes for the figure, as a plain text."""
+    """What a reader of the sheet takes for the value, as a plain text."""
     if exact is not None:
         return str(exact.value or "")
     if cell.data_type == "n" and cell.value is not None:
         return value_text(Decimal(str(cell.value)))
-    return str(cell.value.date() if cell.data_type == "d" else cell.value or "")
+    if cell.data_type == "d":
+        return str(cell.value if cell.value.time() != time() else cell.value.date())
+    return str(cell.value or "")
 
 
-def test_every_cell_comes_back_exactly(make: Make, tmp_path: Path) -> None:
-    """A figure is its number, or where that has too many digits the text beside it."""
+def wanted_text(value: Any, field: pa.Field, exact: Any) -> str:
+    if isinstance(value, datetime) and exact is None:
+        plain = value.replace(tzinfo=None)
+        return str(plain if plain.time() != time() else plain.date())
+    return value_text(value, is_ratio=is_ratio(field) and exact is not None)
+
+
+def head_of_column(field: pa.Field) -> str:
+    zone = ", UTC" if pa.types.is_timestamp(field.type) else ""
+    return head_of(field, label_of) + zone
+
+
+def test_every_cell_of_a_table_comes_back_exactly(make: Make, tmp_path: Path) -> None:
+    """A value is its cell, or where that has too few digits the text behind."""
     made = make()
     book = open_book(made.save(tmp_path / "out", ("xlsx",)))
     for name, table in made.tables.items():
-        found = columns_of(book[name])
-        for field in table.schema:
-            cells, exact = found[field.name], found.get(f"{field.name} exact")
+        found = columns_of(sheet_of(book, name)) if name != "summary" else {}
+        for field in table.schema if found else ():
+            head = head_of_column(field)
+            cells, exact = found[head], found.get(f"{head}, exact")
             for row, value in enumerate(table[field.name].to_pylist()):
-                read = text_in(cells[row], exact[row] if exact else None)
-                wanted = value_text(value, is_ratio=is_ratio(field) and exact is not None)
-                assert read == wanted, (name, field.name)
+                beside = exact[row] if exact else None
+                wanted = wanted_text(value, field, beside)
+                assert text_in(cells[row], beside) == wanted, (name, field.name)
 
 
-def test_long_amounts_have_an_exact_text_beside_them(save: Save) -> None:
-    """19 digits: the number is rounded to 15, the text is not."""
-    summary = columns_of(open_book(save("xlsx"))["summary"])
-    row = [cell.value for cell in summary["currency"]].index("eth")
-    assert summary["gross_sales"][row].value == 1
-    exact = summary["gross_sales exact"][row]
+def test_every_figure_stands_on_the_first_sheet_with_every_digit(
+    make: Make, tmp_path: Path
+) -> None:
+    """Figures down, coins across; the exact texts at the side are the summary itself."""
+    made = make()
+    book = open_book(made.save(tmp_path / "out", ("xlsx",)))
+    assert book.sheetnames[:5] == ["Statement", "Days", "Movements", "Findings", "Definitions"]
+    found, summary = figures_of(book), made.tables["summary"]
+    for row in summary.to_pylist():
+        for field in list(summary.schema)[2:]:
+            cell = found[head_of(field, label_of)][f"{row['currency']}, every digit"]
+            wanted = value_text(row[field.name], is_ratio=is_ratio(field))
+            assert (cell.value or "") == wanted
+
+
+def test_long_amounts_are_marked_where_a_cell_hides_digits(save: Save) -> None:
+    """19 digits: the number is rounded to 15 and marked, the text at the side is not."""
+    gross = figures_of(open_book(save("xlsx")))["Gross sales"]
+    assert gross["eth"].value == 1 and gross["eth"].number_format.startswith('"≈"#,##0.')
+    exact = gross["eth, every digit"]
     assert (exact.value, exact.data_type) == ("1.000000000000000003", "s")
-    assert exact.alignment.horizontal == "right" and "payouts_sent exact" not in summary
+
+
+def test_the_first_sheet_is_a_statement(save: Save) -> None:
+    """What it is, its status and why, then figures in groups; an unknown one is a dash."""
+    sheet = open_book(save("xlsx", month="2026-11", now=to_micros(NOW)))["Statement"]
+    texts = [str(row[0].value) for row in sheet.iter_rows() if row[0].value]
+    assert texts[0] == "Statement 2026-11" and texts[3] == "provisional"
+    assert "its figures can still change" in texts[4] and "not over" in texts[4]
+    assert {"Sales", "Refunds", "Settlement", "Position"} <= set(texts)
+    assert sheet.page_setup.paperSize == 9 and sheet.sheet_properties.pageSetUpPr.fitToPage
+
+
+def test_instants_and_days_are_dates(make: Make, tmp_path: Path) -> None:
+    """A spreadsheet can filter and sort by them."""
+    made = make()
+    book = open_book(made.save(tmp_path / "out", ("xlsx",)))
+    lines, days = columns_of(book["Movements"]), columns_of(book["Days"])
+    for cell in (lines["Occurred at local, UTC"][0], days["Day"][0]):
+        assert cell.data_type == "d" and cell.number_format.startswith("yyyy-mm-dd")
+
+
+def test_every_sheet_says_what_it_is_worth(save: Save) -> None:
+    """Period, zone and status, above the heads or in the footer of the print."""
+    book = open_book(save("xlsx"))
+    assert book["Days"]["A1"].value == "Days: 2026-10, UTC · final"
+    for sheet in book:
+        assert str(sheet.oddFooter.left.text).strip() == "2026-10, UTC · final"
+        assert sheet.page_setup.paperSize == 9 and sheet.sheet_properties.pageSetUpPr.fitToPage
+
+
+def test_the_definitions_are_in_the_workbook(save: Save) -> None:
+    """Each figure with its label, its definition and its formula."""
+    sheet = open_book(save("xlsx"))["Definitions"]
+    rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
+    assert len(rows) == 1 + definitions_table().num_rows
+    assert rows[0][:3] == ["Label", "Definition", "Formula"]
 
 
 def test_texts_never_become_formulas_or_links(save: Save) -> None:
@@ -62,23 +146,23 @@ def test_texts_never_become_formulas_or_links(save: Save) -> None:
     book = open_book(save("xlsx"))
     kinds = {cell.data_type for sheet in book for row in sheet.iter_rows() for cell in row}
     assert "f" not in kinds and not any(sheet._hyperlinks for sheet in book)
-    cells = columns_of(book["lines"])["reference_id"]
+    cells = columns_of(book["Movements"])["Reference id"]
     hostile = [cell for cell in cells if cell.value in (FORMULA, "@SUM(A1)", "-2+3")]
     assert len(hostile) == 3 and all(cell.quotePrefix for cell in hostile)
 
 
 def test_sheets_are_ready_to_be_worked_with(save: Save) -> None:
     """A frozen header, a filter over all columns, amounts with thousands apart."""
-    sheet = open_book(save("xlsx"))["daily"]
-    assert sheet.freeze_panes == "C2" and sheet.auto_filter.ref.startswith("A1:")
-    found = columns_of(sheet)["gross_sales"][0]
-    assert found.number_format.startswith("#,##0.00")
+    sheet = open_book(save("xlsx"))["Days"]
+    assert sheet.freeze_panes == "C3" and sheet.auto_filter.ref.startswith("A2:")
+    found = columns_of(sheet)["Gross sales"][0]
+    assert found.number_format.removeprefix('"≈"').startswith("#,##0.00")
 
 
-def test_the_first_sheet_says_what_the_figures_are(save: Save) -> None:
+def test_the_provenance_says_what_the_figures_are_made_of(save: Save) -> None:
     """Period, bounds, status with reasons, coverage, digest: all that trust needs."""
     running = save("xlsx", month="2026-11", now=to_micros(NOW))
-    sheet = open_book(running)["provenance"]
+    sheet = open_book(running)["Provenance"]
     facts = {row[0].value: row[1].value for row in sheet.iter_rows()}
     assert facts["status"] == "provisional" and "not over" in facts["because"]
     assert facts["start"] == "2026-11-01T00:00:00Z" and facts["zone"] == "UTC"
@@ -91,7 +175,8 @@ def test_a_table_longer_than_a_sheet_goes_on_in_the_next(
     """7 lines in sheets of 3: no row is lost and each sheet has its header."""
     monkeypatch.setattr(workbook, "SHEET_ROWS", 3)
     book = open_book(save("xlsx"))
-    parts = [columns_of(book[name])["line_no"] for name in ("lines", "lines 2", "lines 3")]
+    names = ("Movements", "Movements 2", "Movements 3")
+    parts = [columns_of(book[name])["Line no"] for name in names]
     assert [cell.value for part in parts for cell in part] == [1, 2, 3, 4, 5, 6, 7]
 
 
@@ -100,9 +185,9 @@ def test_a_text_longer_than_a_cell_says_that_it_was_cut(make: Make, tmp_path: Pa
     made = make()
     long = pa.table({"note": ["x" * 40_000, "\x01_x0041_\ufffe"]})
     made.tables["notes"] = long
-    sheet = open_book(made.save(tmp_path / "out", ("xlsx",)))["notes"]
-    text = str(sheet["A2"].value)
-    assert len(text) == 32_767 and text.endswith(workbook.CUT)
+    sheet = open_book(made.save(tmp_path / "out", ("xlsx",)))["Notes"]
+    text = str(sheet["A3"].value)
+    assert len(text) == 32_767 and text.endswith(workbook_cells.CUT)
 
 
 @pytest.mark.parametrize(
@@ -111,4 +196,4 @@ def test_a_text_longer_than_a_cell_says_that_it_was_cut(make: Make, tmp_path: Pa
 )
 def test_significant_digits_decide_what_is_exact(value: str, digits: int) -> None:
     """Zeros at either end cost a spreadsheet nothing."""
-    assert workbook.significant_digits(Decimal(value)) == digits
+    assert workbook_cells.significant_digits(Decimal(value)) == digits

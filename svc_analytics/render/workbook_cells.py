@@ -1,0 +1,114 @@
+"""Cells of a workbook: numbers with as many digits as a spreadsheet keeps, and plain texts.
+
+A spreadsheet keeps 15 significant digits. A number is written with those, and its format
+shows no more; one of which the format hides digits has the mark of a rounded number before
+it. Texts are always strings: none becomes a formula, a link or a number.
+"""
+
+from dataclasses import dataclass, field
+from datetime import UTC, date, datetime
+from decimal import ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+from svc_analytics.formatting.numbers import COIN, COUNT, PLAIN, RATE, RATIO, ROUNDED, USD
+from svc_analytics.formatting.sanitize import escape_formula
+from svc_analytics.formatting.values import value_text
+
+EXACT_DIGITS = 15
+LONGEST_TEXT = 32_767
+CUT = "… (cut: the whole text is in the other forms)"
+DAY_FORMAT, INSTANT_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
+_FIRST_YEAR = 1901  # Excel counts the days before it wrongly
+_FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
+_UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
+_PLACES = {USD: 2, RATE: 8, RATIO: 4, COUNT: 0, PLAIN: 0}  # of a ratio: 2 of its percentage
+_FORMATS = {RATIO: "0.00%", COUNT: "#,##0", PLAIN: "0"}
+
+
+def significant_digits(value: Decimal | int) -> int:
+    """Count the significant digits of a number.
+
+    >>> significant_digits(Decimal("1200.0500")), significant_digits(Decimal("1E-18"))
+    (6, 1)
+    """
+    return len(value_text(value).lstrip("-").replace(".", "").strip("0"))
+
+
+def shown_places(kind: str, scale: int | None, longest: int) -> int:
+    """Return the places to show: a coin's own, as far as 15 digits reach.
+
+    `longest` is the number of digits before the point of the largest amount beside it.
+    """
+    if kind != COIN:
+        return _PLACES[kind]
+    return max(min(EXACT_DIGITS if scale is None else scale, EXACT_DIGITS - longest), 2)
+
+
+def whole_digits(value: Decimal | int) -> int:
+    """Count the digits before the point.
+
+    >>> whole_digits(Decimal("-120.5")), whole_digits(Decimal("0.5"))
+    (3, 1)
+    """
+    return len(str(abs(int(value))))
+
+
+def number_format(value: Decimal | int, kind: str, places: int) -> str:
+    """Return the Excel format of a number, with the mark where it hides digits.
+
+    >>> number_format(Decimal("0.125"), "USD", 2), number_format(Decimal("0.5"), "coin", 8)
+    ('"≈"#,##0.00', '#,##0.00000000')
+    """
+    points = "." + "0" * places if places else ""
+    form = _FORMATS.get(kind, f"#,##0{points}")
+    hidden = value_text(value).partition(".")[2][places:]
+    return f'"{ROUNDED}"{form}' if hidden else form
+
+
+@dataclass
+class CellWriter:
+    """Writes cells of a workbook; each look is made once."""
+
+    workbook: Any
+    looks: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+
+    def look(self, **properties: Any) -> Any:
+        """Return a format of the workbook."""
+        key = tuple(sorted(properties.items()))
+        if key not in self.looks:
+            self.looks[key] = self.workbook.add_format(properties)
+        return self.looks[key]
+
+    def text(self, sheet: Any, row: int, column: int, text: str, **properties: Any) -> None:
+        """Write a string; one like a formula stays text when a person edits it."""
+        if not text:
+            return
+        if len(text) > LONGEST_TEXT:
+            text = text[: LONGEST_TEXT - len(CUT)] + CUT
+        if escape_formula(text) != text:
+            properties["quote_prefix"] = True
+        style = self.look(**properties) if properties else None
+        sheet.write_string(row, column, text.translate(_UNREADABLE), style)
+
+    def number(
+        self, sheet: Any, row: int, column: int, value: Decimal | int, form: str, **more: Any
+    ) -> None:
+        """Write a number with its first 15 digits."""
+        # A Decimal is printed digit by digit; as a float the 16th digit could be off.
+        rounded = _FIFTEEN.plus(Decimal(value)).normalize(_FIFTEEN)
+        sheet.write_number(row, column, rounded, self.look(num_format=form, **more))
+
+    def instant(
+        self, sheet: Any, row: int, column: int, value: date | datetime, **more: Any
+    ) -> None:
+        """Write a day, or an instant in whole seconds, as a date that filters understand."""
+        form = DAY_FORMAT
+        if isinstance(value, datetime):
+            value = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+            value, form = value.replace(microsecond=0), INSTANT_FORMAT
+        if value.year < _FIRST_YEAR:
+            self.text(sheet, row, column, value_text(value), **more)
+            return
+        sheet.write_datetime(
+            row, column, value, self.look(**{"align": "left"} | more, num_format=form)
+        )

@@ -1,0 +1,163 @@
+"""The first sheet of a workbook: the statement, figures down and coins across."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+from svc_analytics.formatting.cells import DASH
+from svc_analytics.formatting.display import names_of
+from svc_analytics.formatting.numbers import COIN, ROUNDED, kind_of
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.values import is_exact_number, is_ratio, value_text
+from svc_analytics.render.document import Document, unknown_lines
+from svc_analytics.render.figures import FigureCells, summary_groups
+from svc_analytics.render.standing import status_note
+from svc_analytics.render.workbook_cells import (
+    CellWriter,
+    number_format,
+    shown_places,
+    whole_digits,
+)
+from svc_analytics.render.workbook_tables import set_up_print
+
+SHEET = "Statement"
+_LABELS, _COINS, _EXACT = 30, 21, 30  # widths
+_GAP = 1  # column between the figures and their exact texts
+_MOST_UPRIGHT = 4  # coins on an upright page
+_ROUNDED = (
+    f"{ROUNDED} rounded for display. A cell keeps 15 digits; the columns at the right hold every "
+    "digit as text."
+)
+_MEANINGS = "What each figure means stands in the sheet Definitions."
+
+
+def write_summary(
+    pen: CellWriter, statement: Document, facts: dict[str, Any], standing: Standing
+) -> None:
+    """Write the statement as a person reads it, and every exact text behind it."""
+    sheet = pen.workbook.add_worksheet(SHEET)
+    cells = FigureCells(statement, standing.scales)
+    coins = [str(row["currency"]) for row in cells.rows]
+    sheet.set_column(0, 0, _LABELS)
+    if coins:
+        sheet.set_column(1, len(coins), _COINS)
+        sheet.set_column(len(coins) + 1, len(coins) + _GAP, 3)
+        behind = len(coins) + 1 + _GAP
+        sheet.set_column(behind, behind + len(coins) - 1, _EXACT, None, {"level": 1})
+    width = max(len(coins), 3)
+    head = _write_head(pen, sheet, statement, facts, width)
+    end = _Figures(pen, sheet, cells).write(head, coins)
+    end = _write_notes(pen, sheet, statement, cells, end + 1, width)
+    sheet.freeze_panes(head + 1, 1)
+    sheet.print_area(0, 0, end, width)
+    set_up_print(sheet, standing.text, is_wide=len(coins) > _MOST_UPRIGHT)
+
+
+def _write_head(
+    pen: CellWriter, sheet: Any, statement: Document, facts: dict[str, Any], width: int
+) -> int:
+    """Write what the statement is, and return the row below."""
+    is_sealed = facts["is_sealed"]
+    texts = [
+        (f"Statement {facts['label']}", {"bold": True, "font_size": 16}),
+        (single_line(names_of(statement.merchant)), {"font_size": 12}),
+        (
+            f"{facts['start']} up to {facts['end']} ({facts['calendar']} calendar, "
+            f"{facts['zone']}); data as of {facts['as_of']}",
+            {},
+        ),
+        ("sealed" if is_sealed else facts["status"], {"bold": True, "font_size": 14}),
+        (status_note(statement, is_sealed=is_sealed), {}),
+        *((text, {}) for text in unknown_lines(facts)),
+    ]
+    for row, (text, look) in enumerate(texts):
+        _write_wide(pen, sheet, row, text, width, look)
+    return len(texts) + 1
+
+
+def _write_wide(
+    pen: CellWriter, sheet: Any, row: int, text: str, width: int, look: Mapping[str, Any]
+) -> None:
+    """Write a text over the whole width, as many lines high as it needs."""
+    lines = -(-len(text) // (_LABELS + width * _COINS - 8))
+    sheet.set_row(row, 15 * lines * look.get("font_size", 11) / 11 + 1)
+    style = pen.look(text_wrap=True, valign="top", align="left", **look)
+    sheet.merge_range(row, 0, row, width, "", style)
+    pen.text(sheet, row, 0, text, text_wrap=True, valign="top", align="left", **look)
+
+
+@dataclass(frozen=True)
+class _Figures:
+    """Writes the figures in their groups."""
+
+    pen: CellWriter
+    sheet: Any
+    cells: FigureCells
+
+    def write(self, row: int, coins: Sequence[str]) -> int:
+        """Write heads, groups and figures; return the row below."""
+        behind = len(coins) + 1 + _GAP
+        self.pen.text(self.sheet, row, 0, "Figure", bold=True, bottom=1)
+        for place, coin in enumerate(coins):
+            self.pen.text(self.sheet, row, 1 + place, coin, bold=True, bottom=1, align="right")
+            exact = f"{coin}, every digit"
+            self.pen.text(self.sheet, row, behind + place, exact, bold=True, bottom=1)
+        for group, names in self._groups().items():
+            row += 1
+            self.pen.text(self.sheet, row, 0, group, bold=True, font_color="#0B5394")
+            for name in names:
+                row += 1
+                self._write_figure(row, name, behind)
+        return row + 1
+
+    def _groups(self) -> dict[str, list[str]]:
+        rows = self.cells.rows
+        return summary_groups(list(rows[0])) if rows else {}
+
+    def _write_figure(self, row: int, name: str, behind: int) -> None:
+        self.pen.text(self.sheet, row, 0, self.cells.head(name).text, indent=1)
+        for place, values in enumerate(self.cells.rows):
+            self._write_value(row, 1 + place, values, name)
+            field = self.cells.statement.tables["summary"].schema.field(name)
+            exact = value_text(values[name], is_ratio=is_ratio(field))
+            self.pen.text(self.sheet, row, behind + place, exact, align="right")
+
+    def _write_value(self, row: int, place: int, values: Mapping[str, Any], name: str) -> None:
+        field, value = self.cells.statement.tables["summary"].schema.field(name), values[name]
+        if isinstance(value, datetime):
+            self.pen.instant(self.sheet, row, place, value, align="right")
+        elif value is None or not is_exact_number(field):
+            self.pen.text(self.sheet, row, place, value_text(value) or DASH, align="right")
+        else:
+            coin, kind = str(values["currency"]), kind_of(field)
+            places = shown_places(kind, self.cells.scales.get(coin), self._longest(values))
+            form = number_format(value, kind, places)
+            self.pen.number(self.sheet, row, place, value, form)
+
+    def _longest(self, values: Mapping[str, Any]) -> int:
+        """Count the digits before the point of a coin's largest amount."""
+        schema = self.cells.statement.tables["summary"].schema
+        amounts = (
+            value
+            for name, value in values.items()
+            if isinstance(value, Decimal) and kind_of(schema.field(name)) == COIN
+        )
+        return max(map(whole_digits, amounts), default=1)
+
+
+def _write_notes(
+    pen: CellWriter, sheet: Any, statement: Document, cells: FigureCells, row: int, width: int
+) -> int:
+    """Write why figures are unknown and what the marks mean; return the last row."""
+    names = [name for name in cells.statement.tables["summary"].column_names if cells.rows]
+    shown = [cells.cell(values, name) for values in cells.rows for name in names]
+    reasons = dict.fromkeys(f"{cell.text} {cell.note}" for cell in shown if cell.note)
+    notes = [*map(single_line, reasons), _ROUNDED, _MEANINGS]
+    for place, note in enumerate(notes):
+        _write_wide(pen, sheet, row + place, note, width, {"font_size": 9})
+    return row + len(notes)
