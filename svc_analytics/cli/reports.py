@@ -163,8 +163,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
     log = new.options.get("webhooks")
     head = [
         f"Statement {period.folder} of {name}",
-        f"{format_instant(period.start)} .. {format_instant(period.end)} ({period.zone}), "
-        f"data as of {format_instant(new.as_of)}",
+        f"{period.title}: {period.local_bounds}; data as of {format_instant(new.as_of)}",
         f"status: {new.status}",
         *(f"  because {single_line(reason.text)}" for reason in new.reasons),
         *([] if new.reasons else [f"  {status_note(new)}"]),

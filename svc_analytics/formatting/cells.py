@@ -22,7 +22,7 @@ from svc_analytics.formatting.values import display_text, is_exact_number
 
 DASH = "\N{EN DASH}"
 NO_VALUE = "the record has no value here"
-_PERIODS = ("day", "month", "period", "payment_month", "refund_month")
+PERIODS = ("day", "month", "period", "payment_month", "refund_month")
 
 
 @dataclass(frozen=True)
@@ -98,9 +98,9 @@ class CellMaker:
             # Without a unit: the column `currency`, or the head, names it once.
             return number_cell(value, _kind(row, field), "", scale, is_exact=self.is_exact)
         text = _plain(value)
-        if field.name in _PERIODS and self.standing.is_running(value):
+        if field.name in PERIODS and self.standing.is_running(value):
             text = f"{text} {RUNNING}"
-        return Cell(text, is_fixed=isinstance(value, date) or field.name in _PERIODS)
+        return Cell(text, is_fixed=isinstance(value, date) or field.name in PERIODS)
 
 
 def _kind(row: Mapping[str, Any], field: pa.Field) -> str:

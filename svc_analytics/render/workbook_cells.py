@@ -53,16 +53,20 @@ def whole_digits(value: Decimal | int) -> int:
     return len(str(abs(int(value))))
 
 
-def number_format(value: Decimal | int, kind: str, places: int) -> str:
+def number_format(value: Decimal | int, kind: str, places: int, room: int = 0) -> str:
     """Return the Excel format of a number, with the mark where it hides digits.
 
-    >>> number_format(Decimal("0.125"), "USD", 2), number_format(Decimal("0.5"), "coin", 8)
-    ('"≈"#,##0.00', '#,##0.00000000')
+    It leaves room for `room` places, so that the points of a column stand in one line.
+
+    >>> number_format(Decimal("0.125"), "USD", 2), number_format(7, "count", 0, room=2)
+    ('"≈"#,##0.00;"≈"-#,##0.00', '#,##0_._0_0')
     """
     points = "." + "0" * places if places else ""
     form = _FORMATS.get(kind, f"#,##0{points}")
+    shown = len(form.partition(".")[2])  # the sign of a percentage takes a place too
+    form += ("_." if room and not shown else "") + "_0" * max(room - shown, 0)
     hidden = value_text(value).partition(".")[2][places:]
-    return f'"{ROUNDED}"{form}' if hidden else form
+    return f'"{ROUNDED}"{form};"{ROUNDED}"-{form}' if hidden else form
 
 
 @dataclass
@@ -99,10 +103,15 @@ class CellWriter:
         sheet.write_number(row, column, rounded, self.look(num_format=form, **more))
 
     def instant(
-        self, sheet: Any, row: int, column: int, value: date | datetime, **more: Any
+        self,
+        sheet: Any,
+        row: int,
+        column: int,
+        value: date | datetime,
+        form: str = DAY_FORMAT,
+        **more: Any,
     ) -> None:
         """Write a day, or an instant in whole seconds, as a date that filters understand."""
-        form = DAY_FORMAT
         if isinstance(value, datetime):
             value = value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
             value, form = value.replace(microsecond=0), INSTANT_FORMAT

@@ -10,7 +10,7 @@ from typing import Any
 
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.display import names_of
-from svc_analytics.formatting.numbers import COIN, ROUNDED, kind_of
+from svc_analytics.formatting.numbers import COIN, RATE, ROUNDED, kind_of
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import is_exact_number, is_ratio, value_text
@@ -64,11 +64,10 @@ def _write_head(
     """Write what the statement is, and return the row below."""
     is_sealed = facts["is_sealed"]
     texts = [
-        (f"Statement {facts['label']}", {"bold": True, "font_size": 16}),
+        (f"Statement {statement.period.title}", {"bold": True, "font_size": 16}),
         (single_line(names_of(statement.merchant)), {"font_size": 12}),
         (
-            f"{facts['start']} up to {facts['end']} ({facts['calendar']} calendar, "
-            f"{facts['zone']}); data as of {facts['as_of']}",
+            f"{statement.period.local_bounds}; data as of {facts['as_of']}",
             {},
         ),
         ("sealed" if is_sealed else facts["status"], {"bold": True, "font_size": 14}),
@@ -135,8 +134,9 @@ class _Figures:
             self.pen.text(self.sheet, row, place, value_text(value) or DASH, align="right")
         else:
             coin, kind = str(values["currency"]), kind_of(field)
-            places = shown_places(kind, self.cells.scales.get(coin), self._longest(values))
-            form = number_format(value, kind, places)
+            longest, scale = self._longest(values), self.cells.scales.get(coin)
+            room = max(shown_places(COIN, scale, longest), shown_places(RATE, None, longest))
+            form = number_format(value, kind, shown_places(kind, scale, longest), room)
             self.pen.number(self.sheet, row, place, value, form)
 
     def _longest(self, values: Mapping[str, Any]) -> int:

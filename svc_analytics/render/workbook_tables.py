@@ -11,12 +11,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.formatting.cells import PERIODS
 from svc_analytics.formatting.display import head_of
 from svc_analytics.formatting.numbers import COIN, kind_of, scale_of
 from svc_analytics.formatting.standing import RUNNING, Standing
 from svc_analytics.formatting.values import is_exact_number, is_ratio, rows_of, value_text
 from svc_analytics.render.figures import label_of
 from svc_analytics.render.workbook_cells import (
+    DAY_FORMAT,
     EXACT_DIGITS,
     CellWriter,
     number_format,
@@ -29,7 +31,6 @@ HEAD = 1  # the row of the column heads, below the caption
 WIDEST, NARROWEST = 60, 9
 _EXACT = "{}, exact"
 A4 = 9
-_PERIODS = ("day", "month", "payment_month", "refund_month")
 
 
 @dataclass(frozen=True)
@@ -153,9 +154,10 @@ class _Row:
         elif isinstance(value, bool):
             self.sheet.write_boolean(self.number, place, value)
         elif isinstance(value, date):
-            self.pen.instant(self.sheet, self.number, place, value)
+            form = f'{DAY_FORMAT}" {RUNNING}"' if self._is_running(field, value) else DAY_FORMAT
+            self.pen.instant(self.sheet, self.number, place, value, form)
         else:
-            self.pen.text(self.sheet, self.number, place, self._text(value, field.name))
+            self.pen.text(self.sheet, self.number, place, self._text(value, field))
 
     def write_exact(self, place: int, column: _Column) -> None:
         """Write every digit of a column's value as text."""
@@ -171,11 +173,14 @@ class _Row:
         places = shown_places(kind, scale, self.longest.get(currency, 1))
         self.pen.number(self.sheet, self.number, place, value, number_format(value, kind, places))
 
-    def _text(self, value: Any, name: str) -> str:
+    def _text(self, value: Any, field: pa.Field) -> str:
         if isinstance(value, (list, dict)):
             return json.dumps(value, ensure_ascii=False, default=value_text)
-        is_running = name in _PERIODS and self.standing.is_running(value)
-        return f"{value_text(value)} {RUNNING}" if is_running else value_text(value)
+        running = f" {RUNNING}" * self._is_running(field, value)
+        return f"{value_text(value)}{running}"
+
+    def _is_running(self, field: pa.Field, value: Any) -> bool:
+        return field.name in PERIODS and self.standing.is_running(value)
 
 
 def _set_up(sheet: Any, page: Page, width: int) -> None:

@@ -117,7 +117,7 @@ class Statement(Displayable):
     def _display(self) -> Display:
         period = self.period
         lines = [
-            f"{format_instant(period.start)} .. {format_instant(period.end)} ({period.zone}); "
+            f"{period.title}: {period.local_bounds}; "
             f"{len(self.tables['lines']):,} movements; data as of {format_instant(self.as_of)}",
             status_note(self),
         ]

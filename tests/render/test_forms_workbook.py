@@ -109,7 +109,7 @@ def test_the_first_sheet_is_a_statement(save: Save) -> None:
     """What it is, its status and why, then figures in groups; an unknown one is a dash."""
     sheet = open_book(save("xlsx", month="2026-11", now=to_micros(NOW)))["Statement"]
     texts = [str(row[0].value) for row in sheet.iter_rows() if row[0].value]
-    assert texts[0] == "Statement 2026-11" and texts[3] == "provisional"
+    assert texts[0] == "Statement November 2026" and texts[3] == "provisional"
     assert "its figures can still change" in texts[4] and "not over" in texts[4]
     assert {"Sales", "Refunds", "Settlement", "Position"} <= set(texts)
     assert sheet.page_setup.paperSize == 9 and sheet.sheet_properties.pageSetUpPr.fitToPage
