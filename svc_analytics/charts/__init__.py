@@ -2,14 +2,16 @@
 
 Tables are Arrow tables or the frames that `lake.sql` returns. A float is a position in
 the picture and nothing else: numbers that are read as text are written from decimals.
-Every scale of amounts holds its zero, each coin has its own axis, and what differs in
-colour differs in hatching or marker too, so that a grey print can be read.
+Texts of percentages and of USD are rounded half up to 2 places. Every scale of amounts
+holds its zero, each coin has its own axis, and what differs in colour differs in hatching
+or marker too, so that a grey print can be read.
 """
 
 from svc_analytics.charts.axes import percent
 from svc_analytics.charts.coverage import coverage_calendar
 from svc_analytics.charts.exposure import usd_exposure
 from svc_analytics.charts.fees import fee_rate, fee_tiers
+from svc_analytics.charts.rates import usd_rates
 from svc_analytics.charts.receipts import receipt_verdicts
 from svc_analytics.charts.refunds import refund_cohorts, refund_ratio
 from svc_analytics.charts.settlement import net_settlement_daily, position
@@ -25,4 +27,5 @@ __all__ = [
     "refund_cohorts",
     "refund_ratio",
     "usd_exposure",
+    "usd_rates",
 ]

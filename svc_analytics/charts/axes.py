@@ -3,10 +3,10 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from svc_analytics.money import EXACT, format_amount, group_digits
+from svc_analytics.money import format_amount, group_digits
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -18,7 +18,9 @@ Axes: TypeAlias = "matplotlib.axes.Axes"
 Table: TypeAlias = "pa.Table | pd.DataFrame"
 Row = dict[str, Any]
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # distinct to colour-blind readers
+LIGHT = "#e6e6e6"  # behind what is not over yet
 HATCH = "/////"
+ROUNDED = Context(prec=80, rounding=ROUND_HALF_UP)  # for texts only: never fed back
 MOST_TICKS = 6
 MOST_DAYS = 100  # on an axis labelled by day; a longer one is labelled by month
 MOST_MONTHS = 120  # on an axis without gaps
@@ -27,12 +29,21 @@ _MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
 
 
 def percent(ratio: Decimal) -> str:
-    """Write a ratio of 8 places as a percentage, exactly.
+    """Write a ratio as a percentage with 2 places, rounded half up.
 
-    >>> percent(Decimal("0.01273686"))
-    '1.273686%'
+    >>> percent(Decimal("0.01273686")), percent(Decimal("0.5"))
+    ('1.27%', '50.00%')
     """
-    return f"{group_digits(format_amount(ratio.scaleb(2, EXACT)))}%"
+    return f"{cents(ratio.scaleb(2, ROUNDED))}%"
+
+
+def cents(value: Decimal) -> str:
+    """Write an amount with 2 places, rounded half up.
+
+    >>> cents(Decimal("70251.355"))
+    '70,251.36'
+    """
+    return group_digits(format(value.quantize(Decimal("0.01"), context=ROUNDED), "f"))
 
 
 def rows_of(table: Table, currency: str | None = None) -> list[Row]:
@@ -50,19 +61,38 @@ def hatched() -> dict[str, Any]:
 
 
 def signed_bars(bars: Callable[..., Any], values: Sequence[tuple[int, Decimal]]) -> None:
-    """Draw amounts above zero filled and those below hatched."""
+    """Draw amounts above zero filled and those below hatched, with their labels."""
     above = [(place, float(value)) for place, value in values if value >= 0]
     below = [(place, float(value)) for place, value in values if value < 0]
-    for pairs, look in ((above, {"color": BLUE}), (below, hatched())):
+    filled = {"color": BLUE, "label": "above zero"}
+    for pairs, look in ((above, filled), (below, hatched() | {"label": "below zero"})):
         if pairs:
             places, lengths = zip(*pairs, strict=True)
             bars(places, lengths, 0.8, **look)
+
+
+def mark_running(axes: Axes, place: float | None, what: str) -> None:
+    """Shade the place of a day or month that is not over; None shades nothing."""
+    if place is not None:
+        look: dict[str, Any] = {
+            "facecolor": LIGHT,
+            "edgecolor": GREY,
+            "linestyle": ":",
+            "zorder": 0,
+        }
+        axes.axvspan(place - 0.5, place + 0.5, label=f"running {what}", **look)
 
 
 def labels(rows: list[Row]) -> list[str]:
     """Return the month or period of each row."""
     name = "month" if rows and "month" in rows[0] else "period"
     return [str(row[name]) for row in rows]
+
+
+def running_month(table: Table) -> str | None:
+    """Return the month that is not over, as the column `is_running` says; else None."""
+    running = [row for row in rows_of(table) if row.get("is_running")]
+    return max(labels(running), default=None)
 
 
 def all_months(labels: Iterable[str]) -> list[str]:
@@ -89,7 +119,6 @@ def mark_unknown(axes: Axes, places: Sequence[int]) -> None:
     """Mark unknown figures with a cross: an empty place would look like zero."""
     if places:
         axes.plot(places, [0] * len(places), "x", color=GREY, label="unknown", clip_on=False)
-        add_legend(axes)
 
 
 def label_places(axes: Axes, labels: list[str]) -> None:
@@ -127,8 +156,10 @@ def quotient(part: Decimal | None, whole: Decimal | None) -> float:
 
 
 def percent_axis(axis: Any, drawn: list[float]) -> None:
-    """Write the ticks of an axis as percentages, from zero up."""
-    axis.set_major_formatter(lambda value, _: f"{tick(value * 100)}%")
+    """Write the ticks of an axis as percentages of the same places, from zero up."""
+    from matplotlib.ticker import PercentFormatter  # takes long to load
+
+    axis.set_major_formatter(PercentFormatter(1))
     known = [value for value in drawn if value == value]
     axis.axes.set_ylim(0, max(known, default=0) * 1.25 or 0.01)
 
@@ -143,6 +174,13 @@ def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str) -> None:
 def add_legend(axes: Axes, **options: Any) -> None:
     """Add a legend in small letters, without a frame."""
     axes.legend(frameon=False, fontsize="small", **options)
+
+
+def legend_below(axes: Axes) -> None:
+    """Add a legend below the axes, unless only one kind of mark is drawn."""
+    _, names = axes.get_legend_handles_labels()
+    if len(names) > 1 or names == ["unknown"]:
+        add_legend(axes, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.12))
 
 
 def annotate(axes: Axes, place: tuple[float, float], text: str, **look: Any) -> None:

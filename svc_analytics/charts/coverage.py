@@ -15,14 +15,18 @@ def coverage_calendar(
 
     `table` has `stream`, `starts_at`, `ends_at` and `state`, as the view `coverage`. A day
     is filled when all of it is complete, hatched when some of it was read, else a cross.
+    Days after the newest read of any stream are blank.
     """
-    spans = [row for row in rows_of(table) if row["stream"] == stream and row["ends_at"]]
+    read = [row for row in rows_of(table) if row["ends_at"]]
+    newest = max((row["ends_at"] for row in read), default=None)
+    spans = [row for row in read if row["stream"] == stream]
     looks = {"complete": {"color": BLUE}, "in part": hatched()}
-    labels = _months_before(max((row["ends_at"] for row in spans), default=None), months, zone)
+    labels = _months_before(newest if spans else None, months, zone)
     drawn = [
         (day.day, place, _state(spans, day, zone))
         for place, first in enumerate(labels)
         for day in _days(first)
+        if newest and _midnight(day, zone) < newest
     ]
     for wanted, look in looks.items():
         for x, y, state in drawn:
@@ -34,7 +38,8 @@ def coverage_calendar(
     axes.set_xticks(range(1, 32, 5))
     axes.set_xlim(0.2, 31.8)
     axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
-    axes.set_xlabel(f"day ({zone}); filled: complete, hatched: in part, x: not read")
+    key = "filled: complete, hatched: in part, x: not read, blank: after the newest read"
+    axes.set_xlabel(f"day ({zone})\n{key}")
     finish(axes, f"{stream.capitalize().replace('_', ' ')} read, by day", spans, "never read")
 
 

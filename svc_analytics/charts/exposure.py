@@ -1,20 +1,20 @@
 """Chart of each coin's worth in USD."""
 
-from decimal import ROUND_HALF_UP, Context, Decimal
+from decimal import Decimal
 from functools import reduce
 
 from svc_analytics.charts.axes import (
+    ROUNDED,
     Axes,
     Table,
     amounts,
     annotate,
+    cents,
     finish,
+    percent,
     rows_of,
     signed_bars,
 )
-from svc_analytics.money import group_digits
-
-_WIDE = Context(prec=80, rounding=ROUND_HALF_UP)
 
 
 def usd_exposure(axes: Axes, table: Table) -> None:
@@ -27,40 +27,42 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     unknown = [currency for currency, value in pairs if value is None]
     known = [(currency, value) for currency, value in pairs if value is not None]
     known.sort(key=lambda pair: (abs(pair[1]), pair[0]))
-    signed_bars(axes.barh, [(place, value) for place, (_, value) in enumerate(known)])
-    shares = [""] * len(known) if unknown else _shares([value for _, value in known])
-    for place, ((_, value), share) in enumerate(zip(known, shares, strict=True)):
-        text = f"{_cents(value)} USD{share}"
+    values = [value for _, value in known]
+    signed_bars(axes.barh, list(enumerate(values)))
+    shares = [""] * len(known) if unknown else _shares(values)
+    for place, (value, share) in enumerate(zip(values, shares, strict=True)):
+        text = f"{cents(value)} USD{share}"
         annotate(axes, (max(float(value), 0.0), place), text, xytext=(4, 0), va="center")
     axes.axvline(0, color="black", linewidth=0.8)
     axes.set_yticks(range(len(known)), [currency for currency, _ in known])
     amounts(axes.xaxis)
-    values = [0.0, *(float(value) for _, value in known)]
-    least, most = min(values), max(values)
+    least, most = (float(choose([Decimal(0), *values])) for choose in (min, max))
     # There is room for the texts to the right of the bars.
-    axes.set_xlim(1.08 * least, most + 0.8 * ((most - least) or 1.0))
-    in_all = _cents(reduce(_WIDE.add, (value for _, value in known), Decimal(0)))
-    whole = f", total {in_all}; %: share, \u03a3: cumulative share" if known else ""
-    axes.set_xlabel(f"USD; unknown: {', '.join(unknown)}" if unknown else f"USD{whole}")
+    axes.set_xlim(1.08 * least, most + 0.95 * ((most - least) or 1.0))
+    axes.set_xlabel(_axis_text(values, unknown))
     finish(axes, "Exposure by coin", known, "no exposure is known")
 
 
+def _axis_text(values: list[Decimal], unknown: list[str]) -> str:
+    """Say what the axis shows: the total, or which coins' worth is unknown."""
+    if unknown:
+        return f"worth in USD; unknown: {', '.join(unknown)}, so there is no total"
+    if not values:
+        return "worth in USD"
+    total = cents(reduce(ROUNDED.add, values, Decimal(0)))
+    apart = "; shares are of the worth without sign" * any(value < 0 for value in values)
+    return f"total {total} USD{apart}"
+
+
 def _shares(values: list[Decimal]) -> list[str]:
-    """Return each value's share and cumulative share, the smallest value first."""
+    """Return each value's share, and that with all larger ones; the smallest value first."""
     worth = [abs(value) for value in values]
     total = sum(worth, Decimal(0))
     if not total:
         return [""] * len(values)
-    larger = [sum(worth[place:], Decimal(0)) for place in range(len(worth))]
-    return [
-        f"   {_percent(own, total)}   \u03a3 {_percent(so_far, total)}"
-        for own, so_far in zip(worth, larger, strict=True)
-    ]
-
-
-def _percent(part: Decimal, whole: Decimal) -> str:
-    return f"{_cents(_WIDE.divide(part * 100, whole))}%"
-
-
-def _cents(value: Decimal) -> str:
-    return group_digits(format(value.quantize(Decimal("0.01"), context=_WIDE), "f"))
+    texts = []
+    for place, own in enumerate(worth):
+        together = percent(ROUNDED.divide(sum(worth[place:], Decimal(0)), total))
+        tail = f" ({together} with the larger coins)" * (place < len(worth) - 1)
+        texts.append(f", {percent(ROUNDED.divide(own, total))}{tail}")
+    return texts

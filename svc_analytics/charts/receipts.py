@@ -2,7 +2,16 @@
 
 from collections import Counter
 
-from svc_analytics.charts.axes import BLUE, Axes, Table, amounts, finish, hatched, rows_of
+from svc_analytics.charts.axes import (
+    BLUE,
+    Axes,
+    Table,
+    add_legend,
+    amounts,
+    finish,
+    hatched,
+    rows_of,
+)
 from svc_analytics.signing.receipts import PROVEN
 
 
@@ -13,14 +22,17 @@ def receipt_verdicts(axes: Axes, table: Table) -> None:
     """
     counts = Counter(str(row["verdict"]) for row in rows_of(table))
     ordered = sorted(counts.items(), key=lambda pair: (pair[0] not in PROVEN, -pair[1], pair[0]))
-    for place, (verdict, count) in enumerate(ordered):
-        look = {"color": BLUE} if verdict in PROVEN else hatched()
-        bars = axes.barh([place], [count], 0.7, **look)
-        axes.bar_label(bars, [f"{count:,}"], padding=3, fontsize="small")
+    for label, look in (("proven", {"color": BLUE}), ("not proven", hatched())):
+        own = [n for n, (name, _) in enumerate(ordered) if (name in PROVEN) == (label == "proven")]
+        if own:
+            bars = axes.barh(own, [ordered[n][1] for n in own], 0.7, label=label, **look)
+            axes.bar_label(bars, [f"{ordered[n][1]:,}" for n in own], padding=3, fontsize="small")
     axes.set_yticks(range(len(ordered)), [verdict for verdict, _ in ordered])
     axes.set_ylim(max(len(ordered), 1) - 0.4, -0.6)
     axes.set_xlim(0, max(counts.values(), default=1) * 1.15)
     amounts(axes.xaxis)
     axes.locator_params(axis="x", integer=True)
     axes.set_xlabel("receipts")
+    if len(axes.containers) > 1:
+        add_legend(axes, loc="lower right")
     finish(axes, "Receipts by verdict", ordered, "no receipt")

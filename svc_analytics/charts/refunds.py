@@ -1,28 +1,34 @@
 """Charts of refund ratios, and of refunds by month of payment."""
 
 from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
 
 from svc_analytics.charts.axes import (
     BLUE,
+    GREY,
+    HATCH,
     MOST_TICKS,
     Axes,
     Table,
-    add_legend,
     all_months,
     finish,
     hatched,
     label_places,
     labels,
+    legend_below,
+    mark_running,
     percent,
     percent_axis,
     rows_of,
+    running_month,
 )
 
 
 def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
     """Draw the refund ratios of each month: of its refunds, and of its payments.
 
-    `table` has `currency`, `refund_ratio_period`, `refund_ratio_cohort` and `month` or `period`.
+    `table` has `currency`, `refund_ratio_period`, `refund_ratio_cohort` and `month` or
+    `period`. A month that is not over is shaded: its ratios still change.
     """
     rows = rows_of(table, currency)
     months = all_months(labels(rows))
@@ -40,11 +46,13 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
             texts = [percent(row[name]) for row in known]
             axes.bar_label(bars, texts, padding=2, fontsize="small")
         drawn += heights
+    running = running_month(table)
+    mark_running(axes, months.index(running) if running in months else None, "month")
     label_places(axes, months)
     percent_axis(axes.yaxis, drawn)
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
     if drawn:
-        add_legend(axes, ncols=2, loc="upper center", bbox_to_anchor=(0.5, -0.15))
+        legend_below(axes)
     finish(axes, f"Refunds over charged total, {currency}", drawn, "unknown, or nothing charged")
 
 
@@ -54,19 +62,19 @@ _LETTERS = ((13, 6.5), (18, 5.0), (25, 3.8))  # points, for up to so many months
 def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
     """Draw the refunded share of each month's payments, by month of the refund.
 
-    `table` has `payment_month`, `refund_month`, `currency` and `ratio`. Darker is more;
-    a field shows its percentage where there is room, and `?` where it is unknown.
-    The axes hold the months of all coins, and every month between them.
+    `table` has `payment_month`, `refund_month`, `currency` and `ratio`. Darker is more, on
+    one scale for all coins; a field shows its percentage where there is room, and an unknown
+    one is hatched with `?`. The axes hold the months of all coins, and every month between.
     """
+    everything = rows_of(table)
     ratios = {
         (row["payment_month"], row["refund_month"]): row["ratio"]
         for row in rows_of(table, currency)
     }
     paid, returned = (
-        all_months(row[name] for row in rows_of(table))
-        for name in ("payment_month", "refund_month")
+        all_months(row[name] for row in everything) for name in ("payment_month", "refund_month")
     )
-    known = [ratio for ratio in ratios.values() if ratio is not None]
+    known = [row["ratio"] for row in everything if row["ratio"] is not None]
     size = next((size for most, size in _LETTERS if len(returned) <= most), 0.0)
     top = max(known, default=Decimal(0)) or Decimal(1)
     for (payment_month, refund_month), ratio in ratios.items():
@@ -76,10 +84,15 @@ def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
     axes.set_ylim(max(len(paid), 1) - 0.5, -0.5)
     label_places(axes, returned)
     axes.set_yticks(range(len(paid)), paid)
-    axes.set_xlabel("month of the refund")
+    axes.set_xlabel(f"month of the refund\nshades, the same for all coins: {_key(known)}")
     axes.set_ylabel("month of the payment")
     title = f"Refunded share of each month's charged total, {currency}"
     finish(axes, title, list(ratios), "no refund")
+
+
+def _key(known: list[Decimal]) -> str:
+    """Say which percentages the lightest and the darkest shade stand for."""
+    return f"white 0%, darkest {_short(max(known, default=None))}"
 
 
 def _field(
@@ -88,14 +101,19 @@ def _field(
     """Draw one field of a heat map, with dark text on light or light text on dark."""
     shade = str(round(1 - 0.8 * depth, 3))
     x, y = place
-    axes.bar([x], [1], 1, bottom=y - 0.5, facecolor=shade, edgecolor="white")
+    unknown = {"edgecolor": GREY, "hatch": HATCH, "linewidth": 0.0}
+    look = unknown if ratio is None else {"edgecolor": "white"}
+    axes.bar([x], [1], 1, bottom=y - 0.5, facecolor=shade, **look)
     ink = "white" if depth > 0.5 else "black"
     if size:
-        axes.text(x, y, _short(ratio), ha="center", va="center", color=ink, fontsize=size)
+        behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}
+        box = {"bbox": behind} if ratio is None else {}
+        centred: dict[str, Any] = {"ha": "center", "va": "center", "color": ink, "fontsize": size}
+        axes.text(x, y, _short(ratio), **centred, **box)
 
 
 def _short(ratio: Decimal | None) -> str:
-    """Write a ratio as a short percentage, never as zero if it is more."""
+    """Write a ratio as a percentage, never as zero if it is more."""
     if ratio is None:
         return "?"
     rounded = ratio.quantize(Decimal("0.0001"), ROUND_HALF_UP)

@@ -1,14 +1,17 @@
 """Charts of net settlement and of the position, by day."""
 
+from typing import Any
+
 from svc_analytics.charts.axes import (
     NOWHERE,
     Axes,
+    Row,
     Table,
-    add_legend,
     all_days,
     amounts,
     finish,
     label_days,
+    legend_below,
     mark_unknown,
     rows_of,
     signed_bars,
@@ -26,19 +29,33 @@ def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:
 def position(axes: Axes, table: Table, currency: str) -> None:
     """Draw the position at each day's end as steps, and its movements as bars.
 
-    `table` has `day`, `currency`, `movement` and `closing`. Where the position is unknown
-    the line is broken, and a day of unknown movement is a cross. It is no balance: deposits
-    and withdrawals are not in it.
+    `table` has `day`, `currency`, `opening`, `movement` and `closing`. A diamond is the
+    position before the first day. Where the position is unknown the line is broken, and a
+    day of unknown movement is a cross. It is no balance: deposits and withdrawals are not
+    in it.
     """
     rows = rows_of(table, currency)
     days = [row["day"].toordinal() for row in rows]
     closing = [NOWHERE if row["closing"] is None else float(row["closing"]) for row in rows]
     is_known = any(row["closing"] is not None for row in rows)
-    label = "position" if is_known else "position unknown"
+    label = "position at the day's end" if is_known else "position unknown"
     axes.step(days, closing, where="mid", color="black", linewidth=1.4, label=label)
+    _mark_opening(axes, rows)
     _daily_bars(axes, table, currency, "movement", "Rail position and movements")
-    if rows:
-        add_legend(axes)
+
+
+def _mark_opening(axes: Axes, rows: list[Row]) -> None:
+    """Mark the position before the first day, where it is known."""
+    opening = rows[0]["opening"] if rows else None
+    if opening is not None:
+        before = rows[0]["day"].toordinal() - 0.6
+        look: dict[str, Any] = {
+            "color": "black",
+            "markerfacecolor": "white",
+            "clip_on": False,
+            "markersize": 4.0,
+        }
+        axes.plot([before], [float(opening)], "D", label="opening position", **look)
 
 
 def _daily_bars(axes: Axes, table: Table, currency: str, name: str, title: str) -> None:
@@ -50,4 +67,5 @@ def _daily_bars(axes: Axes, table: Table, currency: str, name: str, title: str) 
     label_days(axes, all_days(table))
     amounts(axes.yaxis)
     axes.set_ylabel(currency)
+    legend_below(axes)
     finish(axes, f"{title}, {currency}", figures, "no movement")

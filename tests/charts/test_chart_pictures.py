@@ -54,6 +54,7 @@ POSITION = pa.table(
     {
         "day": DAYS,
         "currency": ["btc"] * 12,
+        "opening": amounts("0", "4", "6.5", "9.5", "8", "8", None, "14", "15", "14", "16", "20"),
         "movement": amounts(*SETTLED),
         "closing": amounts("4", "6.5", "9.5", "8", "8", None, "14", "15", "14", "16", "20", "25"),
     }
@@ -85,12 +86,22 @@ RATIOS = pa.table(
         "currency": ["btc"] * 3,
         "refund_ratio_period": [Decimal("0.02"), Decimal("0.031"), Decimal("0.026")],
         "refund_ratio_cohort": [Decimal("0.034"), None, Decimal("0.0091")],
+        "is_running": [False, False, True],
     }
 )
 EXPOSURE = pa.table(
     {
         "currency": ["btc", "eth", "sol", "usdt"],
         "usd_exposure": amounts("18750.41", "-2957.3", "8637.16", "31906.48"),
+    }
+)
+RATES = pa.table(
+    {
+        "day": DAYS,
+        "currency": ["btc"] * 12,
+        "low": amounts(*["59.8"] * 4, None, *["60.1"] * 7),
+        "median": amounts("60", "60.4", "60.9", "60.7", None, *["60.6", "61.2"] * 3, "61.5"),
+        "high": amounts(*["61.2"] * 4, None, *["62"] * 7),
     }
 )
 VERDICTS = pa.table(
@@ -112,6 +123,7 @@ DRAWN: dict[str, Callable[[Axes], None]] = {
     "refund_ratio": partial(charts.refund_ratio, table=RATIOS, currency="btc"),
     "position": partial(charts.position, table=POSITION, currency="btc"),
     "usd_exposure": partial(charts.usd_exposure, table=EXPOSURE),
+    "usd_rates": partial(charts.usd_rates, table=RATES, currency="btc"),
     "receipt_verdicts": partial(charts.receipt_verdicts, table=VERDICTS),
     "coverage_calendar": partial(charts.coverage_calendar, table=COVERAGE, stream="payments"),
 }

@@ -24,6 +24,7 @@ POSITION = pa.table(
     {
         "day": [date(2026, 10, 1), date(2026, 10, 2), date(2026, 10, 3)],
         "currency": ["btc"] * 3,
+        "opening": [Decimal(5), Decimal(7), None],
         "movement": [Decimal(2), Decimal(-3), None],
         "closing": [Decimal(2), Decimal(-1), None],
     }
@@ -53,6 +54,11 @@ def texts(axes: Axes) -> list[str]:
     return [text.get_text() for text in axes.texts]
 
 
+def legend(axes: Axes) -> set[str]:
+    found = axes.get_legend()
+    return {text.get_text() for text in found.get_texts()} if found else set()
+
+
 def brightness(patch: Any) -> float:
     return to_rgb(patch.get_facecolor())[0]
 
@@ -60,18 +66,40 @@ def brightness(patch: Any) -> float:
 def test_cohorts_say_their_percentages_and_darken_with_them(axes: Axes) -> None:
     """2 % is darker than 0.5 %; an unknown ratio is a question mark, not zero."""
     charts.refund_cohorts(axes, COHORTS, "btc")
-    assert texts(axes) == ["2%", "0.5%", "?"]
-    first, second, _ = list(axes.patches)
+    assert texts(axes) == ["2.00%", "0.50%", "?"]
+    first, second, unknown = list(axes.patches)
     assert brightness(first) < brightness(second)
+    assert [bool(field.get_hatch()) for field in (first, second, unknown)] == [False, False, True]
+
+
+def test_one_shade_is_one_percentage_for_all_coins(axes: Axes) -> None:
+    """2 % of btc is half as dark as 4 % of eth, and the key says what is darkest."""
+    eth = COHORTS.slice(0, 1).set_column(2, "currency", pa.array(["eth"]))
+    eth = eth.set_column(3, "ratio", pa.array([Decimal("0.04")], pa.decimal128(38, 8)))
+    charts.refund_cohorts(axes, pa.concat_tables([COHORTS, eth]), "btc")
+    assert brightness(axes.patches[0]) == 0.6
+    assert axes.get_xlabel().endswith("white 0%, darkest 4.00%")
 
 
 def test_positions_break_where_they_are_unknown(axes: Axes) -> None:
     """Two movements, the one down hatched; the third day has no point."""
     charts.position(axes, POSITION, "btc")
-    line = next(line for line in axes.lines if line.get_label() == "position")
+    line = next(line for line in axes.lines if line.get_label() == "position at the day's end")
     *known, last = [float(value) for value in list(line.get_ydata())]
     assert known == [2.0, -1.0] and last != last
     assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
+
+
+def test_a_position_shows_where_it_began(axes: Axes) -> None:
+    """A diamond before the first day at 5 btc; the legend names every kind of mark."""
+    charts.position(axes, POSITION, "btc")
+    opening = next(line for line in axes.lines if line.get_label() == "opening position")
+    assert list(opening.get_ydata()) == [5.0]
+    assert float(next(iter(opening.get_xdata()))) < date(2026, 10, 1).toordinal()
+    assert legend(axes) == {
+        *("position at the day's end", "opening position"),
+        *("above zero", "below zero", "unknown"),
+    }
 
 
 def test_a_position_that_is_all_unknown_says_so(axes: Axes) -> None:
@@ -83,7 +111,7 @@ def test_a_position_that_is_all_unknown_says_so(axes: Axes) -> None:
 
 def test_zero_is_in_sight_of_every_position(axes: Axes) -> None:
     """A position far from zero is not drawn as if it were near it."""
-    high = POSITION.set_column(3, "closing", [[Decimal(1000), Decimal(1001), Decimal(1002)]])
+    high = POSITION.set_column(4, "closing", [[Decimal(1000), Decimal(1001), Decimal(1002)]])
     charts.position(axes, high, "btc")
     assert axes.get_ylim()[0] <= 0
 
@@ -92,16 +120,25 @@ def test_proven_receipts_are_filled_and_the_others_hatched(axes: Axes) -> None:
     """Proven come first; counts are written."""
     charts.receipt_verdicts(axes, pa.table({"verdict": ["missing", "valid", "missing", "valid"]}))
     assert [label.get_text() for label in axes.get_yticklabels()] == ["valid", "missing"]
-    assert texts(axes) == ["2", "2"]
+    assert texts(axes) == ["2", "2"] and legend(axes) == {"proven", "not proven"}
     assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
 
 
 def test_a_calendar_tells_read_days_from_those_read_in_part_or_not(axes: Axes) -> None:
-    """October 3 to November 1 is complete, November 2 in part; 2 + 28 days are not."""
+    """October 3 to November 1 is complete, November 2 in part, two days of October are not."""
     charts.coverage_calendar(axes, COVERAGE, "payments", months=2)
     hatches = [bool(bar.get_hatch()) for bar in axes.patches]
     assert (hatches.count(False), hatches.count(True)) == (30, 1)
-    assert len(list(axes.lines[0].get_xdata())) == 2 + 28
+    assert list(axes.lines[0].get_xdata()) == [1, 2]
+
+
+def test_days_after_the_newest_read_are_blank(axes: Axes) -> None:
+    """Payments were read to November 2, payouts to November 4: two days are crossed, 26 blank."""
+    later = {"stream": ["payout_records"], "starts_at": [day(10, 1)], "ends_at": [day(11, 5)]}
+    both = pa.concat_tables([COVERAGE.slice(0, 2), pa.table(later | {"state": ["complete"]})])
+    charts.coverage_calendar(axes, both, "payments", months=1)
+    assert list(axes.lines[0].get_xdata()) == [3, 4]
+    assert "blank: after the newest read" in axes.get_xlabel()
 
 
 def test_a_calendars_days_begin_in_the_chosen_zone(axes: Axes) -> None:
@@ -110,6 +147,34 @@ def test_a_calendars_days_begin_in_the_chosen_zone(axes: Axes) -> None:
     hatches = [bool(bar.get_hatch()) for bar in axes.patches]
     assert (hatches.count(False), hatches.count(True)) == (29, 2)
     assert axes.get_xlabel().startswith("day (Asia/Tehran)")
+
+
+RATES = pa.table(
+    {
+        "day": [date(2026, 10, 1), date(2026, 10, 2), date(2026, 10, 4)],
+        "currency": ["btc"] * 3,
+        "low": [Decimal(59), None, Decimal(61)],
+        "median": [Decimal(60), None, Decimal(62)],
+        "high": [Decimal(64), None, Decimal(62)],
+    }
+)
+
+
+def test_rates_are_a_median_in_a_band_that_breaks_where_none_is_known(axes: Axes) -> None:
+    """Day 2 has no rate and day 3 no movement: nothing is drawn there, least of all zero."""
+    charts.usd_rates(axes, RATES, "btc")
+    band, line = (patch.get_data() for patch in axes.patches)
+    places = [None if rate != rate else rate for rate in line.values]
+    assert places == [60.0, None, None, 62.0] and legend(axes) == {
+        *("lowest to highest", "median of the day"),
+    }
+    assert (band.values[0], band.baseline[0], band.values[3], band.baseline[3]) == (64, 59, 62, 61)
+
+
+def test_a_coin_without_a_rate_is_unknown(axes: Axes) -> None:
+    """It moved, but no record of it has a USD value."""
+    charts.usd_rates(axes, RATES.slice(1, 1), "btc")
+    assert texts(axes) == ["unknown: no record of this coin has a USD value"]
 
 
 TIERS = pa.table(
@@ -127,7 +192,7 @@ TIERS = pa.table(
 def test_a_tier_is_named_where_it_begins(axes: Axes) -> None:
     """1.5 % for two months, then 1 %; zero is in sight."""
     charts.fee_tiers(axes, TIERS, "btc")
-    assert texts(axes) == ["1.5%", "1%"] and axes.get_ylim()[0] == 0
+    assert texts(axes) == ["1.50%", "1.00%"] and axes.get_ylim()[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -136,6 +201,7 @@ def test_a_tier_is_named_where_it_begins(axes: Axes) -> None:
         (lambda axes: charts.refund_cohorts(axes, COHORTS, "eth"), "no refund"),
         (lambda axes: charts.position(axes, POSITION, "eth"), "no movement"),
         (lambda axes: charts.fee_tiers(axes, TIERS, "eth"), "nothing sold"),
+        (lambda axes: charts.usd_rates(axes, RATES, "eth"), "no movement"),
         (lambda axes: charts.receipt_verdicts(axes, COHORTS.slice(0, 0)), "no receipt"),
         (lambda axes: charts.coverage_calendar(axes, COVERAGE, "payout_records"), "never read"),
     ],

@@ -73,30 +73,46 @@ def test_a_rate_over_nothing_breaks_the_line(axes: Axes) -> None:
     assert axes.get_ylim()[0] == 0
 
 
-def test_refund_ratios_say_their_exact_values(axes: Axes) -> None:
+def test_refund_ratios_are_written_with_two_places(axes: Axes) -> None:
     """Two kinds of bars, the second hatched; a ratio may exceed 1."""
     charts.refund_ratio(axes, MONTHS, "btc")
-    assert texts(axes) == ["1.273686%", "50%", "120%"]
+    assert texts(axes) == ["1.27%", "50.00%", "120.00%"]
     assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True, True]
     assert axes.get_ylim()[0] == 0 and axes.get_ylim()[1] > 1.2
+
+
+def test_a_month_that_is_not_over_is_shaded(axes: Axes) -> None:
+    """Its ratios do not stand beside those of full months without a word."""
+    running = MONTHS.append_column("is_running", pa.array([False, True]))
+    charts.refund_ratio(axes, running, "btc")
+    (shade,) = [patch for patch in axes.patches if patch.get_label() == "running month"]
+    assert (shade.get_x(), shade.get_width()) == (0.5, 1.0)
+    assert "running month" in [text.get_text() for text in axes.get_legend().get_texts()]
 
 
 def test_exposure_says_shares_and_concentration(axes: Axes) -> None:
     """3, -4 and 1 USD are 8 without sign: 37.5 %, 50 % and 12.5 %, the largest first."""
     charts.usd_exposure(axes, pa.table(WORTH | {"usd_exposure": list(map(Decimal, (3, -4, 1)))}))
     assert texts(axes) == [
-        "1.00 USD   12.50%   \u03a3 100.00%",
-        "3.00 USD   37.50%   \u03a3 87.50%",
-        "-4.00 USD   50.00%   \u03a3 50.00%",
+        "1.00 USD, 12.50% (100.00% with the larger coins)",
+        "3.00 USD, 37.50% (87.50% with the larger coins)",
+        "-4.00 USD, 50.00%",
     ]
-    assert axes.get_xlabel().startswith("USD, total 0.00; %: share, ")
+    assert axes.get_xlabel() == "total 0.00 USD; shares are of the worth without sign"
+
+
+def test_the_total_worth_is_told_in_plain_words(axes: Axes) -> None:
+    """70,000.355 + 251 USD is 70,251.36 USD, rounded half up."""
+    values = list(map(Decimal, ("70000.355", "250", "1")))
+    charts.usd_exposure(axes, pa.table(WORTH | {"usd_exposure": values}))
+    assert axes.get_xlabel() == "total 70,251.36 USD"
 
 
 def test_shares_need_a_whole(axes: Axes) -> None:
     """Where one worth is unknown, so is the total; that coin is not drawn as zero."""
     charts.usd_exposure(axes, pa.table(WORTH))
     assert texts(axes) == ["1.00 USD", "3.00 USD"]
-    assert axes.get_xlabel() == "USD; unknown: sol"
+    assert axes.get_xlabel() == "worth in USD; unknown: sol, so there is no total"
 
 
 def test_frames_can_be_drawn_as_tables_can(axes: Axes) -> None:

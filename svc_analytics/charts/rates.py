@@ -1,0 +1,52 @@
+"""Chart of the USD rates that records imply, by day."""
+
+from decimal import Decimal
+from typing import Any
+
+from svc_analytics.charts.axes import (
+    BLUE,
+    NOWHERE,
+    Axes,
+    Row,
+    Table,
+    all_days,
+    amounts,
+    finish,
+    label_days,
+    legend_below,
+    rows_of,
+)
+
+
+def usd_rates(axes: Axes, table: Table, currency: str) -> None:
+    """Draw each day's median rate as a line, and its lowest to highest rate as a band.
+
+    `table` has `day`, `currency`, `low`, `median` and `high`, as the view `usd_rates`. On a
+    day without a rate the line is broken. The axis need not hold zero: a rate is no amount.
+    """
+    rows = {row["day"].toordinal(): row for row in rows_of(table, currency)}
+    days = range(min(rows, default=0), max(rows, default=-1) + 1)
+    low, median, high = (_places(rows, days, name) for name in ("low", "median", "high"))
+    known = [value for value in median if value == value]
+    if known:
+        edges = [day - 0.5 for day in [*days, days[-1] + 1]]
+        look: dict[str, Any] = {
+            "color": BLUE,
+            "alpha": 0.35,
+            "linewidth": 0.0,
+            "label": "lowest to highest",
+        }
+        axes.stairs(high, edges, baseline=low, fill=True, **look)
+        axes.stairs(median, edges, baseline=None, color="black", label="median of the day")
+    label_days(axes, all_days(table))
+    amounts(axes.yaxis)
+    axes.set_ylabel(f"USD per {currency}")
+    legend_below(axes)
+    why = "unknown: no record of this coin has a USD value" if rows else "no movement"
+    finish(axes, f"USD rates by day, {currency} (axis not from zero)", known, why)
+
+
+def _places(rows: dict[int, Row], days: range, name: str) -> list[float]:
+    """Return the place of each day's rate on the axis."""
+    rates: list[Decimal | None] = [rows[day][name] if day in rows else None for day in days]
+    return [NOWHERE if rate is None else float(rate) for rate in rates]
