@@ -24,6 +24,7 @@ from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, last_full_month
 from svc_analytics.notebook import copies, runner
+from svc_analytics.notebook.page import make_page
 from svc_analytics.periods import named_month
 
 FIRST = "01-first-look.ipynb"
@@ -41,6 +42,7 @@ _LAB_OPTIONS = (
 @month_option
 @zone_option
 @calendar_option
+@click.option("--code/--no-code", "has_code", help="Show the code, too.  [default: --no-code]")
 @click.option("--out", metavar="FILE", help="The page to write.  [default: NAME-MONTH.html]")
 @shared_options
 def notebook(
@@ -48,14 +50,16 @@ def notebook(
     month: str | None,
     zone: str,
     calendar: str | None,
+    has_code: bool,
     out: str | None,
     data_dir: str | None,
     as_json: bool,
 ) -> None:
-    """Run a notebook for a month and write an HTML page.
+    """Run a notebook for a month and write an HTML page for readers.
 
     NAME is its number, such as 02, or its name. Without a month it is the last full
-    month of the lake. The notebook itself stays as it is.
+    month of the lake. The page shows the answers with their period and status, and
+    prints on A4; it has no code and no pickers. The notebook itself stays as it is.
     """
     lake = open_lake(data_dir)
     path = runner.find_notebook(name)
@@ -66,10 +70,12 @@ def notebook(
     parameters = {"DATA_DIR": str(lake.path), "ZONE": zone} | ({"MONTH": chosen} if chosen else {})
     with tqdm(desc=path.stem, unit=" cells", disable=None, leave=False) as bar:
         done = runner.run_notebook(path, parameters, on_cell=lambda _: bar.update())
-    page = runner.to_html(done, path.stem)
+    facts = done.metadata["page_facts"]
+    page = make_page(done, facts, lake.path, has_code=has_code)
     with output_file(target) as temporary:
         temporary.write_text(page, encoding="utf-8")
-    report = {"notebook": path.stem, "month": chosen, "file": str(target)}
+    report = {"notebook": path.stem, "month": chosen, "status": facts.get("status")}
+    report |= {"file": str(target)}
     click.echo(to_json(report) if as_json else str(target))
 
 

@@ -1,9 +1,9 @@
-"""Notebooks: find one, run it with parameters, and write it as an HTML page."""
+"""Notebooks: find one, and run it with parameters."""
 
+import json
 import os
 import re
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from importlib.metadata import files
 from pathlib import Path
 from typing import Any
@@ -12,23 +12,8 @@ from dotenv import dotenv_values
 
 from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.notebook.facts import QUESTION
 
-_WIDGET = "application/vnd.jupyter.widget-view+json"
-# Scripts for diagrams, which the template would fetch; our notebooks have no diagrams.
-_REMOTE = re.compile(r"<script[^>]*>(?:(?!</script>).)*?mermaid(?:(?!</script>).)*</script>", re.S)
-# Paper cannot scroll: a wide table that is cut off would lose digits of numbers.
-_PAPER = """<style>
-@page { size: A4 landscape; margin: 12mm; }
-@media print {
-  .jp-OutputArea-output, .jp-OutputArea-output div { overflow: visible !important; }
-  .jp-OutputArea-output :is(td, th) {
-    font-size: 7.5pt; white-space: normal !important; overflow-wrap: anywhere;
-  }
-  .jp-OutputArea-output table { width: 100% !important; }
-  .highlight pre, .jp-OutputArea-output pre { white-space: pre-wrap !important; }
-}
-</style>
-</head>"""
 TIMEOUT = 600  # seconds for one cell
 
 
@@ -102,12 +87,15 @@ def run_notebook(
 ) -> Any:
     """Run a copy of a notebook with parameters and return it with its outputs.
 
-    The kernel is this Python, in the working folder. Raises `NotebookFailed` with the
-    error of the first cell that fails.
+    The kernel is this Python, in the working folder. `page_facts` in the notebook's
+    metadata says what it showed. Raises `NotebookFailed` with the error of the first cell
+    that fails.
     """
-    _, client = _lab_modules()
+    nbformat, client = _lab_modules()
     notebook = read_notebook(path)
     inject(notebook, parameters)
+    asked = {"tags": ["raises-exception"]}  # a page without a head is better than none
+    notebook.cells.append(nbformat.v4.new_code_cell(QUESTION, metadata=asked))
     runner = client.NotebookClient(
         notebook,
         timeout=TIMEOUT,
@@ -123,32 +111,11 @@ def run_notebook(
         raise NotebookFailed(f"{path.name} failed: {reason}") from error
     except (client.exceptions.CellTimeoutError, client.exceptions.DeadKernelError) as error:
         raise NotebookFailed(f"{path.name} failed: {single_line(str(error))}") from error
+    answered = notebook.cells.pop().outputs
+    printed = "".join(output.text for output in answered if output.output_type == "stream")
+    facts = json.loads(printed) if printed.startswith("{") else {}
+    notebook.metadata["page_facts"] = facts | {"notebook": path.stem}
     return notebook
-
-
-def to_html(notebook: Any, title: str) -> str:
-    """Return an executed notebook as one HTML page that loads nothing from elsewhere.
-
-    On paper, wide tables break their numbers into lines, and lose no digit. Pickers need
-    a running kernel, so the page shows only their cells.
-    """
-    import nbconvert  # an optional extra
-
-    urls = ("jquery", "mathjax", "mermaid_js", "mermaid_layout_elk_js", "require_js")
-    exporter: Any = nbconvert.HTMLExporter
-    page_of = exporter(**{f"{name}_url": "" for name in urls}).from_notebook_node
-    resources = {"metadata": {"name": title}}
-    page, _ = page_of(_without_widgets(notebook), resources)
-    return _REMOTE.sub("", str(page)).replace("</head>", _PAPER, 1)
-
-
-def _without_widgets(notebook: Any) -> Any:
-    copy = deepcopy(notebook)
-    copy.metadata.pop("widgets", None)
-    for cell in copy.cells:
-        if "outputs" in cell:
-            cell.outputs = [out for out in cell.outputs if _WIDGET not in out.get("data", {})]
-    return copy
 
 
 def _lab_modules() -> tuple[Any, Any]:

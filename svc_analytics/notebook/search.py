@@ -1,5 +1,6 @@
 """Long tables that can be searched and sorted in a notebook, by itables."""
 
+import json
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -15,6 +16,38 @@ from svc_analytics.notebook.show import show
 
 SHORT = 40  # letters, up to which a text is not broken into lines
 MOST_SEARCHED = 10_000  # a notebook holds them all in its file
+MOST_PRINTED = 1_000
+# Each value of a column has its rank for sorting; what is displayed and searched is its text.
+_RENDER = """(() => {
+    const ranks = RANKS;
+    return (text, purpose, row, cell) =>
+        purpose === "sort" || purpose === "type" ? ranks[cell.row] : text;
+})()"""
+# Paper has no pages to turn: all rows are printed, as the reader sorted and searched them.
+_PRINT = f"""function (settings) {{
+    if (settings.listensToPrint) return;
+    settings.listensToPrint = true;
+    const table = this.api();
+    let length = table.page.len();
+    window.addEventListener("beforeprint", () => {{
+        length = table.page.len();
+        table.page.len({MOST_PRINTED}).draw();
+    }});
+    window.addEventListener("afterprint", () => table.page.len(length).draw());
+}}"""
+_LOOK = """<style>
+.svc-search :is(td, th):first-child {
+    position: sticky; left: 0; background: var(--jp-layout-color0, Canvas);
+}
+@media screen { .svc-paper { display: none; } }
+@media print {
+    .dt-container :is(.dt-layout-row:not(.dt-layout-table), .dt-column-order) {
+        display: none !important;
+    }
+    .svc-search, .svc-search col { width: auto !important; }
+    .svc-search :is(td, th) { padding: 1pt 3pt !important; }
+}
+</style>"""
 
 
 @dataclass(frozen=True)
@@ -42,23 +75,34 @@ def search(
     if ipython_shell() is None or not len(table):
         return show(table, title, why=why)
     try:
-        from itables import to_html_datatable  # an optional extra
+        from itables import JavascriptFunction, to_html_datatable  # an optional extra
     except ModuleNotFoundError:
         return show(table, title, why=why)
     arrow = arrow_of(table)
     (shown,) = show(arrow, title, why=why, most=most).tables
     html = to_html_datatable(
-        _frame(arrow.slice(0, most), shown),
+        _frame(shown),
         connected=False,
         allow_html=False,
         maxBytes=0,
         maxColumns=0,
         display_logo_when_loading=False,
-        classes="display compact",
+        text_in_header_can_be_selected=False,  # so a click on a name sorts
+        classes="display compact svc-search",
         style="table-layout:auto;width:auto;margin:0",
-        columnDefs=_column_definitions(arrow, shown),
+        columnDefs=_column_definitions(arrow.slice(0, most), shown),
+        drawCallback=JavascriptFunction(_PRINT),
     )
-    return SearchableTable(_scripts() + framed(shown, html), shown)
+    return SearchableTable(_scripts() + _LOOK + framed(shown, html + _on_paper(shown)), shown)
+
+
+def _on_paper(shown: DisplayTable) -> str:
+    """Return a note, seen on paper only, of how many rows are printed."""
+    count = len(shown.rows)
+    if count <= MOST_PRINTED:
+        return ""
+    text = f"printed: the first {MOST_PRINTED:,} of {count:,} rows; on a screen this page has all"
+    return f'<div class="svc-paper">{text}</div>'
 
 
 def _scripts() -> str:
@@ -80,17 +124,11 @@ def _sorted_by_value(arrow: pa.Table) -> list[int]:
     return [n for n, field in enumerate(arrow.schema) if not any(is_(field.type) for is_ in kinds)]
 
 
-def _frame(arrow: pa.Table, shown: DisplayTable) -> pd.DataFrame:
-    """Return the texts to display, and hidden columns of ranks to sort by.
-
-    The browser itself would compare numbers as floats, or as texts.
-    """
-    columns: list[list[Any]] = [
-        [cell_text(row[n]) for row in shown.rows] for n in range(len(shown.header))
-    ]
-    ranks = [_ranks(arrow.column(n).to_pylist()) for n in _sorted_by_value(arrow)]
-    frame = pd.DataFrame(dict(enumerate(columns + ranks)))
-    frame.columns = pd.Index(shown.header + [f"order {n}" for n in range(len(ranks))])
+def _frame(shown: DisplayTable) -> pd.DataFrame:
+    """Return the texts to display."""
+    texts = [[cell_text(row[n]) for row in shown.rows] for n in range(len(shown.header))]
+    frame = pd.DataFrame(dict(enumerate(texts)))
+    frame.columns = pd.Index(shown.header)
     return frame
 
 
@@ -106,12 +144,19 @@ def _ranks(values: list[Any]) -> list[int]:
 
 def _column_definitions(arrow: pa.Table, shown: DisplayTable) -> list[dict[str, Any]]:
     by_value = _sorted_by_value(arrow)
-    ranks = list(range(len(shown.header), len(shown.header) + len(by_value)))
     return [
-        *({"targets": n, "className": _look(shown, n, by_value)} for n in range(len(shown.header))),
-        {"targets": ranks, "visible": False, "searchable": False},
-        *({"targets": n, "orderData": [rank]} for n, rank in zip(by_value, ranks, strict=True)),
+        {"targets": n, "className": _look(shown, n, by_value)}
+        | (_by_rank(arrow, n) if n in by_value else {})
+        for n in range(len(shown.header))
     ]
+
+
+def _by_rank(arrow: pa.Table, n: int) -> dict[str, Any]:
+    """Return how a column is sorted by its values, which the browser would read as floats."""
+    from itables import JavascriptCode  # an optional extra
+
+    ranks = json.dumps(_ranks(arrow.column(n).to_pylist()))
+    return {"type": "num", "render": JavascriptCode(_RENDER.replace("RANKS", ranks))}
 
 
 def _look(shown: DisplayTable, n: int, by_value: list[int]) -> str:

@@ -1,7 +1,12 @@
 """Chromium, for tests that look at pages as a person does."""
 
 import os
+import re
 import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -13,7 +18,23 @@ def chromium() -> str:
     for found in map(shutil.which, NAMES):
         if found:
             return found
-    reason = "no Chromium on this machine: install the package chromium"
+    return _missing("no Chromium on this machine: install the package chromium")
+
+
+def _missing(reason: str) -> NoReturn:
     if os.environ.get("SVC_REQUIRE_BROWSER") == "1":
         pytest.fail(reason)
-    return pytest.skip(reason)
+    pytest.skip(reason)
+
+
+def pdf_words(path: Path) -> tuple[list[tuple[str, float]], float]:
+    """The words of a PDF, each with its right edge, and the width of its sheets."""
+    reader = shutil.which("pdftotext")
+    if reader is None:
+        _missing("no pdftotext on this machine: install the package poppler-utils")
+    found = subprocess.run([reader, "-bbox", path, "-"], capture_output=True, check=True)
+    text = found.stdout.decode()
+    words = re.findall(r'<word .*?xMax="([0-9.]+)".*?>(.*?)</word>', text)
+    sheet = re.search(r'<page width="([0-9.]+)"', text)
+    assert sheet
+    return [(unescape(word), float(right)) for right, word in words], float(sheet[1])

@@ -1,0 +1,114 @@
+"""An executed notebook as a page for readers: status at the head, no code, fit for paper."""
+
+import re
+from collections.abc import Iterator
+from copy import deepcopy
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from svc_analytics.errors import needs_extra
+from svc_analytics.formatting.sanitize import single_line
+
+_WIDGET = "application/vnd.jupyter.widget-view+json"
+# Scripts for diagrams, which the template would fetch; our notebooks have no diagrams.
+_REMOTE = re.compile(r"<script[^>]*>(?:(?!</script>).)*?mermaid(?:(?!</script>).)*</script>", re.S)
+_EMPTY = re.compile(r'<script src=""> ?</script>\n?')  # of libraries that are not loaded
+_SOURCES = ("jquery", "mathjax", "mermaid_js", "mermaid_layout_elk_js", "require_js")
+
+
+def make_page(notebook: Any, facts: dict[str, str], data_dir: Path, *, has_code: bool) -> str:
+    """Return an executed notebook as one HTML page that loads nothing from elsewhere.
+
+    The head says merchant, period and status as its `facts` do, the foot how the page was
+    made. Without code, cells that show nothing are left out, and the prose before them.
+    Pickers need a running kernel, so the page has none; it names no folder of this machine.
+    """
+    with needs_extra("lab"):
+        import nbconvert  # an optional extra
+    pages: Any = nbconvert.HTMLExporter
+    kept = _readable(notebook, has_code=has_code)
+    kept.cells = [*_opening(kept.cells, facts), *kept.cells[1:], _cell(_foot(facts))]
+    exporter = pages(
+        exclude_input=not has_code,
+        exclude_input_prompt=True,
+        exclude_output_prompt=True,
+        **{f"{name}_url": "" for name in _SOURCES},
+    )
+    resources = {"metadata": {"name": page_title(notebook, facts)}}
+    page, _ = exporter.from_notebook_node(_without_path(kept, data_dir), resources)
+    page = _EMPTY.sub("", _REMOTE.sub("", str(page)))
+    style = files("svc_analytics.notebook").joinpath("page.css").read_text(encoding="utf-8")
+    return page.replace("</head>", f"<style>\n{style}</style>\n</head>", 1)
+
+
+def page_title(notebook: Any, facts: dict[str, str]) -> str:
+    """Return a page's title: the notebook's question, the period and the merchant."""
+    question = notebook.cells[0].source.partition("\n")[0].lstrip("# ")
+    about = " \N{EN DASH} ".join(filter(None, [facts.get("period"), facts.get("merchant")]))
+    return single_line(f"{question} {about}")
+
+
+def _readable(notebook: Any, *, has_code: bool) -> Any:
+    """Return a copy with the cells that a reader needs."""
+    copy = deepcopy(notebook)
+    copy.metadata.pop("widgets", None)
+    kept: list[Any] = []
+    for cell in copy.cells:
+        if "outputs" in cell:
+            cell.outputs = [out for out in cell.outputs if _WIDGET not in out.get("data", {})]
+        is_default = "parameters" in cell.metadata.get("tags", ())  # another cell sets them
+        is_shown = cell.cell_type != "code" or (has_code and not is_default) or cell.get("outputs")
+        if is_shown:
+            kept.append(cell)
+        elif len(kept) > 1 and kept[-1].cell_type != "code":
+            kept.pop()  # it introduces what is not shown
+    copy.cells = kept
+    return copy
+
+
+def _opening(cells: list[Any], facts: dict[str, str]) -> Iterator[Any]:
+    """Yield the question, the page's head and the rest of the first cell."""
+    question, _, rest = cells[0].source.partition("\n")
+    yield from (_cell(question), _cell(_head(facts)), _cell(rest))
+
+
+def _cell(source: str) -> Any:
+    import nbformat  # an optional extra
+
+    return nbformat.v4.new_markdown_cell(source)  # type: ignore[no-untyped-call]
+
+
+def _head(facts: dict[str, str]) -> str:
+    """Return merchant and status as HTML."""
+    lines = [("merchant", facts.get("merchant")), ("standing", facts.get("standing"))]
+    shown = "".join(
+        f'<div class="{name}" dir="auto">{escape(single_line(text))}</div>'
+        for name, text in lines
+        if text
+    )
+    return f'<div class="page-head {escape(facts.get("status", ""))}">{shown}</div>'
+
+
+def _foot(facts: dict[str, str]) -> str:
+    """Return how the page was made as HTML."""
+    read = f"; data read up to {facts['read_to']}" if facts.get("read_to") else ""
+    made = f"Made by svc-analytics {version('svc-analytics')} from {facts.get('notebook', '')}"
+    hidden = " Point at a number marked \N{ALMOST EQUAL TO} to read every digit."
+    return f'<div class="page-foot">{escape(single_line(made + read))}.{hidden}</div>'
+
+
+def _without_path(notebook: Any, data_dir: Path) -> Any:
+    """Replace the lake's folder on this machine by its name."""
+    path = re.escape(str(data_dir.absolute()))
+    pattern = re.compile(rf"(?<![\w<]){path}(?![\w-])")
+    for cell in notebook.cells:
+        cell.source = pattern.sub(data_dir.name, cell.source)
+        for output in cell.get("outputs", ()):
+            texts = output.get("data", output)
+            for name, text in texts.items():
+                if isinstance(text, str):
+                    texts[name] = pattern.sub(data_dir.name, text)
+    return notebook

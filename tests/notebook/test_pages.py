@@ -1,0 +1,166 @@
+"""Notebooks as pages for readers, in Chromium: on a screen, on a phone and on paper."""
+
+import re
+from collections.abc import Iterator
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
+
+import svc_analytics as svc
+from svc_analytics.cli.app import cli
+from svc_analytics.lakehouse import Lakehouse
+from tests.support.browsers import chromium, pdf_words
+
+NUMBER = re.compile(r"-?[0-9][0-9,]*\.[0-9]+")
+MANY = ("02", "05")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
+    return svc.demo_lake(tmp_path_factory.mktemp("desk") / "data", months=2, payments=300)
+
+
+def make(lake: Lakehouse, folder: Path, name: str, *words: str) -> Path:
+    """Run `svc-analytics notebook` and return the page."""
+    out = folder / f"{name}{len(words)}.html"
+    own = ["notebook", name, "--data-dir", str(lake.path), "--out", str(out), *words]
+    cli.main(own, standalone_mode=False)
+    return out
+
+
+@pytest.fixture(scope="module")
+def paths(demo: Lakehouse, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """The pages of some notebooks, of the last full month."""
+    folder = tmp_path_factory.mktemp("pages")
+    return {name: make(demo, folder, name) for name in MANY}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    with browser.new_context(viewport={"width": 1440, "height": 900}) as context:
+        page = context.new_page()
+        page.set_default_timeout(30_000)
+        yield page
+
+
+def opened(page: Page, path: Path) -> Page:
+    page.goto(path.as_uri())
+    page.locator("table.dataTable tbody tr").first.wait_for()
+    return page
+
+
+def test_a_page_says_at_its_head_what_it_is_worth(
+    demo: Lakehouse, paths: dict[str, Path], page: Page
+) -> None:
+    """Question, month and merchant in the title; month, zone and status in the head."""
+    month = svc.last_full_month(demo)
+    opened(page, paths["02"])
+    title = f"What is the statement of the month? {month} \N{EN DASH} Saffron & Tile"
+    assert page.title().startswith(title)
+    head = page.locator(".page-head")
+    assert f"{month}, UTC · final" in head.inner_text() and "Saffron & Tile" in head.inner_text()
+    assert "data read up to 20" in page.locator(".page-foot").inner_text()
+
+
+def test_a_page_for_readers_has_neither_code_nor_pickers_nor_paths(
+    demo: Lakehouse, paths: dict[str, Path]
+) -> None:
+    """Nor the prose that introduces what is left out."""
+    for path in paths.values():
+        text = path.read_text().partition("<body")[2]
+        assert "jp-CodeMirrorEditor" not in text and "import svc_analytics" not in text
+        assert str(demo.path) not in text and "DATA_DIR" not in text
+        assert "running kernel" not in text and "Opens the lake" not in text
+        assert "the figures agree" in text
+
+
+def test_a_page_with_code_of_a_running_month(demo: Lakehouse, tmp_path: Path, page: Page) -> None:
+    """It has this run's parameters and no local path; its head says that it is provisional."""
+    running = max(demo.sql("select max(month) as month from payments")["month"])
+    path = make(demo, tmp_path, "05", "--code", "--month", running, "--zone", "Asia/Tehran")
+    opened(page, path)
+    code = " ".join(page.locator(".jp-InputArea").all_inner_texts())
+    assert "import svc_analytics as svc" in code and "DATA_DIR = 'data'" in code
+    assert "MONTH = None" not in code and str(demo.path) not in path.read_text()
+    head = page.locator(".page-head.provisional").inner_text()
+    assert f"{running}, Asia/Tehran · provisional" in head and "the month is not over" in head
+
+
+@pytest.mark.parametrize("name", MANY)
+def test_every_number_is_whole_on_paper(paths: dict[str, Path], page: Page, name: str) -> None:
+    """No digit goes on in the next line, and none is beyond the edge of the sheet."""
+    opened(page, paths[name])
+    shown = NUMBER.findall(" ".join(page.locator("td").all_inner_texts()))
+    words, width = printed(page, paths[name])
+    whole = {number for text, _ in words for number in NUMBER.findall(text)}
+    assert shown and not set(shown) - whole
+    assert max(right for _, right in words) < width
+
+
+def printed(page: Page, path: Path) -> tuple[list[tuple[str, float]], float]:
+    """Print the page; return its words, each with its right edge, and the sheet's width."""
+    pdf = path.with_suffix(".pdf")
+    page.pdf(path=pdf, prefer_css_page_size=True)
+    return pdf_words(pdf)
+
+
+def test_every_row_is_printed(demo: Lakehouse, paths: dict[str, Path], page: Page) -> None:
+    """A screen shows ten movements of the month and a pager; paper all, and no pager."""
+    lines = svc.statement(demo, svc.last_full_month(demo)).lines
+    opened(page, paths["02"])
+    assert page.locator("table.dataTable").last.locator("tbody tr").count() == 10 < len(lines)
+    texts = [text for text, _ in printed(page, paths["02"])[0]]
+    payments = lines[lines["kind"] == "payment"]["reference_id"]
+    plain = [text for text in payments if re.fullmatch(r"order-[0-9]+", text)]
+    assert plain and not set(plain) - set(texts)
+    assert "Search:" not in texts and "entries" not in texts
+
+
+def test_a_click_on_a_name_sorts_by_value(paths: dict[str, Path], page: Page) -> None:
+    """The column says its direction; amounts are in their own order, not that of texts."""
+    opened(page, paths["02"])
+    table = page.locator("table.dataTable").last
+    name = table.get_by_role("columnheader").filter(has_text=re.compile("^net$", re.I))
+    for direction in ("ascending", "descending"):
+        name.get_by_text(re.compile("^net$", re.I)).click()
+        assert name.get_attribute("aria-sort") == direction
+        amounts = column(table, name)
+        assert amounts == sorted(amounts, reverse=direction == "descending")
+
+
+def column(table: Locator, head: Locator) -> list[Decimal]:
+    """The numbers of a column, as far as the screen shows them."""
+    place: Any = head.evaluate("head => head.cellIndex")
+    cells = table.locator(f"tbody td:nth-child({place + 1})").all_inner_texts()
+    return [Decimal(NUMBER.search(text)[0].replace(",", "")) for text in cells]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("width", [390, 1024, 1440])
+def test_no_page_is_wider_than_its_screen(paths: dict[str, Path], page: Page, width: int) -> None:
+    """Wide tables move sideways on their own, their first column in sight."""
+    page.set_viewport_size({"width": width, "height": 800})
+    for path in paths.values():
+        opened(page, path)
+        assert page.evaluate("document.documentElement.scrollWidth") == width, path
+    assert page.locator("html").get_attribute("lang") == "en"
+
+
+def test_a_page_asks_no_other_machine(paths: dict[str, Path], page: Page) -> None:
+    """And its scripts run without an error."""
+    told: list[str] = []
+    page.on("pageerror", lambda error: told.append(str(error)))
+    page.on("request", lambda request: told.append(request.url))
+    opened(page, paths["02"])
+    assert [text for text in told if not text.startswith(("file:", "data:", "blob:"))] == []
