@@ -6,6 +6,7 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from svc_analytics.formatting.standing import standing_of
 from svc_analytics.money import format_amount, group_digits
 
 if TYPE_CHECKING:
@@ -44,6 +45,12 @@ def cents(value: Decimal) -> str:
     '70,251.36'
     """
     return group_digits(format(value.quantize(Decimal("0.01"), context=ROUNDED), "f"))
+
+
+def mark_running_day(axes: Axes, table: Table) -> None:
+    """Shade the day that is not over, if the table has it."""
+    days = all_days(table)
+    mark_running(axes, running_place(table, list(map(date.fromordinal, days)), days), "day")
 
 
 def rows_of(table: Table, currency: str | None = None) -> list[Row]:
@@ -89,10 +96,11 @@ def labels(rows: list[Row]) -> list[str]:
     return [str(row[name]) for row in rows]
 
 
-def running_month(table: Table) -> str | None:
-    """Return the month that is not over, as the column `is_running` says; else None."""
-    running = [row for row in rows_of(table) if row.get("is_running")]
-    return max(labels(running), default=None)
+def running_place(table: Table, values: Sequence[Any], places: Sequence[int]) -> int | None:
+    """Return the place of the first day or month that is not over; None where all are."""
+    standing = standing_of(table)
+    found = zip(values, places, strict=True)
+    return next((place for value, place in found if standing.is_running(value)), None)
 
 
 def all_months(labels: Iterable[str]) -> list[str]:

@@ -18,10 +18,14 @@ from svc_analytics.charts.axes import (
     label_days,
     label_places,
     labels,
+    legend_below,
+    mark_running,
+    mark_running_day,
     percent,
     percent_axis,
     quotient,
     rows_of,
+    running_place,
 )
 
 
@@ -72,14 +76,19 @@ def fee_rate(axes: Axes, table: Table, currency: str) -> None:
     shares = [quotient(row["payment_fees"], row["gross_sales"]) for row in rows]
     if rows and "day" in rows[0]:
         places = [row["day"].toordinal() for row in rows]
+        mark_running_day(axes, table)
         label_days(axes, all_days(table))
     else:
         months = all_months(labels(rows))
         by_month = dict(zip(labels(rows), shares, strict=True))
         places, shares = list(range(len(months))), [by_month.get(name, NOWHERE) for name in months]
+        mark_running(axes, running_place(table, months, places), "month")
         label_places(axes, months)
-    axes.plot(places, shares, marker="o", markersize=3.5, color=BLUE, linewidth=1.2)
+    axes.plot(
+        places, shares, marker="o", markersize=3.5, color=BLUE, linewidth=1.2, label="fee rate"
+    )
     percent_axis(axes.yaxis, shares)
+    legend_below(axes)
     is_unknown = any(row["payment_fees"] is None for row in rows)
     why = "unknown" if is_unknown else "nothing sold"
     known = [share for share in shares if share == share]

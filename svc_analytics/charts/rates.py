@@ -14,6 +14,7 @@ from svc_analytics.charts.axes import (
     finish,
     label_days,
     legend_below,
+    mark_running_day,
     rows_of,
 )
 
@@ -38,6 +39,7 @@ def usd_rates(axes: Axes, table: Table, currency: str) -> None:
         }
         axes.stairs(high, edges, baseline=low, fill=True, **look)
         axes.stairs(median, edges, baseline=None, color="black", label="median of the day")
+    mark_running_day(axes, table)
     label_days(axes, all_days(table))
     amounts(axes.yaxis)
     axes.set_ylabel(f"USD per {currency}")

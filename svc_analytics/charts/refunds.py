@@ -20,8 +20,9 @@ from svc_analytics.charts.axes import (
     percent,
     percent_axis,
     rows_of,
-    running_month,
+    running_place,
 )
+from svc_analytics.formatting.standing import RUNNING, standing_of
 
 
 def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
@@ -46,8 +47,7 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
             texts = [percent(row[name]) for row in known]
             axes.bar_label(bars, texts, padding=2, fontsize="small")
         drawn += heights
-    running = running_month(table)
-    mark_running(axes, months.index(running) if running in months else None, "month")
+    mark_running(axes, running_place(table, months, range(len(months))), "month")
     label_places(axes, months)
     percent_axis(axes.yaxis, drawn)
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
@@ -82,12 +82,18 @@ def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
         _field(axes, place, ratio, float(ratio / top) if ratio is not None else 0.0, size)
     axes.set_xlim(-0.5, max(len(returned), 1) - 0.5)
     axes.set_ylim(max(len(paid), 1) - 0.5, -0.5)
-    label_places(axes, returned)
-    axes.set_yticks(range(len(paid)), paid)
+    label_places(axes, _marked(table, returned, "\n"))
+    axes.set_yticks(range(len(paid)), _marked(table, paid, " "))
     axes.set_xlabel(f"month of the refund\nshades, the same for all coins: {_key(known)}")
     axes.set_ylabel("month of the payment")
     title = f"Refunded share of each month's charged total, {currency}"
     finish(axes, title, list(ratios), "no refund")
+
+
+def _marked(table: Table, months: list[str], before: str) -> list[str]:
+    """Return months with a mark at those that are not over."""
+    is_running = standing_of(table).is_running
+    return [month + f"{before}{RUNNING}" * is_running(month) for month in months]
 
 
 def _key(known: list[Decimal]) -> str:

@@ -12,6 +12,7 @@ from svc_analytics.charts.axes import (
     finish,
     label_days,
     legend_below,
+    mark_running_day,
     mark_unknown,
     rows_of,
     signed_bars,
@@ -64,6 +65,7 @@ def _daily_bars(axes: Axes, table: Table, currency: str, name: str, title: str) 
     signed_bars(axes.bar, [(day, value) for day, value in figures if value is not None])
     mark_unknown(axes, [day for day, value in figures if value is None])
     axes.axhline(0, color="black", linewidth=0.8)
+    mark_running_day(axes, table)
     label_days(axes, all_days(table))
     amounts(axes.yaxis)
     axes.set_ylabel(currency)

@@ -27,7 +27,8 @@ def framed(table: DisplayTable, html: str) -> str:
     caption = f"<div><small>{escape(single_line(table.caption))}</small></div>"
     notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in table.notes)
     above = title + caption * bool(table.caption)
-    return f'{above}<div style="overflow-x:auto">{html}</div>{notes}'
+    box = f'<div style="overflow-x:auto;--letters:{table.letters}">{html}</div>'
+    return f"{above}{box}{notes}"
 
 
 def table_html(table: DisplayTable) -> str:

@@ -9,6 +9,9 @@ from svc_analytics.formatting.tables import align
 
 HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit: point at it, --exact or exact=True"
 
+_GAP = 2  # letters between columns
+_LINE = 24  # letters of a text that is broken into lines, if it is long
+
 
 @dataclass(frozen=True)
 class DisplayTable:
@@ -39,6 +42,15 @@ class DisplayTable:
         return [any(row[place].is_number for row in self.rows) for place in range(len(self.header))]
 
     @property
+    def letters(self) -> int:
+        """How many letters it is wide at least, so that paper can have smaller ones."""
+        columns = [
+            [_unbroken(name), *map(_least, cells)]
+            for name, *cells in zip(self.header, *self.rows, strict=True)
+        ]
+        return sum(max(column) + _GAP for column in columns)
+
+    @property
     def notes(self) -> list[str]:
         """Why cells are dashes, each reason once; what is rounded; how many rows there are."""
         cells = [cell for row in self.rows for cell in row]
@@ -54,6 +66,17 @@ def cell_text(cell: Cell) -> str:
     """Write a cell as plain text, followed by its unit."""
     text = f"{cell.text}{cell.padding}" if cell.is_number else single_line(cell.text)
     return f"{text} {cell.unit}" if cell.unit and not cell.note else text
+
+
+def _least(cell: Cell) -> int:
+    """Return how many letters of a cell must stand in one line."""
+    text = cell_text(cell)
+    return len(text) if cell.is_number or cell.is_fixed else _unbroken(text)
+
+
+def _unbroken(text: str) -> int:
+    """Return how wide a text is at least: its longest word, or a line of many words."""
+    return max(min(len(text), _LINE), *map(len, text.split() or [""]))
 
 
 def table_text(table: DisplayTable) -> str:

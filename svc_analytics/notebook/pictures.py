@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from html import escape
+from textwrap import wrap
 from typing import Any
 
 import pyarrow as pa
@@ -15,19 +16,22 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.notebook.show import is_statement
+from svc_analytics.render.figures import unknown_reason
 
 _KINDS = ("currency", "stream")
 _ALONE, _BESIDE = (7.2, 3.0), (5.4, 2.5)  # inches, of one picture and of several
 NOTHING = "nothing to draw: the table has no rows"
+LETTERS = 20  # of a caption in an inch of a picture
 MOST_LETTERS = 32  # of each of the merchant's names, so that the caption fits the picture
+# Each chart's table of a statement, and a figure that is unknown when rows may be missing.
 _TABLES = {
-    "fee_rate": "daily",
-    "net_settlement_daily": "daily",
-    "position": "position",
-    "receipt_verdicts": "receipts",
-    "refund_cohorts": "cohorts",
-    "refund_ratio": "summary",
-    "usd_exposure": "exposure",
+    "fee_rate": ("daily", "payment_fees"),
+    "net_settlement_daily": ("daily", "net_settlement"),
+    "position": ("position", "rail_movement"),
+    "receipt_verdicts": ("receipts", "payments_count"),
+    "refund_cohorts": ("cohorts", "refunds_paid"),
+    "refund_ratio": ("summary", "refunds_paid"),
+    "usd_exposure": ("exposure", "usd_exposure"),
 }
 
 
@@ -38,9 +42,12 @@ class Picture:
     title: str
     drawings: list[str]
     width: int = 380  # pixels of each; in a narrower page they are below one another
+    why: str = NOTHING  # there is no drawing
+    standing: str = ""  # period, zone and status of the statement that is drawn
 
     def __repr__(self) -> str:
-        return self.title if self.drawings else f"{self.title}: {NOTHING}"
+        text = self.title if self.drawings else f"{self.title}: {self.why}"
+        return f"{text}; {self.standing}" if self.standing else text
 
     def _repr_html_(self) -> str:
         if not self.drawings:
@@ -55,41 +62,51 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
     """Draw a chart of `svc_analytics.charts` for each coin, or for the coins named.
 
     A chart of streams is drawn once per stream. From a statement, the chart takes its own
-    table, and the caption shows the period and the merchant. `options` are the chart's
-    own, such as `zone`.
+    table. Below a picture made of a statement, or of a table of one, are its period, zone
+    and status. `options` are the chart's own, such as `zone`.
     """
     from svc_analytics.render.picture import draw_svg  # loads matplotlib
 
     if not callable(chart):
         message = "give a function of svc.charts, such as svc.charts.position"
         raise ConfigError(f"chart is {described(chart)}: {message}")
-    arrow, caption = _source(chart, table)
+    arrow, why = _source(chart, table)
     kind = next((name for name in inspect.signature(chart).parameters if name in _KINDS), None)
     names = names or (_names(chart, arrow, kind) if kind else ("",))
-    title = chart.__name__.replace("_", " ")
+    title, standing = chart.__name__.replace("_", " "), standing_of(arrow).text
     size = _size(chart, arrow, len(names))
+    caption = _caption(standing, table, size[0])
     drawings = []
     for number, name in enumerate(names):
         drawn = partial(chart, table=arrow, **({kind: name} if kind else {}), **options)
-        label = f"{title}, {name}" if name else title
+        label = ", ".join(filter(None, [title, name, standing]))
         try:
             drawings.append(draw_svg(f"{chart.__name__}-{number}", drawn, label, size, caption))
         except KeyError as error:
             raise _no_column(chart, str(error.args[0]), arrow) from error
-    return Picture(", ".join([title, *filter(None, names)]), drawings, round(size[0] * 70))
+    named = ", ".join([title, *filter(None, names)])
+    return Picture(named, drawings, round(size[0] * 70), why, standing)
 
 
 def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
-    """Return the table to draw, and its caption: period and merchant."""
+    """Return the table to draw, and why nothing is drawn if it has no rows."""
     if not is_statement(table):
-        arrow = arrow_of(table)
-        return arrow, standing_of(arrow).text
+        return arrow_of(table), NOTHING
     if chart.__name__ not in _TABLES:
         drawn = ", ".join(_TABLES)
         raise ConfigError(f"a statement draws {drawn}; give {chart.__name__} a table")
-    # The Persian name is last: right-to-left letters would reverse a date after them.
-    drawn = table.tables[_TABLES[chart.__name__]]
-    return drawn, f"{standing_of(drawn).text} · {names_of(table.merchant, MOST_LETTERS)}"
+    name, figure = _TABLES[chart.__name__]
+    known = table.tables["summary"][figure]
+    is_unread = known.null_count or (table.needs_attention and not len(known))
+    return table.tables[name], unknown_reason(table) if is_unread else NOTHING
+
+
+def _caption(standing: str, table: Any, width: float) -> str:
+    """Return the lines below a picture: period, zone and status, then the merchant's names."""
+    lines = wrap(standing, round(width * LETTERS))
+    # In a line of their own: right-to-left letters would reverse a date beside them.
+    names = [names_of(table.merchant, MOST_LETTERS)] if is_statement(table) else []
+    return "\n".join([*lines, *names])
 
 
 def _names(chart: Callable[..., None], table: pa.Table, kind: str) -> tuple[str, ...]:

@@ -23,6 +23,7 @@ from matplotlib.testing.compare import compare_images
 from PIL import Image
 
 from svc_analytics import charts
+from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.render.picture import LOOK, save_picture
 
 KEPT = Path(__file__).parent / "pictures"
@@ -86,9 +87,9 @@ RATIOS = pa.table(
         "currency": ["btc"] * 3,
         "refund_ratio_period": [Decimal("0.02"), Decimal("0.031"), Decimal("0.026")],
         "refund_ratio_cohort": [Decimal("0.034"), None, Decimal("0.0091")],
-        "is_running": [False, False, True],
     }
 )
+RATIOS = attach(RATIOS, Standing(first_open_month="2026-10"))
 EXPOSURE = pa.table(
     {
         "currency": ["btc", "eth", "sol", "usdt"],

@@ -11,6 +11,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from svc_analytics import charts
+from svc_analytics.formatting.standing import Standing, attach
 
 COHORTS = pa.table(
     {
@@ -70,6 +71,14 @@ def test_cohorts_say_their_percentages_and_darken_with_them(axes: Axes) -> None:
     first, second, unknown = list(axes.patches)
     assert brightness(first) < brightness(second)
     assert [bool(field.get_hatch()) for field in (first, second, unknown)] == [False, False, True]
+
+
+def test_a_running_month_of_cohorts_says_so(axes: Axes) -> None:
+    """October is not over: neither its payments nor its refunds are whole."""
+    charts.refund_cohorts(axes, attach(COHORTS, Standing(first_open_month="2026-10")), "btc")
+    across, down = axes.get_xticklabels(), axes.get_yticklabels()
+    assert [label.get_text() for label in down] == ["2026-09", "2026-10 (running)"]
+    assert [label.get_text() for label in across] == ["2026-09", "2026-10\n(running)"]
 
 
 def test_one_shade_is_one_percentage_for_all_coins(axes: Axes) -> None:

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 from decimal import Decimal
 from html import escape
 from typing import Any
@@ -19,6 +20,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import names_of
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import search as search_module
+from svc_analytics.notebook.pictures import NOTHING
 from svc_analytics.receipts.verify_lake import VerificationResult
 from svc_analytics.signing.receipts import verify_receipt
 from tests.support.desks import Desk
@@ -136,7 +138,7 @@ def test_a_long_table_is_searched_whole() -> None:
     """Every one of 5,000 rows is in it; past the limit it says how many are not."""
     table = pa.table({"reference_id": [f"order-{n:06} {'x' * 60}" for n in range(5_000)]})
     found = svc.search(table)
-    assert len(searched(found._repr_html_())) == 5_000 and "rows" not in found.html[-300:]
+    assert len(searched(found._repr_html_())) == 5_000 and "<small>the first" not in found.html
     cut = svc.search(table, most=10)
     assert len(searched(cut._repr_html_())) == 10 and "first 10 of 5,000 rows" in cut.html
 
@@ -148,8 +150,41 @@ def test_a_searched_table_is_sorted_by_value_and_escaped() -> None:
     columns = {"currency": ["<img src=x>", "btc", "btc"]}
     kind = pa.decimal128(38, 18)
     html = svc.search(pa.table(columns | {"net": pa.array(amounts, kind)}))._repr_html_()
-    assert [row[-1] for row in searched(html)] == [2, 1, 0]
+    assert "const ranks = [2, 1, 0];" in html and {len(row) for row in searched(html)} == {2}
     assert "<img src=x>" not in html and "&lt;img" in html
+
+
+@pytest.mark.usefixtures("in_a_notebook")
+def test_paper_says_how_many_rows_are_printed() -> None:
+    """All of 1,000; of 1,001 the first thousand, and where the others are."""
+    assert "printed:" not in svc.search(pa.table({"n": list(range(1_000))}))._repr_html_()
+    said = "printed: the first 1,000 of 1,001 rows; on a screen this page has all"
+    assert said in svc.search(pa.table({"n": list(range(1_001))}))._repr_html_()
+
+
+def test_a_table_says_how_wide_it_is() -> None:
+    """15 letters of the number, 8 of the name, two behind each: paper shrinks to them."""
+    table = pa.table({"currency": ["btc"], "n": [123_456_789_012]})
+    assert "--letters:27" in svc.show(table)._repr_html_()
+
+
+def test_a_picture_of_a_statement_says_its_status(desk: Desk) -> None:
+    """To those who see it in the caption, to others in its name."""
+    desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
+    desk.extract()
+    made = svc.statement(desk.lake, "2026-10", zone="Asia/Tehran")
+    drawn = svc.draw(charts.net_settlement_daily, made)
+    label = 'aria-label="net settlement daily, usdt, 2026-10, Asia/Tehran · final"'
+    assert label in drawn._repr_html_() and repr(drawn).endswith("2026-10, Asia/Tehran · final")
+
+
+def test_a_picture_of_what_was_not_read_is_unknown_not_empty(desk: Desk) -> None:
+    """Without a payout key nobody knows whether there were refunds."""
+    desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
+    Desk(desk.service, replace(desk.settings, payout_key=None), desk.lake).extract()
+    drawn = svc.draw(charts.refund_cohorts, svc.statement(desk.lake, "2026-10"))
+    assert "refund cohorts: unknown: payout_records were never extracted" in repr(drawn)
+    assert NOTHING not in drawn._repr_html_()
 
 
 def test_a_display_tells_an_error_in_one_line(desk: Desk) -> None:

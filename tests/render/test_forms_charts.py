@@ -13,6 +13,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from svc_analytics import charts
+from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.render.picture import draw_svg
 
 DAYS = pa.table(
@@ -83,11 +84,17 @@ def test_refund_ratios_are_written_with_two_places(axes: Axes) -> None:
 
 def test_a_month_that_is_not_over_is_shaded(axes: Axes) -> None:
     """Its ratios do not stand beside those of full months without a word."""
-    running = MONTHS.append_column("is_running", pa.array([False, True]))
-    charts.refund_ratio(axes, running, "btc")
+    charts.refund_ratio(axes, attach(MONTHS, Standing(first_open_month="2026-10")), "btc")
     (shade,) = [patch for patch in axes.patches if patch.get_label() == "running month"]
     assert (shade.get_x(), shade.get_width()) == (0.5, 1.0)
     assert "running month" in [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def test_a_day_that_is_not_over_is_shaded(axes: Axes) -> None:
+    """The third day was not read to its end."""
+    charts.net_settlement_daily(axes, attach(DAYS, Standing(first_open_day="2026-10-03")), "btc")
+    (shade,) = [patch for patch in axes.patches if patch.get_label() == "running day"]
+    assert shade.get_x() == date(2026, 10, 3).toordinal() - 0.5
 
 
 def test_exposure_says_shares_and_concentration(axes: Axes) -> None:
