@@ -55,7 +55,7 @@ def notebook(
     data_dir: str | None,
     as_json: bool,
 ) -> None:
-    """Run a notebook for a month and write an HTML page for readers.
+    """Run a notebook for a month and write an HTML page.
 
     NAME is its number, such as 02, or its name. Without a month it is the last full
     month of the lake. The page shows the answers with their period and status, and

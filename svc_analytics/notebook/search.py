@@ -1,13 +1,14 @@
 """Long tables that can be searched and sorted in a notebook, by itables."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
+from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import Display, arrow_of
 from svc_analytics.formatting.display_html import framed
 from svc_analytics.formatting.display_table import DisplayTable, cell_text
@@ -17,11 +18,14 @@ from svc_analytics.notebook.show import show
 SHORT = 40  # letters, up to which a text is not broken into lines
 MOST_SEARCHED = 10_000  # a notebook holds them all in its file
 MOST_PRINTED = 1_000
-# Each value of a column has its rank for sorting; what is displayed and searched is its text.
+# A column is sorted by the ranks of its values. Pointing at a rounded number says every digit.
 _RENDER = """(() => {
-    const ranks = RANKS;
-    return (text, purpose, row, cell) =>
-        purpose === "sort" || purpose === "type" ? ranks[cell.row] : text;
+    const ranks = RANKS, exact = EXACT;
+    return (text, purpose, row, cell) => {
+        if (purpose === "sort" || purpose === "type") return ranks[cell.row];
+        const whole = purpose === "display" && exact[cell.row];
+        return whole ? `<span title="${whole}">${text}</span>` : text;
+    };
 })()"""
 # Paper has no pages to turn: all rows are printed, as the reader sorted and searched them.
 _PRINT = f"""function (settings) {{
@@ -126,10 +130,18 @@ def _sorted_by_value(arrow: pa.Table) -> list[int]:
 
 def _frame(shown: DisplayTable) -> pd.DataFrame:
     """Return the texts to display."""
-    texts = [[cell_text(row[n]) for row in shown.rows] for n in range(len(shown.header))]
+    texts = [
+        [cell_text(_without_unit_of(row[n], head)) for row in shown.rows]
+        for n, head in enumerate(shown.header)
+    ]
     frame = pd.DataFrame(dict(enumerate(texts)))
     frame.columns = pd.Index(shown.header)
     return frame
+
+
+def _without_unit_of(cell: Cell, head: str) -> Cell:
+    """Return a cell without a unit that the head of its column names."""
+    return replace(cell, unit="") if cell.unit and head.endswith(cell.unit) else cell
 
 
 def _ranks(values: list[Any]) -> list[int]:
@@ -146,17 +158,19 @@ def _column_definitions(arrow: pa.Table, shown: DisplayTable) -> list[dict[str, 
     by_value = _sorted_by_value(arrow)
     return [
         {"targets": n, "className": _look(shown, n, by_value)}
-        | (_by_rank(arrow, n) if n in by_value else {})
+        | (_by_rank(arrow, shown, n) if n in by_value else {})
         for n in range(len(shown.header))
     ]
 
 
-def _by_rank(arrow: pa.Table, n: int) -> dict[str, Any]:
+def _by_rank(arrow: pa.Table, shown: DisplayTable, n: int) -> dict[str, Any]:
     """Return how a column is sorted by its values, which the browser would read as floats."""
     from itables import JavascriptCode  # an optional extra
 
     ranks = json.dumps(_ranks(arrow.column(n).to_pylist()))
-    return {"type": "num", "render": JavascriptCode(_RENDER.replace("RANKS", ranks))}
+    exact = {place: row[n].exact for place, row in enumerate(shown.rows) if row[n].exact}
+    code = _RENDER.replace("RANKS", ranks).replace("EXACT", json.dumps(exact))
+    return {"type": "num", "render": JavascriptCode(code)}
 
 
 def _look(shown: DisplayTable, n: int, by_value: list[int]) -> str:

@@ -150,8 +150,16 @@ def test_a_searched_table_is_sorted_by_value_and_escaped() -> None:
     columns = {"currency": ["<img src=x>", "btc", "btc"]}
     kind = pa.decimal128(38, 18)
     html = svc.search(pa.table(columns | {"net": pa.array(amounts, kind)}))._repr_html_()
-    assert "const ranks = [2, 1, 0];" in html and {len(row) for row in searched(html)} == {2}
+    assert "const ranks = [2, 1, 0]" in html and {len(row) for row in searched(html)} == {2}
     assert "<img src=x>" not in html and "&lt;img" in html
+
+
+@pytest.mark.usefixtures("in_a_notebook")
+def test_every_digit_of_a_searched_number_is_one_step_away() -> None:
+    """Pointing at the rounded number in the second row says the whole one."""
+    usd = pa.array([Decimal("0.25"), Decimal("1234.5678")], pa.decimal128(38, 18))
+    html = svc.search(pa.table({"usd_value": usd}))._repr_html_()
+    assert 'exact = {\\"1\\": \\"1,234.5678\\"}' in html
 
 
 @pytest.mark.usefixtures("in_a_notebook")

@@ -4,7 +4,6 @@ import asyncio
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.formatting.values import display_text
+from svc_analytics.formatting.numbers import readable_text
+from svc_analytics.formatting.standing import standing_of
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook import pickers, runner
 from tests.support.desks import Desk
@@ -93,11 +93,11 @@ def test_no_output_holds_a_key(executed: Any) -> None:
 
 @pytest.mark.parametrize("executed", PATHS[1:2], indirect=True, ids=["02"])
 def test_a_figure_shown_is_the_statements(executed: Any, demo: Lakehouse) -> None:
-    """What a reader sees in 02 is what `svc-analytics statement` writes, digit for digit."""
+    """What a reader sees in 02 is the statement's own figure, at the scale of its coin."""
     made = svc.statement(demo, svc.last_full_month(demo))
-    page = "".join(_outputs_of(executed))
+    page, scales = "".join(_outputs_of(executed)), standing_of(made.tables["summary"]).scales
     for coin, value in zip(made.summary["currency"], made.summary["net_settlement"], strict=True):
-        assert f"{display_text(value)} <small>{escape(coin)}</small>" in page
+        assert f">{readable_text(value, scale=scales[coin])}" in page
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])

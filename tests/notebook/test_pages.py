@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
@@ -135,7 +135,7 @@ def test_a_click_on_a_name_sorts_by_value(paths: dict[str, Path], page: Page) ->
     name = table.get_by_role("columnheader").filter(has_text=re.compile("^net$", re.I))
     for direction in ("ascending", "descending"):
         name.get_by_text(re.compile("^net$", re.I)).click()
-        assert name.get_attribute("aria-sort") == direction
+        expect(name).to_have_attribute("aria-sort", direction)
         amounts = column(table, name)
         assert amounts == sorted(amounts, reverse=direction == "descending")
 
