@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from svc_analytics.api.client import Client as Client
     from svc_analytics.closing.close import close as close
     from svc_analytics.closing.close import close_all_due as close_all_due
+    from svc_analytics.closing.package import package as package
     from svc_analytics.closing.verify import diff_statements as diff_statements
     from svc_analytics.closing.verify import verify_statement as verify_statement
     from svc_analytics.config import Settings as Settings
@@ -62,6 +63,7 @@ _HOMES = {
     "diff_statements": "closing.verify",
     "extract": "extraction.update",
     "open_lake": "lakehouse",
+    "package": "closing.package",
     "read_settings": "config",
     "statement": "statements.statement",
     "verify_receipt": "signing.receipts",

@@ -28,6 +28,7 @@ COMMANDS = {
     ),
     "lab": ("cli.lab:lab", "Open the notebooks in JupyterLab."),
     "notebook": ("cli.lab:notebook", "Run a notebook for a month and write an HTML page."),
+    "package": ("cli.package:package", "Pack a sealed month into a zip file for an auditor."),
     "receipts": ("cli.receipts:receipts", "Verify the signed receipts of payments."),
     "sandbox": (
         "sandbox.cli:sandbox",

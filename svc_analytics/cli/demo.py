@@ -30,4 +30,11 @@ def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: b
         new, folder = run_demo(lake, months, payments, seed, note=echo_note, on_page=bar.show)
     click.echo(reports.statement_report(new, folder, as_json=as_json))
     if not as_json:
-        click.echo("\n" + reports.what_next(new, None if data_dir is None else lake.path))
+        path = None if data_dir is None else lake.path
+        click.echo("\n" + reports.what_next(new, path, _merchant(months, payments, seed)))
+
+
+def _merchant(months: int, payments: int, seed: int) -> str:
+    """Write the options of `sandbox serve` that make the same merchant again."""
+    given = {"months": (months, 12), "payments": (payments, 20_000), "seed": (seed, 7)}
+    return "".join(f" --{name} {value}" for name, (value, usual) in given.items() if value != usual)

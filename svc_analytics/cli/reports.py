@@ -194,8 +194,11 @@ def _accepted(new: Statement) -> list[str]:
     ]
 
 
-def what_next(new: Statement, data_dir: Path | None) -> str:
-    """Name the next things to try, as commands that can be pasted."""
+def what_next(new: Statement, data_dir: Path | None, merchant: str = "") -> str:
+    """Name the next things to try, as commands that can be pasted.
+
+    `merchant` are the options that make the sandbox's merchant again.
+    """
     option = f" --data-dir {quote(str(data_dir))}" if data_dir else ""
     query = "select month, currency, net_settlement from net_settlement_monthly"
     return "\n".join(
@@ -205,6 +208,8 @@ def what_next(new: Statement, data_dir: Path | None) -> str:
             f'  svc-analytics sql{option} "{query}"',
             f"  svc-analytics statement{option} --month {new.period.shift(-1).label}"
             " --zone Asia/Tehran",
+            f"  svc-analytics sandbox serve --env-file .env{merchant}",
+            "    in another terminal, this month: then extract, receipts verify and close work too",
             f'  pip install -e ".[lab,sandbox]" && svc-analytics lab{option}',
         ]
     )

@@ -26,7 +26,7 @@ from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request, Seen
 from svc_analytics.files import locked
-from svc_analytics.instants import HOUR, format_instant
+from svc_analytics.instants import HOUR, duration, format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.periods import Period, month_of, named_month
 from svc_analytics.receipts.verify_lake import verify_month
@@ -77,12 +77,12 @@ def close(
 ) -> CloseResult:
     """Close a month: read it twice, write its statement and seal it.
 
-    Reads the month until two passes find the same, at most three times. Returns what
-    became of the month. A month that cannot be final is written unsealed, with the
-    reasons. Receipts are verified when a receipt secret is set. `metadata` names
-    properties of the payments' metadata to add to `lines` as columns; a restatement
-    keeps those of the version before, unless it is given others. `read` extracts a
-    request; by default `extract` does, with `settings` or those of the environment.
+    Reads the month until two passes find the same, at most three times. Returns what became of
+    the month. A `statement` is final as read; `close` waits `grace_hours` longer. A month that
+    cannot be final is written unsealed, with the reasons. Receipts are verified when a receipt
+    secret is set. `metadata` names properties of the payments' metadata to add to `lines` as
+    columns; a restatement keeps those of the version before, unless it is given others. `read`
+    extracts a request; by default `extract` does, with `settings` or those of the environment.
 
     Raises `PeriodNotClosed` for a month that is running or ended within the grace hours,
     and the errors of `extract`.
@@ -162,8 +162,15 @@ def _check_is_over(period: Period, job: _Job) -> None:
         message = f"{period.folder} is not over: it ends at {format_instant(period.end)}"
         raise PeriodNotClosed(message)
     if period.end + job.grace > job.clock:
-        due = format_instant(period.end + job.grace)
-        raise PeriodNotClosed(f"{period.folder} ended too recently: close it from {due} on")
+        raise PeriodNotClosed(_too_recent(period, job))
+
+
+def _too_recent(period: Period, job: _Job) -> str:
+    """Say how a month that is final as read differs from one that can be sealed."""
+    passed, due = duration(job.clock - period.end), format_instant(period.end + job.grace)
+    waits = f"close waits {job.grace / HOUR:g} hours after the end for late records"
+    head = f"{period.folder} ended {passed} ago, and {waits}: close it from {due} on"
+    return f"{head}; until then svc-analytics statement shows it as read"
 
 
 def _months_due(job: _Job, zone: str, calendar: str | None) -> Iterator[Period]:

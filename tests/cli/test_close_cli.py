@@ -126,8 +126,12 @@ def test_a_malformed_list_of_accepted_findings_is_2(
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (("--month", "2026-11"), 1, "2026-11 is not over"),
-        (("--month", "2026-10", "--grace-hours", "480"), 1, "ended too recently"),
+        (("--month", "2026-11"), 1, "2026-11 is not over: it ends at 2026-12-01"),
+        (
+            ("--month", "2026-10", "--grace-hours", "480"),
+            1,
+            "close waits 480 hours after the end",
+        ),
         (("--month", "2027-01"), 2, "has not begun"),
         (("--month", "2026-10", "--all-due"), 2, "give exactly one of"),
         (("--all-due", "--out", "x"), 2, "takes no --out"),
@@ -177,3 +181,17 @@ def test_a_flipped_byte_is_3_and_named(call: Run, closer: Closer) -> None:
     done = call("statement-verify", str(OCTOBER))
     assert done.code == 3 and "lines.csv differs from the seal" in done.out
     assert call("statement-verify", "data").code == 1
+
+
+def test_a_sealed_month_is_packed_for_an_auditor(call: Run, closer: Closer) -> None:
+    """By its month or its folder, and the seal is said; what is not sealed is refused."""
+    closer.desk.extract()
+    refused = call("package", "2026-10")
+    assert refused.code == 1 and "2026-10 is not sealed: close it" in refused.err
+    assert len(refused.lines) == 1
+    seal = json.loads((closer.sealed() / "manifest.json").read_text())["seal"]
+    done = call("package", "2026-10")
+    assert f"seal: {seal}" in done.out and Path("2026-10.zip").is_file()
+    document = json.loads(call("package", str(OCTOBER), "--out", "b.zip", "--json").out)
+    assert document["seal"] == seal
+    assert Path("b.zip").read_bytes() == Path("2026-10.zip").read_bytes()

@@ -117,5 +117,6 @@ def test_the_demo_ends_with_the_command_that_opens_the_lab(desk: Desk) -> None:
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.extract()
     text = what_next(svc.statement(desk.lake, "2026-08"), Path("my data"))
+    assert "svc-analytics sandbox serve --env-file .env\n" in text
     last = text.splitlines()[-1].strip()
     assert last == "pip install -e \".[lab,sandbox]\" && svc-analytics lab --data-dir 'my data'"

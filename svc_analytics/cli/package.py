@@ -1,0 +1,44 @@
+"""`package`: pack a sealed month for an auditor."""
+
+from pathlib import Path
+
+import click
+
+from svc_analytics.cli import options
+from svc_analytics.closing.package import pack_folder
+from svc_analytics.closing.package import package as pack_month
+from svc_analytics.formatting.tables import to_json
+from svc_analytics.render.folder import MANIFEST
+
+
+@click.command()
+@click.argument("month", metavar="MONTH|DIR")
+@options.zone_option
+@options.calendar_option
+@click.option("--out", metavar="FILE.zip", help="The file to write.  [default: 2026-10.zip here]")
+@options.shared_options
+def package(
+    month: str,
+    zone: str,
+    calendar: str | None,
+    out: str | None,
+    data_dir: str | None,
+    as_json: bool,
+) -> None:
+    """Pack a sealed month into a zip file for an auditor.
+
+    Packs the newest sealed version of MONTH, or the sealed folder DIR, with a README.txt
+    that says how to compute the seal again, and SHA256SUMS. Prints the seal: give it to
+    the auditor by another way than the file. Refuses a folder that was altered.
+    """
+    if (Path(month) / MANIFEST).is_file():
+        done = pack_folder(Path(month), out)
+    else:
+        done = pack_month(options.open_lake(data_dir), month, zone=zone, calendar=calendar, out=out)
+    if as_json:
+        names = {"out": str(done.file), "folder": str(done.folder)}
+        click.echo(to_json(names | {"seal": done.seal, "sha256": done.sha256}))
+        return
+    click.echo(f"{done.folder} is packed into {done.file}")
+    click.echo(f"seal: {done.seal}")
+    click.echo("give the seal to the auditor by another way: in a zip file it proves nothing")

@@ -1,0 +1,125 @@
+"""Pack a sealed statement for an auditor: one zip file that says how to check itself.
+
+The zip is the same, byte for byte, whenever the same folder is packed.
+"""
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from svc_analytics.closing import recipe, seals
+from svc_analytics.closing.register import read_register
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.files import atomic_write
+from svc_analytics.instants import now
+from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.periods import named_month
+from svc_analytics.render.folder import MANIFEST
+from svc_analytics.statements.digests import hash_file
+
+README, SUMS = "README.txt", "SHA256SUMS"
+_EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Package:
+    """A packed statement: the file, the folder that was packed, and its seal."""
+
+    file: Path
+    folder: Path
+    seal: str
+    sha256: str
+
+
+def package(
+    lake: Lake,
+    month: str,
+    *,
+    zone: str = "UTC",
+    calendar: str | None = None,
+    out: str | os.PathLike[str] | None = None,
+) -> Package:
+    """Pack the newest sealed version of a month into a zip file for an auditor.
+
+    The file holds the sealed folder, a README.txt that says how to compute the seal again,
+    and SHA256SUMS. By default it is named as the folder, in the working folder.
+
+    Raises `LakeError` where the month is not sealed, or was altered since.
+    """
+    check_lake(lake)
+    period = named_month(month, now(), zone, calendar)
+    first = lake.path / seals.STATEMENTS / period.folder
+    sealed = seals.versions(first)
+    if not sealed:
+        raise LakeError(f"{period.folder} is not sealed: close it first, with svc-analytics close")
+    return pack_folder(sealed[-1], out)
+
+
+def pack_folder(folder: Path, out: str | os.PathLike[str] | None = None) -> Package:
+    """Pack a sealed folder; refuse one that does not fit its seal."""
+    manifest = seals.read_manifest(folder)
+    broken = seals.seal_violations(folder, manifest)
+    broken += [text] if (text := read_register(folder.parent).contradicts(manifest)) else []
+    # A forged manifest may name any file of this machine.
+    broken += [f"{name!a} is no file of it" for name in manifest["files"] if not _is_plain(name)]
+    if broken:
+        raise LakeError(f"{folder} is not packed: {broken[0]}; restore it from a copy")
+    target = Path(f"{folder.name}.zip" if out is None else out)
+    if target.suffix.lower() != ".zip":
+        raise ConfigError(f"--out {target}: its suffix must be .zip")
+    try:
+        with atomic_write(target) as temporary:
+            _write(temporary, folder, manifest)
+            digest = hash_file(temporary)
+    except OSError as error:
+        raise ConfigError(f"cannot write {target}: {error.strerror}") from error
+    return Package(target, folder, str(manifest["seal"]), digest)
+
+
+def _is_plain(name: str) -> bool:
+    return Path(name).name == name and "\\" not in name and name.isprintable()
+
+
+def _write(target: Path, folder: Path, manifest: seals.Manifest) -> None:
+    readme = recipe.readme_text(manifest).encode()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        sums = {README: hashlib.sha256(readme).hexdigest()}
+        _add_text(archive, f"{folder.name}/{README}", readme)
+        for name in sorted({MANIFEST, *manifest["files"]}):
+            sums[name] = _add_file(archive, f"{folder.name}/{name}", folder / name)
+            # What is packed is what was checked, even if somebody writes there meanwhile.
+            if name != MANIFEST and sums[name] != manifest["files"][name]["sha256"]:
+                raise LakeError(f"{folder / name} was altered while it was packed")
+        lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
+        _add_text(archive, f"{folder.name}/{SUMS}", lines.encode())
+
+
+def _add_text(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    archive.writestr(_entry(name), content, zipfile.ZIP_DEFLATED)
+
+
+def _add_file(archive: zipfile.ZipFile, name: str, path: Path) -> str:
+    """Copy a file into a zip; return the hash of what was copied."""
+    digest = hashlib.sha256()
+    with archive.open(_entry(name), "w") as target:
+        for chunk in _chunks(path):
+            digest.update(chunk)
+            target.write(chunk)
+    return digest.hexdigest()
+
+
+def _chunks(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            yield chunk
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _EARLIEST)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system, entry.external_attr = 3, 0o644 << 16  # the same on every system
+    return entry
