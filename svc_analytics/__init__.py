@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from svc_analytics.api.client import Client as Client
     from svc_analytics.closing.close import close as close
     from svc_analytics.closing.close import close_all_due as close_all_due
+    from svc_analytics.closing.differences import diff_statements as diff_statements
     from svc_analytics.closing.package import package as package
-    from svc_analytics.closing.verify import diff_statements as diff_statements
     from svc_analytics.closing.verify import verify_statement as verify_statement
     from svc_analytics.config import Settings as Settings
     from svc_analytics.config import read_settings as read_settings
@@ -40,12 +40,15 @@ if TYPE_CHECKING:
     from svc_analytics.receipts.verify_files import verify_receipts as verify_receipts
     from svc_analytics.signing.receipts import verify_receipt as verify_receipt
     from svc_analytics.signing.webhooks import verify_webhook as verify_webhook
+    from svc_analytics.statements.comparison import Comparison as Comparison
+    from svc_analytics.statements.comparison import compare as compare
     from svc_analytics.statements.statement import Statement as Statement
     from svc_analytics.statements.statement import statement as statement
     from svc_analytics.webhooks.reconcile import verify_webhooks as verify_webhooks
 
 _HOMES = {
     "Client": "api.client",
+    "Comparison": "statements.comparison",
     "Request": "extraction.plan",
     "Settings": "config",
     "Statement": "statements.statement",
@@ -59,8 +62,9 @@ _HOMES = {
     "search": "notebook.search",
     "show": "notebook.show",
     "close": "closing.close",
+    "compare": "statements.comparison",
     "close_all_due": "closing.close",
-    "diff_statements": "closing.verify",
+    "diff_statements": "closing.differences",
     "extract": "extraction.update",
     "open_lake": "lakehouse",
     "package": "closing.package",

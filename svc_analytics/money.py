@@ -6,12 +6,14 @@ DECIMAL(38,18), so at most 20 digits before the point and 18 behind it.
 
 import re
 from decimal import Context, Decimal, Inexact, InvalidOperation
+from fractions import Fraction
 
 from svc_analytics.errors import DataError
 
 INTEGER_DIGITS = 20
 SCALE = 18
 PRECISION = INTEGER_DIGITS + SCALE
+PERCENT_SCALE = 8
 
 # Design 11: validated as text before any cast, because casts round and are lax.
 AMOUNT_PATTERN = rf"^-?[0-9]{{1,{INTEGER_DIGITS}}}(\.[0-9]{{1,{SCALE}}})?$"
@@ -49,6 +51,23 @@ def format_amount(value: Decimal) -> str:
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return "0" if text in ("-0", "") else text
+
+
+def percent_change(old: Decimal, new: Decimal) -> Decimal | None:
+    """Return what a figure changed by, in per cent of `old` without its sign.
+
+    So plus always says that the figure rose, and minus that it fell, also where `old` is
+    negative. The quotient is exact, rounded once, half up, to 8 places. Nothing is a part of
+    zero: then None.
+
+    >>> percent_change(Decimal("40"), Decimal("50")), percent_change(Decimal("-50"), Decimal("-25"))
+    (Decimal('25.00000000'), Decimal('50.00000000'))
+    """
+    if not old:
+        return None
+    exact = 100 * (Fraction(new) - Fraction(old)) / abs(Fraction(old))
+    steps = int(abs(exact) * 10**PERCENT_SCALE + Fraction(1, 2))
+    return Decimal(-steps if exact < 0 else steps).scaleb(-PERCENT_SCALE, EXACT)
 
 
 def group_digits(text: str) -> str:

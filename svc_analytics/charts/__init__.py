@@ -15,11 +15,13 @@ from svc_analytics.charts.rates import usd_rates
 from svc_analytics.charts.receipts import receipt_verdicts
 from svc_analytics.charts.refunds import refund_cohorts, refund_ratio
 from svc_analytics.charts.settlement import net_settlement_daily, position
+from svc_analytics.charts.trend import monthly_trend
 
 __all__ = [
     "coverage_calendar",
     "fee_rate",
     "fee_tiers",
+    "monthly_trend",
     "net_settlement_daily",
     "percent",
     "position",

@@ -20,6 +20,7 @@ INTERRUPTED = 130
 COMMANDS = {
     "check": ("cli.lake:check", "Check the lake against every rule."),
     "close": ("cli.close:close", "Read a month twice, write its statement and seal it."),
+    "compare": ("cli.compare:compare", "Compare two months, figure by figure and coin by coin."),
     "demo": ("cli.demo:demo", "Try everything on the local sandbox, without any key."),
     "extract": ("cli.extract:extract", "Bring the lake up to date with the service."),
     "figures": (
@@ -37,8 +38,8 @@ COMMANDS = {
     "sql": ("cli.lake:sql", "Run one read-only query on the views."),
     "statement": ("cli.statement:statement", "Write a month's statement and print its summary."),
     "statement-diff": (
-        "cli.close:statement_diff",
-        "Compare two statements, figure by figure, row by row.",
+        "cli.compare:statement_diff",
+        "Compare two statements: two versions of a month, or two months.",
     ),
     "statement-verify": (
         "cli.close:statement_verify",

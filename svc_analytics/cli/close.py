@@ -1,4 +1,4 @@
-"""`close`, `statement-verify`, `statement-diff`: seal months, verify and compare statements."""
+"""`close`, `statement-verify`: seal months, and verify sealed statements."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,7 +7,7 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import options
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.console import EXIT_ATTENTION
 from svc_analytics.closing import close as closing
 from svc_analytics.closing import verify
 from svc_analytics.closing.result import CloseResult
@@ -92,25 +92,6 @@ def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
         raise SystemExit(EXIT_ATTENTION)
 
 
-@click.command("statement-diff")
-@click.argument("old", metavar="DIR")
-@click.argument("new", metavar="DIR")
-@options.shared_options
-def statement_diff(old: str, new: str, data_dir: str | None, as_json: bool) -> None:
-    """Compare two statements, figure by figure, row by row.
-
-    Names the cause of each difference, and files that were altered.
-    """
-    diff = verify.diff_statements(old, new)
-    document = {"old": diff.old, "new": diff.new, "differences": diff.table.to_pylist()}
-    document["altered"] = list(diff.altered)
-    click.echo(to_json(document) if as_json else _diff_text(diff))
-    for text in diff.altered:
-        echo_note(f"altered: {text}")
-    if diff.altered:
-        raise SystemExit(EXIT_ATTENTION)
-
-
 def _close_months(
     lake: Lakehouse,
     month: str | None,
@@ -175,17 +156,6 @@ def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:
         "reasons": [reason.text for reason in checked.reasons],
         "restatement": checked.table.to_pylist(),
     }
-
-
-def _diff_text(diff: verify.StatementDiff) -> str:
-    head = [f"{sign} {_title(one)}" for sign, one in (("-", diff.old), ("+", diff.new))]
-    body = _differences_text(diff.table) if diff.table.num_rows else "no difference"
-    return "\n".join([*head, "", body])
-
-
-def _title(manifest: dict[str, Any]) -> str:
-    seal = manifest.get("seal") or "not sealed"
-    return f"{manifest['label']} version {manifest['version']}, {manifest['status']}, {seal}"
 
 
 def _differences_text(table: pa.Table) -> str:

@@ -213,10 +213,15 @@ def _cell(row: Row | None, column: str) -> str:
 def _values(old: str, new: str) -> Entry:
     """Return two values as texts, and their difference where both are numbers."""
     texts = {"old_value": old, "new_value": new}
-    if not all(_NUMBER.match(text) for text in texts.values()):
+    if not all(map(is_number, texts.values())):
         return texts
     delta = EXACT.subtract(Decimal(texts["new_value"]), Decimal(texts["old_value"]))
     return texts | {"delta": format_amount(delta)}
+
+
+def is_number(text: str) -> bool:
+    """Whether a text of a table is a plain decimal."""
+    return bool(_NUMBER.match(text))
 
 
 def _differing_rows(

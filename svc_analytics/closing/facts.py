@@ -53,13 +53,13 @@ def sealed_statement(manifest: seals.Manifest, period: Period, tables: Tables) -
         as_of=parse_bound(manifest["as_of"]),
         coverage=dict.fromkeys(STREAMS, whole),
         reasons=(),
-        unknown=_unknown(manifest),
+        unknown=unknown_of(manifest),
         tables=tables,
         options={"metadata": [*names]} if names else {},
     )
 
 
-def _unknown(manifest: seals.Manifest) -> tuple[Unknown, ...]:
+def unknown_of(manifest: seals.Manifest) -> tuple[Unknown, ...]:
     """Return what a manifest says it leaves open; earlier builds did not say it."""
     try:
         return tuple(

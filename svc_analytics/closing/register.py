@@ -15,6 +15,7 @@ from typing import Any
 from svc_analytics.errors import LakeError
 from svc_analytics.files import atomic_write, make_folder
 from svc_analytics.formatting.tables import csv_line
+from svc_analytics.lake.lake import Lake
 
 FILE = "seals.csv"
 COLUMNS = ("seal", "label", "calendar", "zone", "version")
@@ -97,3 +98,9 @@ def _lines(rows: Iterable[Row]) -> list[Row]:
 
 def _month(manifest: dict[str, Any]) -> tuple[str, ...]:
     return tuple(str(manifest[name]) for name in COLUMNS[1:])
+
+
+def lake_around(folder: Path) -> Lake | None:
+    """Return the lake that a statement's folder lies in, if it lies in one."""
+    around = folder.parent.parent
+    return Lake(around) if (around / "lake.json").is_file() else None

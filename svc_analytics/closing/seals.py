@@ -17,6 +17,7 @@ from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.digests import hash_file
 
 STATEMENTS = "statements"
+EXAMPLE = "data/statements/2026-10"
 Manifest = dict[str, Any]
 # What every manifest has, of these types: without it, a folder is not a statement.
 _REQUIRED: dict[str, type | tuple[type, ...]] = {

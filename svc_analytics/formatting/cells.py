@@ -11,6 +11,7 @@ from svc_analytics.formatting.numbers import (
     ROUNDED,
     exact_text,
     kind_of,
+    kind_of_unit,
     paddings,
     readable_text,
     scale_of,
@@ -22,6 +23,7 @@ from svc_analytics.formatting.values import display_text, is_exact_number
 
 DASH = "\N{EN DASH}"
 NO_VALUE = "the record has no value here"
+_OF_A_UNIT = ("value", "old", "new", "difference")
 PERIODS = ("day", "month", "period", "payment_month", "refund_month")
 
 
@@ -105,8 +107,8 @@ class CellMaker:
 
 def _kind(row: Mapping[str, Any], field: pa.Field) -> str:
     """Return what a number is of; beside a column `unit`, a value is of that unit."""
-    unit = row.get("unit") if field.name == "value" else None
-    return str(unit) if unit else kind_of(field)
+    unit = row.get("unit") if field.name in _OF_A_UNIT else None
+    return kind_of_unit(str(unit)) if unit else kind_of(field)
 
 
 def _plain(value: Any) -> str:

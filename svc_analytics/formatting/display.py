@@ -14,7 +14,7 @@ import pyarrow as pa
 from svc_analytics.arguments import described
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.cells import Cell, CellMaker, in_line
-from svc_analytics.formatting.display_html import table_html, titled_html
+from svc_analytics.formatting.display_html import folded_html, table_html, titled_html
 from svc_analytics.formatting.display_table import DisplayTable, table_text
 from svc_analytics.formatting.numbers import RATE, coin_scales, kind_of, unit_name
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
@@ -31,13 +31,16 @@ class Display:
     title: str
     lines: list[str] = field(default_factory=list)
     tables: list[DisplayTable] = field(default_factory=list)
+    folded: list[DisplayTable] = field(default_factory=list)  # to open; in print, their titles
 
     def __repr__(self) -> str:
         parts = [*filter(None, [self.title]), *map(single_line, self.lines)]
-        return escape_invisible("\n".join([*parts, *map(table_text, self.tables)]))
+        titles = [table.title for table in self.folded]
+        return escape_invisible("\n".join([*parts, *map(table_text, self.tables), *titles]))
 
     def _repr_html_(self) -> str:
-        return titled_html(self.title, self.lines, map(table_html, self.tables))
+        tables = [*map(table_html, self.tables), *map(folded_html, self.folded)]
+        return titled_html(self.title, self.lines, tables)
 
 
 def label(name: str) -> str:

@@ -1,6 +1,7 @@
 """Tables to display as HTML. All text is escaped: payers wrote some."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from html import escape
 
 from svc_analytics.formatting.cells import Cell
@@ -43,6 +44,12 @@ def table_html(table: DisplayTable) -> str:
     )
     rows = "".join(_rows_html(table, looks))
     return framed(table, f"<table><thead><tr>{header}</tr></thead><tbody>{rows}</tbody></table>")
+
+
+def folded_html(table: DisplayTable) -> str:
+    """Return a table to open by its title."""
+    html = table_html(replace(table, title=""))
+    return f"<details><summary>{escape(table.title)}</summary>{html}</details>"
 
 
 def _rows_html(table: DisplayTable, looks: list[str]) -> Iterator[str]:

@@ -26,12 +26,13 @@ _DERIVED = ("fee_leakage", "fee_kept", "ticket_avg", "ticket_median", "value")
 
 # What a number is of, where its column or a column beside it says so.
 COUNT, RATIO, USD, RATE, COIN, PLAIN = "count", "ratio", "USD", "rate", "coin", "plain"
+_UNITS = {"coin": COIN, "USD": USD, "USD per coin": RATE, "ratio": RATIO}
 _PLACES = {USD: USD_PLACES, RATE: RATE_PLACES, RATIO: PERCENT_PLACES, COUNT: 0}
 
 
 def kind_of(field: pa.Field) -> str:
     """Return what a column's numbers are of, by its type and name."""
-    if field.name in _NOT_MONEY or field.name == "fee_percent":
+    if field.name in _NOT_MONEY or field.name.endswith("percent"):
         return PLAIN
     if is_ratio(field):
         return RATIO
@@ -40,6 +41,20 @@ def kind_of(field: pa.Field) -> str:
     if field.name in _USD_RATES or field.name.endswith("_rate"):
         return RATE
     return USD if field.name.startswith("usd_") else COIN
+
+
+def kind_of_unit(unit: str) -> str:
+    """Return what the numbers of a figure's unit are of; all but amounts and ratios are counts.
+
+    >>> kind_of_unit("USD per coin"), kind_of_unit("payments")
+    ('rate', 'count')
+    """
+    return _UNITS.get(unit, COUNT)
+
+
+def is_divided(name: str) -> bool:
+    """Whether amounts of this name were divided, and so have more places than their coin."""
+    return name in _DERIVED
 
 
 def unit_name(kind: str, currency: str) -> str:
@@ -95,7 +110,7 @@ def coin_scales(tables: Iterable[pa.Table]) -> dict[str, int]:
 
 def _is_plain_amount(field: pa.Field) -> bool:
     is_money = is_exact_number(field) and kind_of(field) == COIN
-    return is_money and field.name not in _DERIVED
+    return is_money and not is_divided(field.name)
 
 
 def _most_places(amounts: pa.ChunkedArray) -> int:

@@ -1,7 +1,7 @@
 """`svc.draw`: charts of a table or a statement, one per coin, to display in a notebook."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -15,7 +15,7 @@ from svc_analytics.charts.axes import all_months
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
 from svc_analytics.formatting.standing import standing_of
-from svc_analytics.notebook.show import is_statement
+from svc_analytics.notebook.show import has_trend, is_statement
 from svc_analytics.render.figures import unknown_reason
 
 _KINDS = ("currency", "stream")
@@ -23,6 +23,7 @@ _ALONE, _BESIDE = (7.2, 3.0), (5.4, 2.5)  # inches, of one picture and of severa
 NOTHING = "nothing to draw: the table has no rows"
 LETTERS = 20  # of a caption in an inch of a picture
 MOST_LETTERS = 32  # of each of the merchant's names, so that the caption fits the picture
+_TREND = "monthly_trend"
 # Each chart's table of a statement, and a figure that is unknown when rows may be missing.
 _TABLES = {
     "fee_rate": ("daily", "payment_fees"),
@@ -63,14 +64,15 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
 
     A chart of streams is drawn once per stream. From a statement, the chart takes its own
     table. Below a picture made of a statement, or of a table of one, are its period, zone
-    and status. `options` are the chart's own, such as `zone`.
+    and status. A comparison draws the months up to its later one. `options` are the chart's
+    own, such as `zone` or `figure`.
     """
     from svc_analytics.render.picture import draw_svg  # loads matplotlib
 
     if not callable(chart):
         message = "give a function of svc.charts, such as svc.charts.position"
         raise ConfigError(f"chart is {described(chart)}: {message}")
-    arrow, why = _source(chart, table)
+    arrow, why = _source(chart, table, options)
     kind = next((name for name in inspect.signature(chart).parameters if name in _KINDS), None)
     names = names or (_names(chart, arrow, kind) if kind else ("",))
     title, standing = chart.__name__.replace("_", " "), standing_of(arrow).text
@@ -88,8 +90,12 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
     return Picture(named, drawings, round(size[0] * 70), why, standing)
 
 
-def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
+def _source(
+    chart: Callable[..., None], table: Any, options: Mapping[str, Any]
+) -> tuple[pa.Table, str]:
     """Return the table to draw, and why nothing is drawn if it has no rows."""
+    if has_trend(table):
+        return _trend(chart, table, options), NOTHING
     if not is_statement(table):
         return arrow_of(table), NOTHING
     if chart.__name__ not in _TABLES:
@@ -104,9 +110,17 @@ def _source(chart: Callable[..., None], table: Any) -> tuple[pa.Table, str]:
 def _caption(standing: str, table: Any, width: float) -> str:
     """Return the lines below a picture: period, zone and status, then the merchant's names."""
     lines = wrap(standing, round(width * LETTERS))
+    is_named = is_statement(table) or has_trend(table)
     # In a line of their own: right-to-left letters would reverse a date beside them.
-    names = [names_of(table.merchant, MOST_LETTERS)] if is_statement(table) else []
+    names = [names_of(table.merchant, MOST_LETTERS)] if is_named else []
     return "\n".join([*lines, *names])
+
+
+def _trend(chart: Callable[..., None], comparison: Any, options: Mapping[str, Any]) -> pa.Table:
+    """Return the months that end with a comparison's later one, of the figure to draw."""
+    if chart.__name__ != _TREND:
+        raise ConfigError(f"a comparison draws {_TREND}; give {chart.__name__} a table")
+    return comparison.trend_table(options.get("figure", "net_settlement"))
 
 
 def _names(chart: Callable[..., None], table: pa.Table, kind: str) -> tuple[str, ...]:

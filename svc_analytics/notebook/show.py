@@ -37,3 +37,8 @@ def show(
 def is_statement(table: Any) -> bool:
     """Whether this is a statement; asked without loading what makes one."""
     return isinstance(getattr(table, "tables", None), dict)
+
+
+def has_trend(table: Any) -> bool:
+    """Whether this is a comparison of months; asked without loading what makes one."""
+    return callable(getattr(type(table), "trend_table", None))

@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from svc_analytics.periods import Period
 
+UNFINISHED = "the month is not over"  # how the reason of a running month begins
+
 
 @dataclass(frozen=True)
 class Reason:
@@ -49,6 +51,16 @@ def unknown_lines(facts: dict[str, Any]) -> list[str]:
 
 def _and(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + [*names[-1:]])
+
+
+class Open(Protocol):
+    """What leaves figures unknown: reasons of the whole statement, and of single figures."""
+
+    @property
+    def reasons(self) -> Sequence[Reason]: ...
+
+    @property
+    def unknown(self) -> Sequence[Unknown]: ...
 
 
 class Document(Protocol):

@@ -12,7 +12,7 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import kind_of
 from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
-from svc_analytics.render.document import Document
+from svc_analytics.render.document import Document, Open
 from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence
 from svc_analytics.warehouse.definitions import label_of as label_of  # where renderers look for it
 from svc_analytics.warehouse.figures import figure_groups, read_figures
@@ -86,7 +86,7 @@ def meaning(table: str, column: str) -> str:
     return _meanings().get((table, column), "")
 
 
-def unknown_reason(statement: Document) -> str:
+def unknown_reason(statement: Open) -> str:
     """Say why figures of what was not read are unknown."""
     reasons = [reason.text for reason in statement.reasons if not reason.is_unfinished]
     reasons += [unknown.because for unknown in statement.unknown]
@@ -116,7 +116,7 @@ class FigureCells:
         """Return a coin's figure; an unknown one says why."""
         field, value = self.statement.tables["summary"].schema.field(name), row[name]
         if value is None or not is_exact_number(field):
-            why = _why(self.statement, row, name)
+            why = why_unknown(self.statement, row, name)
             return CellMaker(self.statement.tables["summary"].schema, why).cell(row, field)
         kind, coin = kind_of(field), str(row["currency"])
         return number_cell(value, kind, coin, self.scales.get(coin), is_exact=self.is_exact)
@@ -126,7 +126,7 @@ class FigureCells:
         return replace(self.cell(row, name), unit="")
 
 
-def _why(statement: Document, row: Mapping[str, Any], name: str) -> str:
+def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
     for unknown in statement.unknown:
         if name in unknown.figures and row["currency"] in unknown.coins:

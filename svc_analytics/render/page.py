@@ -57,7 +57,7 @@ def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
     tables = _tables(statement)
     coins = list(_coins(statement))
     shown_rows = len(coins) + sum(len(table.rows) for part in tables.values() for table in part)
-    page = _template().render(
+    page = load_template("statement.html").render(
         facts=facts,
         checks=_severities(statement.tables["checks"]),
         receipts=_receipts(statement),
@@ -74,7 +74,8 @@ def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
     return escape_invisible(page), shown_rows  # names of coins come from the service too
 
 
-def _template() -> Template:
+def load_template(name: str) -> Template:
+    """Return a page's template, which escapes every text."""
     environment = Environment(
         loader=PackageLoader("svc_analytics.render"),
         autoescape=True,
@@ -83,7 +84,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["visible"] = lambda text: escape_invisible(str(text))
-    return environment.get_template("statement.html")
+    return environment.get_template(name)
 
 
 def _tables(statement: Document) -> dict[str, list[DisplayTable]]:

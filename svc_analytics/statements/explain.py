@@ -102,8 +102,8 @@ def explain_period(
     seen = [assertion.to_parameter() for assertion in assertions]
     places = _places(period, currency, [each for each in seen if each["currency"] == currency])
     value = _stated(warehouse, period, found, places, seen, now)
-    sql = _fill(select_one(found), places)
-    records = _fill(select_records(found), places)
+    sql = fill(select_one(found), places)
+    records = fill(select_records(found), places)
     rows = warehouse.query(f"{records} order by {_order(found)}")
     why = _why_none(found, places["assertions"] != "null")
     return Explanation(found.name, currency, period, value, sql, rows, why)
@@ -125,7 +125,7 @@ def _order(figure: Figure) -> str:
     return next(order for instant, order in _ORDERS.items() if instant in columns)
 
 
-def _fill(sql: str, places: dict[str, str]) -> str:
+def fill(sql: str, places: dict[str, str]) -> str:
     """Put values in the places of a source's parameters."""
     return _PLACE.sub(lambda found: places[found[0].strip("{}")], sql)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from svc_analytics.coverage import Coverage, describe_span, gaps, intersection
 from svc_analytics.instants import format_instant
 from svc_analytics.periods import Period
-from svc_analytics.render.document import Reason
+from svc_analytics.render.document import UNFINISHED, Reason
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import blocking_findings
 
@@ -17,7 +17,7 @@ def find_reasons(
     period: Period, coverage: dict[str, Coverage], checks: pa.Table, known_to: int, is_over: bool
 ) -> tuple[Reason, ...]:
     """List why a statement is provisional: a running month, unread time, blocking findings."""
-    text = f"the month is not over: it ends at {format_instant(period.end)}"
+    text = f"{UNFINISHED}: it ends at {format_instant(period.end)}"
     running = [] if is_over else [Reason(text, is_unfinished=True)]
     unread = [
         Reason(text)

@@ -92,10 +92,11 @@ order by currency, name
 """
 
 
-def select_figures(chosen: Iterable[Figure]) -> str:
+def select_figures(chosen: Iterable[Figure], *, every_coin: bool = False) -> str:
     """Return the SQL of figures: one row per coin, NULL where one is unknown.
 
     The records of each source are read once. What is not there although it was read is zero.
+    A coin without a position and a movement has a row only if `every_coin` is wanted.
     """
     chosen = list(chosen)
     ratios = [figure for figure in chosen if figure.denominator]
@@ -116,7 +117,7 @@ from counted
 cross join verified
 inner join {_KNOWN} as found on found.currency = counted.currency
 {"left join ratios on ratios.currency = counted.currency" if ratios else ""}
-where movements_count > 0 or closing_position <> 0 or lacks_records"""
+{"" if every_coin else "where movements_count > 0 or closing_position <> 0 or lacks_records"}"""
 
 
 def _step(name: str, sql: str) -> str:

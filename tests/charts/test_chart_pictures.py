@@ -90,6 +90,14 @@ RATIOS = pa.table(
     }
 )
 RATIOS = attach(RATIOS, Standing(first_open_month="2026-10"))
+MONTHLY = pa.table(
+    {
+        "month": [f"2026-{month:02}" for month in (6, 7, 8, 9, 10, 11)],
+        "currency": ["btc"] * 6,
+        "net_settlement": amounts("4", "2.5", None, "-1.5", "3", "1.2"),
+        "is_running": [False] * 5 + [True],
+    }
+)
 EXPOSURE = pa.table(
     {
         "currency": ["btc", "eth", "sol", "usdt"],
@@ -121,6 +129,7 @@ DRAWN: dict[str, Callable[[Axes], None]] = {
     "fee_rate": partial(charts.fee_rate, table=DAILY, currency="btc"),
     "fee_tiers": partial(charts.fee_tiers, table=TIERS, currency="btc"),
     "refund_cohorts": partial(charts.refund_cohorts, table=COHORTS, currency="btc"),
+    "monthly_trend": partial(charts.monthly_trend, table=MONTHLY, currency="btc"),
     "refund_ratio": partial(charts.refund_ratio, table=RATIOS, currency="btc"),
     "position": partial(charts.position, table=POSITION, currency="btc"),
     "usd_exposure": partial(charts.usd_exposure, table=EXPOSURE),
@@ -176,6 +185,7 @@ LARGER = changed(DAILY, "net_settlement", amounts(*SETTLED[:-1], "1"))
 WITHOUT_SIGN = changed(DAILY, "net_settlement", pc.abs(DAILY["net_settlement"]))
 LATER = changed(POSITION, "closing", amounts(*["4"] * 12))
 UNREAD = COVERAGE.slice(1)
+OVER = changed(MONTHLY, "is_running", pa.array([False] * 6))
 
 
 @pytest.mark.parametrize(
@@ -186,8 +196,9 @@ UNREAD = COVERAGE.slice(1)
         ("position", partial(charts.position, table=LATER)),
         ("fee_tiers", partial(charts.fee_tiers, table=TIERS.slice(0, 2))),
         ("refund_cohorts", partial(charts.refund_cohorts, table=COHORTS.slice(1))),
+        ("monthly_trend", partial(charts.monthly_trend, table=OVER)),
     ],
-    ids=["one bar", "signs", "position", "a step", "a field"],
+    ids=["one bar", "signs", "position", "a step", "a field", "a running month"],
 )
 def test_the_tolerance_lets_no_wrong_figure_through(name: str, draw: Any, tmp_path: Path) -> None:
     """What differs in a single figure differs by more."""

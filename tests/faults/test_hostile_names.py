@@ -17,7 +17,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics import charts
 from svc_analytics.cli import app
-from svc_analytics.closing.verify import diff_statements
+from svc_analytics.closing.differences import diff_statements
 from svc_analytics.config import Settings
 from svc_analytics.formatting.sanitize import escape_formula, unescape_formula
 from svc_analytics.lakehouse import Lakehouse

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.errors import DataError
-from svc_analytics.money import format_amount, group_digits, parse_amount
+from svc_analytics.money import format_amount, group_digits, parse_amount, percent_change
 from tests.support.unit_material import PERSIAN, examples
 
 WIDEST = "9" * 20 + "." + "9" * 18
@@ -155,3 +155,38 @@ def test_grouping_loses_no_digit(value: Decimal) -> None:
     """Taking the separators out again gives the same text."""
     text = format_amount(value)
     assert group_digits(text).replace(",", "") == text
+
+
+CHANGES = {
+    "rose by a quarter": ("4", "5", "25"),
+    "fell": ("5", "4", "-20"),
+    "rose from below zero": ("-50", "-25", "50"),
+    "fell further below zero": ("-50", "-75", "-50"),
+    "rose through zero": ("-4.04", "2.02", "150"),
+    "fell to zero": ("3", "0", "-100"),
+    "stayed": ("7", "7", "0"),
+    "a third, half up": ("3", "4", "33.33333333"),
+    "two thirds, half up": ("3", "5", "66.66666667"),
+    "half a step, away from zero": ("-20000000000", "-20000000001", "-0.00000001"),
+}
+
+
+@pytest.mark.parametrize(("old", "new", "percent"), CHANGES.values(), ids=CHANGES)
+def test_a_percentage_is_of_the_old_figure_without_its_sign(
+    old: str, new: str, percent: str
+) -> None:
+    """Plus says that a figure rose, also from below zero; rounded once, half up, to 8 places."""
+    found = percent_change(Decimal(old), Decimal(new))
+    assert found == Decimal(percent) and found.as_tuple().exponent == -8
+
+
+def test_nothing_is_a_percentage_of_zero() -> None:
+    """It is undefined, whatever the new figure is, and not infinite."""
+    assert percent_change(Decimal("0"), Decimal("5")) is None
+    assert percent_change(Decimal("-0.00"), Decimal("0")) is None
+
+
+def test_the_largest_change_keeps_every_digit() -> None:
+    """From the smallest unit to the widest amount: 40 digits before the point."""
+    found = percent_change(Decimal("0.000000000000000001"), Decimal(WIDEST))
+    assert found == Decimal("9" * 37 + "800")

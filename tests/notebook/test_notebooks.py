@@ -72,7 +72,7 @@ def read(path: Path) -> Any:
 
 def test_there_is_a_notebook_for_every_question() -> None:
     """By their numbers."""
-    assert [path.stem[:2] for path in PATHS] == ["01", "02", "03", "04", "05", "06", "07"]
+    assert [path.stem[:2] for path in PATHS] == ["01", "02", "03", "04", "05", "06", "07", "08"]
 
 
 def test_a_notebook_runs_and_its_figures_agree(executed: Any) -> None:

@@ -1,0 +1,153 @@
+"""`compare`, `statement-diff`: two months of the lake, or two statements in folders."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from svc_analytics.cli import options
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.closing.differences import StatementDiff, diff_statements
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.row_files import output_file
+from svc_analytics.formatting.tables import to_csv, to_json, to_objects, to_safe_csv
+from svc_analytics.render.comparison import Side
+from svc_analytics.statements.comparison import compare as compare_months
+
+csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV, every digit.")
+_SEE = "--rows, --csv or --json give each record that differs; --out diff.html writes a page."
+exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
+
+
+@click.command()
+@click.argument("before", metavar="[BEFORE]", required=False)
+@click.argument("month", metavar="[MONTH]", required=False)
+@options.zone_option
+@options.calendar_option
+@click.option("--currency", metavar="C,...", help="Only these coins, with commas between.")
+@click.option("--only", metavar="FIGURE,...", help="Only these figures, with commas between.")
+@exact_option
+@csv_option
+@options.shared_options
+def compare(
+    before: str | None,
+    month: str | None,
+    currency: str | None,
+    only: str | None,
+    exact: bool,
+    as_csv: bool,
+    data_dir: str | None,
+    as_json: bool,
+    **period: Any,  # its zone and calendar
+) -> None:
+    """Compare two months, figure by figure and coin by coin.
+
+    Without months, the last full month is compared with the one before it; with one
+    month, that one with the month before it.
+    """
+    _check_form(as_csv, as_json)
+    found = compare_months(
+        options.open_lake(data_dir),
+        before,
+        month,
+        only=options.split_names(only) or None,
+        coins=options.split_names(currency) or None,
+        exact=exact,
+        **period,
+    )
+    if as_json:
+        sides = {name: _side(each) for name, each in zip(("old", "new"), found.sides, strict=True)}
+        whole = {"is_whole": found.is_whole}
+        click.echo(to_json(sides | whole | {"rows": to_objects(found.table)}))
+    else:
+        click.echo(to_csv(found.table) if as_csv else str(found), nl=not as_csv)
+    if found.needs_attention:
+        raise SystemExit(EXIT_ATTENTION)
+
+
+@click.command("statement-diff")
+@click.argument("old", metavar="DIR")
+@click.argument("new", metavar="DIR")
+@click.option("--rows", "has_rows", is_flag=True, help="Show the changed rows of each table too.")
+@click.option("--out", metavar="FILE", help="Write an HTML page instead, with the rows to open.")
+@exact_option
+@csv_option
+@options.shared_options
+def statement_diff(
+    old: str,
+    new: str,
+    has_rows: bool,
+    out: str | None,
+    exact: bool,
+    as_csv: bool,
+    data_dir: str | None,
+    as_json: bool,
+) -> None:
+    """Compare two statements: two versions of a month, or two months.
+
+    Of two versions it shows the figures that differ, with the cause of each, and how
+    many rows of each table changed. Of two months it shows every figure of every coin,
+    with the difference and the percentage. Names files that were altered.
+    """
+    _check_form(as_csv, as_json)
+    diff = diff_statements(old, new)
+    if out:
+        _write_page(diff, out, has_rows or diff.is_of_versions, exact)
+    if as_json:
+        click.echo(to_json(_document(diff)))
+    elif as_csv:
+        rows = diff.table if has_rows or diff.is_of_versions else diff.comparison
+        click.echo(to_safe_csv(rows), nl=False)
+    elif not out:
+        click.echo(_diff_text(diff, has_rows, exact))
+    for text in diff.altered:
+        echo_note(f"altered: {text}")
+    if diff.altered:
+        raise SystemExit(EXIT_ATTENTION)
+
+
+def _check_form(as_csv: bool, as_json: bool) -> None:
+    if as_csv and as_json:
+        raise ConfigError("give --csv or --json, not both")
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {
+        "month": side.name,
+        "status": side.status,
+        "standing": side.standing,
+        "reasons": [reason.text for reason in side.reasons],
+        "is_running": side.is_running,
+        "read_to": side.read_to,
+    }
+
+
+def _document(diff: StatementDiff) -> dict[str, Any]:
+    return {
+        "old": diff.old,
+        "new": diff.new,
+        "differences": diff.table.to_pylist(),
+        "altered": list(diff.altered),
+        "figures": to_objects(diff.comparison),
+        "changed_rows": diff.counts,
+    }
+
+
+def _diff_text(diff: StatementDiff, has_rows: bool, exact: bool) -> str:
+    """Show the figures, and what else differs or how to see it; notes name altered files."""
+    diff = replace(diff, altered=())
+    if has_rows:
+        return repr(diff.display(has_rows=True, is_open=True, exact=exact))
+    text = repr(diff.display(exact=exact))
+    if diff.is_of_versions:
+        return f"{text}\n{_SEE}" if diff.counts else text
+    return f"{text}\nTwo months have no record in common. {_SEE}"
+
+
+def _write_page(diff: StatementDiff, out: str, has_rows: bool, exact: bool) -> None:
+    if Path(out).suffix.lower() not in (".html", ".htm"):
+        raise ConfigError(f"--out {out}: a page is written, so its name must end in .html")
+    with output_file(out) as temporary:
+        temporary.write_text(diff.to_html(has_rows=has_rows, exact=exact), encoding="utf-8")
+    echo_note(f"written to {out}")

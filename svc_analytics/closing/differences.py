@@ -1,0 +1,242 @@
+"""Two statements in folders beside each other: two months by figure, two versions by record."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_analytics.arguments import check_path
+from svc_analytics.closing import seals
+from svc_analytics.closing.diff import Tables, compare, contradicting_tables, is_number, read_tables
+from svc_analytics.closing.facts import unknown_of
+from svc_analytics.closing.register import lake_around, read_register
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.display import Display, label, lined_up, names_of
+from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.tables import to_frame
+from svc_analytics.money import group_digits
+from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin
+from svc_analytics.render.comparison_page import comparison_page
+from svc_analytics.render.document import UNFINISHED, Reason
+from svc_analytics.render.figures import label_of
+from svc_analytics.render.side_by_side import comparison_tables, head_lines
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 200  # of one table's changed rows, on a page
+_FIGURES = ("summary", "figures")
+_VALUES = ("old_value", "new_value", "delta")
+_SHOWN = ("name", "currency", "change", "cause", "old_value", "new_value", "delta", "detail")
+
+
+@dataclass(frozen=True)
+class StatementDiff(Displayable):
+    """Two statements beside each other, and every difference between them."""
+
+    old: seals.Manifest
+    new: seals.Manifest
+    sides: tuple[Side, Side] = field(repr=False)
+    comparison: pa.Table = field(repr=False)  # figure by figure; of versions, what differs
+    table: pa.Table = field(repr=False)
+    altered: tuple[str, ...] = ()  # what of the folders was changed since they were written
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """One row per figure or record that differs, with the cause."""
+        return to_frame(self.table)
+
+    @property
+    def figures(self) -> pd.DataFrame:
+        """One row per figure and coin: old, new, difference, percent; of versions, the cause."""
+        return to_frame(self.comparison)
+
+    @property
+    def is_of_versions(self) -> bool:
+        """Whether both are of one period: then records are compared, and have a cause."""
+        return _is_one_period(self.old, self.new)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many rows differ, by table."""
+        counted = pc.value_counts(self.table["table_name"]).to_pylist()
+        return {row["values"]: row["counts"] for row in counted}
+
+    def display(
+        self, *, has_rows: bool | None = None, is_open: bool = False, exact: bool = False
+    ) -> Display:
+        """Return what is shown: the figures, and the changed rows of each table below them.
+
+        By default, rows are those of two versions only: two months have no row in common.
+        They are folded unless they are to be open.
+        """
+        tables = comparison_tables(self.comparison, *self.sides, is_exact=exact)
+        wanted = self.is_of_versions if has_rows is None else has_rows
+        rows = list(self._changed()) if wanted else []
+        if is_open:
+            return Display(self.title, self._lines(), [*tables, *rows])
+        return Display(self.title, self._lines(), tables, folded=rows)
+
+    def to_html(self, *, has_rows: bool | None = None, exact: bool = False) -> str:
+        """Return the same as a page that stands alone, the rows of each table to open."""
+        shown = self.display(has_rows=has_rows, exact=exact)
+        return comparison_page(shown, names_of({"id": "", **self.new["merchant"]}))
+
+    @property
+    def title(self) -> str:
+        """What is compared."""
+        names = " and ".join(side.name for side in self.sides)
+        return f"{self.new['label']}: {names}" if self.is_of_versions else names
+
+    def _lines(self) -> list[str]:
+        lines = head_lines(*self.sides, has_percentage=not self.is_of_versions)
+        lines += [f"altered: {text}" for text in self.altered]
+        return lines if self.table.num_rows else [*lines, "no difference"]
+
+    def _display(self) -> Display:
+        return self.display()
+
+    def _changed(self) -> Iterator[DisplayTable]:
+        """Yield what differs of each table, records first; but for the figures shown above."""
+        shown = set(_keys(self.comparison))
+        rows = [
+            row
+            for row in self.table.to_pylist()
+            if row["table_name"] not in _FIGURES or (row["name"], row["currency"]) not in shown
+        ]
+        for name in sorted({row["table_name"] for row in rows}, key=_lines_first):
+            own = [row for row in rows if row["table_name"] == name]
+            what = "record" if name == "lines" else "figure"
+            title = f"{name}: {len(own):,} {what}{'s differ' if len(own) > 1 else ' differs'}"
+            heads = ["record" if name == "lines" else "figure", *_SHOWN[1:]]
+            cells = [[_cell(row, column) for column in _SHOWN] for row in own[:MOST_ROWS]]
+            yield DisplayTable(title, list(map(label, heads)), lined_up(cells), len(own))
+
+
+def _cell(row: dict[str, str | None], column: str) -> Cell:
+    """Return a text of a difference as a cell: a number with all its digits, or a name."""
+    text = row[column] or ""
+    if column == "name":
+        return Cell(text if row["table_name"] == "lines" else label_of(text), is_fixed=True)
+    if column in _VALUES:
+        return Cell(group_digits(text) if is_number(text) else text, is_number=True)
+    return Cell(text)
+
+
+def _keys(comparison: pa.Table) -> list[tuple[str, str]]:
+    columns = (comparison[name].to_pylist() for name in ("figure", "currency"))
+    return list(zip(*columns, strict=True))
+
+
+def _lines_first(name: str) -> tuple[bool, str]:
+    return name != "lines", name
+
+
+def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:
+    """Compare two statements in folders: two versions of a month, or two months.
+
+    Returns a `StatementDiff`, which displays itself. Of two versions it shows the figures
+    that differ side by side with the cause, and the changed rows of each table to open. Of
+    two months it shows every figure of every coin, with the difference and the percentage;
+    differences between months have no cause. `.rows` has a row for each figure and record
+    that differs, `.altered` the files that were changed since they were written.
+
+    Raises `LakeError` for a folder that holds no statement.
+
+    >>> import svc_analytics as svc
+    >>> svc.diff_statements("statements/2026-10", "statements/2026-10-v2")  # doctest: +SKIP
+    """
+    for name, given in (("a", a), ("b", b)):
+        check_path(name, given, seals.EXAMPLE)
+    folders = [Path(a).absolute(), Path(b).absolute()]
+    old, new = manifests = list(map(seals.read_manifest, folders))
+    files = [manifest["files"] for manifest in manifests]
+    tables = list(map(read_tables, folders, files))
+    differences = compare(*tables)
+    is_one = _is_one_period(old, new)
+    names = _names(old, new)
+    before, after = map(_side, manifests, tables, names)
+    comparison = compare_sides(before, after)
+    if is_one:
+        comparison = _with_cause(comparison, differences)
+    else:
+        column = differences.schema.get_field_index("cause")
+        no_cause = pa.nulls(len(differences), pa.string())
+        differences = differences.set_column(column, "cause", no_cause)
+    altered = [
+        f"{folder}: {text}"
+        for folder, manifest in zip(folders, manifests, strict=True)
+        for text in _alterations(folder, manifest)
+    ]
+    return StatementDiff(old, new, (before, after), comparison, differences, tuple(altered))
+
+
+def _is_one_period(old: seals.Manifest, new: seals.Manifest) -> bool:
+    return (old["label"], old["zone"]) == (new["label"], new["zone"])
+
+
+def _names(old: seals.Manifest, new: seals.Manifest) -> list[str]:
+    """Return the heads of the two columns: months, or versions of one."""
+    if not _is_one_period(old, new):
+        return [manifest["label"].partition("@")[0] for manifest in (old, new)]
+    if old["version"] == new["version"]:
+        return ["old", "new"]
+    return [f"version {manifest['version']}" for manifest in (old, new)]
+
+
+def _side(manifest: seals.Manifest, tables: Tables, name: str) -> Side:
+    """Return a folder's statement as a side of a comparison, as its manifest has it."""
+    told = manifest.get("reasons")
+    reasons = tuple(
+        Reason(str(text), is_unfinished=str(text).startswith(UNFINISHED))
+        for text in (told if isinstance(told, list) else ())
+    )
+    return Side(
+        name=name,
+        status=manifest["status"],
+        standing=_standing(manifest, reasons),
+        read_to=manifest["as_of"],
+        reasons=reasons,
+        unknown=unknown_of(manifest),
+        figures=figures_by_coin(tables),
+    )
+
+
+def _standing(manifest: seals.Manifest, reasons: tuple[Reason, ...]) -> str:
+    """Return a folder's period, version, zone and status in one line."""
+    calendar = "" if manifest["calendar"] == "gregorian" else f" ({manifest['calendar']})"
+    label = manifest["label"].partition("@")[0]
+    head = f"{label}{calendar}, {manifest['zone']}, version {manifest['version']} · "
+    if manifest["seal"]:
+        return f"{head}sealed as {manifest['seal']}"
+    first = f": {reasons[0].text}" if reasons else ""
+    return f"{head}{manifest['status']}, not sealed, read up to {manifest['as_of']}{first}"
+
+
+def _with_cause(comparison: pa.Table, differences: pa.Table) -> pa.Table:
+    """Return the figures that differ, with the cause of each."""
+    causes = {
+        (row["name"], row["currency"]): row["cause"]
+        for row in differences.to_pylist()
+        if row["table_name"] in _FIGURES
+    }
+    keys = _keys(comparison)
+    found = comparison.append_column("cause", pa.array(map(causes.get, keys), pa.string()))
+    return found.filter(pa.array([key in causes for key in keys], pa.bool_()))
+
+
+def _alterations(folder: Path, manifest: seals.Manifest) -> list[str]:
+    """List what of a statement does not fit its hashes, its own tables or its lake's register."""
+    texts = seals.alterations(folder, manifest)
+    texts += contradicting_tables(folder, manifest["files"])
+    if manifest["seal"] and lake_around(folder):
+        contradiction = read_register(folder.parent).contradicts(manifest)
+        texts += [contradiction] if contradiction else []
+    return texts

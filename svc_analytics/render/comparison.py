@@ -1,0 +1,156 @@
+"""Two statements beside each other: every figure of every coin, and what it changed by."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import select_known
+from svc_analytics.money import EXACT, PERCENT_SCALE, SCALE, parse_amount, percent_change
+from svc_analytics.render.document import Reason, Unknown
+from svc_analytics.render.figures import why_unknown
+from svc_analytics.warehouse.definitions import find_figures
+from svc_analytics.warehouse.figures import Figure, stated_figures
+
+_NO_NUMBER = ("instant", "id")
+# What is known of a coin without a movement where this alone was read: it has none.
+_OF_THE_PERIOD = {"payments", "payouts", "parents_within"}
+_AMOUNT = pa.decimal128(38, SCALE)
+# A difference of two amounts may have a digit more, and a percentage many.
+COMPARISON = pa.schema(
+    [
+        *((name, pa.string()) for name in ("group", "figure", "label", "currency", "unit")),
+        *(("old", _AMOUNT), ("new", _AMOUNT), ("difference", pa.decimal256(39, SCALE))),
+        ("percent", pa.decimal256(50, PERCENT_SCALE)),
+        *(("is_unknown", pa.bool_()), ("is_provisional", pa.bool_()), ("note", pa.string())),
+    ]
+)
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of two statements: its name, its standing, and its figures by coin."""
+
+    name: str
+    status: str
+    standing: str  # its period, zone and status, in one line
+    read_to: str  # an instant as text
+    reasons: Sequence[Reason]
+    unknown: Sequence[Unknown]
+    figures: Mapping[str, Mapping[str, Decimal | None]]
+
+    @property
+    def is_running(self) -> bool:
+        """Whether its month is not over."""
+        return any(reason.is_unfinished for reason in self.reasons)
+
+    def value(self, coin: str, figure: Figure) -> Decimal | None:
+        """Return a figure of a coin; None where it is unknown or undefined."""
+        if coin in self.figures:
+            return self.figures[coin].get(figure.name)
+        return Decimal(0) if self._has_none_of(figure) else None
+
+    def why(self, coin: str, figure: Figure) -> str:
+        """Say why a figure of a coin has no value."""
+        if coin not in self.figures:
+            return f"no movement and no position in {coin}"
+        if figure.name not in self.figures[coin]:
+            return "the statement does not have this figure"
+        return why_unknown(self, {"currency": coin, **self.figures[coin]}, figure.name)
+
+    def _has_none_of(self, figure: Figure) -> bool:
+        """Whether it is known that a coin without a row has none of a figure.
+
+        What was not read is unknown of every coin, so a figure that is known of another coin
+        is known of this one, too.
+        """
+        if figure.operands or not figure.is_zero_when_empty:
+            return False
+        if any(row.get(figure.name) is not None for row in self.figures.values()):
+            return True
+        return self.status == "final" and _OF_THE_PERIOD.issuperset(figure.needs)
+
+
+def figures_by_coin(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, Decimal | None]]:
+    """Return every figure of a statement's tables by coin and name, of CSV's texts as well."""
+    known = comparable_figures()
+    found: dict[str, dict[str, Decimal | None]] = {}
+    for row in tables["summary"].to_pylist() if "summary" in tables else ():
+        found[row["currency"]] = {name: _number(row[name]) for name in row if name in known}
+    for row in tables["figures"].to_pylist() if "figures" in tables else ():
+        found.setdefault(row["currency"], {})[row["name"]] = _number(row["value"])
+    return found
+
+
+def _number(value: Any) -> Decimal | None:
+    """Return a number of a typed table, or of a text as CSV has it."""
+    if isinstance(value, str):
+        return parse_amount(value) if value else None
+    return None if value is None else Decimal(value)
+
+
+@cache
+def comparable_figures() -> dict[str, Figure]:
+    """Return the figures of a statement that are numbers, in its order."""
+    return {each.name: each for each in stated_figures() if each.unit not in _NO_NUMBER}
+
+
+def chosen_figures(names: Sequence[str]) -> list[Figure]:
+    """Return figures by their names or labels, or refuse one that is no number."""
+    found = find_figures(names)
+    for each in found:
+        if each.name not in comparable_figures():
+            raise ConfigError(f"{each.name} is no number: it has no difference and no trend")
+    return found
+
+
+def compare_sides(
+    old: Side, new: Side, only: Sequence[str] | None = None, coins: Sequence[str] | None = None
+) -> pa.Table:
+    """Return one row per figure and coin of two statements, in the order of the statement.
+
+    `only` these figures, `coins` only these coins. Raises `ConfigError` for a figure or a
+    coin that there is not.
+    """
+    figures = list(comparable_figures().values()) if only is None else chosen_figures(only)
+    known = sorted({*old.figures, *new.figures})
+    names = known if coins is None else select_known(coins, known)
+    rows = [_row(old, new, figure, coin) for figure in figures for coin in names]
+    return pa.Table.from_pylist(rows, schema=COMPARISON)
+
+
+def _row(old: Side, new: Side, figure: Figure, coin: str) -> Row:
+    before, after = old.value(coin, figure), new.value(coin, figure)
+    changes: Row = {"difference": None, "percent": None}
+    if before is not None and after is not None:
+        changes["difference"] = EXACT.subtract(after, before)
+        changes["percent"] = percent_change(before, after)
+    return changes | {
+        "group": figure.group,
+        "figure": figure.name,
+        "label": figure.label,
+        "currency": coin,
+        "unit": figure.unit,
+        "old": before,
+        "new": after,
+        "is_unknown": before is None or after is None,
+        "is_provisional": "provisional" in (old.status, new.status),
+        "note": "; ".join(_notes(old, new, figure, coin)) or None,
+    }
+
+
+def _notes(old: Side, new: Side, figure: Figure, coin: str) -> Iterator[str]:
+    """Say why a side has no value, and why there is no percentage."""
+    for side in (old, new):
+        if coin not in side.figures or side.value(coin, figure) is None:
+            yield f"{side.name}: {side.why(coin, figure)}"
+    if old.value(coin, figure) == 0 and new.value(coin, figure) is not None:
+        yield f"no percentage: {old.name} is zero"

@@ -1,0 +1,162 @@
+"""A comparison to display: a block for each coin, its figures old, new, difference, per cent."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
+from svc_analytics.formatting.display import lined_up
+from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.numbers import (
+    COUNT,
+    RATE,
+    RATIO,
+    ROUNDED,
+    USD,
+    is_divided,
+    kind_of_unit,
+    unit_name,
+)
+from svc_analytics.formatting.standing import RUNNING
+from svc_analytics.money import EXACT, format_amount
+from svc_analytics.render.comparison import Side
+from svc_analytics.warehouse.figures import figure_groups, read_figures
+
+_POINTS = " pp"  # the difference of two percentages
+_MEANING = (
+    "difference: new less old. %: the difference in per cent of the old figure without its sign, "
+    "so + says that the figure rose. pp: percentage points."
+)
+
+Row = Mapping[str, Any]
+
+
+def head_lines(old: Side, new: Side, *, has_percentage: bool = True) -> list[str]:
+    """Say what is compared with what, how far each is to be trusted, and what % is."""
+    running = [
+        f"{side.name} is not over. Its figures are those up to {side.read_to}, not of a whole "
+        "month, so differences and percentages say little until the month is over."
+        for side in (old, new)
+        if side.is_running
+    ]
+    meaning = [_MEANING] if has_percentage else []
+    return [f"old: {old.standing}", f"new: {new.standing}", *running, *meaning]
+
+
+def comparison_tables(
+    table: pa.Table, old: Side, new: Side, *, is_narrowed: bool = False, is_exact: bool = False
+) -> list[DisplayTable]:
+    """Return a comparison to display, old, new, difference and percentage beside each other.
+
+    A block for each coin, with the summary's figures in groups. Where it is narrowed to some
+    figures, these stand in one table, every coin of one below the other. A table with causes
+    holds what differs between two versions: it shows the cause in the place of the percentage.
+    """
+    rows, has_cause = table.to_pylist(), "cause" in table.column_names
+    maker = _Maker(_scales(rows), is_exact)
+    heads = [*map(_head, (old, new)), "difference", "cause" if has_cause else "%"]
+    if is_narrowed:
+        cells = [[Cell(row["currency"], is_fixed=True), *maker.cells(row)] for row in rows]
+        return [_table("", ["coin", *heads], cells, list(map(_titled, rows)), rows)]
+    shown = rows if has_cause else [row for row in rows if read_figures()[row["figure"]].column]
+    groups = list(figure_groups())
+    shown.sort(key=lambda row: groups.index(row["group"]))
+    return [
+        _block(coin, heads, maker, [row for row in shown if row["currency"] == coin])
+        for coin in sorted({row["currency"] for row in shown})
+    ]
+
+
+def _head(side: Side) -> str:
+    return f"{side.name} {RUNNING}" if side.is_running else side.name
+
+
+def _block(coin: str, heads: list[str], maker: _Maker, rows: Sequence[Row]) -> DisplayTable:
+    cells = [[Cell(_titled(row), is_fixed=True), *maker.cells(row)] for row in rows]
+    return _table("", [coin, *heads], cells, [row["group"] for row in rows], rows)
+
+
+def _table(
+    title: str, header: list[str], cells: list[list[Cell]], groups: list[str], rows: Sequence[Row]
+) -> DisplayTable:
+    starts = [place for place, group in enumerate(groups) if group not in groups[:place][-1:]]
+    return DisplayTable(
+        title,
+        header,
+        lined_up(cells),
+        len(cells),
+        {place: groups[place] for place in starts},
+        {place: read_figures()[row["figure"]].hint for place, row in enumerate(rows)},
+    )
+
+
+def _titled(row: Row) -> str:
+    """Return a figure's label, with its unit where the coin is not it."""
+    kind = kind_of_unit(row["unit"])
+    unit = unit_name(kind, row["currency"]) if kind in (USD, RATE) else ""
+    return row["label"] if unit in row["label"] else f"{row['label']}, {unit}"
+
+
+def _scales(rows: Iterable[Row]) -> dict[str, int]:
+    """Return the scale of each coin: the most places of its amounts that were not divided."""
+    found: dict[str, int] = {}
+    for row in rows:
+        if row["unit"] == "coin" and not is_divided(row["figure"]):
+            for value in filter(None, (row["old"], row["new"])):
+                places = len(format_amount(value).partition(".")[2])
+                found[row["currency"]] = max(found.get(row["currency"], 0), places)
+    return found
+
+
+class _Maker:
+    """Makes the four cells of a figure: old, new, difference and percentage."""
+
+    def __init__(self, scales: Mapping[str, int], is_exact: bool) -> None:
+        self._scales = scales
+        self._is_exact = is_exact
+
+    def cells(self, row: Row) -> list[Cell]:
+        """Return a figure's cells; a value that is not there is a dash with the reason."""
+        kind = kind_of_unit(row["unit"])
+        old, new, difference = (
+            self._cell(row, row[name], kind) for name in ("old", "new", "difference")
+        )
+        last = Cell(row["cause"] or "") if "cause" in row else self._percent(row)
+        return [old, new, _signed(difference, row["difference"], kind), last]
+
+    def _cell(self, row: Row, value: Decimal | None, kind: str) -> Cell:
+        if value is None:
+            return unknown_cell(row["note"], is_number=True)
+        number = int(value) if kind == COUNT else value
+        scale = self._scales.get(row["currency"])
+        found = number_cell(number, kind, scale=scale, is_exact=self._is_exact)
+        return replace(found, unit="")
+
+    def _percent(self, row: Row) -> Cell:
+        value = row["percent"]
+        if value is None:
+            return unknown_cell(row["note"], is_number=True)
+        found = number_cell(value.scaleb(-2, EXACT), RATIO, is_exact=self._is_exact)
+        return _signed(found, value)
+
+
+def _signed(cell: Cell, value: Decimal | None, kind: str = "") -> Cell:
+    """Write a plus before what rose, and percentage points behind a difference of ratios."""
+    if value is None:
+        return cell
+    texts = [
+        text.replace("%", _POINTS) if kind == RATIO else text for text in (cell.text, cell.exact)
+    ]
+    if value > 0:
+        texts = [_with_plus(text) for text in texts]
+    return replace(cell, text=texts[0], exact=texts[1])
+
+
+def _with_plus(text: str) -> str:
+    mark = ROUNDED if text.startswith(ROUNDED) else ""
+    return f"{mark}+{text.removeprefix(ROUNDED)}" if text else ""

@@ -1,0 +1,153 @@
+"""Compare two months of a lake, figure by figure, in one zone and calendar."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from svc_analytics.arguments import Instant, as_instant, as_names
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import Display, names_of
+from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.standing import attach, standing_of
+from svc_analytics.formatting.tables import to_frame
+from svc_analytics.instants import format_instant
+from svc_analytics.lake.lake import Lake, check_lake, last_full_month
+from svc_analytics.periods import named_month
+from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin
+from svc_analytics.render.side_by_side import comparison_tables, head_lines
+from svc_analytics.render.standing import standing_text
+from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.trend import MONTHS, monthly_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Comparison(Displayable):
+    """Two months of a lake beside each other."""
+
+    old: Statement = field(repr=False)
+    new: Statement = field(repr=False)
+    table: pa.Table = field(repr=False)
+    lake: Lake = field(repr=False)
+    now: int | None = field(default=None, repr=False)
+    is_narrowed: bool = False  # whether some figures were chosen
+    is_exact: bool = False  # whether every digit is displayed
+
+    @property
+    def rows(self) -> pd.DataFrame:
+        """One row per figure and coin: old, new, difference and percent, all exact."""
+        return to_frame(self.table)
+
+    @property
+    def merchant(self) -> dict[str, Any]:
+        """The merchant, as the newer statement has it."""
+        return self.new.merchant
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether both months are over, so that two whole months are compared."""
+        return not any(side.is_running for side in self.sides)
+
+    @property
+    def needs_attention(self) -> bool:
+        """Whether anything but a running month keeps one of the statements from being final."""
+        return self.old.needs_attention or self.new.needs_attention
+
+    @property
+    def sides(self) -> tuple[Side, Side]:
+        """Both statements, as they are compared."""
+        return side_of(self.old), side_of(self.new)
+
+    def trend(self, figure: str = "net_settlement", months: int = MONTHS) -> pd.DataFrame:
+        """Return a figure of each coin in the 12 months that end with the later one.
+
+        One row per `month` and `currency`; the figure is NULL where it is unknown, and
+        `is_running` says whether the month is not over. `svc.draw(charts.monthly_trend,
+        comparison, figure="net_sales")` draws it.
+        """
+        return to_frame(self.trend_table(figure, months))
+
+    def trend_table(self, figure: str = "net_settlement", months: int = MONTHS) -> pa.Table:
+        """Return the same as an Arrow table."""
+        later = max(self.old, self.new, key=lambda made: made.period.start)
+        found = monthly_figure(self.lake, figure, later.period, months, self.now)
+        own = standing_of(later.tables["summary"])
+        return attach(found, replace(own, text=f"{months} months to {own.text}"))
+
+    def _display(self) -> Display:
+        old, new = self.sides
+        names = f"{self.old.period.label} and {self.new.period.label}"
+        title = single_line(f"{names} of {names_of(self.merchant)}")
+        tables = comparison_tables(
+            self.table, old, new, is_narrowed=self.is_narrowed, is_exact=self.is_exact
+        )
+        return Display(title, head_lines(old, new), tables)
+
+    def __repr__(self) -> str:
+        return f"Comparison({self.old.period.folder}, {self.new.period.folder})"
+
+
+def compare(
+    lake: Lake,
+    before: str | None = None,
+    after: str | None = None,
+    *,
+    zone: str = "UTC",
+    calendar: str | None = None,
+    only: Sequence[str] | None = None,
+    coins: Sequence[str] | None = None,
+    exact: bool = False,
+    now: Instant | None = None,
+) -> Comparison:
+    """Compare two months, figure by figure and coin by coin.
+
+    Returns a `Comparison`, which displays itself: `.rows` is a frame with one row per figure
+    and coin (old, new, difference, percent), `.trend()` the year's net settlement by month.
+    Without months, the last full month is compared with the one before; with one alone, it is
+    compared with the month before it. `only` names figures, `coins` coins; with `exact` every
+    digit is displayed. `now` replaces this machine's clock.
+
+    Raises `ConfigError` for a month that does not exist or has not begun, and for a figure or
+    a coin that neither month has.
+
+    >>> import svc_analytics as svc
+    >>> svc.compare(lake, "2026-09", "2026-10", zone="Asia/Tehran")     # doctest: +SKIP
+    """
+    check_lake(lake)
+    figures = None if only is None else as_names("only", only, "net_settlement")
+    named = None if coins is None else as_names("coins", coins, "btc")
+    clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
+    newest = after or before or last_full_month(lake, zone, calendar)
+    later = named_month(newest, clock, zone, calendar)
+    earlier = later.shift(-1)
+    if after is not None:
+        earlier = named_month(before or "", clock, zone, later.calendar)
+    if earlier == later:
+        raise ConfigError(f"{later.label} would be compared with itself: name two months")
+    old, new = (
+        statement(lake, period.label, zone=zone, calendar=period.calendar, now=clock)
+        for period in (earlier, later)
+    )
+    table = compare_sides(side_of(old), side_of(new), figures, named)
+    return Comparison(old, new, table, lake, clock, only is not None, exact)
+
+
+def side_of(made: Statement) -> Side:
+    """Return a statement as a side of a comparison."""
+    return Side(
+        name=made.period.label,
+        status=made.status,
+        standing=standing_text(made),
+        read_to=format_instant(made.as_of),
+        reasons=made.reasons,
+        unknown=made.unknown,
+        figures=figures_by_coin(made.tables),
+    )

@@ -1,0 +1,80 @@
+"""One figure of each coin by month, for the months that end with a given one."""
+
+from __future__ import annotations
+
+import time
+
+import pyarrow as pa
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import format_instant
+from svc_analytics.lake.lake import Lake, known_months
+from svc_analytics.periods import Period, known_until
+from svc_analytics.render.comparison import chosen_figures
+from svc_analytics.statements.explain import fill
+from svc_analytics.warehouse.figure_sql import select_figures
+from svc_analytics.warehouse.figures import Figure
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+
+MONTHS = 12
+_ASSERTED = ("asserted_balance", "outside_movement")  # of the days that a person asserted
+# What every month asks for again, each behind what it is made of: read once.
+_KEPT = (
+    *("stg_files", "stg_spans", "stg_quarantine", "stg_accepted", "int_lake"),
+    *("int_coverage_gaps", "int_omissions", "int_coins"),
+)
+
+
+def monthly_figure(
+    lake: Lake, figure: str, last: Period, months: int = MONTHS, now: int | None = None
+) -> pa.Table:
+    """Return a figure of each coin in each of the last `months`, the oldest first.
+
+    The months are those of the calendar and zone of `last`, from the first that has a record.
+    Its columns are `month`, `currency`, the figure (NULL where it is unknown, zero where a
+    month has none of it) and `is_running`: whether the month is not over. Raises
+    `ConfigError` for a figure that no statement has.
+    """
+    query = select_figures([_chosen(figure)], every_coin=True)
+    local = time.time_ns() // 1000 if now is None else now
+    known = set(known_months(lake, last.zone, last.calendar))
+    periods = [period for period in map(last.shift, range(1 - months, 1)) if period.label in known]
+    if not periods:
+        raise ConfigError(f"{lake.path} holds no month up to {last.label}: choose a later one")
+    used = models_used_by(query) or frozenset()
+    with open_warehouse(lake, used) as warehouse:
+        for name in filter(used.__contains__, _KEPT):
+            warehouse.keep(name, f"from {name}", {}, "")
+        ends = [end for found in warehouse.coverage().values() for _, end in found.read]
+        read_to = max(ends, default=periods[0].end)
+        return pa.concat_tables(_month(warehouse, query, each, read_to, local) for each in periods)
+
+
+def _chosen(name: str) -> Figure:
+    """Return the figure of that name or label; asserted balances have no trend."""
+    [found] = chosen_figures([name])
+    if found.name in _ASSERTED:
+        raise ConfigError(f"{found.name} has no trend: a person asserts it for single days")
+    return found
+
+
+def _month(warehouse: Warehouse, query: str, period: Period, read_to: int, now: int) -> pa.Table:
+    """Return the figure of each coin in one month."""
+    clock = max(now, read_to)
+    places = {
+        "starts_at": _instant(period.start),
+        "ends_at": _instant(period.end),
+        "known_to": _instant(known_until(period, read_to, clock)),
+        "as_of": "null",
+        "assertions": "null",
+    }
+    found = warehouse.query(f"{fill(query, places)} order by counted.currency")
+    label, is_running = (
+        pa.repeat(value, len(found)) for value in (period.label, period.end > clock)
+    )
+    return found.add_column(0, "month", label).append_column("is_running", is_running)
+
+
+def _instant(micros: int) -> str:
+    return f"timestamptz '{format_instant(micros)}'"

@@ -1,0 +1,91 @@
+"""Months and statements beside each other from the command line."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import Run
+from tests.cli.test_close_cli import OCTOBER, call, closer
+from tests.support.closings import Closer
+from tests.support.fake_service import payment
+
+__all__ = ["call", "closer"]  # fixtures
+
+
+@pytest.fixture
+def read(closer: Closer) -> Closer:
+    """A lake that was read, of which no month is closed."""
+    closer.desk.extract()
+    return closer
+
+
+@pytest.fixture
+def restated(closer: Closer) -> Closer:
+    """October and its restatement, with a late payment of 7 usdt."""
+    closer.sealed()
+    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
+    closer.close()
+    return closer
+
+
+def test_months_are_compared_for_people(call: Run, read: Closer) -> None:
+    """Every coin, both standings; without months, the last full one and the one before."""
+    shown = call("compare", "2026-09", "2026-10")
+    assert shown.code == 0 and "2026-09, UTC · final" in shown.out
+    line = next(line for line in shown.out.splitlines() if line.startswith("Closing position"))
+    assert line.split() == ["Closing", "position", "4.95", "4.45", "-0.50", "≈-10.10%"]
+    assert call("compare").out == shown.out == call("compare", "october").out
+
+
+def test_months_are_compared_for_machines(call: Run, read: Closer) -> None:
+    """Every digit, as CSV and as JSON, of the figures and coins that were chosen."""
+    words = ("compare", "--only", "closing_position", "--currency", "btc")
+    [row] = csv.DictReader(io.StringIO(call(*words, "--csv").out))
+    assert (row["old"], row["new"], row["difference"]) == ("4.95", "4.45", "-0.5")
+    assert row["percent"] == "-10.10101010"
+    found = json.loads(call(*words, "--json").out)
+    assert found["old"]["month"] == "2026-09" and found["is_whole"] is True
+    assert [one["percent"] for one in found["rows"]] == ["-10.10101010"]
+
+
+def test_exact_shows_every_digit(call: Run, read: Closer) -> None:
+    """Without it, a percentage has two places and a mark."""
+    shown = call("compare", "--only", "closing_position", "--exact")
+    assert "-10.1010101%" in shown.out and "≈" not in shown.out
+
+
+def test_a_wrong_name_is_2_and_one_line(call: Run, read: Closer) -> None:
+    """It names what there is."""
+    for words in (("--only", "profit"), ("--currency", "doge"), ("--csv", "--json")):
+        done = call("compare", *words)
+        assert done.code == 2 and len(done.lines) == 1
+
+
+def test_versions_show_figures_first_then_what_else_differs(call: Run, restated: Closer) -> None:
+    """How many records of each table, and how to see them; --rows shows them."""
+    shown = call("statement-diff", str(OCTOBER), f"{OCTOBER}-v2")
+    assert shown.code == 0 and shown.out.index("Gross sales") < shown.out.index("lines: 1 record")
+    assert "--rows, --csv or --json" in shown.out and "0000-" not in shown.out
+    opened = call("statement-diff", str(OCTOBER), f"{OCTOBER}-v2", "--rows")
+    assert restated.desk.service.payments[-1]["id"] in opened.out
+
+
+def test_csv_of_versions_has_every_difference(call: Run, restated: Closer) -> None:
+    """The columns of a restatement, and the figures of JSON beside them."""
+    words = ("statement-diff", str(OCTOBER), f"{OCTOBER}-v2")
+    rows = list(csv.DictReader(io.StringIO(call(*words, "--csv").out)))
+    document = json.loads(call(*words, "--json").out)
+    assert len(rows) == len(document["differences"]) == sum(document["changed_rows"].values())
+    sales = next(row for row in document["figures"] if row["figure"] == "gross_sales")
+    assert (sales["difference"], sales["cause"]) == ("7", "late")
+
+
+def test_a_page_is_written_whole_or_not_at_all(call: Run, restated: Closer) -> None:
+    """A name that is no page's is refused."""
+    words = ("statement-diff", str(OCTOBER), f"{OCTOBER}-v2", "--out")
+    assert call(*words, "diff.html").code == 0
+    assert Path("diff.html").read_text().startswith("<!doctype html>")
+    assert call(*words, "diff.pdf").code == 2 and not Path("diff.pdf").exists()

@@ -1,0 +1,112 @@
+"""Two statements in folders beside each other: months by figure, versions by record."""
+
+import json
+from html import unescape
+from pathlib import Path
+
+import pytest
+
+from svc_analytics import diff_statements
+from svc_analytics.money import format_amount
+from svc_analytics.statements.statement import statement
+from tests.support.closings import Closer
+from tests.support.desks import Desk
+from tests.support.fake_service import payment
+
+LATE = payment(99, "2026-10-20T10:00:00Z", "7", "0.5", reference_id="<script>alert(1)</script>")
+
+
+@pytest.fixture
+def closer(desk: Desk) -> Closer:
+    """A desk whose service holds the ledger of three months."""
+    found = Closer(desk)
+    found.serve()
+    return found
+
+
+@pytest.fixture
+def versions(closer: Closer) -> tuple[Path, Path]:
+    """October as it was sealed, and its restatement with a late payment of 7 usdt."""
+    first = closer.close().folder
+    closer.desk.service.payments.append(LATE)
+    return first, closer.close().folder
+
+
+def test_two_months_are_compared_by_figure(closer: Closer) -> None:
+    """Every figure of every coin, with its percentage: btc's closing position fell by 0.5."""
+    september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
+    found = diff_statements(september, october)
+    rows = {(row["figure"], row["currency"]): row for row in found.comparison.to_pylist()}
+    closing = rows["closing_position", "btc"]
+    values = [closing[name] for name in ("old", "new", "difference", "percent")]
+    assert list(map(format_amount, values)) == ["4.95", "4.45", "-0.5", "-10.1010101"]
+    assert rows["payments_count", "usdt"]["old"] == 0
+    assert not found.is_of_versions and "cause" not in found.comparison.column_names
+
+
+def test_of_two_months_records_are_shown_only_if_wanted(closer: Closer) -> None:
+    """They have none in common; the table of differences has them all the same."""
+    september, october = (one.folder for one in closer.closed("2026-09", "2026-10"))
+    found = diff_statements(september, october)
+    assert not found.display().folded and "<details>" not in found.to_html()
+    assert (
+        found.display(has_rows=True).folded[0].title
+        == f"lines: {found.counts['lines']} records differ"
+    )
+
+
+def test_two_versions_are_side_by_side_with_the_cause(versions: tuple[Path, Path]) -> None:
+    """Only the figures that differ: one more payment, of 7."""
+    found = diff_statements(*versions)
+    rows = {row["figure"]: row for row in found.comparison.to_pylist()}
+    sales = rows["gross_sales"]
+    assert [format_amount(sales[name]) for name in ("old", "new", "difference")] == [
+        "100",
+        "107",
+        "7",
+    ]
+    assert sales["cause"] == "late" and "payouts_sent" not in rows
+    text = repr(found.display())
+    line = next(line for line in text.splitlines() if line.startswith("Gross sales"))
+    assert line.split() == ["Gross", "sales", "100.0", "107.0", "+7.0", "late"]
+    assert "version 1" in text and "version 2" in text and "lines: 1 record differs" in text
+
+
+def test_changed_rows_open_below_the_figures(versions: tuple[Path, Path]) -> None:
+    """A table each, which names the record, in a notebook and on a page."""
+    found = diff_statements(*versions)
+    for shown in (found._repr_html_(), found.to_html()):
+        details = [part.partition("</details>")[0] for part in shown.split("<details>")[1:]]
+        assert details[0].startswith("<summary>lines: 1 record differs</summary>")
+        assert LATE["id"] in details[0] and ">late<" in details[0]
+        assert any(part.startswith("<summary>daily: ") for part in details)
+
+
+def test_the_page_stands_alone_and_shows_both_standings(versions: tuple[Path, Path]) -> None:
+    """Nothing is loaded, nothing runs; period, zone and seal of either."""
+    page = diff_statements(*versions).to_html()
+    assert "default-src 'none'" in page and "<script" not in page and "://" not in page
+    assert "size: A4" in page
+    found = diff_statements(*versions)
+    for manifest in (found.old, found.new):
+        version, seal = manifest["version"], manifest["seal"]
+        assert f"2026-10, UTC, version {version} · sealed as {seal}" in unescape(page)
+
+
+def test_a_running_month_is_marked_in_a_comparison_of_folders(
+    closer: Closer, tmp_path: Path
+) -> None:
+    """By what its manifest says."""
+    october = closer.sealed()
+    november = statement(closer.desk.lake, "2026-11").save(tmp_path / "november")
+    text = str(diff_statements(october, november))
+    assert "2026-11 (running)" in text and "the month is not over" in text
+
+
+def test_a_hostile_name_of_a_merchant_is_text(versions: tuple[Path, Path]) -> None:
+    """Whatever a manifest or a table says is escaped."""
+    folder = versions[1]
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["merchant"]["display_name"] = "<script>alert(1)</script>"
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert "<script>" not in diff_statements(*versions).to_html()

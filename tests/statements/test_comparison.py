@@ -1,0 +1,137 @@
+"""Two months beside each other: figures of a small ledger that can be checked by hand."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import parse_bound
+from svc_analytics.money import format_amount
+from svc_analytics.statements.comparison import Comparison, compare
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+
+LEDGER = """
+ kind     currency  amount  fee   at                of
+ payment  btc       10      0.1   2026-08-10T09:00
+ payment  btc       4       0.04  2026-09-10T09:00
+ refund   btc       8             2026-09-12T09:00  1
+ payment  btc       5       0.05  2026-10-10T09:00
+ refund   btc       2.93          2026-10-12T09:00  4
+ payment  usdt      100     1     2026-10-31T22:00
+ payment  btc       1       0     2026-11-02T09:00
+"""
+NOW = "2026-11-20T12:00:00Z"
+
+Compare = Callable[..., Comparison]
+
+
+@pytest.fixture
+def months(desk: Desk) -> Compare:
+    """Extract the ledger, and compare two of its months."""
+
+    def build(*words: str, ledger: str = LEDGER, **options: Any) -> Comparison:
+        desk.service.payments, desk.service.payouts = read_ledger(ledger)
+        if not desk.lake.path.exists():
+            desk.extract()
+        return compare(desk.lake, *words, now=parse_bound(NOW), **options)
+
+    return build
+
+
+def row(found: Comparison, figure: str, coin: str = "btc") -> dict[str, Any]:
+    rows = found.table.to_pylist()
+    return next(one for one in rows if (one["figure"], one["currency"]) == (figure, coin))
+
+
+def change(found: Comparison, figure: str, coin: str = "btc") -> tuple[str | None, ...]:
+    one = row(found, figure, coin)
+    values = [one[name] for name in ("old", "new", "difference", "percent")]
+    return tuple(value if value is None else format_amount(value) for value in values)
+
+
+def test_each_figure_has_its_difference_and_percentage(months: Compare) -> None:
+    """Sales rose by a quarter; from a settlement below zero, what rose is a plus."""
+    found = months("2026-09", "2026-10")
+    assert change(found, "gross_sales") == ("4", "5", "1", "25")
+    assert change(found, "payments_count") == ("1", "1", "0", "0")
+    assert change(found, "net_settlement") == ("-4.04", "2.02", "6.06", "150")
+    assert change(found, "refund_ratio_period") == ("2", "0.586", "-1.414", "-70.7")
+
+
+def test_a_coin_that_was_not_there_before_had_none(months: Compare) -> None:
+    """Zero where that is known, no percentage of zero, and no ratio of nothing."""
+    found = months("2026-09", "2026-10")
+    assert change(found, "gross_sales", "usdt") == ("0", "100", "100", None)
+    assert change(found, "effective_fee_rate", "usdt") == (None, "0.01", None, None)
+    note = row(found, "gross_sales", "usdt")["note"]
+    assert note == "2026-09: no movement and no position in usdt; no percentage: 2026-09 is zero"
+
+
+def test_what_is_unknown_is_never_a_difference_from_zero(desk: Desk, months: Compare) -> None:
+    """September was not read: its sales are unknown, also of a coin that it does not name."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract(start=parse_bound("2026-10-01"))
+    found = months("2026-09", "2026-10")
+    for coin in ("btc", "usdt"):
+        one = row(found, "gross_sales", coin)
+        assert one["old"] is one["difference"] is one["percent"] is None
+        assert one["is_unknown"] and one["is_provisional"]
+
+
+def test_a_running_month_is_marked_and_the_comparison_says_so(months: Compare) -> None:
+    """In the head of its column, and in a sentence that names how far it was read."""
+    found = months("2026-10", "2026-11")
+    assert not found.is_whole and row(found, "gross_sales")["is_provisional"]
+    for shown in (str(found), found._repr_html_()):
+        assert "2026-11 (running)" in shown and "2026-10 (running)" not in shown
+        assert "2026-11 is not over. Its figures are those up to 2026-11-20T12:00:00Z" in shown
+        assert "the month is not over" in shown and "2026-11, UTC" in shown
+    assert months("2026-09", "2026-10").is_whole
+
+
+def test_months_are_those_of_the_zone_and_calendar(months: Compare) -> None:
+    """The sale of 22:00 on 31 October is November's in Tehran; Mehr begins on 23 September."""
+    tehran = months("2026-10", "2026-11", zone="Asia/Tehran")
+    assert change(tehran, "gross_sales", "usdt")[:2] == ("0", "100")
+    assert "2026-10, Asia/Tehran" in str(tehran)
+    jalali = months("1405-06", "1405-07", calendar="jalali")
+    assert change(jalali, "gross_sales") == ("4", "5", "1", "25")
+
+
+def test_without_months_the_last_full_one_is_compared_with_the_one_before(
+    desk: Desk, months: Compare
+) -> None:
+    """With one, that one with the month before it; a name will do."""
+    assert repr(months()) == "Comparison(2026-09, 2026-10)"
+    assert repr(months("september")) == "Comparison(2026-08, 2026-09)"
+    with pytest.raises(ConfigError, match="2026-10 would be compared with itself"):
+        months("2026-10", "october")
+
+
+def test_figures_and_coins_can_be_chosen(months: Compare) -> None:
+    """In the order given; a name that there is not is told with those that there are."""
+    found = months("2026-09", "2026-10", only=["net_settlement", "gross_sales"], coins=["usdt"])
+    assert found.table["figure"].to_pylist() == ["net_settlement", "gross_sales"]
+    with pytest.raises(ConfigError, match="did you mean gross_sales"):
+        months("2026-09", "2026-10", only=["gross_sale"])
+    with pytest.raises(ConfigError, match=r"there is no 'doge' .* btc, usdt"):
+        months("2026-09", "2026-10", coins=["doge"])
+
+
+def test_the_display_holds_every_coin_and_fits_a_terminal(months: Compare) -> None:
+    """A block for each coin, the figures in groups, 120 columns at most."""
+    text = str(months("2026-09", "2026-10"))
+    assert text.index("\nSettlement") < text.index("\nPosition")
+    assert all(f"\n{coin} " in text for coin in ("btc", "usdt"))
+    assert max(map(len, text.splitlines()[4:])) <= 120
+    line = next(line for line in text.splitlines() if line.startswith("Net settlement"))
+    assert line.split() == ["Net", "settlement", "-4.04", "2.02", "+6.06", "+150.00%"]
+
+
+def test_a_difference_of_ratios_is_in_percentage_points(months: Compare) -> None:
+    """From 200 % to 58.6 % are 141.4 points, and 70.7 per cent of the old ratio."""
+    text = str(months("2026-09", "2026-10", only=["refund_ratio_period"], coins=["btc"]))
+    line = next(line for line in text.splitlines() if line.startswith("btc"))
+    assert line.split()[1:] == ["200.00%", "58.60%", "-141.40", "pp", "-70.70%"]

@@ -1,0 +1,72 @@
+"""One figure by month: whole months, the running one, and those that are unknown."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.instants import parse_bound
+from svc_analytics.periods import month
+from svc_analytics.statements.statement import statement
+from svc_analytics.statements.trend import monthly_figure
+from tests.statements.test_comparison import LEDGER, NOW
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+
+NOVEMBER = month("2026-11")
+
+
+@pytest.fixture
+def read(desk: Desk) -> Desk:
+    """The ledger of the comparison, read whole."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract()
+    return desk
+
+
+def trend(desk: Desk, figure: str = "net_settlement", **options: Any) -> list[tuple[Any, ...]]:
+    last = options.pop("last", NOVEMBER)
+    table = monthly_figure(desk.lake, figure, last, now=parse_bound(NOW), **options)
+    return [tuple(row.values()) for row in table.to_pylist()]
+
+
+def test_every_month_is_there_and_the_running_one_is_marked(read: Desk) -> None:
+    """From the first month with a record; a coin without a movement has none, which is zero."""
+    assert [row for row in trend(read) if row[1] == "btc"] == [
+        ("2026-08", "btc", Decimal("9.9"), False),
+        ("2026-09", "btc", Decimal("-4.04"), False),
+        ("2026-10", "btc", Decimal("2.02"), False),
+        ("2026-11", "btc", Decimal("1"), True),
+    ]
+    assert ("2026-09", "usdt", Decimal("0"), False) in trend(read)
+
+
+@pytest.mark.parametrize("figure", ["net_settlement", "closing_position", "refund_ratio_cohort"])
+def test_a_months_figure_is_that_of_its_statement(read: Desk, figure: str) -> None:
+    """In Tehran's months, too."""
+    zone = "Asia/Tehran"
+    found = {(row[0], row[1]): row[2] for row in trend(read, figure, last=month("2026-11", zone))}
+    for label in ("2026-09", "2026-10", "2026-11"):
+        made = statement(read.lake, label, zone=zone, now=parse_bound(NOW))
+        for row in made.tables["summary"].to_pylist():
+            assert found[label, row["currency"]] == row[figure]
+
+
+def test_months_that_were_not_read_are_unknown(desk: Desk) -> None:
+    """NULL, and never zero."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract(start=parse_bound("2026-10-20"))
+    assert [row[2] for row in trend(desk) if row[0] == "2026-10"] == [None, None]
+
+
+def test_only_a_figure_that_is_a_number_has_a_trend(read: Desk) -> None:
+    """One line says why, or which figure was meant."""
+    names = {
+        "net_setlement": "did you mean net_settlement",
+        "implied_rate_at": "implied_rate_at is no number",
+        "outside_movement": "outside_movement has no trend",
+    }
+    for name, message in names.items():
+        with pytest.raises(ConfigError, match=message):
+            trend(read, name)
