@@ -44,6 +44,11 @@ class Stream:
     columns: tuple[Column, ...]
     settles_within: int = 0  # microseconds behind that instant in which a record may be booked
 
+    @property
+    def words(self) -> str:
+        """Its name within a sentence."""
+        return self.name.replace("_", " ")
+
     @cached_property
     def schema(self) -> pa.Schema:
         """The Arrow schema of a month file."""

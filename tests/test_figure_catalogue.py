@@ -7,6 +7,7 @@ import pytest
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
+from svc_analytics.render.document import Unknown
 from svc_analytics.signing import receipts
 from svc_analytics.statements.statement import statement
 from svc_analytics.statements.tables import TABLES
@@ -25,7 +26,14 @@ from svc_analytics.warehouse.figures import (
     read_figures,
     stated_figures,
 )
-from svc_analytics.warehouse.models import read_macros, read_statement_macros
+from svc_analytics.warehouse.models import (
+    Check,
+    count_findings,
+    read_checks,
+    read_footings,
+    read_macros,
+    read_statement_macros,
+)
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.statements.test_statement import LEDGER
 from tests.support.desks import Desk
@@ -172,3 +180,21 @@ def test_sql_and_python_name_the_same_verdicts() -> None:
             query = f"select verdict from (select unnest($1) as verdict) where {macro}(verdict)"
             found = connection.execute(query, [VERDICTS]).fetchall()
             assert {verdict for (verdict,) in found} == set(names)
+
+
+@pytest.mark.parametrize("rule", [*read_checks(), *read_footings()], ids=lambda rule: rule.name)
+def test_every_rule_is_said_in_a_sentence(rule: Check) -> None:
+    """Of one row that breaks it and of many, without a name that only the code knows."""
+    assert count_findings(rule.name, 1) == f"1 {rule.says.one} ({rule.name})"
+    assert count_findings(rule.name, 1200) == f"1,200 {rule.says.many} ({rule.name})"
+    assert rule.says.one != rule.says.many
+    assert not any("_" in text for text in (rule.says.one, rule.says.many, rule.title))
+
+
+def test_what_a_statement_leaves_open_is_said_by_label() -> None:
+    """In the words of its rows; the manifest keeps the names."""
+    unknown = Unknown(("net_settlement", "usd_gross"), ("btc", "eth"), "payout_records were lost")
+    assert unknown.text == (
+        "net settlement and USD gross sales of btc and eth are unknown: payout records were lost"
+    )
+    assert unknown.to_json()["figures"] == ["net_settlement", "usd_gross"]

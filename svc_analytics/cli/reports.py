@@ -20,8 +20,9 @@ from svc_analytics.render.folder import MANIFEST
 from svc_analytics.render.standing import status_note
 from svc_analytics.statements.balance_assertions import describe_balances
 from svc_analytics.statements.statement import Statement
+from svc_analytics.warehouse.models import count_findings
 from svc_analytics.warehouse.status import LakeStatus, StreamStatus
-from svc_analytics.webhooks.findings import describe
+from svc_analytics.webhooks.findings import SAYINGS, describe
 
 
 def extraction_text(
@@ -186,11 +187,12 @@ def _readings(new: Statement) -> list[str]:
 
 def _accepted(new: Statement) -> list[str]:
     """List the findings that a person accepted, with the reason and the name."""
+    rows = [row for row in new.tables["checks"].to_pylist() if row["acknowledged_by"]]
+    facts = "{record}: {acknowledged_reason} ({acknowledged_by})"
     return [
-        f"  accepted {row['check_name']} of {single_line(row['record_id'] or 'no record')}: "
-        + single_line(f"{row['acknowledged_reason']} ({row['acknowledged_by']})")
-        for row in new.tables["checks"].to_pylist()
-        if row["acknowledged_by"]
+        f"  accepted: {count_findings(row['check_name'], 1, SAYINGS)}, "
+        + single_line(facts.format(record=row["record_id"] or "no record", **row))
+        for row in rows
     ]
 
 

@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from svc_analytics.periods import Period
+from svc_analytics.warehouse.definitions import in_sentence
 
 UNFINISHED = "the month is not over"  # how the reason of a running month begins
 
@@ -34,10 +35,11 @@ class Unknown:
     def text(self) -> str:
         """The same in one sentence."""
         verb = "is" if len(self.figures) == 1 else "are"
-        names = [name.replace("_", " ").replace("usd ", "USD ") for name in self.figures]
+        names = [in_sentence(name) for name in self.figures]
         if len(names) > _NAMED:
             names = [*names[:3], f"{len(names) - 3} more figures"]
-        return f"{_and(names)} of {_and(self.coins)} {verb} unknown: {self.because}"
+        because = self.because.replace("payout_records", "payout records")  # as files name them
+        return f"{_and(names)} of {_and(self.coins)} {verb} unknown: {because}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the same as a manifest holds it."""

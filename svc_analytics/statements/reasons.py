@@ -11,6 +11,8 @@ from svc_analytics.periods import Period
 from svc_analytics.render.document import UNFINISHED, Reason
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import blocking_findings
+from svc_analytics.warehouse.models import count_findings
+from svc_analytics.webhooks.findings import SAYINGS
 
 
 def find_reasons(
@@ -26,8 +28,7 @@ def find_reasons(
     ]
     counts = Counter(blocking_findings(checks)["check_name"].to_pylist())
     blocking = [
-        Reason(f"{count} blocking finding{'s' * (count > 1)} of {name}")
-        for name, count in sorted(counts.items())
+        Reason(count_findings(name, count, SAYINGS)) for name, count in sorted(counts.items())
     ]
     return (*running, *unread, *blocking)
 
@@ -36,11 +37,12 @@ def _unread(
     name: str, coverage: Coverage, period: Period, known_to: int, is_over: bool
 ) -> Iterator[str]:
     """Say which time of the period a stream was not read for, or only provisionally."""
+    words = STREAMS[name].words
     if not coverage.read:
-        yield f"{name} were never extracted: every figure that needs them is unknown"
+        yield f"{words} were never extracted: every figure that needs them is unknown"
         return
     for span in gaps(coverage, period.start - STREAMS[name].settles_within, known_to):
-        yield f"{name} were not read for {describe_span(span)}"
+        yield f"{words} were not read for {describe_span(span)}"
     fresh = intersection(coverage.provisional, period.start, known_to)
     if is_over and fresh:
-        yield f"{name} of {describe_span(fresh[0])} are still provisional: run extract again"
+        yield f"{words} of {describe_span(fresh[0])} are still provisional: run extract again"

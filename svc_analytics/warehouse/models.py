@@ -5,7 +5,7 @@ comment behind or above each column of its last select becomes that column's com
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -19,6 +19,7 @@ _TITLE = re.compile(
 )
 _GRAIN = re.compile(r" grain: (?P<grain>.+?)\. from: (?P<sources>.+?)\.(?: |$)")
 _SEVERITY = re.compile(r" severity: (?P<severity>blocking|advisory)\.")
+_SAYS = re.compile(r" says: (?P<one>.+?) / (?P<many>.+?)\.$")
 _PLACEHOLDER = re.compile(r"\{\w+\}")
 _COLUMN = re.compile(
     r"^(?P<above>(?: {4}-- .+\n)+(?: {4}(?!.*-- ).*\n)*?)?"
@@ -68,13 +69,35 @@ class Model:
 
 
 @dataclass(frozen=True)
+class Saying:
+    """What a sentence says of rows that break a rule: of one, and of many."""
+
+    one: str
+    many: str
+
+    def of(self, count: int) -> str:
+        """Say it of so many rows.
+
+        >>> Saying("record is lost", "records are lost").of(2)
+        '2 records are lost'
+        """
+        return f"{count:,} {self.one if count == 1 else self.many}"
+
+
+@dataclass(frozen=True)
 class Check:
     """A rule over the data. Its query returns the rows that break it."""
 
     name: str
     meaning: str
     severity: str
+    says: Saying  # of the rows that break it
     sql: str
+
+    @property
+    def title(self) -> str:
+        """What its findings are called."""
+        return self.says.many[:1].upper() + self.says.many[1:]
 
 
 def read_macros() -> str:
@@ -110,6 +133,22 @@ def read_checks() -> tuple[Check, ...]:
 def read_footings() -> tuple[Check, ...]:
     """Return the rules that a statement's own tables must keep, by name."""
     return tuple(map(_read_check, _sql_files("footings")))
+
+
+@cache
+def _sayings() -> dict[str, Saying]:
+    return {rule.name: rule.says for rule in (*read_checks(), *read_footings())}
+
+
+def count_findings(name: str, count: int, others: Mapping[str, Saying] | None = None) -> str:
+    """Say in words how many rows break a rule, and name the rule so that it can be found.
+
+    `others` are the rules that are no file here. One that nobody put into words is named.
+    """
+    says = _sayings().get(name) or (others or {}).get(name)
+    if says is None:
+        return f"{count:,} finding{'s' * (count != 1)} of {name}"
+    return f"{says.of(count)} ({name})"
 
 
 def models_used_by(*queries: str) -> frozenset[str] | None:
@@ -156,7 +195,8 @@ def _read_model(sql: str) -> Model:
 
 def _read_check(sql: str) -> Check:
     title, severity = _match(_TITLE, sql), _match(_SEVERITY, sql)
-    return Check(title["name"], title["meaning"], severity["severity"], sql)
+    says = Saying(**_match(_SAYS, sql).groupdict())
+    return Check(title["name"], title["meaning"], severity["severity"], says, sql)
 
 
 def _match(pattern: re.Pattern[str], sql: str) -> re.Match[str]:

@@ -12,11 +12,22 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of
 from svc_analytics.signing.secrets import SigningSecret
+from svc_analytics.warehouse.models import Saying
 from svc_analytics.webhooks.delivery_log import INVALID
 from svc_analytics.webhooks.reconcile import RETRY_HORIZON, ReconciledDelivery, reconcile
 
 MISSING = "webhook_names_a_record_the_lake_lacks"
 NOT_VALID = "webhook_log_is_not_valid_throughout"
+SAYINGS = {
+    MISSING: Saying(
+        "record that a webhook names is not in the lake",
+        "records that webhooks name are not in the lake",
+    ),
+    NOT_VALID: Saying(
+        "log of webhooks holds deliveries that are not valid",
+        "logs of webhooks hold deliveries that are not valid",
+    ),
+}
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ def test_a_stream_without_its_key_is_3_unless_it_was_not_asked_for(
     done = run("extract")
     assert done.code == 3 and "SVC_PAYOUT_KEY" in done.err
     made = run("statement", "--month", "2026-10")
-    assert made.code == 3 and "payout_records were never extracted" in made.out
+    assert made.code == 3 and "payout records were never extracted" in made.out
 
 
 @pytest.mark.parametrize(

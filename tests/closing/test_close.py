@@ -222,7 +222,7 @@ def test_a_stream_that_cannot_be_read_again_is_not_sealed(closer: Closer) -> Non
     closer.desk.settings = Settings(settings.base_url, settings.checkout_key)
     closed = closer.close()
     assert closed.state == "provisional"
-    assert "payout_records could not be read again" in closed.reasons[-1].text
+    assert "payout records could not be read again" in closed.reasons[-1].text
 
 
 def test_one_late_record_while_reading_costs_a_third_pass(closer: Closer) -> None:

@@ -308,7 +308,7 @@ def test_a_lost_file_beside_the_months_is_missed(filled: Desk) -> None:
     lost = [f"changes/payments/{version.stem}", "receipt_verdicts/2026-09"]
     assert list(filled.lake.sql(query)["file_label"]) == lost
     reasons = [reason.text for reason in statement(filled.lake, "2026-10").reasons]
-    assert reasons == ["2 blocking findings of kept_files_are_there"]
+    assert reasons == ["2 files that the lake kept are gone (kept_files_are_there)"]
     verify_lake(filled.lake, KEPT)
     assert list(filled.lake.sql(query)["file_label"]) == lost[:1]
 

@@ -103,7 +103,7 @@ def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_p
     """Without payout records: no zero, and why."""
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
     text = html(make().save(tmp_path / "out", ("html",)))
-    reason = "unknown: payout_records were never extracted"
+    reason = "unknown: payout records were never extracted"
     assert re.search(rf'<td class="n unknown figure" title="{reason}[^"]*">{DASH}</td>', text)
     assert '<div class="badge provisional">provisional</div>' in text
     assert "no part of the period was read" in text

@@ -196,7 +196,7 @@ def test_without_payout_records_what_needs_them_is_unknown(make: Make, desk: Des
         *("open_refundable", "usd_refunds", "usd_payouts", "usd_exposure"),
         *("receipts_checked", "receipts_valid", "attested_ratio"),
     }
-    assert "payout_records were never extracted" in made.reasons[0].text
+    assert "payout records were never extracted" in made.reasons[0].text
 
 
 def test_a_gap_inside_the_period_makes_its_figures_unknown(desk: Desk) -> None:

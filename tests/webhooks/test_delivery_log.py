@@ -225,7 +225,8 @@ def test_a_statement_is_blocked_by_what_its_log_names(filled: Desk) -> None:
     [finding] = with_log.checks.to_dict("records")
     assert finding["check_name"] == "webhook_names_a_record_the_lake_lacks"
     assert (finding["severity"], finding["record_id"]) == ("blocking", LOST["id"])
-    reason = "1 blocking finding of webhook_names_a_record_the_lake_lacks"
+    name = "webhook_names_a_record_the_lake_lacks"
+    reason = f"1 record that a webhook names is not in the lake ({name})"
     assert reason in [reason.text for reason in with_log.reasons]
     assert len(svc.statement(filled.lake, "2026-11").checks) == 0
     assert len(svc.statement(filled.lake, "2026-10", webhooks=log).checks) == 0

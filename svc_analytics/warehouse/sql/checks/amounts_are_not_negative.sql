@@ -1,5 +1,6 @@
 -- amounts_are_not_negative: no amount, fee or value of a record is below zero.
 -- severity: blocking.
+-- says: record has a negative amount / records have a negative amount.
 
 select payment_id as record_id, paid_at as occurred_at, currency, 'amount ' || amount as detail
 from payments

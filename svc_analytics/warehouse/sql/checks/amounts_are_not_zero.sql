@@ -1,5 +1,6 @@
 -- amounts_are_not_zero: a payment, payout or refund has an amount above zero.
 -- severity: advisory.
+-- says: record has an amount of zero / records have an amount of zero.
 
 select payment_id as record_id, paid_at as occurred_at, currency, 'amount 0' as detail
 from payments

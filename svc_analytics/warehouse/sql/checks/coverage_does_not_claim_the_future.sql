@@ -1,5 +1,6 @@
 -- coverage_does_not_claim_the_future: no file covers time that had not come when it was written.
 -- severity: blocking. The next extract retracts the claim and reads that time again.
+-- says: reading claims time that had not come yet / readings claim time that had not come yet.
 
 select
     stream || ' ' || instant_text(claimed_at) as record_id,

@@ -1,6 +1,8 @@
 -- fee_bearer_is_known: a payment's fee_bearer is merchant (contract, Payment); fees of any other
 -- bearer are not counted as borne.
 -- severity: advisory.
+-- says: payment does not name the merchant as fee bearer / payments do not name the merchant as fee
+-- bearer.
 
 select
     payment_id as record_id,

@@ -1,6 +1,8 @@
 -- implied_rate_is_near_its_days_median: a record's USD rate lies within a tenth of its day's
 -- median.
 -- severity: advisory. Days with fewer than three priced records are not judged.
+-- says: record has a USD rate far from the middle of its day / records have a USD rate far from the
+-- middle of their day.
 
 with priced as (
     select

@@ -1,6 +1,7 @@
 -- kept_files_are_there: every file of verdicts and of superseded versions that the lake has kept is
 -- still there, and so is what proves that nothing was before the first month.
 -- severity: blocking. The next run of extract, or of receipts verify, makes most of them again.
+-- says: file that the lake kept is gone / files that the lake kept are gone.
 
 select
     file_label as record_id,

@@ -1,6 +1,8 @@
 -- kind_is_known: a payout record is a payout or a refund (contract, Resources); no figure counts
 -- any other.
 -- severity: blocking.
+-- says: payout record is neither a payout nor a refund / payout records are neither payouts nor
+-- refunds.
 
 select payout_id as record_id, settled_at as occurred_at, currency, 'kind ' || kind as detail
 from payout_records

@@ -1,5 +1,7 @@
 -- looked_up_objects_are_on_file: the sessions and bindings that were looked up are still there.
 -- severity: advisory. No figure rests on them, and they can be looked up again.
+-- says: file of looked-up sessions or bindings is gone / files of looked-up sessions or bindings
+-- are gone.
 
 select
     file_label as record_id,

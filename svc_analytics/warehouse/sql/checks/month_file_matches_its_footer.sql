@@ -1,5 +1,7 @@
 -- month_file_matches_its_footer: every month file has the rows and ids that its footer states.
 -- severity: blocking. An altered file is moved away and its month is read again.
+-- says: month file does not hold the records that it states / month files do not hold the records
+-- that they state.
 
 with found as (
     select file_name, sum(rows)::bigint as rows, bit_xor(ids_digest) as digest

@@ -1,6 +1,8 @@
 -- month_file_matches_its_totals: the amounts of every month file add up to the totals in its
 -- footer.
 -- severity: blocking. An altered file is moved away and its month is read again.
+-- says: total of a month file is not what its amounts add up to / totals of month files are not
+-- what their amounts add up to.
 
 with stated as (
     select

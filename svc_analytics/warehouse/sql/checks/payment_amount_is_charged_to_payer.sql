@@ -1,6 +1,8 @@
 -- payment_amount_is_charged_to_payer: where the merchant bears the fee, the payer is charged
 -- exactly amount.
 -- severity: advisory. The contract does not state this identity; figures use each field as given.
+-- says: payment charged the customer another amount than its price / payments charged the customer
+-- another amount than their price.
 
 select
     payment_id as record_id,

@@ -1,6 +1,8 @@
 -- payment_fee_is_at_its_tier: a payment's fee is the inferred rate of its day times its amount, to
 -- one unit of the coin's last place.
 -- severity: advisory. Rates are inferred: the contract names no tiers.
+-- says: payment has a fee at another rate than its day / payments have a fee at another rate than
+-- their day.
 
 select
     payment_id as record_id,

@@ -1,5 +1,7 @@
 -- payment_net_equals_charged_less_fee: a payment's net_amount is its charged_amount less its fee.
 -- severity: advisory. The contract does not state this identity; figures take net_amount as given.
+-- says: payment has a net amount that is not charged less fee / payments have a net amount that is
+-- not charged less fee.
 
 select
     payment_id as record_id,

@@ -2,6 +2,8 @@
 -- (contract: it makes a session idempotent).
 -- severity: advisory. Both payments are money; a person decides whether one of them is to be
 -- refunded.
+-- says: payment shares its order's reference with another payment / payments share their order's
+-- reference with another payment.
 
 with shared as (
     select reference_id, count(*) as uses

@@ -1,6 +1,8 @@
 -- payout_debited_equals_amount_plus_fee: the wallet is debited a payout's amount and fee (contract,
 -- Fee rules 1).
 -- severity: blocking.
+-- says: payout debited something else than amount and fee / payouts debited something else than
+-- amount and fee.
 
 select
     payout_id as record_id,

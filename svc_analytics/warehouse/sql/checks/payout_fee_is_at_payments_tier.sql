@@ -1,6 +1,8 @@
 -- payout_fee_is_at_payments_tier: a payout's fee is charged at the tier rate of the merchant's
 -- payments (contract, Fee rules 1).
 -- severity: advisory. The rate is inferred from the coin's newest payments up to the payout's day.
+-- says: payout has a fee at another rate than payments / payouts have a fee at another rate than
+-- payments.
 
 with sent as (
     select payout_id, settled_at, settled_on as day, currency, amount, fee_amount

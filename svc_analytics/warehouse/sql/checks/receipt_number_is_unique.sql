@@ -1,5 +1,7 @@
 -- receipt_number_is_unique: no two payments carry one receipt number.
 -- severity: blocking.
+-- says: payment shares its receipt number with another payment / payments share their receipt
+-- number with another payment.
 
 with shared as (
     select receipt_no, count(*) as uses

@@ -1,6 +1,7 @@
 -- record_could_be_held: every record received can be held exactly; others are in quarantine/ with
 -- their bytes.
 -- severity: blocking.
+-- says: record could not be read exactly / records could not be read exactly.
 
 select
     record_id,

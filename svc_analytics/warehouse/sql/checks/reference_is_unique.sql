@@ -1,6 +1,8 @@
 -- reference_is_unique: no two payouts or refunds carry one reference_id (contract: it makes a
 -- request idempotent).
 -- severity: blocking.
+-- says: payout or refund shares its reference with another one / payouts or refunds share their
+-- reference with another one.
 
 with referenced as (
     select *, count(*) over (partition by reference_id) as sharers

@@ -1,6 +1,8 @@
 -- refund_currency_is_its_payments: a refund is in its payment's currency (contract, Payouts and
 -- refunds).
 -- severity: blocking.
+-- says: refund is in another coin than its payment / refunds are in another coin than their
+-- payment.
 
 select
     payout_id as record_id,

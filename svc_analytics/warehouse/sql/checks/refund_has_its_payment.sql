@@ -1,5 +1,6 @@
 -- refund_has_its_payment: a refund names a payment, and that payment is in the lake.
 -- severity: blocking. Judged only where all payments before the refund were read.
+-- says: refund has no payment in the lake / refunds have no payment in the lake.
 
 select
     payout_id as record_id,

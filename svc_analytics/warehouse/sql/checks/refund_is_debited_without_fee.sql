@@ -1,6 +1,8 @@
 -- refund_is_debited_without_fee: a refund costs no fee and debits its amount (contract, Fee rules
 -- 2).
 -- severity: blocking.
+-- says: refund has a fee or debits something else than its amount / refunds have a fee or debit
+-- something else than their amount.
 
 select
     payout_id as record_id,

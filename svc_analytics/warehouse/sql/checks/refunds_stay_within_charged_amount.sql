@@ -1,6 +1,8 @@
 -- refunds_stay_within_charged_amount: the refunds of a payment together return at most its
 -- charged_amount (contract, Limits).
 -- severity: blocking. Reported on each refund that exceeds the cap.
+-- says: refund returns more than its payment was charged / refunds return more than their payment
+-- was charged.
 
 select
     payout_id as record_id,

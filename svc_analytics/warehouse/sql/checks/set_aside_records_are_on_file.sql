@@ -1,6 +1,8 @@
 -- set_aside_records_are_on_file: the rejected records that a month file counts are held in
 -- quarantine/.
 -- severity: blocking. If they were lost, the next run of extract reads the month again.
+-- says: month counts rejected records that are not on file / months count rejected records that are
+-- not on file.
 
 with held as (
     select

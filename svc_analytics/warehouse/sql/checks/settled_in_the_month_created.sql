@@ -1,6 +1,8 @@
 -- settled_in_the_month_created: a payout record settles in the UTC month it was created, and not
 -- before.
 -- severity: advisory. Figures book by settled_at.
+-- says: payout record was not settled in the month it was created / payout records were not settled
+-- in the month they were created.
 
 select
     payout_id as record_id,

@@ -1,5 +1,6 @@
 -- status_is_known: every record is completed (contract, States); no figure counts any other status.
 -- severity: blocking.
+-- says: record has another status than completed / records have another status than completed.
 
 select payment_id as record_id, paid_at as occurred_at, currency, 'status ' || status as detail
 from payments

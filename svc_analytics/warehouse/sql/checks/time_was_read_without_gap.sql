@@ -1,6 +1,7 @@
 -- time_was_read_without_gap: all time between the first and the last instant read of a stream was
 -- read.
 -- severity: advisory. A statement of a period with a gap is provisional anyway.
+-- says: stretch of time was not read / stretches of time were not read.
 
 select
     stream || ' ' || instant_text(gap_start) as record_id,

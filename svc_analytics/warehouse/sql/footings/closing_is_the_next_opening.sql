@@ -2,6 +2,8 @@
 -- each day opens where the day before closed, the first day at the opening position; the last day
 -- closes at the closing position.
 -- severity: blocking. from: the statement's own position and summary.
+-- says: day does not open where the day before closed / days do not open where the day before
+-- closed.
 
 with days as (
     select

@@ -1,5 +1,7 @@
 -- daily_foots_to_summary: the days of each currency add up to its summary.
 -- severity: blocking. from: the statement's own daily and summary.
+-- says: coin has days that do not add up to its summary / coins have days that do not add up to
+-- their summary.
 
 with footed as (
     select

@@ -1,5 +1,7 @@
 -- lines_foot_to_summary: the lines of each currency add up to its summary.
 -- severity: blocking. from: the statement's own lines and summary.
+-- says: coin has lines that do not add up to its summary / coins have lines that do not add up to
+-- their summary.
 
 with footed as (
     select

@@ -1,6 +1,8 @@
 -- opening_and_movement_make_closing:
 -- each position moves from opening to closing by its movement, every day and over the period.
 -- severity: blocking. from: the statement's own position and summary.
+-- says: position does not move from opening to closing by its movement / positions do not move from
+-- opening to closing by their movement.
 
 select
     currency as record_id,
