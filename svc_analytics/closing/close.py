@@ -32,8 +32,8 @@ from svc_analytics.periods import Period, month_of, named_month
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import check_formats, remove_stale, write_folder
-from svc_analytics.schema import STREAMS
 from svc_analytics.statements.metadata import check_names
+from svc_analytics.statements.reasons import unread_again
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
@@ -220,9 +220,7 @@ def _read_until_unchanged(job: _Job, period: Period) -> list[Reason]:
         result = job.read(request)
         seen = result.seen
         if number and result.is_confirmed:
-            unread = sorted(result.not_extracted.items())
-            text = "{} could not be read again: {}"
-            return [Reason(text.format(STREAMS[name].words, why)) for name, why in unread]
+            return unread_again(result.not_extracted)
     text = f"the month was read {MOST_PASSES} times and differed each time: it still changes"
     return [Reason(text)]
 

@@ -1,7 +1,7 @@
 """Why a statement is provisional: a running month, time that was not read, blocking findings."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
@@ -31,6 +31,12 @@ def find_reasons(
         Reason(count_findings(name, count, SAYINGS)) for name, count in sorted(counts.items())
     ]
     return (*running, *unread, *blocking)
+
+
+def unread_again(causes: Mapping[str, str]) -> list[Reason]:
+    """List the streams that a second reading could not read, each with its cause."""
+    text = "{} could not be read again: {}"
+    return [Reason(text.format(STREAMS[name].words, why)) for name, why in sorted(causes.items())]
 
 
 def _unread(
