@@ -29,7 +29,17 @@ DEFAULT_PATIENCE = 60
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one run: address, keys, secrets, folder. No repr shows a key."""
+    """The settings of one run: address, keys, secrets, folder. No repr shows a key.
+
+    `read_settings` makes one. `patience` is in seconds.
+
+    Raises:
+        ConfigError: by `require_service` and `require_receipt_secrets`, when one is missing.
+
+    Examples:
+        >>> Settings().patience
+        60
+    """
 
     base_url: str = ""
     checkout_key: Secret | None = None
@@ -42,11 +52,11 @@ class Settings:
 
     @property
     def key_classes(self) -> tuple[KeyClass, ...]:
-        """The classes of the keys that are set, the one with fewer rights first."""
+        """Return the classes of the keys that are set, the one with fewer rights first."""
         return tuple(name for name in KEY_PREFIXES if self.key(name))
 
     def key(self, key_class: KeyClass) -> Secret | None:
-        """Return the key of a class, or None."""
+        """Return the key of a class, `checkout` or `payout`; None where it is not set."""
         return self.checkout_key if key_class == "checkout" else self.payout_key
 
     def require_service(self) -> None:
@@ -70,7 +80,21 @@ def read_settings(
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Settings:
-    """Read the settings; raise `ConfigError` naming the variable that is wrong."""
+    """Read the settings from the environment, secret files and `.env`.
+
+    `data_dir` and `patience` (seconds) take the place of SVC_DATA_DIR and SVC_PATIENCE.
+    `environ` and `folder` take the place of this process's environment and folder.
+
+    Returns:
+        The settings. Their repr shows no key and no secret.
+
+    Raises:
+        ConfigError: for a setting that is malformed; it names the variable, never its value.
+
+    Examples:
+        >>> read_settings("lake", environ={}).data_dir.name
+        'lake'
+    """
     source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
     return Settings(
         base_url=check_base_url(source.text("SVC_BASE_URL")),

@@ -36,8 +36,18 @@ def demo_lake(
 ) -> Lakehouse:
     """Open a lake; fill it with a made-up merchant's history if it is empty.
 
-    A lake that holds anything is returned as it is; an interrupted run fills nothing.
-    Needs no key; takes about half a minute.
+    A lake that holds anything is returned as it is; an interrupted run fills nothing. Needs no
+    key; takes about half a minute. The same `seed` makes the same merchant.
+
+    Returns:
+        The lake, with its last full month closed and sealed.
+
+    Raises:
+        ConfigError: when the folder holds something else, or the sandbox is not installed.
+        LakeBusy: when another run fills it.
+
+    Examples:
+        >>> lake = svc.demo_lake("data", months=3, payments=2_000)  # doctest: +SKIP
     """
     check_path("path", path, "data")
     for name, count in (("months", months), ("payments", payments), ("seed", seed)):

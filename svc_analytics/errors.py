@@ -24,7 +24,12 @@ from contextlib import contextmanager
 
 
 class SvcError(Exception):
-    """Anything this package raises on purpose."""
+    """Anything this package raises on purpose; `exit_code` is that of the command line.
+
+    Examples:
+        >>> ConfigError("a setting is wrong").exit_code, isinstance(ConfigError(""), SvcError)
+        (2, True)
+    """
 
     exit_code = 1
 

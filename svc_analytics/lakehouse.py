@@ -64,7 +64,21 @@ class Lakehouse(Displayable, Lake):
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Run one read-only query on the views; return an exact, Arrow-backed frame.
 
-        Raises `QueryError` for anything but a single SELECT, and for errors in it.
+        `parameters` are the values of `$names` in the query. `views` lists what can be queried.
+
+        Returns:
+            A frame with the columns that the query selects. Amounts are decimals of 18 places in
+            the coin of their row, columns that begin with `usd_` are in US dollars, instants are
+            in UTC; an empty cell is unknown.
+
+        Raises:
+            QueryError: for anything but a single SELECT, and for errors in it.
+            ConfigError: when the query is no text, or the parameters are no dict.
+            LakeError: when there is no lake, or a file of it was altered.
+
+        Examples:
+            >>> query = "select currency, fee from fees where month = $m"
+            >>> lake.sql(query, {"m": "2026-10"})  # doctest: +SKIP
         """
         check("query", query, str, 'a query as text, such as "select * from coverage"')
         values = 'a dict, such as {"month": "2026-10"} for $month in the query'
@@ -82,19 +96,36 @@ class Lakehouse(Displayable, Lake):
         zone: str = "UTC",
         calendar: str | None = None,
     ) -> Explanation:
-        """Explain a figure of a month's statement: its value, its SQL and its records."""
+        """Explain a figure of a month's statement: its value, its SQL and its records.
+
+        `month`, `zone` and `calendar` are as in `svc.statement`; `currency` is a coin's slug, such
+        as `btc`; `figure` is a name of the summary or of the table `figures`.
+
+        Returns:
+            An explanation: `value` (None when unknown), `sql` and `rows`, the records behind it.
+
+        Raises:
+            ConfigError: for a figure, a month or a coin that the statement does not have.
+            LakeError: when there is no lake, or a file of it was altered.
+
+        Examples:
+            >>> lake.explain("2026-10", "btc", "net_settlement").rows  # doctest: +SKIP
+        """
         return explain(self, month, currency, figure, zone=zone, calendar=calendar)
 
     def views(self, view: str | None = None) -> pd.DataFrame:
         """List the views and statement macros, or the columns of one of them.
 
-        Returns a frame with a row per view: `view`, `grain`, `columns` (their names, with
-        commas between) and `meaning`. With the name of a `view`, a row per column: `name`,
-        `type` (DuckDB's; empty while the lake is) and `comment`, its meaning.
+        Returns:
+            A frame with a row per view: `view`, `grain`, `columns` (their names, with commas
+            between) and `meaning`. With the name of a `view`, a row per column: `name`, `type`
+            (DuckDB's; empty where there is no lake) and `comment`, its meaning.
 
-        Raises `ConfigError` for a view that there is not.
+        Raises:
+            ConfigError: for a view that does not exist; it names the nearest one.
 
-        >>> lake.views("fees_monthly")  # doctest: +SKIP
+        Examples:
+            >>> lake.views("fees_monthly")  # doctest: +SKIP
         """
         if view is None:
             rows = [_in_a_line(row) for row in describe_views(self)]
@@ -135,6 +166,18 @@ def _completeness(stream: StreamStatus) -> str:
 
 
 def open_lake(data_dir: str | os.PathLike[str] = "data") -> Lakehouse:
-    """Open the lake in a folder; it may still be empty."""
+    """Open the lake in a folder; it may still be empty.
+
+    `data_dir` is the folder of the lake, `data` in the working folder by default.
+
+    Returns:
+        The lake. `exists` says whether anything was read into it; `extract` fills it.
+
+    Raises:
+        ConfigError: when `data_dir` is no path, or a path that DuckDB cannot read.
+
+    Examples:
+        >>> lake = svc.open_lake("data")  # doctest: +SKIP
+    """
     check_path("data_dir", data_dir, "data")
     return Lakehouse(data_dir)

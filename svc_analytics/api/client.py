@@ -56,7 +56,18 @@ T = TypeVar("T")
 class Client:
     """The eight calls of `ROUTES`; safe to share between threads, usable under a running loop.
 
-    `limiter` and `transport` are seams for tests.
+    It reads, and checks receipts; it cannot move money. Amounts in its answers are contract
+    text, exact, in the coin of the record; instants are RFC 3339 text. `limiter` and
+    `transport` are seams for tests. Use it in `with`, or call `close`.
+
+    Raises:
+        ConfigError: when the settings lack the address or every key.
+        KeyRefused: when the service refuses a key, at any call.
+        Unavailable: when the service does not answer within the patience, at any call.
+
+    Examples:
+        >>> with svc.Client(settings) as client:  # doctest: +SKIP
+        ...     client.payment("RCP-000123")["charged_amount"]
     """
 
     def __init__(
@@ -87,7 +98,7 @@ class Client:
         return f"Client({self._settings.base_url})"
 
     def close(self) -> None:
-        """Close the connections; further calls fail."""
+        """Close the connections; further calls fail. Returns nothing."""
         self._transport.close()
 
     def me(self, key_class: KeyClass | None = None) -> tuple[dict[str, Any], int | None]:
@@ -104,19 +115,35 @@ class Client:
         )
 
     def payment(self, payment_id: str) -> dict[str, Any]:
-        """Return the authoritative payment of a UUID or receipt number."""
+        """Return the authoritative payment of a UUID or receipt number.
+
+        Raises:
+            NotFound: when there is no such payment under this account.
+        """
         return self._call("payment", read_object, of=payment_id)
 
     def payout(self, payout_id: str) -> dict[str, Any]:
-        """Return the authoritative payout record of a UUID or reference id."""
+        """Return the authoritative payout record of a UUID or reference id.
+
+        Raises:
+            NotFound: when there is no such record under this account.
+        """
         return self._call("payout", read_object, of=payout_id)
 
     def session(self, session_id: str) -> dict[str, Any]:
-        """Return the authoritative session of a UUID or reference id."""
+        """Return the authoritative session of a UUID or reference id.
+
+        Raises:
+            NotFound: when there is no such session under this account.
+        """
         return self._call("session", read_object, of=session_id)
 
     def binding(self, customer_id: str) -> dict[str, Any]:
-        """Return the binding of one of the merchant's own customer ids."""
+        """Return the binding of one of the merchant's own customer ids.
+
+        Raises:
+            NotFound: when there is no such binding under this account.
+        """
         try:
             return self._call("binding", read_object, of=customer_id)
         except WrongKeyClass:  # the contract does not say which key class reaches this route
@@ -125,7 +152,11 @@ class Client:
             return self._call("binding", read_object, of=customer_id, key_class="payout")
 
     def verify_receipt(self, token: str) -> dict[str, Any]:
-        """Ask the service about a receipt token; an invalid one raises `ApiError`."""
+        """Return the service's answer about a receipt token.
+
+        Raises:
+            ApiError: for a token that the service does not accept; `.codes` say why.
+        """
         return self._call("receipt", read_object, body={"receipt": token})
 
     def _call(

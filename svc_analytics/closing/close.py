@@ -6,37 +6,35 @@ is written without a seal, with the reasons.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from svc_analytics.arguments import as_names, check
-from svc_analytics.calendars import GREGORIAN
 from svc_analytics.closing import seals
 from svc_analytics.closing.chain import oddities
 from svc_analytics.closing.diff import RESTATEMENT
+from svc_analytics.closing.due import check_is_over, months_due
 from svc_analytics.closing.proof import prove
 from svc_analytics.closing.rederive import rederive, restatement
 from svc_analytics.closing.register import read_register, register_seal
 from svc_analytics.closing.result import CloseResult, State
 from svc_analytics.config import Settings, read_settings
-from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
+from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request, Seen
 from svc_analytics.files import locked
-from svc_analytics.instants import HOUR, duration, format_instant
+from svc_analytics.instants import HOUR
 from svc_analytics.lake.lake import Lake, check_lake
-from svc_analytics.periods import Period, month_of, named_month
+from svc_analytics.periods import Period, named_month
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import check_formats, remove_stale, write_folder
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.reasons import unread_again
 from svc_analytics.statements.statement import Statement, statement
-from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import open_warehouse
 
 MOST_PASSES = 3  # the month is read at most so often; two passes in a row must find the same
 GRACE_HOURS = 24
@@ -78,19 +76,30 @@ def close(
 ) -> CloseResult:
     """Close a month: read it twice, write its statement and seal it.
 
-    Reads the month until two passes find the same, at most three times. Returns what became of
-    the month. A `statement` is final as read; `close` waits `grace_hours` longer. A month that
-    cannot be final is written unsealed, with the reasons. Receipts are verified when a receipt
-    secret is set. `metadata` names properties of the payments' metadata to add to `lines` as
-    columns; a restatement keeps those of the version before, unless it is given others. `read`
-    extracts a request; by default `extract` does, with `settings` or those of the environment.
+    Reads the month until two passes find the same, at most three times. A `statement` is final
+    as read; `close` waits `grace_hours` longer. A month that cannot be final is written
+    unsealed, with the reasons. Receipts are verified when a receipt secret is set. `month`,
+    `zone`, `calendar` and `metadata` are as in `svc.statement`; a restatement keeps the metadata
+    of the version before, unless it is given others. `read` extracts a request; by default
+    `extract` does, with `settings` or those of the environment.
 
-    Raises `PeriodNotClosed` for a month that is running or ended within the grace hours,
-    and the errors of `extract`.
+    Returns:
+        What became of the month: `state` (sealed, unchanged, restated or provisional),
+        `folder`, `version`, `seal`, `reasons`, and `restatement`, a frame of what differs
+        from the version before, or None.
+
+    Raises:
+        PeriodNotClosed: for a month that is running, or ended within the grace hours.
+        ConfigError: for a month that does not exist, or settings that are missing.
+        LakeError: when a sealed folder was altered. The errors of `extract` come through.
+
+    Examples:
+        >>> svc.close(lake, "2026-10").state  # doctest: +SKIP
+        'sealed'
     """
     period = named_month(month, time.time_ns() // 1000, zone, calendar)
     job = _start(lake, formats, metadata, grace_hours, settings, read, out)
-    _check_is_over(period, job)
+    check_is_over(period, job.clock, job.grace)
     with _one_at_a_time(lake):
         return _add_notes(job, _close_month(job, period))
 
@@ -109,14 +118,23 @@ def close_all_due(
 ) -> list[CloseResult]:
     """Close every month that is over, oldest first, since the first with a record.
 
-    A sealed month is not read again while the lake gives the same figures. Stops at the
-    first month that cannot be sealed, because each seal names the one before. `on_closed`
-    is called with each month when it is done.
+    A sealed month is not read again while the lake gives the same figures. Stops at the first
+    month that cannot be sealed, because each seal names the one before. `on_closed` is called
+    with each month when it is done.
+
+    Returns:
+        A list with what became of each month, as `close` returns it.
+
+    Raises:
+        ConfigError: when settings are missing. The errors of `close` come through.
+
+    Examples:
+        >>> [closed.state for closed in svc.close_all_due(lake)]  # doctest: +SKIP
     """
     job = _start(lake, formats, metadata, grace_hours, settings, read)
     results: list[CloseResult] = []
     with _one_at_a_time(lake):
-        for period in _months_due(job, zone, calendar):
+        for period in months_due(lake, job.clock, job.grace, zone, calendar):
             sealed = _compare_with_seal(job, period)
             is_unchanged = sealed and sealed.table is None
             closed = sealed if sealed and is_unchanged else _close_month(job, period)
@@ -153,40 +171,6 @@ def _start(
     remove_stale(lake.path / seals.STATEMENTS)  # of months that are not written again, too
     folder = None if out is None else Path(out)
     return _Job(lake, read, settings, formats, names, grace, folder, done.read_to, notes)
-
-
-def _check_is_over(period: Period, job: _Job) -> None:
-    """Refuse a month that has not begun, is running, or ended within the grace hours."""
-    if period.start >= job.clock:
-        raise ConfigError(f"{period.folder} has not begun: choose a month that is over")
-    if period.end > job.clock:
-        message = f"{period.folder} is not over: it ends at {format_instant(period.end)}"
-        raise PeriodNotClosed(message)
-    if period.end + job.grace > job.clock:
-        raise PeriodNotClosed(_too_recent(period, job))
-
-
-def _too_recent(period: Period, job: _Job) -> str:
-    """Say how a month that is final as read differs from one that can be sealed."""
-    passed, due = duration(job.clock - period.end), format_instant(period.end + job.grace)
-    waits = f"close waits {job.grace / HOUR:g} hours after the end for late records"
-    head = f"{period.folder} ended {passed} ago, and {waits}: close it from {due} on"
-    return f"{head}; until then svc-analytics statement shows it as read"
-
-
-def _months_due(job: _Job, zone: str, calendar: str | None) -> Iterator[Period]:
-    """Yield the months that are over, oldest first, from the first that has a record."""
-    query = (
-        "select epoch_us(min(starts_at)) as first from ("
-        "select min(paid_at) as starts_at from payments "
-        "union all select min(settled_at) from payout_records) as firsts"
-    )
-    with open_warehouse(job.lake, models_used_by(query)) as warehouse:
-        first = warehouse.query(query)["first"][0].as_py()
-    period = None if first is None else month_of(first, zone, calendar or GREGORIAN)
-    while period and period.end + job.grace <= job.clock:
-        yield period
-        period = period.shift(1)
 
 
 def _close_month(job: _Job, period: Period) -> CloseResult:

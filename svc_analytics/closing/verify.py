@@ -28,7 +28,16 @@ _NEXT = ": nothing was held against records; give its lake with --data-dir"
 
 @dataclass(frozen=True)
 class SealVerification:
-    """The result of verifying a sealed statement; verifying changes nothing."""
+    """The result of verifying a sealed statement; verifying changes nothing.
+
+    `holds` is the answer. `broken` lists what is wrong with the files, the manifest and the
+    chain of seals, `reasons` why the month would not be final today, `unproven` what could not
+    be held against anything.
+
+    Examples:
+        >>> svc.verify_statement("data/statements/2026-10").holds  # doctest: +SKIP
+        True
+    """
 
     folder: Path
     seal: str | None
@@ -44,17 +53,31 @@ class SealVerification:
 
     @property
     def restatement(self) -> pd.DataFrame:
-        """One row per figure or record that the lake now gives differently, with the cause."""
+        """Return what the lake now gives differently: a frame with a row per figure or record.
+
+        Columns: subject, table_name, name, currency, change, cause, old_value, new_value, delta,
+        detail. Values are texts, exact, in the coin of the row.
+        """
         return to_frame(self.table)
 
 
 def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -> SealVerification:
     """Hold a sealed statement against its seal, the seals before it, and its lake.
 
-    Renders it again: every file and every fact must be what its tables and the lake give.
-    By default the lake is the one that the folder lies in, else the one of the settings;
-    without one, the folder is held against itself. Raises `LakeError` when the folder holds
-    no statement, or when the lake cannot be read.
+    Renders it again: every file and every fact must be what its tables and the lake give. By
+    default the lake is the one that the folder lies in, else the one of the settings; without
+    one, the folder is held against itself.
+
+    Returns:
+        The result: `holds`, `broken`, `reasons`, `unproven`, `restatement`.
+
+    Raises:
+        LakeError: when the folder holds no statement, or the lake cannot be read.
+        ConfigError: when the folder is no path, or the lake is no lake.
+
+    Examples:
+        >>> svc.verify_statement("data/statements/2026-10").holds  # doctest: +SKIP
+        True
     """
     check_path("folder", folder, seals.EXAMPLE)
     if lake is not None:

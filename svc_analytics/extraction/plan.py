@@ -30,10 +30,18 @@ OnPage = Callable[[Stream, int], None]
 
 @dataclass(frozen=True)
 class Request:
-    """Which streams and which interval [start, end) to read: by default all that is missing.
+    """Which streams and which interval to read: by default all that is missing.
 
-    `rereads` reads the whole interval again, `overlap` only the newest part of it.
+    The interval is [start, end), both in UTC microseconds; `overlap`, in microseconds too, is
+    how much of the newest time is read again, and `rereads` reads the whole interval again.
     Two readings in a row confirm each other: see `ExtractionResult.seen`.
+
+    Raises:
+        ConfigError: when the interval is empty.
+
+    Examples:
+        >>> Request(streams=("payments",), rereads=True).streams
+        ('payments',)
     """
 
     streams: tuple[str, ...] = tuple(STREAMS)

@@ -152,9 +152,21 @@ def whole_coverage(footers: dict[str, PartitionFooter]) -> Coverage:
 
 
 def last_full_month(lake: Lake, zone: str = "UTC", calendar: str | None = None) -> str:
-    """Return the newest month that is over and was read whole, in either calendar.
+    """Return the newest month that is over and was read whole, such as `2026-10`.
 
-    Only streams that are read at all count. Raises `ConfigError` if there is none.
+    Only streams that are read at all count. Months begin and end at midnight in `zone`; the
+    `calendar` is gregorian unless given.
+
+    Returns:
+        The month as text, as `statement` and `close` take it.
+
+    Raises:
+        ConfigError: when there is none, or nothing was read yet.
+        LakeError: when there is no lake.
+
+    Examples:
+        >>> svc.last_full_month(lake)  # doctest: +SKIP
+        '2026-10'
     """
     check_lake(lake)
     coverages = [lake.coverage(stream) for stream in STREAMS.values()]

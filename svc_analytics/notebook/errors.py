@@ -17,7 +17,14 @@ def one_line_of(error: BaseException) -> str:
 def notebook_errors() -> None:
     """Show errors of this package, and interruptions, in one line in a notebook.
 
-    Outside a notebook it does nothing.
+    Arithmetic of frames that needs more digits than decimals have gets one line too, which
+    says how to compute it in SQL. Outside a notebook it does nothing.
+
+    Returns:
+        Nothing: it sets up the notebook it is called in.
+
+    Examples:
+        >>> notebook_errors()
     """
     shell = ipython_shell()
     if shell is not None:

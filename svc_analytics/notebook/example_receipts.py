@@ -35,8 +35,19 @@ _NEWEST = """
 def example_receipts(lake: Lakehouse, secret: str) -> pd.DataFrame:
     """Return one good and four bad receipts of the newest payment, to verify.
 
-    The columns are `what` and `receipt`. They are signed with the `secret` you choose, and
-    prove nothing. A lake without a payment gives none.
+    They are signed with the `secret` you choose, and prove nothing.
+
+    Returns:
+        A frame with a row per example: `what` it is, and the `receipt`. A lake without a
+        payment gives none.
+
+    Raises:
+        ConfigError: when the secret is no text, or the lake is no lake.
+        LakeError: when there is no lake.
+
+    Examples:
+        >>> examples = svc.example_receipts(lake, "a secret")  # doctest: +SKIP
+        >>> svc.verify_receipts(examples, "a secret")  # doctest: +SKIP
     """
     check_lake(lake)
     check("secret", secret, str, "any text: the examples are signed with it")

@@ -65,8 +65,18 @@ def pick(
 
     Starts with the statement `made`, or with `month`. `parts` chooses what is shown:
     settlement, fees, position, exposure or receipts, or a function that returns it for a
-    statement and a currency. Raises `ConfigError` when ipywidgets is not installed, or
-    the lake holds no month.
+    statement and a currency.
+
+    Returns:
+        A widget, which a notebook displays.
+
+    Raises:
+        ConfigError: when ipywidgets is not installed, the lake holds no month, or there are
+            no such parts.
+        LakeError: when there is no lake.
+
+    Examples:
+        >>> svc.pick(lake, parts="fees", month="2026-10")  # doctest: +SKIP
     """
     check_lake(lake)
     with needs_extra("lab"):

@@ -66,6 +66,15 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
     table. Below a picture made of a statement, or of a table of one, are its period, zone
     and status. A comparison draws the months up to its later one. `options` are the chart's
     own, such as `zone` or `figure`.
+
+    Returns:
+        Pictures side by side, which a notebook displays.
+
+    Raises:
+        ConfigError: when the chart is no function, or needs a column that the table lacks.
+
+    Examples:
+        >>> svc.draw(svc.charts.net_settlement_daily, st, "btc")  # doctest: +SKIP
     """
     from svc_analytics.render.picture import draw_svg  # loads matplotlib
 

@@ -75,6 +75,15 @@ def search(
 
     Elsewhere, and for a table without rows, it returns what `show` does. At most `most`
     rows are shown, with a note of how many there are. It loads nothing from elsewhere.
+
+    Returns:
+        A table, which a notebook displays; columns sort by value, not by text.
+
+    Raises:
+        ConfigError: for what is no frame, no Arrow table and no statement.
+
+    Examples:
+        >>> svc.search(st.lines, "movements")  # doctest: +SKIP
     """
     if ipython_shell() is None or not len(table):
         return show(table, title, why=why)

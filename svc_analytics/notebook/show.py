@@ -25,6 +25,16 @@ def show(
     rows are shown, with a note of how many there are; `only` names the columns to show. A
     statement shows its figures, one column per coin: `only` names figures, `coins` names
     coins.
+
+    Returns:
+        A table, which a notebook displays; its text is the same table.
+
+    Raises:
+        ConfigError: for what is no frame, no Arrow table and no statement, and for a name
+            that it does not have.
+
+    Examples:
+        >>> svc.show(st, only=["gross_sales", "net_settlement"], coins=["btc"])  # doctest: +SKIP
     """
     if is_statement(table):
         return Display("", [], [figures_table(table, title, only, coins, exact=exact)])

@@ -147,16 +147,21 @@ def verify_receipts(
 ) -> pd.DataFrame:
     """Verify receipt tokens; return a frame with a verdict on each.
 
-    `tokens` is a Series, a frame, an iterable, or a file's path. `secrets` are texts as
-    in SVC_RECEIPT_SECRETS, newest first; secrets and `lake` default to the settings.
-    `keep` names columns of the frame or file to carry into the answer, True every one;
-    one that is named as a column of the answer becomes `input.name`. The answer has
-    source, line_no, verdict, reason, payment_id, receipt_no and differences, a row for
-    each token in its order.
+    `tokens` is a Series, a frame, an iterable, or a file's path. `secrets` are texts as in
+    SVC_RECEIPT_SECRETS, newest first; secrets and `lake` default to the settings. `keep` names
+    columns of the frame or file to carry into the answer, True every one; one that is named as
+    a column of the answer becomes `input.name`.
 
-    Raises `ConfigError` when there is no secret, no column of tokens, or none to keep.
+    Returns:
+        A frame with a row for each token, in its order: source, line_no, verdict, reason,
+        payment_id, receipt_no and differences.
 
-    Example: `svc.verify_receipts("tickets.csv", keep=["ticket", "agent"])`
+    Raises:
+        ConfigError: when there is no such file, no column of tokens or none to keep, or no
+            secret. A token never raises: it gets a verdict.
+
+    Examples:
+        >>> svc.verify_receipts("tickets.csv", keep=["ticket", "agent"])  # doctest: +SKIP
     """
     from tqdm.auto import tqdm  # loads IPython's widgets where there are any
 

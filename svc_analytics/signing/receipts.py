@@ -137,8 +137,22 @@ def verify_receipt(
 ) -> Verdict:
     """Verify one receipt token: its form, its signature, its facts against the record.
 
-    `record` holds the ten facts under their names in the token, amounts as Decimal or
-    contract text and `paid_at` as microseconds or text; None without such a payment.
+    `ring` are the receipt secrets, newest first: texts as in SVC_RECEIPT_SECRETS, or those of
+    `read_settings`. `record` holds the ten facts under their names in the token, amounts as
+    Decimal or contract text in the coin of the payment, and `paid_at` as UTC microseconds or
+    text; None without such a payment.
+
+    Returns:
+        The verdict: `verdict` (valid, valid_previous_secret, proven_by_record,
+        facts_mismatch, bad_signature, unknown_payment, malformed or not_checked), `reason`
+        in words, and `differences`.
+
+    Raises:
+        ConfigError: when a secret is no text. A token never raises: it is a verdict.
+
+    Examples:
+        >>> verify_receipt("not a token", ["a secret"], None).verdict
+        'malformed'
     """
     ring, webhook_ring = parse_ring(ring), parse_ring(webhook_ring)
     if not ring:

@@ -22,7 +22,19 @@ def sign_webhook(body: bytes, secrets: Iterable[Secret], at: int) -> str:
 def verify_webhook(body: bytes, header: str | None, ring: Secrets, now: Instant) -> str | None:
     """Verify a webhook delivery: None when it is authentic, else the reason it is not.
 
-    `body` is the exact raw body and `now` the receiver's clock in UTC microseconds.
+    `body` is the exact raw body, `header` its `x-pay-signature`. `ring` are the webhook
+    secrets, newest first: texts as in SVC_WEBHOOK_SECRETS, or those of `read_settings`. `now`
+    is the receiver's clock: a datetime with a zone, RFC 3339 text, or UTC microseconds.
+
+    Returns:
+        None, or a reason in words.
+
+    Raises:
+        ConfigError: when an argument is of another type.
+
+    Examples:
+        >>> verify_webhook(b"{}", None, ["a secret"], "2026-11-01")
+        'the x-pay-signature header is missing or malformed'
     """
     check("body", body, bytes, "the raw body as bytes")
     check("header", header, (str, type(None)), "the x-pay-signature header as text")

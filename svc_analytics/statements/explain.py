@@ -44,8 +44,13 @@ _ORDERS = {
 class Explanation:
     """One figure of one coin: its value, the SQL that yields it, and the records it is made of.
 
-    `value` is what the statement says: None where the figure is unknown because not
-    all of its records were read, whatever the records at hand add up to.
+    `value` is what the statement says, in the unit of the figure: None where it is unknown
+    because not all of its records were read, whatever the records at hand add up to. `sql`
+    stands on its own: `lake.sql` and `svc-analytics sql` run it.
+
+    Examples:
+        >>> found = lake.explain("2026-10", "btc", "net_settlement")  # doctest: +SKIP
+        >>> found.value, len(found.rows)  # doctest: +SKIP
     """
 
     figure: str
@@ -63,7 +68,7 @@ class Explanation:
 
     @property
     def rows(self) -> pd.DataFrame:
-        """The contributing records, oldest first."""
+        """Return the records behind the figure: a frame with a row per record, oldest first."""
         return to_frame(self.table)
 
 

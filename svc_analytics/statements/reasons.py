@@ -1,4 +1,4 @@
-"""Why a statement is provisional: a running month, time that was not read, blocking findings."""
+"""What keeps a month from being stated, or from being final: time not read, findings."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -6,13 +6,32 @@ from collections.abc import Iterator, Mapping
 import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, describe_span, gaps, intersection
+from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import format_instant
+from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.render.document import UNFINISHED, Reason
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import blocking_findings
 from svc_analytics.warehouse.models import count_findings
 from svc_analytics.webhooks.findings import SAYINGS
+
+
+def require_begun(period: Period, clock: int) -> None:
+    """Raise `ConfigError` for a month that lies in the future."""
+    if period.start >= clock:
+        raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
+
+
+def read_until(lake: Lake, coverage: dict[str, Coverage], as_of: int | None) -> int:
+    """Return the end of the newest read; refuse an `as_of` that is later than that."""
+    read_to = max((end for found in coverage.values() for _, end in found.read), default=None)
+    if read_to is None:
+        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
+    if as_of is not None and read_to < as_of:
+        message = f"{lake.path} was read only up to {format_instant(read_to)}: run extract first"
+        raise LakeError(message)
+    return read_to
 
 
 def find_reasons(

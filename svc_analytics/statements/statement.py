@@ -17,9 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.arguments import Instant, as_instant, as_names, check_path
-from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage
-from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
@@ -32,19 +30,15 @@ from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import write_folder
 from svc_analytics.render.standing import document_standing, status_note
-from svc_analytics.signing.secrets import Secrets, parse_ring
+from svc_analytics.signing.secrets import Secrets
 from svc_analytics.statements import balance_assertions as asserted
-from svc_analytics.statements.digests import TableDigest, combined_digest, hash_file, table_digest
+from svc_analytics.statements.digests import TableDigest, combined_digest, table_digest
+from svc_analytics.statements.findings import add_findings
 from svc_analytics.statements.metadata import check_names, with_metadata
-from svc_analytics.statements.reasons import find_reasons
+from svc_analytics.statements.reasons import find_reasons, read_until, require_begun
 from svc_analytics.statements.tables import TABLES, read_omissions, read_tables
 from svc_analytics.statements.unknown import unknown_figures
-from svc_analytics.warehouse.acknowledgements import (
-    acknowledge,
-    read_acknowledgements,
-)
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
-from svc_analytics.webhooks.findings import reconcile_log
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +48,22 @@ _INNER = {"content_digest", "controls", "manifest"}
 
 @dataclass(frozen=True)
 class Statement(Displayable):
-    """The figures of one period and their status, as an immutable value."""
+    """The figures of one period and their status, as an immutable value.
+
+    `svc.statement` makes one. Its tables are frames, each a new copy of `tables[name]`, an
+    Arrow table: `summary`, `figures`, `daily`, `lines`, `checks`, and in `tables` also
+    `position`, `fees`, `refunds`, `cohorts`, `payouts`, `exposure` and `receipts`. Amounts are
+    exact decimals in the coin of their row; columns that begin with `usd_` are in US dollars;
+    instants are in UTC; an empty cell is unknown or undefined, and `unknown` says why.
+
+    `status` is `final` or `provisional`, and `reasons` say why. `as_of`, `period.start` and
+    `period.end` are UTC microseconds.
+
+    Examples:
+        >>> st = svc.statement(lake, "2026-10")  # doctest: +SKIP
+        >>> st.status, [reason.text for reason in st.reasons]  # doctest: +SKIP
+        >>> st.summary[["currency", "net_settlement"]]  # doctest: +SKIP
+    """
 
     period: Period
     merchant: dict[str, Any]
@@ -82,22 +91,28 @@ class Statement(Displayable):
 
     @property
     def summary(self) -> pd.DataFrame:
-        """One row per currency; `lake.explain` shows where each figure comes from."""
+        """Return the figures by coin: a frame with a row per currency, a column per figure.
+
+        `lake.explain` shows where each figure comes from; `svc-analytics figures` defines them.
+        """
         return to_frame(self.tables["summary"])
 
     @property
     def lines(self) -> pd.DataFrame:
-        """One row per movement of money, in stable order with the running position."""
+        """Return the movements: a frame with a row per movement of money, in stable order.
+
+        `gross`, `fee` and `net` are in the coin of the row; plus is into the wallet.
+        """
         return to_frame(self.tables["lines"])
 
     @property
     def daily(self) -> pd.DataFrame:
-        """One row per local day and currency, adding up to the summary."""
+        """Return the days: a frame with a row per local day and currency."""
         return to_frame(self.tables["daily"])
 
     @property
     def figures(self) -> pd.DataFrame:
-        """One row per currency and figure that the summary has no column for."""
+        """Return further figures: a frame of name, currency, value, unit and note."""
         return to_frame(self.tables["figures"])
 
     @property
@@ -107,7 +122,7 @@ class Statement(Displayable):
 
     @property
     def checks(self) -> pd.DataFrame:
-        """One row per finding that concerns the period; none when all is well."""
+        """Return the findings of the period: a frame with a row for each."""
         return to_frame(self.tables["checks"])
 
     def __dir__(self) -> list[str]:
@@ -171,7 +186,18 @@ class Statement(Displayable):
     def save(self, out: str | Path, formats: Collection[str] = ("csv", "parquet")) -> Path:
         """Write the statement into a folder of its own and return the folder.
 
-        Replaces an earlier unsealed statement; refuses a folder with anything else in it.
+        `formats` are csv, parquet, xlsx, html, json, journal and pdf, in a list. Replaces an
+        earlier unsealed statement there.
+
+        Returns:
+            The folder's path. It holds a file per table and format, and `manifest.json`.
+
+        Raises:
+            ConfigError: for an unknown format, or a text in place of a list.
+            LakeError: when the folder is sealed, or holds anything else, or cannot be written.
+
+        Examples:
+            >>> st.save("out/2026-10", formats=["xlsx", "html"])  # doctest: +SKIP
         """
         check_path("out", out, "out/2026-10")
         return write_folder(self, Path(out), as_names("formats", formats, "csv"))
@@ -191,16 +217,33 @@ def statement(
 ) -> Statement:
     """Make the statement of a month, such as `2026-10`, `oct 2026` or `last month`.
 
-    Jalali months, such as `1405-08` or `aban 1405`, need no `calendar`; the last month
-    and this month do. A figure that needs unread time is
-    NULL. `as_of` (UTC microseconds) makes the statement of an earlier instant again; by
-    default it is the end of the newest read. `now` (UTC microseconds) replaces this
-    machine's clock. `webhooks` is a log of deliveries: a record that it names and the
-    lake lacks becomes a finding; `webhook_secrets` verify it, by default those of the
-    settings. `metadata` names properties of the payments' metadata to add to `lines` as
-    columns.
+    Jalali months, such as `1405-08` or `aban 1405`, need no `calendar`; the last month and
+    this month do. The month begins and ends at midnight in `zone`, an IANA name.
 
-    Raises `ConfigError` for a month that does not exist or has not begun.
+    `as_of` makes the statement of an earlier instant again; by default it is the end of the
+    newest read. `now` replaces this machine's clock. Both are a datetime with a zone, text
+    such as `2026-11-01T00:00:00Z`, or UTC microseconds. `webhooks` is a log of deliveries: a
+    record that it names and the lake lacks becomes a finding; `webhook_secrets` verify it, by
+    default those of the settings. `metadata` names properties of the payments' metadata to add
+    to `lines` as columns.
+
+    Returns:
+        A `Statement`: `summary` (a row per currency, a column per figure: `payments_count`,
+        `gross_sales`, `payment_fees`, `net_sales`, `net_settlement`, `closing_position` ...),
+        `daily`, `lines`, `figures`, `checks`, and `status` with its `reasons`. A figure that
+        needs time that was not read is empty, never zero.
+
+    Raises:
+        ConfigError: for a month that does not exist or has not begun, a zone that does not
+            exist, or a lake into which nothing was read.
+        LakeError: when there is no lake, a file of it was altered, or it was read only up to
+            an instant before `as_of`.
+
+    Examples:
+        >>> st = svc.statement(lake, "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
+        >>> st.status  # doctest: +SKIP
+        'final'
+        >>> st.summary[["currency", "net_settlement"]]  # doctest: +SKIP
     """
     check_lake(lake)
     chosen = check_names(metadata)
@@ -209,35 +252,18 @@ def statement(
     period = named_month(month, local, zone, calendar)
     with open_warehouse(lake, as_written=True) as warehouse:
         coverage = warehouse.coverage()
-        read_to = _read_to(lake, coverage, as_of)
+        read_to = read_until(lake, coverage, as_of)
         clock = max(local, read_to)
-        _require_begun(period, clock)
+        require_begun(period, clock)
         known_to, as_of = known_until(period, read_to, clock), read_to if as_of is None else as_of
         tables = _read(warehouse, lake, period, as_of, known_to, chosen)
         omissions = read_omissions(warehouse, period)
     options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
-    options |= _add_findings(tables, webhooks, webhook_secrets, lake, period)
+    options |= add_findings(tables, webhooks, webhook_secrets, lake, period)
     reasons = find_reasons(period, coverage, tables["checks"], known_to, period.end <= clock)
     clipped = {name: found.clip(period.start, period.end) for name, found in coverage.items()}
     unknown = unknown_figures(tables, omissions)
     return Statement(period, lake.merchant, as_of, clipped, reasons, unknown, tables, options)
-
-
-def _require_begun(period: Period, clock: int) -> None:
-    """Raise `ConfigError` for a month that lies in the future."""
-    if period.start >= clock:
-        raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
-
-
-def _read_to(lake: Lake, coverage: dict[str, Coverage], as_of: int | None) -> int:
-    """Return the end of the newest read; refuse an `as_of` that is later than that."""
-    read_to = max((end for found in coverage.values() for _, end in found.read), default=None)
-    if read_to is None:
-        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
-    if as_of is not None and read_to < as_of:
-        message = f"{lake.path} was read only up to {format_instant(read_to)}: run extract first"
-        raise LakeError(message)
-    return read_to
 
 
 def _read(
@@ -251,22 +277,3 @@ def _read(
     """Read every table of the statement."""
     tables = read_tables(warehouse, period, as_of, known_to, asserted.read_assertions(lake.path))
     return tables | {"lines": with_metadata(warehouse, tables["lines"], names)}
-
-
-def _add_findings(
-    tables: dict[str, pa.Table],
-    log: str | Path | None,
-    secrets: Secrets | None,
-    lake: Lake,
-    period: Period,
-) -> dict[str, Any]:
-    """Add a webhook log's findings to `checks`, and who accepted what; return facts of the log."""
-    checks, facts = tables["checks"], {}
-    if log is not None:
-        ring = read_settings(lake.path).webhook_secrets if secrets is None else parse_ring(secrets)
-        result = reconcile_log(log, lake, period, ring)
-        findings = pa.Table.from_pylist(result.findings, schema=checks.schema)
-        checks = pa.concat_tables([checks, findings])
-        facts = {"webhooks": result.facts | {"sha256": hash_file(Path(log))}}
-    tables["checks"] = acknowledge(checks, read_acknowledgements(lake.path))
-    return facts

@@ -119,9 +119,20 @@ def verify_webhooks(
 ) -> pd.DataFrame:
     """Verify a saved log of webhook deliveries; return a frame with a verdict on each.
 
-    The log is a file's path, or its lines. `secrets` are texts as in
-    SVC_WEBHOOK_SECRETS, newest first, by default those of the settings. Without a
-    `lake`, `in_lake` is NULL. Raises `ConfigError` when there is no secret or file.
+    The log is a file's path, or its lines: JSON objects of received_at, signature and
+    body_base64. `secrets` are texts as in SVC_WEBHOOK_SECRETS, newest first, by default those
+    of the settings.
+
+    Returns:
+        A frame with a row per delivery: line_no, event_id, event_type, verdict, reason,
+        subject, record_id, in_lake. Without a `lake`, `in_lake` is empty.
+
+    Raises:
+        ConfigError: when there is no secret or no file.
+        LakeError: when a file of the lake was altered.
+
+    Examples:
+        >>> svc.verify_webhooks("webhooks.ndjson", "data")  # doctest: +SKIP
     """
     if not isinstance(path_or_lines, Iterable):
         check_path("path_or_lines", path_or_lines, "webhooks.ndjson")

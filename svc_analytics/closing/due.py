@@ -1,0 +1,48 @@
+"""Which months are due to be closed: over, and past the hours in which late records come."""
+
+from collections.abc import Iterator
+
+from svc_analytics.calendars import GREGORIAN
+from svc_analytics.errors import ConfigError, PeriodNotClosed
+from svc_analytics.instants import HOUR, duration, format_instant
+from svc_analytics.lake.lake import Lake
+from svc_analytics.periods import Period, month_of
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import open_warehouse
+
+_FIRST = (
+    "select epoch_us(min(starts_at)) as first from ("
+    "select min(paid_at) as starts_at from payments "
+    "union all select min(settled_at) from payout_records) as firsts"
+)
+
+
+def check_is_over(period: Period, clock: int, grace: int) -> None:
+    """Refuse a month that has not begun, is running, or ended within the grace time."""
+    if period.start >= clock:
+        raise ConfigError(f"{period.folder} has not begun: choose a month that is over")
+    if period.end > clock:
+        message = f"{period.folder} is not over: it ends at {format_instant(period.end)}"
+        raise PeriodNotClosed(message)
+    if period.end + grace > clock:
+        raise PeriodNotClosed(_too_recent(period, clock, grace))
+
+
+def _too_recent(period: Period, clock: int, grace: int) -> str:
+    """Say how a month that is final as read differs from one that can be sealed."""
+    passed, due = duration(clock - period.end), format_instant(period.end + grace)
+    waits = f"close waits {grace / HOUR:g} hours after the end for late records"
+    head = f"{period.folder} ended {passed} ago, and {waits}: close it from {due} on"
+    return f"{head}; until then svc-analytics statement shows it as read"
+
+
+def months_due(
+    lake: Lake, clock: int, grace: int, zone: str, calendar: str | None
+) -> Iterator[Period]:
+    """Yield the months that are over, oldest first, from the first that has a record."""
+    with open_warehouse(lake, models_used_by(_FIRST)) as warehouse:
+        first = warehouse.query(_FIRST)["first"][0].as_py()
+    period = None if first is None else month_of(first, zone, calendar or GREGORIAN)
+    while period and period.end + grace <= clock:
+        yield period
+        period = period.shift(1)
