@@ -11,6 +11,7 @@ SvcError                   the base of them all                                e
     Unavailable            429, 5xx, no network, after the patience was spent  exit 75
   DataError                a value that cannot be held exactly                 exit 1
   LakeError                a month file is torn, altered or not ours           exit 1
+    NoLake                 the folder holds no lake yet; .path                 exit 1
     LakeBusy               another process is writing to the lake              exit 75
   QueryError               a query that is not read-only, or that failed       exit 1
   PeriodNotClosed          the month is still running                          exit 1
@@ -21,6 +22,7 @@ and on the attributes, never on the message. Messages never hold a key or secret
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 
 class SvcError(Exception):
@@ -86,6 +88,14 @@ class DataError(SvcError, ValueError):
 
 class LakeError(SvcError):
     """A file of the lake is torn, altered, or not ours."""
+
+
+class NoLake(LakeError):
+    """The folder `path` holds no lake: nothing was read into it yet."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(f"no lake in {path}: run svc-analytics extract, or svc-analytics demo")
+        self.path = path
 
 
 class LakeBusy(LakeError):

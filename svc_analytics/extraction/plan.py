@@ -25,7 +25,9 @@ from svc_analytics.schema import STREAMS, Stream
 
 Seen = Mapping[str, tuple[int, str]]  # by stream: how many records, and a hash of them
 OVERLAP = 24 * HOUR  # of the newest time, in which records may still become visible
-OnPage = Callable[[Stream, int], None]
+# The stream of a page, its rows, and the instant down to which the stream was read by
+# then; None until its newest page has come.
+OnPage = Callable[[Stream, int, int | None], None]
 
 
 @dataclass(frozen=True)

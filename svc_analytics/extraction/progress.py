@@ -6,29 +6,59 @@ from typing import Any
 
 from tqdm.auto import tqdm
 
+from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.schema import Stream
+
+_FORM = "{desc} [{elapsed}]"  # how many rows there will be is not known
 
 
 class PageBar:
-    """Counts rows and pages so far; how many there will be is not known."""
+    """Counts rows and pages so far, and says down to which day they were read.
 
-    def __init__(self, bar: Any) -> None:
-        self._bar = bar
-        self._pages = 0
+    It opens with the first page or word: what fails before leaves no bar behind.
+    """
 
-    def show(self, stream: Stream, rows: int) -> None:
-        """Count one page."""
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._task, self._counts = "extracting", ""
+        self._rows = self._pages = 0
+
+    def show(self, stream: Stream, rows: int, reached: int | None) -> None:
+        """Count one page; `reached` is the instant down to which its stream was read."""
         self._pages += 1
-        self._bar.update(rows)
-        self._bar.set_postfix_str(f"{self._pages} pages, now {stream.name}", refresh=False)
+        self._rows += rows
+        place = "" if reached is None else f" back to {_day(reached)}"
+        counts = f"{self._rows:,} rows in {self._pages:,} pages"
+        self._counts = f": {counts}, {stream.name}{place}"
+        self._refresh(rows)
 
     def say(self, text: str) -> None:
         """Show what is being done now."""
-        self._bar.set_description_str(text)
+        self._task, self._counts = text, ""
+        self._refresh()
+
+    def close(self) -> None:
+        """Take the bar away, if there is one."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def _refresh(self, rows: int = 0) -> None:
+        text = f"{self._task}{self._counts}"
+        if self._bar is None:
+            self._bar = tqdm(desc=text, bar_format=_FORM, disable=None, leave=False)
+        self._bar.set_description_str(text, refresh=not rows)
+        self._bar.update(rows)
+
+
+def _day(reached: int) -> str:
+    return "the beginning" if reached <= BEGINNING else format_instant(reached)[:10]
 
 
 @contextmanager
 def page_bar() -> Iterator[PageBar]:
     """Show a bar on stderr if that is a terminal (or a notebook)."""
-    with tqdm(desc="extracting", unit=" rows", disable=None, leave=False) as bar:
-        yield PageBar(bar)
+    bar = PageBar()
+    try:
+        yield bar
+    finally:
+        bar.close()

@@ -34,7 +34,8 @@ def extract(
 ) -> ExtractionResult:
     """Read what a lake lacks and publish it; return what was done.
 
-    `on_page` is called with the stream and the count of rows of every page read.
+    `on_page` is called for every page with its stream, its count of rows, and the instant
+    down to which the stream was read by then.
     Raises `ConfigError` before anything is written when the keys belong to two
     merchants or not to the lake's; after any other error, what was covered is kept.
     """

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
-from svc_analytics.coverage import describe_span, difference, union
+from svc_analytics.coverage import Spans, describe_span, difference, union
 from svc_analytics.errors import LakeError, ProtocolError
 from svc_analytics.extraction.batches import PageBatch, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
@@ -28,6 +28,10 @@ BUFFER_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published 
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
 
 
+def _top(segment: Segment) -> int:
+    return segment.top
+
+
 class WorkerPool:
     """Threads that sweep segments, while the calling thread writes what they deliver."""
 
@@ -45,6 +49,8 @@ class WorkerPool:
         self._segments = SegmentQueue(segments)
         self._run = run
         self._on_page = on_page
+        self._shown: dict[str, Spans] = {}  # by stream: what was read in this run
+        self._tops = {each.stream.name: each.top for each in sorted(segments, key=_top)}
         self._reading = reading
         self._batches: queue.Queue[PageBatch | None] = queue.Queue(maxsize=QUEUED_BATCHES)
         self._takes_no_more = threading.Event()
@@ -148,9 +154,18 @@ class WorkerPool:
                 self._run.notes.append(
                     f"{note} ({newer} after {older}): the list was read to its end"
                 )
+        self._show(batch)
+
+    def _show(self, batch: RowBatch) -> None:
+        """Tell the watcher of each page, and down to where its stream was read without a gap."""
         if self._on_page:
+            name = batch.stream.name
+            covered = (span for progress in batch.progress for span in progress.covered)
+            self._shown[name] = union(self._shown.get(name, ()), covered)
+            start, end = (self._shown[name] or ((0, 0),))[-1]
+            reached = start if end >= self._tops[name] else None
             for received in batch.received:
-                self._on_page(batch.stream, received)
+                self._on_page(batch.stream, received, reached)
 
     def _buffer_limit(self) -> int:
         has_finished = self._writer.has_finished_month

@@ -14,7 +14,7 @@ from typing import Any
 from svc_analytics.arguments import check, check_path
 from svc_analytics.calendars import GREGORIAN
 from svc_analytics.coverage import Coverage, gaps
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, NoLake
 from svc_analytics.files import damaged_file, is_refused, write_json
 from svc_analytics.instants import parse_instant
 from svc_analytics.lake.footer import PartitionFooter, read_footer
@@ -52,8 +52,7 @@ class Lake:
     def require(self) -> None:
         """Raise `LakeError` if the folder holds no lake."""
         if not self.exists:
-            message = f"no lake in {self.path}: run svc-analytics extract, or svc-analytics demo"
-            raise LakeError(message)
+            raise NoLake(self.path)
 
     @property
     def merchant(self) -> dict[str, Any]:

@@ -3,15 +3,34 @@
 import sys
 from typing import Any
 
-from svc_analytics.errors import SvcError
+import pyarrow as pa
+
+from svc_analytics.errors import NoLake, SvcError
 from svc_analytics.formatting.sanitize import single_line
 
 INTERRUPTED = "Interrupted: the cell was stopped. What the lake holds is sound; run it again."
+# Arrow's words when a result may need more digits than a decimal of 38 has.
+_TOO_PRECISE = "Decimal precision out of range"
+IN_SQL = (
+    "the result may need more than the 38 digits that a decimal has, so pandas does not compute "
+    'it. Compute it in SQL, which does: lake.sql("select month, a - b as difference, '
+    'a - lag(a) over (order by month) as change from ...")'
+)
 
 
 def one_line_of(error: BaseException) -> str:
-    """Return an error as one line: its class and its message."""
-    return single_line(f"{type(error).__name__}: {error}")
+    """Return an error as one line: its class, its message, and what to do in a notebook."""
+    if isinstance(error, KeyboardInterrupt):
+        return INTERRUPTED
+    if isinstance(error, pa.ArrowInvalid) and _TOO_PRECISE in str(error):
+        return f"ArrowInvalid: {IN_SQL}"
+    text = f"{type(error).__name__}: {error}"
+    if isinstance(error, NoLake):
+        text += (
+            f". Here: lake = svc.demo_lake({str(error.path)!r}) fills it with a made-up "
+            "merchant, svc.extract(lake) with your own records"
+        )
+    return single_line(text)
 
 
 def notebook_errors() -> None:
@@ -28,7 +47,8 @@ def notebook_errors() -> None:
     """
     shell = ipython_shell()
     if shell is not None:
-        shell.set_custom_exc((SvcError, KeyboardInterrupt), _print_in_one_line)
+        kinds = (SvcError, KeyboardInterrupt, pa.ArrowInvalid)
+        shell.set_custom_exc(kinds, _print_in_one_line)
 
 
 def ipython_shell() -> Any:
@@ -40,6 +60,9 @@ def _print_in_one_line(
     shell: Any, kind: type[BaseException], value: BaseException, trace: Any, tb_offset: Any = None
 ) -> list[str]:
     """Print an error in one line; return it for the program that runs the notebook."""
-    line = INTERRUPTED if issubclass(kind, KeyboardInterrupt) else one_line_of(value)
+    if isinstance(value, pa.ArrowInvalid) and _TOO_PRECISE not in str(value):
+        shell.showtraceback((kind, value, trace), tb_offset=tb_offset)
+        return []
+    line = one_line_of(value)
     shell._showtraceback(kind, value, [line])
     return [line]

@@ -80,7 +80,7 @@ def test_errors_in_a_notebook_are_one_line(
     svc.notebook_errors()
     shell.run_cell("import svc_analytics as svc\nsvc.open_lake('none').require()")
     lines = capsys.readouterr().out.strip().splitlines()
-    assert len(lines) == 1 and lines[0].startswith("LakeError: no lake in ")
+    assert len(lines) == 1 and lines[0].startswith("NoLake: no lake in ")
     shell.run_cell("raise KeyboardInterrupt")
     assert capsys.readouterr().out.strip() == INTERRUPTED
     shell.run_cell("1 / 0")
@@ -120,3 +120,61 @@ def test_the_demo_ends_with_the_command_that_opens_the_lab(desk: Desk) -> None:
     assert "svc-analytics sandbox serve --env-file .env\n" in text
     last = text.splitlines()[-1].strip()
     assert last == "pip install -e \".[lab,sandbox]\" && svc-analytics lab --data-dir 'my data'"
+
+
+@pytest.fixture
+def shell(monkeypatch: pytest.MonkeyPatch) -> InteractiveShell:
+    """A notebook's shell, in which errors are one line."""
+    shell = InteractiveShell()
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
+    svc.notebook_errors()
+    return shell
+
+
+FRAME = """
+from decimal import Decimal
+import pandas as pd, pyarrow as pa
+money = pd.ArrowDtype(pa.decimal128(38, 18))
+q = pd.DataFrame({"a": [Decimal(3), Decimal(5)], "b": [Decimal(1), Decimal(2)]}, dtype=money)
+"""
+
+
+@pytest.mark.parametrize("code", ["q.a.diff()", "q.a.pct_change()", "q.a - q.b", "q.a * q.b"])
+def test_arithmetic_that_needs_too_many_digits_is_one_line_that_says_what_to_do(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str], code: str
+) -> None:
+    """The same in SQL; 40 frames of other people's code help nobody."""
+    shell.run_cell(FRAME)
+    shell.run_cell(code)
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert len(lines) == 1 and lines[0].startswith("ArrowInvalid: the result may need more than")
+    assert 'lake.sql("select month, a - b as difference' in lines[0]
+
+
+def test_the_sql_that_is_named_instead_is_exact(desk: Desk) -> None:
+    """To the eighteenth place."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract(end=parse_bound("2026-10-20"))
+    query = (
+        "select 1::decimal(38,18) - 0.000000000000000001::decimal(38,18) as difference "
+        "from payments"
+    )
+    assert str(desk.lake.sql(query).loc[0, "difference"]) == "0.999999999999999999"
+
+
+def test_other_errors_of_arrow_keep_their_traceback(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are not known to mean one thing."""
+    shell.run_cell("import pyarrow as pa; pa.array([1, 'a'])")
+    assert "Traceback" in capsys.readouterr().out
+
+
+def test_an_empty_lake_names_what_fills_it_from_a_notebook(
+    shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The next cell of a notebook is Python, not a command."""
+    shell.run_cell("import svc_analytics as svc\nsvc.open_lake('none').sql('from payments')")
+    line = capsys.readouterr().out.strip()
+    assert line.startswith("NoLake: no lake in ") and "\n" not in line
+    assert "svc.demo_lake('" in line and "svc.extract(lake)" in line

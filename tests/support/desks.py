@@ -13,7 +13,7 @@ from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
 from svc_analytics.extraction import clock, run, scheduler
-from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.instants import to_micros
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.fake_service import FakeService
@@ -50,7 +50,9 @@ class Desk:
     lake: Lakehouse
     machine: Callable[[], int] | None = None
 
-    def extract(self, *, workers: int = 4, **request: Any) -> ExtractionResult:
+    def extract(
+        self, *, workers: int = 4, on_page: OnPage | None = None, **request: Any
+    ) -> ExtractionResult:
         self.service.requests.clear()
         time = VirtualTime()
         limiter = RateLimiter(self.settings.patience, time.clock, time.wait)
@@ -61,7 +63,12 @@ class Desk:
             Client(self.settings, limiter=limiter, transport=self.service.transport) as client,
         ):
             return run.extract(
-                self.lake, self.settings, Request(**request), workers=workers, client=client
+                self.lake,
+                self.settings,
+                Request(**request),
+                workers=workers,
+                client=client,
+                on_page=on_page,
             )
 
     def _machine_clock(self) -> Callable[[], int]:

@@ -1,0 +1,70 @@
+"""What a person sees while a lake is being filled: rows, pages, and down to which day."""
+
+import io
+from functools import partial
+
+import pytest
+from tqdm.auto import tqdm
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.extraction import progress
+from svc_analytics.extraction.progress import page_bar
+from svc_analytics.extraction.update import extract
+from svc_analytics.instants import BEGINNING, parse_bound
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.schema import PAYMENTS, Stream
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    screen = Terminal()
+    monkeypatch.setattr(progress, "tqdm", partial(tqdm, file=screen))
+    return screen
+
+
+def test_the_bar_says_the_day_reached_with_separators_in_its_counts(terminal: Terminal) -> None:
+    """Thirteen hundred rows are 1,300, and the end is in sight."""
+    with page_bar() as bar:
+        bar.show(PAYMENTS, 1_300, parse_bound("2026-03-12"))
+        assert "extracting: 1,300 rows in 1 pages, payments back to 2026-03-12" in (
+            terminal.getvalue()
+        )
+        bar.say("verifying")
+    assert "verifying" in terminal.getvalue()
+
+
+def test_what_fails_before_the_first_page_leaves_no_bar(
+    terminal: Terminal, lake: Lakehouse
+) -> None:
+    """Above the error there is nothing that looks like work."""
+    with pytest.raises(ConfigError, match="SVC_BASE_URL is not set"):
+        extract(lake)
+    assert terminal.getvalue() == ""
+
+
+def test_pages_are_told_with_the_instant_down_to_which_all_was_read(
+    history: FakeService, desk: Desk
+) -> None:
+    """It falls to the beginning, which the last page proves."""
+    told: list[int] = []
+
+    def note(stream: Stream, rows: int, reached: int | None) -> None:
+        if stream is PAYMENTS and reached is not None:  # None: the newest page is to come
+            told.append(reached)
+
+    desk.extract(on_page=note)
+    assert told[-1] == BEGINNING and told == sorted(told, reverse=True)
+
+
+def test_the_progress_has_no_total(terminal: Terminal) -> None:
+    """How many rows there are is not known, so no per cent is made up."""
+    with page_bar() as bar:
+        bar.show(PAYMENTS, 5, None)
+    assert "%" not in terminal.getvalue() and "{" not in progress._FORM.format(desc="", elapsed="")
