@@ -48,7 +48,15 @@ def package(
     The file holds the sealed folder, a README.txt that says how to compute the seal again,
     and SHA256SUMS. By default it is named as the folder, in the working folder.
 
-    Raises `LakeError` where the month is not sealed, or was altered since.
+    Returns:
+        The path of the file.
+
+    Raises:
+        LakeError: where the month is not sealed, or was altered since.
+        ConfigError: for a month that does not exist.
+
+    Examples:
+        >>> svc.package(lake, "2026-10")  # doctest: +SKIP
     """
     check_lake(lake)
     period = named_month(month, now(), zone, calendar)
