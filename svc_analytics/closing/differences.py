@@ -39,7 +39,11 @@ _SHOWN = ("name", "currency", "change", "cause", "old_value", "new_value", "delt
 
 @dataclass(frozen=True)
 class StatementDiff(Displayable):
-    """Two statements beside each other, and every difference between them."""
+    """Two statements beside each other, and every difference between them.
+
+    Examples:
+        >>> svc.diff_statements("out/a", "out/b").rows  # doctest: +SKIP
+    """
 
     old: seals.Manifest
     new: seals.Manifest
@@ -91,7 +95,7 @@ class StatementDiff(Displayable):
 
     @property
     def title(self) -> str:
-        """What is compared."""
+        """What is compared, in a line of text."""
         names = " and ".join(side.name for side in self.sides)
         return f"{self.new['label']}: {names}" if self.is_of_versions else names
 
@@ -142,16 +146,20 @@ def _lines_first(name: str) -> tuple[bool, str]:
 def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> StatementDiff:
     """Compare two statements in folders: two versions of a month, or two months.
 
-    Returns a `StatementDiff`, which displays itself. Of two versions it shows the figures
-    that differ side by side with the cause, and the changed rows of each table to open. Of
-    two months it shows every figure of every coin, with the difference and the percentage;
-    differences between months have no cause. `.rows` has a row for each figure and record
-    that differs, `.altered` the files that were changed since they were written.
+    Of two versions it shows the figures that differ side by side with the cause, and the
+    changed rows of each table to open. Of two months it shows every figure of every coin, with
+    the difference and the percentage; differences between months have no cause.
 
-    Raises `LakeError` for a folder that holds no statement.
+    Returns:
+        A `StatementDiff`, which displays itself: `.rows` is a frame with a row for each figure
+        and record that differs, `.altered` the files that were changed since written.
 
-    >>> import svc_analytics as svc
-    >>> svc.diff_statements("statements/2026-10", "statements/2026-10-v2")  # doctest: +SKIP
+    Raises:
+        LakeError: for a folder that holds no statement.
+        ConfigError: when a folder is no path.
+
+    Examples:
+        >>> svc.diff_statements("statements/2026-10", "statements/2026-10-v2")  # doctest: +SKIP
     """
     for name, given in (("a", a), ("b", b)):
         check_path(name, given, seals.EXAMPLE)

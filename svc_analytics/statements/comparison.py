@@ -31,7 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Comparison(Displayable):
-    """Two months of a lake beside each other."""
+    """Two months of a lake beside each other; `svc.compare` makes one.
+
+    Examples:
+        >>> both = svc.compare(lake, "2026-09", "2026-10")  # doctest: +SKIP
+        >>> both.rows[["figure", "currency", "difference"]]  # doctest: +SKIP
+    """
 
     old: Statement = field(repr=False)
     new: Statement = field(repr=False)
@@ -109,17 +114,22 @@ def compare(
 ) -> Comparison:
     """Compare two months, figure by figure and coin by coin.
 
-    Returns a `Comparison`, which displays itself: `.rows` is a frame with one row per figure
-    and coin (old, new, difference, percent), `.trend()` the year's net settlement by month.
     Without months, the last full month is compared with the one before; with one alone, it is
     compared with the month before it. `only` names figures, `coins` coins; with `exact` every
-    digit is displayed. `now` replaces this machine's clock.
+    digit is displayed. `now` replaces this machine's clock: a datetime with a zone, RFC 3339
+    text, or UTC microseconds.
 
-    Raises `ConfigError` for a month that does not exist or has not begun, and for a figure or
-    a coin that neither month has.
+    Returns:
+        A `Comparison`, which displays itself: `.rows` is a frame with one row per figure and
+        coin (old, new, difference, percent), `.trend()` the year's net settlement by month.
 
-    >>> import svc_analytics as svc
-    >>> svc.compare(lake, "2026-09", "2026-10", zone="Asia/Tehran")     # doctest: +SKIP
+    Raises:
+        ConfigError: for a month that does not exist or has not begun, and for a figure or a
+            coin that neither month has.
+        LakeError: when there is no lake, or a file of it was altered.
+
+    Examples:
+        >>> svc.compare(lake, "2026-09", "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
     """
     check_lake(lake)
     figures = None if only is None else as_names("only", only, "net_settlement")
