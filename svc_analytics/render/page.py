@@ -22,6 +22,7 @@ from svc_analytics.render.figures import (
     meaning,
     summary_groups,
     unknown_reason,
+    with_labels,
 )
 from svc_analytics.render.matrix import matrices
 from svc_analytics.render.picture import draw_svg
@@ -94,7 +95,9 @@ def _tables(statement: Document) -> dict[str, list[DisplayTable]]:
         "reading": [_table(statement, "reading", tables["reading"])],
         "findings": [_table(statement, "checks", _only(tables["checks"], FINDING_COLUMNS))],
         "further": [
-            _table(statement, name, tables[name])
+            _table(
+                statement, name, with_labels(tables[name]) if name == "figures" else tables[name]
+            )
             for name in FURTHER
             if name in tables and tables[name].num_rows
         ],
@@ -167,7 +170,7 @@ def _pictures(statement: Document, currency: str, place: int) -> Iterator[str]:
     parts = (
         (charts.net_settlement_daily, daily, "net settlement by day", (7.2, 2.1)),
         (charts.fee_rate, daily, "fees over gross sales", (3.5, 1.9)),
-        (charts.refund_ratio, summary, "refunds over charged total", (3.5, 1.9)),
+        (charts.refund_ratio, summary, "refunds over total charged", (3.5, 1.9)),
     )
     for number, (draw, table, title, size) in enumerate(parts):
         drawn = partial(draw, table=table, currency=currency)

@@ -99,6 +99,14 @@ LARGE = """
 """
 
 
+def test_a_page_names_figures_by_their_labels(save: Save) -> None:
+    """Those of the summary and the others alike; pointing at a row says how it is made."""
+    text = html(save("html"))
+    assert "Refund ratio by sale date" in text and "Median sale" in text
+    assert "Formula: net sales - refunds debited." in text
+    assert not re.search(r">(refund_ratio_cohort|ticket_median|outside_movement)<", text)
+
+
 def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_path: Path) -> None:
     """Without payout records: no zero, and why."""
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
