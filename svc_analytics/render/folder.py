@@ -18,6 +18,7 @@ from svc_analytics.files import sync_file, sync_folder
 from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import to_safe_csv
 from svc_analytics.render.document import Document
+from svc_analytics.render.figures import meaning
 from svc_analytics.render.formats import DOCUMENTS, require_pdf
 from svc_analytics.warehouse.definitions import definitions_table
 
@@ -32,6 +33,17 @@ def write_csv(table: pa.Table, path: Path) -> None:
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
+    """Write a table of a statement as Parquet, each column with its meaning as a comment."""
+    fields = [_commented(field, path.stem) for field in table.schema]
+    write_bare_parquet(table.cast(pa.schema(fields, table.schema.metadata)), path)
+
+
+def _commented(field: pa.Field, table: str) -> pa.Field:
+    comment = meaning(table, field.name)
+    return field.with_metadata({"comment": comment}) if comment else field.remove_metadata()
+
+
+def write_bare_parquet(table: pa.Table, path: Path) -> None:
     """Write a table as Parquet, decimals as they are."""
     table = detach(table).combine_chunks()
     with path.open("wb") as file:  # Arrow itself opens no path that a locale cannot write

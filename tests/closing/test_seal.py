@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics import diff_statements, verify_statement
@@ -15,6 +16,7 @@ from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.render import folder as forms
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.closings import Closer, figure, row_causes
 from tests.support.desks import Desk
@@ -254,3 +256,23 @@ def test_tables_of_another_kind_are_compared_too() -> None:
 
 def figures(name: str, value: str) -> pa.Table:
     return pa.table({"name": [name], "currency": ["btc"], "value": [value]})
+
+
+def test_parquet_says_what_each_column_means(closer: Closer) -> None:
+    """In the comments of its fields; the meaning is that of the SQL."""
+    path = closer.sealed() / "lines.parquet"
+    schema = pq.read_schema(path)
+    comments = {field.name: (field.metadata or {}).get(b"comment", b"") for field in schema}
+    assert comments["currency"] == b"coin slug"
+    assert [name for name, text in comments.items() if not text] == ["flags"]
+
+
+def test_a_folder_sealed_before_there_were_comments_holds(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What its Parquet lacks is nothing that was altered."""
+    with monkeypatch.context() as earlier:
+        earlier.setitem(forms.TABLE_FORMATS, "parquet", forms.write_bare_parquet)
+        sealed = closer.close().folder
+    assert pq.read_schema(sealed / "lines.parquet").field("currency").metadata is None
+    assert verify_statement(sealed, closer.desk.lake).holds
