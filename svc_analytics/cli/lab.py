@@ -28,11 +28,9 @@ from svc_analytics.notebook.page import make_page
 from svc_analytics.periods import named_month
 
 FIRST = "01-first-look.ipynb"
-# It opens on the first notebook, asks nothing of other machines, and installs nothing.
+# It opens on the first notebook, and installs nothing.
 _LAB_OPTIONS = (
     f"--LabApp.default_url=/lab/tree/{FIRST}",
-    "--LabApp.news_url=None",
-    "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     "--LabApp.extension_manager=readonly",
 )
 

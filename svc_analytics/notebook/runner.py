@@ -14,6 +14,8 @@ from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.notebook.facts import QUESTION
 
+# Settings of JupyterLab: it asks nobody for news of itself.
+_JUPYTER = Path(__file__).with_name("jupyter")
 TIMEOUT = 600  # seconds for one cell
 
 
@@ -136,7 +138,12 @@ def lab_environment(data_dir: Path) -> dict[str, str]:
         for name, value in in_file.items()
         if value and name.startswith("SVC_") and not {name, _other_name(name)} & set(own)
     }
-    return added | own | {"SVC_DATA_DIR": str(data_dir.absolute())}
+    places = [str(_JUPYTER), *filter(None, [own.get("JUPYTER_CONFIG_PATH")])]
+    given = {
+        "SVC_DATA_DIR": str(data_dir.absolute()),
+        "JUPYTER_CONFIG_PATH": os.pathsep.join(places),
+    }
+    return added | own | given
 
 
 def _other_name(name: str) -> str:
