@@ -7,7 +7,7 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import options
-from svc_analytics.cli.console import EXIT_ATTENTION
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_progress
 from svc_analytics.closing import close as closing
 from svc_analytics.closing import verify
 from svc_analytics.closing.result import CloseResult
@@ -65,7 +65,7 @@ def close(
     settings.require_service()
     names = {name: options.split_names(wanted[name]) for name in ("formats", "metadata")}
     echo = (lambda _: None) if as_json else _echo_result
-    given = wanted | names | {"settings": settings}
+    given = wanted | names | {"settings": settings, "note": echo_progress}
     results = _close_months(Lakehouse(settings.data_dir), month, choice, out, echo, given)
     if as_json:
         click.echo(to_json({"months": list(map(_result_document, results))}))

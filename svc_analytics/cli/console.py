@@ -20,6 +20,12 @@ def echo_note(text: str) -> None:
     click.echo(f"svc-analytics: {single_line(text)}", err=True)
 
 
+def echo_progress(text: str) -> None:
+    """Print on a terminal what is being done now; a timer's log needs no such line."""
+    if sys.stderr.isatty():
+        echo_note(text)
+
+
 def table_text(table: pa.Table, *, is_wide: bool) -> str:
     """Return a table as text; on a terminal its long cells are cut, unless it shall be wide."""
     from svc_analytics.formatting.tables import LONGEST_CELL, to_text  # loads pyarrow

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from svc_analytics.cli import explanations, options, reports
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
@@ -107,4 +107,4 @@ def _save(new: Statement, lake: Lakehouse, out: str | None, forms: tuple[str, ..
             f"{folder} is sealed already: nothing is written; use --out DIR for another folder"
         )
         return folder
-    return new.save(out or folder, forms)
+    return new.save(out or folder, forms, note=echo_progress)

@@ -31,7 +31,7 @@ from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.periods import Period, named_month
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
-from svc_analytics.render.folder import check_formats, remove_stale, write_folder
+from svc_analytics.render.folder import Note, check_formats, remove_stale, write_folder
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.reasons import unread_again
 from svc_analytics.statements.statement import Statement, statement
@@ -54,6 +54,7 @@ class _Job:
     grace: int
     out: Path | None
     clock: int  # up to when the lake was read, in UTC microseconds
+    note: Note  # told what is being done now
     notes: tuple[str, ...] = ()  # what bringing it up to date brought to light
 
     def folder(self, period: Period) -> Path:
@@ -73,6 +74,7 @@ def close(
     metadata: Collection[str] = (),
     settings: Settings | None = None,
     read: Read | None = None,
+    note: Note = lambda text: None,
 ) -> CloseResult:
     """Close a month: read it twice, write its statement and seal it.
 
@@ -81,7 +83,8 @@ def close(
     unsealed, with the reasons. Receipts are verified when a receipt secret is set. `month`,
     `zone`, `calendar` and `metadata` are as in `svc.statement`; a restatement keeps the metadata
     of the version before, unless it is given others. `read` extracts a request; by default
-    `extract` does, with `settings` or those of the environment.
+    `extract` does, with `settings` or those of the environment. `note` is called with what is
+    being done.
 
     Returns:
         What became of the month: `state` (sealed, unchanged, restated or provisional),
@@ -98,7 +101,7 @@ def close(
         'sealed'
     """
     period = named_month(month, time.time_ns() // 1000, zone, calendar)
-    job = _start(lake, formats, metadata, grace_hours, settings, read, out)
+    job = _start(lake, formats, metadata, grace_hours, settings, read, note, out)
     check_is_over(period, job.clock, job.grace)
     with _one_at_a_time(lake):
         return _add_notes(job, _close_month(job, period))
@@ -114,13 +117,14 @@ def close_all_due(
     metadata: Collection[str] = (),
     settings: Settings | None = None,
     read: Read | None = None,
+    note: Note = lambda text: None,
     on_closed: Callable[[CloseResult], None] = lambda closed: None,
 ) -> list[CloseResult]:
     """Close every month that is over, oldest first, since the first with a record.
 
     A sealed month is not read again while the lake gives the same figures. Stops at the first
     month that cannot be sealed, because each seal names the one before. `on_closed` is called
-    with each month when it is done.
+    with each month when it is done, `note` with what is being done.
 
     Returns:
         A list with what became of each month, as `close` returns it.
@@ -131,7 +135,7 @@ def close_all_due(
     Examples:
         >>> [closed.state for closed in svc.close_all_due(lake)]  # doctest: +SKIP
     """
-    job = _start(lake, formats, metadata, grace_hours, settings, read)
+    job = _start(lake, formats, metadata, grace_hours, settings, read, note)
     results: list[CloseResult] = []
     with _one_at_a_time(lake):
         for period in months_due(lake, job.clock, job.grace, zone, calendar):
@@ -152,6 +156,7 @@ def _start(
     grace_hours: int,
     settings: Settings | None,
     read: Read | None,
+    note: Note,
     out: str | Path | None = None,
 ) -> _Job:
     """Check the options, bring the lake up to date, and take the run's clock."""
@@ -170,17 +175,19 @@ def _start(
     notes, grace = (*done.retractions, *done.notes), grace_hours * HOUR
     remove_stale(lake.path / seals.STATEMENTS)  # of months that are not written again, too
     folder = None if out is None else Path(out)
-    return _Job(lake, read, settings, formats, names, grace, folder, done.read_to, notes)
+    return _Job(lake, read, settings, formats, names, grace, folder, done.read_to, note, notes)
 
 
 def _close_month(job: _Job, period: Period) -> CloseResult:
     """Read a month again, then seal it, restate it, or leave it as it is."""
+    job.note(f"reading {period.folder} again")
     doubts = _read_until_unchanged(job, period)
     if job.settings and job.settings.receipt_secrets:
         verify_month(job.lake, job.settings, period.start, period.end)
     sealed = _compare_with_seal(job, period)
     if sealed and sealed.table is None:
         return replace(sealed, reasons=(*sealed.reasons, *doubts))
+    job.note(f"stating {period.folder}")
     names_before = seals.chosen_metadata(seals.read_manifest(sealed.folder)) if sealed else ()
     new = statement(
         job.lake,
@@ -267,7 +274,9 @@ def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult
         "previous_seal": _seal_before(job.lake, new.period, first),
     }
     make_seal = partial(_seal, job.lake) if is_final else None
-    folder = write_folder(new, seals.version_folder(first, version), job.formats, chain, make_seal)
+    folder = write_folder(
+        new, seals.version_folder(first, version), job.formats, chain, make_seal, job.note
+    )
     state: State = "provisional" if not is_final else "restated" if sealed else "sealed"
     seal, label = seals.read_manifest(folder)["seal"], new.period.folder
     note = None if sealed else oddities(job.lake, folder, new.period.shift(1))

@@ -22,6 +22,7 @@ from svc_analytics.render.figures import meaning
 from svc_analytics.render.formats import DOCUMENTS, require_pdf
 from svc_analytics.warehouse.definitions import definitions_table
 
+Note = Callable[[str], None]  # told what is being done now
 MANIFEST = "manifest.json"
 DEFINITIONS = "definitions.csv"  # what each figure means: words, no table of the statement
 STALE = 3600  # seconds
@@ -75,6 +76,7 @@ def write_folder(
     formats: tuple[str, ...],
     chain: Mapping[str, Any] | None = None,
     seal: Callable[[dict[str, Any]], str] | None = None,
+    note: Note = lambda text: None,
 ) -> Path:
     """Write a statement's files and manifest, all of them or nothing.
 
@@ -90,7 +92,7 @@ def write_folder(
         check_replaceable(out)
         remove_stale(out.parent, out.name)
         temporary.mkdir(parents=True)
-        _fill(temporary, statement, formats, chain or {}, seal)
+        _fill(temporary, statement, formats, chain or {}, seal, note)
         _swap(temporary, out)
     except OSError as error:
         message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
@@ -106,10 +108,11 @@ def _fill(
     formats: tuple[str, ...],
     chain: Mapping[str, Any],
     seal: Callable[[dict[str, Any]], str] | None,
+    note: Note,
 ) -> None:
     """Write a statement's files, then the manifest that names and seals them."""
     manifest = statement.manifest({}) | dict(chain)
-    rows = write_files(statement, printed(manifest, is_sealed=bool(seal)), folder, formats)
+    rows = write_files(statement, printed(manifest, is_sealed=bool(seal)), folder, formats, note)
     manifest["files"] = {
         name: {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(), "rows": count}
         for name, count in rows.items()
@@ -129,7 +132,11 @@ def printed(manifest: Mapping[str, Any], *, is_sealed: bool) -> dict[str, Any]:
 
 
 def write_files(
-    statement: Document, facts: dict[str, Any], folder: Path, formats: tuple[str, ...]
+    statement: Document,
+    facts: dict[str, Any],
+    folder: Path,
+    formats: tuple[str, ...],
+    note: Note = lambda text: None,
 ) -> dict[str, int]:
     """Write each table, then each whole document, in the chosen formats; return their rows.
 
@@ -145,6 +152,7 @@ def write_files(
         write_csv(definitions_table(), folder / DEFINITIONS)
         rows[DEFINITIONS] = definitions_table().num_rows
     for name in (name for name in dict.fromkeys(formats) if name in DOCUMENTS):
+        note(f"writing {name}")
         rows |= DOCUMENTS[name](statement, facts, folder)
     return rows
 

@@ -28,7 +28,7 @@ from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.periods import Period, known_until, named_month
 from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import figures_table
-from svc_analytics.render.folder import write_folder
+from svc_analytics.render.folder import Note, write_folder
 from svc_analytics.render.standing import document_standing, status_note
 from svc_analytics.signing.secrets import Secrets
 from svc_analytics.statements import balance_assertions as asserted
@@ -183,11 +183,17 @@ class Statement(Displayable):
         """Return one hash over every table."""
         return combined_digest(self.controls)
 
-    def save(self, out: str | Path, formats: Collection[str] = ("csv", "parquet")) -> Path:
+    def save(
+        self,
+        out: str | Path,
+        formats: Collection[str] = ("csv", "parquet"),
+        *,
+        note: Note = lambda text: None,
+    ) -> Path:
         """Write the statement into a folder of its own and return the folder.
 
         `formats` are csv, parquet, xlsx, html, json, journal and pdf, in a list. Replaces an
-        earlier unsealed statement there.
+        earlier unsealed statement there. `note` is called with what is being written.
 
         Returns:
             The folder's path. It holds a file per table and format, and `manifest.json`.
@@ -200,7 +206,7 @@ class Statement(Displayable):
             >>> st.save("out/2026-10", formats=["xlsx", "html"])  # doctest: +SKIP
         """
         check_path("out", out, "out/2026-10")
-        return write_folder(self, Path(out), as_names("formats", formats, "csv"))
+        return write_folder(self, Path(out), as_names("formats", formats, "csv"), note=note)
 
 
 def statement(
