@@ -30,7 +30,7 @@ def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:
 def position(axes: Axes, table: Table, currency: str) -> None:
     """Draw the position at each day's end as steps, and its movements as bars.
 
-    `table` has `day`, `currency`, `opening`, `movement` and `closing`. A diamond is the
+    `table` has `day`, `currency`, `movement` and `closing`; with `opening`, a diamond is the
     position before the first day. Where the position is unknown the line is broken, and a
     day of unknown movement is a cross. It is no balance: deposits and withdrawals are not
     in it.
@@ -47,7 +47,7 @@ def position(axes: Axes, table: Table, currency: str) -> None:
 
 def _mark_opening(axes: Axes, rows: list[Row]) -> None:
     """Mark the position before the first day, where it is known."""
-    opening = rows[0]["opening"] if rows else None
+    opening = rows[0].get("opening") if rows else None
     if opening is not None:
         before = rows[0]["day"].toordinal() - 0.6
         look: dict[str, Any] = {

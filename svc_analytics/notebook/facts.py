@@ -31,7 +31,7 @@ def _of_statement(names: Mapping[str, Any]) -> dict[str, str]:
         return {}
     return {
         "merchant": names_of(made.merchant),
-        "period": made.period.folder.partition("@")[0],
+        "period": made.period.label,
         "status": made.status,
         "standing": standing_of(made.tables["summary"]).text,
         "read_to": format_instant(made.as_of),

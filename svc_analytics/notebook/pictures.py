@@ -113,7 +113,8 @@ def _source(
     name, figure = _TABLES[chart.__name__]
     known = table.tables["summary"][figure]
     is_unread = known.null_count or (table.needs_attention and not len(known))
-    return table.tables[name], unknown_reason(table) if is_unread else NOTHING
+    because = unknown_reason(table).replace("unknown: ", "unknown, because ", 1)
+    return table.tables[name], because if is_unread else NOTHING
 
 
 def _caption(standing: str, table: Any, width: float) -> str:

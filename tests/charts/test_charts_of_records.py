@@ -111,6 +111,12 @@ def test_a_position_shows_where_it_began(axes: Axes) -> None:
     }
 
 
+def test_a_position_without_an_opening_is_drawn_without_its_point(axes: Axes) -> None:
+    """A table of one's own need not have that column."""
+    charts.position(axes, POSITION.drop_columns(["opening"]), "btc")
+    assert "opening position" not in legend(axes)
+
+
 def test_a_position_that_is_all_unknown_says_so(axes: Axes) -> None:
     """A line at zero would be a figure."""
     charts.position(axes, POSITION.slice(2), "btc")

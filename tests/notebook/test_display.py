@@ -191,7 +191,7 @@ def test_a_picture_of_what_was_not_read_is_unknown_not_empty(desk: Desk) -> None
     desk.service.payments = [payment(1, "2026-10-01T00:00:00Z")]
     Desk(desk.service, replace(desk.settings, payout_key=None), desk.lake).extract()
     drawn = svc.draw(charts.refund_cohorts, svc.statement(desk.lake, "2026-10"))
-    assert "refund cohorts: unknown: payout_records were never extracted" in repr(drawn)
+    assert "refund cohorts: unknown, because payout records were never extracted" in repr(drawn)
     assert NOTHING not in drawn._repr_html_()
 
 
