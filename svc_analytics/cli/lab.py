@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from tqdm.auto import tqdm
 
+from svc_analytics.cli import completion
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import (
     calendar_option,
@@ -36,7 +37,7 @@ _LAB_OPTIONS = (
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completion.notebooks)
 @month_option
 @zone_option
 @calendar_option

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from svc_analytics.calendars import CALENDARS
+from svc_analytics.cli import completion
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
 from svc_analytics.lakehouse import Lakehouse
@@ -15,6 +16,7 @@ from svc_analytics.periods import named_month
 month_option = click.option(
     "--month",
     metavar="MONTH",
+    shell_complete=completion.months,
     help="The month: 2026-10, 1405-08, 'oct 2026', 'aban 1405', or october for the latest one.",
 )
 last_month_option = click.option(

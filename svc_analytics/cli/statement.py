@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from svc_analytics.cli import explanations, options, reports
+from svc_analytics.cli import completion, explanations, options, reports
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.formatting.row_files import check_form
@@ -34,6 +34,7 @@ from svc_analytics.statements.statement import statement as make_statement
 @click.option(
     "--explain",
     "figure",
+    shell_complete=completion.figures,
     metavar="FIGURE",
     help="Show what FIGURE is made of, with its first 20 records; write no statement.",
 )
