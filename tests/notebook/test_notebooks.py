@@ -134,7 +134,7 @@ def test_a_notebook_runs_inside_a_running_event_loop(tmp_path: Path) -> None:
     async def run() -> None:
         runner.run_notebook(path, {"DATA_DIR": str(tmp_path / "none")})
 
-    with pytest.raises(runner.NotebookFailed, match="failed: LakeError: no lake in"):
+    with pytest.raises(runner.NotebookFailed, match="failed: NoLake: no lake in"):
         asyncio.run(run())
 
 
