@@ -21,8 +21,9 @@ _HALF_UP = Context(prec=160, rounding=ROUND_HALF_UP)
 
 _USD_RATES = ("low", "median", "high", "rate")  # and every column whose name ends in _rate
 _NOT_MONEY = ("line_no", "entry_no", "days_to_refund", "version", "record_version")
+_CHANGES = ("old", "new", "difference")  # of figures of several units
 # Divided once per record: more places than the coin has, so they do not tell its scale.
-_DERIVED = ("fee_leakage", "fee_kept", "ticket_avg", "ticket_median", "value")
+_DERIVED = ("fee_leakage", "fee_kept", "ticket_avg", "ticket_median", "value", *_CHANGES)
 
 # What a number is of, where its column or a column beside it says so.
 COUNT, RATIO, USD, RATE, COIN, PLAIN = "count", "ratio", "USD", "rate", "coin", "plain"

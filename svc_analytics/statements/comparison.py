@@ -14,7 +14,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
-from svc_analytics.formatting.standing import attach, standing_of
+from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
@@ -146,8 +146,17 @@ def compare(
         statement(lake, period.label, zone=zone, calendar=period.calendar, now=clock)
         for period in (earlier, later)
     )
-    table = compare_sides(side_of(old), side_of(new), figures, named)
+    table = attach(compare_sides(side_of(old), side_of(new), figures, named), _standing(old, new))
     return Comparison(old, new, table, lake, clock, only is not None, exact)
+
+
+def _standing(old: Statement, new: Statement) -> Standing:
+    """Return what a table of both says of itself, and the places of each coin's amounts."""
+    before, after = (standing_of(made.tables["summary"]) for made in (old, new))
+    scales = dict(before.scales)
+    for coin, places in after.scales.items():
+        scales[coin] = max(places, scales.get(coin, 0))
+    return Standing(f"old: {before.text}; new: {after.text}", scales=scales)
 
 
 def side_of(made: Statement) -> Side:

@@ -64,6 +64,20 @@ def test_a_wrong_name_is_2_and_one_line(call: Run, read: Closer) -> None:
         assert done.code == 2 and len(done.lines) == 1
 
 
+def test_a_finding_that_blocks_a_month_is_3(call: Run, closer: Closer) -> None:
+    """As of `statement`; that a month is running is no more than said."""
+    closer.desk.service.payments.pop(1)  # the payment that October's refund names
+    closer.desk.extract()
+    done = call("compare", "2026-09", "2026-10")
+    assert done.code == 3 and "2026-10, UTC · provisional" in done.out
+
+
+def test_a_running_month_is_0(call: Run, read: Closer) -> None:
+    """It is said, and nobody need look."""
+    done = call("compare", "2026-10", "2026-11")
+    assert done.code == 0 and "2026-11 is not over" in done.out
+
+
 def test_versions_show_figures_first_then_what_else_differs(call: Run, restated: Closer) -> None:
     """How many records of each table, and how to see them; --rows shows them."""
     shown = call("statement-diff", str(OCTOBER), f"{OCTOBER}-v2")

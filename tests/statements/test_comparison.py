@@ -8,6 +8,7 @@ import pytest
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_bound
 from svc_analytics.money import format_amount
+from svc_analytics.notebook.show import show
 from svc_analytics.statements.comparison import Comparison, compare
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
@@ -135,3 +136,11 @@ def test_a_difference_of_ratios_is_in_percentage_points(months: Compare) -> None
     text = str(months("2026-09", "2026-10", only=["refund_ratio_period"], coins=["btc"]))
     line = next(line for line in text.splitlines() if line.startswith("btc"))
     assert line.split()[1:] == ["200.00%", "58.60%", "-141.40", "pp", "-70.70%"]
+
+
+def test_a_frame_of_the_comparison_carries_both_standings(months: Compare) -> None:
+    """Shown as a table it says them, and amounts stand at the coin's own scale."""
+    text = repr(show(months("2026-09", "2026-10", only=["gross_sales"]).rows))
+    assert "old: 2026-09, UTC · final; new: 2026-10, UTC · final" in text
+    line = next(line for line in text.splitlines() if " btc " in line)
+    assert {"4.00", "5.00", "1.00", "25.00000000"} < set(line.split())
