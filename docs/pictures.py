@@ -6,7 +6,7 @@ code makes the same pictures. What a person looks at is printed by the commands 
 
 import io
 import sys
-from contextlib import chdir
+from contextlib import chdir, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,26 +37,25 @@ class Picture:
     width: int = 1024
 
 
+_OCTOBER = "statement --last-month --out october --format html", "october/statement.html"
 ALL = [
-    Picture(
-        "statement",
-        "statement --last-month --out october --format html",
-        "october/statement.html",
-        height=980,
-    ),
+    Picture("statement", *_OCTOBER, height=900),
+    Picture("figures", *_OCTOBER, top="h2:has-text('btc')", height=900),
+    Picture("charts", *_OCTOBER, top=".pictures", height=560),
     Picture(
         "provisional",
         "statement --this-month --out november --format html",
         "november/statement.html",
-        height=420,
+        height=400,
     ),
     Picture(
         "jalali",
         "statement --month 1405-07 --zone Asia/Tehran --out mehr --format html",
         "mehr/statement.html",
-        height=420,
+        height=400,
     ),
-    Picture("notebook", "notebook 02 --month 2026-10 --out page.html", "page.html", height=900),
+    Picture("notebook", "notebook 02 --month 2026-10 --out 02.html", "02.html", width=1200),
+    Picture("trend", "notebook 08 --month 2026-10 --out 08.html", "08.html", top="svg", height=560),
 ]
 
 
@@ -65,8 +64,9 @@ def main() -> None:
     wanted = [picture for picture in ALL if picture.name in sys.argv[1:] or not sys.argv[1:]]
     PICTURES.mkdir(exist_ok=True)
     with TemporaryDirectory() as folder, demo_desk(Path(folder)), chdir(folder):
-        for picture in wanted:
-            cli.main(picture.command.split(), standalone_mode=False)
+        for command in dict.fromkeys(picture.command for picture in wanted):
+            with suppress(SystemExit):  # of what a person should look at
+                cli.main(command.split(), standalone_mode=False)
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
             for picture in wanted:

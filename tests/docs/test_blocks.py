@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 import time
 from base64 import b64encode
 from functools import cache
@@ -123,6 +124,13 @@ def test_the_python_shown_runs(
     monkeypatch.chdir(files)
     exec(compile(block.text, block.page, "exec"), {})
     assert capsys.readouterr().out
+
+
+@pytest.mark.parametrize("block", blocks("sh"), ids=name_of)
+def test_the_shell_shown_can_be_read(block: Block) -> None:
+    """A shell takes it; what is safe of it runs above."""
+    done = subprocess.run(["sh", "-n"], input=block.text, capture_output=True, text=True)
+    assert not done.stderr
 
 
 @pytest.mark.parametrize("block", blocks("sql"), ids=name_of)

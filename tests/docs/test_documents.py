@@ -1,10 +1,12 @@
 """The README and the pages: short enough, connected, and true to what can be counted."""
 
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
 
+import svc_analytics
 from svc_analytics import errors
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.render.folder import FORMATS
@@ -12,6 +14,7 @@ from svc_analytics.warehouse.figures import read_figures
 from tests.support.desks import Desk
 from tests.support.documents import PAGES, README, ROOT, name_of
 from tests.support.prepared import stated
+from tests.test_guards import commands
 
 REFERENCE = ROOT / "docs" / "pages" / "reference"
 
@@ -98,3 +101,25 @@ def test_the_table_of_layers_names_every_package() -> None:
     page = (ROOT / "docs" / "pages" / "explanation" / "contributing.md").read_text("utf-8")
     packages = {path.parent.name for path in (ROOT / "svc_analytics").glob("*/__init__.py")}
     assert not [name for name in packages if f"`{name}`" not in page]
+
+
+def test_the_changelog_names_what_can_be_called() -> None:
+    """Every command and every public name is something that this version added."""
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    words = set(re.findall(r"[\w-]+", changelog))
+    assert {word for name, _ in commands() for word in name.split()} <= words
+    assert set(svc_analytics.__all__) <= words
+    assert version("svc-analytics") in changelog
+
+
+def test_every_picture_is_shown_and_small() -> None:
+    """A picture that no page shows is forgotten when the program changes its look."""
+    pictures = {path.name: path for path in (ROOT / "docs" / "pages" / "pictures").iterdir()}
+    shown = {
+        name
+        for page in PAGES
+        for name in re.findall(r"pictures/([\w-]+\.png)\)", page.read_text(encoding="utf-8"))
+    }
+    made = re.findall(r'Picture\(\s*"([\w-]+)"', (ROOT / "docs" / "pictures.py").read_text("utf-8"))
+    assert set(pictures) == shown == {f"{name}.png" for name in made}
+    assert all(path.stat().st_size < 200_000 for path in pictures.values())
