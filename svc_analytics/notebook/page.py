@@ -57,14 +57,18 @@ def _readable(notebook: Any, *, has_code: bool) -> Any:
     copy.metadata.pop("widgets", None)
     kept: list[Any] = []
     for cell in copy.cells:
-        if "outputs" in cell:
-            cell.outputs = [out for out in cell.outputs if _WIDGET not in out.get("data", {})]
-        is_default = "parameters" in cell.metadata.get("tags", ())  # another cell sets them
-        is_shown = cell.cell_type != "code" or (has_code and not is_default) or cell.get("outputs")
-        if is_shown:
+        if cell.cell_type != "code":
             kept.append(cell)
-        elif len(kept) > 1 and kept[-1].cell_type != "code":
-            kept.pop()  # it introduces what is not shown
+            continue
+        outputs = cell.outputs
+        cell.outputs = [out for out in outputs if _WIDGET not in out.get("data", {})]
+        is_default = "parameters" in cell.metadata.get("tags", ())  # another cell sets them
+        is_coded = has_code and not is_default
+        is_whole = bool(outputs) and cell.outputs == outputs
+        if not is_coded and not is_whole and len(kept) > 1 and kept[-1].cell_type != "code":
+            kept.pop()  # it introduces a picker, or what is not shown
+        if is_coded or cell.outputs:
+            kept.append(cell)
     copy.cells = kept
     return copy
 

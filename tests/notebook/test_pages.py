@@ -6,12 +6,14 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import nbformat
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
 
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.page import make_page
 from tests.support.browsers import chromium, pdf_words
 
 NUMBER = re.compile(r"-?[0-9][0-9,]*\.[0-9]+")
@@ -21,6 +23,10 @@ MANY = ("02", "05")
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
     return svc.demo_lake(tmp_path_factory.mktemp("desk") / "data", months=2, payments=300)
+
+
+def cell(source: str) -> Any:
+    return nbformat.v4.new_markdown_cell(source)
 
 
 def make(lake: Lakehouse, folder: Path, name: str, *words: str) -> Path:
@@ -84,6 +90,17 @@ def test_a_page_for_readers_has_neither_code_nor_pickers_nor_paths(
         assert str(demo.path) not in text and "DATA_DIR" not in text
         assert "running kernel" not in text and "Opens the lake" not in text
         assert "the figures agree" in text
+
+
+def test_a_picker_leaves_its_heading_and_takes_its_prose(tmp_path: Path) -> None:
+    """What stood beside it stays; nobody is told to pick where nothing can be picked."""
+    cells = [cell("# Why?"), cell("pick another month here"), nbformat.v4.new_code_cell("picked")]
+    shown = {"text/html": "<p>the heading</p>"}, {"application/vnd.jupyter.widget-view+json": {}}
+    cells[2].outputs = [nbformat.v4.new_output("display_data", data) for data in shown]
+    notebook = nbformat.v4.new_notebook(cells=cells)
+    text = make_page(notebook, {}, tmp_path, has_code=False)
+    assert "the heading" in text and "pick another month" not in text
+    assert "pick another month" in make_page(notebook, {}, tmp_path, has_code=True)
 
 
 def test_a_page_with_code_of_a_running_month(demo: Lakehouse, tmp_path: Path, page: Page) -> None:
