@@ -18,6 +18,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.render.standing import status_note
+from svc_analytics.schema import STREAMS
 from svc_analytics.statements.balance_assertions import describe_balances
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.models import count_findings
@@ -180,7 +181,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
 def _readings(new: Statement) -> list[str]:
     """Say what one reading alone says: a list that moved may have passed over a record."""
     rows = new.tables["reading"].to_pylist()
-    single = [row["stream"] for row in rows if row["reading"] == "single"]
+    single = [STREAMS[row["stream"]].words for row in rows if row["reading"] == "single"]
     text = "of a single reading: close reads a month twice, and wants the same records"
     return [f"  {' and '.join(single)} are {text}"] if single else []
 

@@ -102,7 +102,7 @@ def find_figure(name: str) -> Figure:
     if found := known.get(_plain(name)):
         return found
     near = get_close_matches(_plain(name), known, n=3, cutoff=0.5)
-    names = list(dict.fromkeys(known[text].name for text in near))
+    names = list(dict.fromkeys(f"{known[text].name} ({known[text].label})" for text in near))
     hint = f"did you mean {' or '.join(names)}?" if names else "see svc-analytics figures"
     raise ConfigError(f"no figure {name!r:.60}: {hint}")
 

@@ -205,7 +205,7 @@ def test_a_gap_inside_the_period_makes_its_figures_unknown(desk: Desk) -> None:
     desk.extract(start=parse_instant("2026-10-04T00:00:00Z")[0])
     made = statement(desk.lake, "2026-10")
     assert row(made, "usdt")["gross_sales"] is None
-    assert [r.text.split(" were")[0] for r in made.reasons] == ["payments", "payout_records"]
+    assert [r.text.split(" were")[0] for r in made.reasons] == ["payments", "payout records"]
     assert made.needs_attention
 
 
@@ -280,10 +280,11 @@ def test_lines_tell_their_version_and_what_checks_found(make: Make, desk: Desk) 
 
 
 def test_saved_files_hold_what_the_manifest_says(make: Make, tmp_path: Path) -> None:
-    """CSV and Parquet of every table, and a manifest over them."""
+    """CSV and Parquet of every table, what the figures mean, and a manifest over them."""
     folder = make().save(tmp_path / "out")
     manifest = json.loads((folder / "manifest.json").read_text())
     names = [f"{table}.{suffix}" for table in TABLES for suffix in ("csv", "parquet")]
+    names.append("definitions.csv")
     assert sorted(manifest["files"]) == sorted(names)
     assert sorted(path.name for path in folder.iterdir()) == sorted([*names, "manifest.json"])
     assert manifest["status"] == "final" and manifest["label"] == "2026-10"
