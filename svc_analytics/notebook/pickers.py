@@ -1,22 +1,33 @@
-"""Pickers of month and currency that redraw a statement's tables and charts in a notebook."""
+"""Pickers of month, zone, calendar and coin that drive the cells of a notebook."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
-import pyarrow.compute as pc
-
 from svc_analytics import charts
-from svc_analytics.errors import ConfigError, SvcError, needs_extra
-from svc_analytics.formatting.display import Display
+from svc_analytics.calendars import CALENDARS, GREGORIAN
+from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.formatting.standing import RUNNING
+from svc_analytics.instants import now
 from svc_analytics.lake.lake import check_lake, known_months, last_full_month
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.notebook.errors import one_line_of
+from svc_analytics.notebook.picked import Choice, Picked, rows_of_coin
 from svc_analytics.notebook.pictures import draw
 from svc_analytics.notebook.show import show
+from svc_analytics.periods import month_of
 from svc_analytics.statements.statement import Statement, statement
 
 Parts = Callable[[Statement, str], Sequence[Any]]
+ALL_COINS = "all coins"
+# Usual ones to choose from; any other IANA zone can be typed.
+ZONES = (
+    *("UTC", "Asia/Tehran", "Asia/Dubai", "Asia/Istanbul", "Asia/Kolkata", "Asia/Singapore"),
+    *("Asia/Tokyo", "Europe/Berlin", "Europe/Lisbon", "Europe/London", "America/New_York"),
+    *("America/Los_Angeles", "America/Sao_Paulo", "Australia/Sydney"),
+)
 _FEES = (
     *("gross_sales", "payment_fees", "payout_fees", "total_fees_borne"),
     *("effective_fee_rate", "refunds_paid", "fee_leakage"),
@@ -31,7 +42,7 @@ _RECEIPTS = ("payments_count", "receipts_checked", "receipts_valid", "attested_r
 PARTS: dict[str, Parts] = {
     "settlement": lambda st, coin: (
         draw(charts.net_settlement_daily, st, coin),
-        show(_of_coin(st, "daily", coin), f"{st.period.folder} by day, {coin}"),
+        show(rows_of_coin(st.tables["daily"], coin), f"{st.period.folder} by day, {coin}"),
     ),
     "fees": lambda st, coin: (
         _figures(st, coin, "fees", _FEES),
@@ -44,114 +55,133 @@ PARTS: dict[str, Parts] = {
     ),
     "exposure": lambda st, coin: (
         draw(charts.usd_exposure, st),
-        show(_of_coin(st, "exposure", coin), f"exposure in {coin}"),
+        show(rows_of_coin(st.tables["exposure"], coin), f"exposure in {coin}"),
     ),
     "receipts": lambda st, coin: (
         _figures(st, coin, "receipts", _RECEIPTS),
-        draw(charts.receipt_verdicts, _of_coin(st, "receipts", coin)),
+        draw(charts.receipt_verdicts, rows_of_coin(st.tables["receipts"], coin)),
     ),
 }
 
 
 def pick(
     lake: Lakehouse,
-    made: Statement | None = None,
-    parts: str | Parts = "settlement",
+    start: Statement | str | None = None,
+    parts: str | Parts | None = None,
     *,
     month: str | None = None,
     zone: str = "UTC",
-) -> Any:
-    """Return pickers of month and currency, with the chosen tables and charts below.
+    calendar: str | None = None,
+) -> Picked:
+    """Return the statement of a month, which pickers at the top of a notebook change.
 
-    Starts with the statement `made`, or with `month`. `parts` chooses what is shown:
-    settlement, fees, position, exposure or receipts, or a function that returns it for a
-    statement and a currency.
+    Display it to see its heading and, with ipywidgets in a running notebook, pickers of
+    month, zone, calendar and coin. Cells that show it follow the pickers. It starts with
+    `start`, a month or a statement; without one, with the last full month of the lake.
+
+    `parts` are tables and charts to show below the pickers, for one coin: settlement,
+    fees, position, exposure or receipts, or a function that returns them for a statement
+    and a coin. For a statement they are settlement unless told.
 
     Returns:
-        A widget, which a notebook displays.
+        The picked statement, for `svc.show`, `svc.draw` and `svc.search`; a notebook
+        displays its heading and pickers.
 
     Raises:
-        ConfigError: when ipywidgets is not installed, the lake holds no month, or there are
-            no such parts.
+        ConfigError: for a month that does not exist, a lake that holds none, or no such parts.
         LakeError: when there is no lake.
 
     Examples:
-        >>> svc.pick(lake, parts="fees", month="2026-10")  # doctest: +SKIP
+        >>> picked = svc.pick(lake, "2026-10")  # doctest: +SKIP
+        >>> svc.show(picked)  # doctest: +SKIP
     """
     check_lake(lake)
-    with needs_extra("lab"):
-        import ipywidgets  # an optional extra
     if isinstance(parts, str) and parts not in PARTS:
         raise ConfigError(f"there are no parts {parts!r}: choose one of {', '.join(PARTS)}")
-    made = made or statement(lake, month or last_full_month(lake, zone), zone=zone)
-    period = made.period
-    labels = {*known_months(lake, period.zone, period.calendar), period.label}
-    options = sorted(labels, reverse=True)
-    months = ipywidgets.Dropdown(options=options, value=period.label, description="month")
-    coins, out = ipywidgets.Dropdown(description="currency"), ipywidgets.Output()
-    chosen_parts = PARTS[parts] if isinstance(parts, str) else parts
-    view = _View(lake, made, chosen_parts, months, coins, out)
-    for picker in (months, coins):
-        picker.observe(view.redraw, "value")
-    view.offer_coins()
-    view.redraw()
-    return ipywidgets.VBox([ipywidgets.HBox([months, coins]), out])
+    if isinstance(start, Statement):
+        made = start
+    else:
+        label = start or month or last_full_month(lake, zone, calendar)
+        made = statement(lake, label, zone=zone, calendar=calendar)
+    if parts is None and (made is start or month is not None):
+        parts = "settlement"
+    chosen = PARTS[parts] if isinstance(parts, str) else parts
+    return Picked(lake, made, chosen and _of_one_coin(chosen), widgets_of)
 
 
-@dataclass
-class _View:
-    """A statement below its pickers, made again only when the month changes."""
+def widgets_of(picked: Picked) -> Pickers | None:
+    """Return pickers; None without ipywidgets: then nothing but the heading is shown."""
+    try:
+        return Pickers(picked)
+    except ModuleNotFoundError:
+        return None
 
-    lake: Lakehouse
-    statement: Statement
-    parts: Parts
-    months: Any
-    coins: Any
-    out: Any
 
-    def offer_coins(self) -> None:
-        """Offer the statement's coins; keep the chosen one if it has it. Draws nothing."""
-        names = self.statement.tables["summary"]["currency"].to_pylist()
-        chosen = self.coins.value
-        self.coins.unobserve(self.redraw, "value")
-        self.coins.options = names
-        self.coins.value = chosen if chosen in names else next(iter(names), None)
-        self.coins.observe(self.redraw, "value")
+def _of_one_coin(parts: Parts) -> Callable[[Statement, str | None], Any]:
+    """Return what to show of a coin; a line where a month has none."""
+    return lambda st, coin: (
+        f"{st.period.folder} has no movement and no position" if coin is None else parts(st, coin)
+    )
 
-    def redraw(self, _: object = None) -> None:
-        """Replace the tables and charts below the pickers."""
-        label, period = self.months.value, self.statement.period
+
+class Pickers:
+    """Four widgets that change what is picked, and offer what there is to pick."""
+
+    def __init__(self, picked: Picked) -> None:
+        import ipywidgets  # an optional extra
+
+        self._picked, self._is_quiet = picked, False
+        self.month = ipywidgets.Dropdown(description="month")
+        self.zone = ipywidgets.Combobox(description="zone", options=ZONES, continuous_update=False)
+        self.calendar = ipywidgets.Dropdown(description="calendar", options=list(CALENDARS))
+        self.coin = ipywidgets.Dropdown(description="coin")
+        self.box = ipywidgets.Box([self.month, self.zone, self.calendar, self.coin])
+        self.box.layout.flex_flow = "row wrap"
+        self._offer()
+        for name in ("month", "zone", "calendar", "coin"):
+            getattr(self, name).observe(partial(self._change, name), "value")
+
+    def _change(self, name: str, event: Any) -> None:
+        """Pick what a person has changed; the other pickers follow."""
+        if self._is_quiet:
+            return
+        value = event["new"]
+        with self._quietly():
+            self._picked.choose(**{name: None if value == ALL_COINS else value})
+            self._offer()
+
+    def _offer(self) -> None:
+        """Offer the months and coins there are, and show what is picked."""
+        choice = self._picked.choice
+        with suppress(SvcError):  # of a zone that does not exist: the months stay as they are
+            months = _month_options(self._picked.lake, choice)
+            self.month.options, self.month.value = months, choice.month
+        self.zone.value, self.calendar.value = choice.zone, choice.calendar
+        coins = [ALL_COINS if coin is None else coin for coin in self._picked.coins]
+        shown = ALL_COINS if choice.coin is None else choice.coin
+        self.coin.options = coins if shown in coins else [*coins, shown]
+        self.coin.value = shown
+
+    @contextmanager
+    def _quietly(self) -> Iterator[None]:
+        """Let nothing that is set meanwhile count as picked by a person."""
+        self._is_quiet = True
         try:
-            if label != period.label:  # no figure of another month stays below
-                self._set([_line(f"making the statement of {label} …")])
-                self.statement = statement(
-                    self.lake, label, zone=period.zone, calendar=period.calendar
-                )
-                self.offer_coins()
-            coin = self.coins.value
-            nothing = [_line(f"{label} has no movement and no position")]
-            self._set(nothing if coin is None else self.parts(self.statement, coin))
-        except SvcError as error:
-            self._set([_line(one_line_of(error))])
-
-    def _set(self, parts: Sequence[Any]) -> None:
-        # In one assignment: nothing flickers, and callbacks print nowhere else.
-        self.out.outputs = tuple(map(_output, parts))
+            yield
+        finally:
+            self._is_quiet = False
 
 
-def _line(text: str) -> Display:
-    return Display("", [text])
+def _month_options(lake: Lakehouse, choice: Choice) -> list[tuple[str, str]]:
+    """Return months, newest first, as texts and labels; a running one is marked."""
+    calendar = choice.calendar or GREGORIAN
+    labels = {*known_months(lake, choice.zone, calendar), choice.month}
+    running = month_of(now(), choice.zone, calendar).label
+    return [
+        (f"{label} {RUNNING}" if label >= running else label, label)
+        for label in sorted(labels, reverse=True)
+    ]
 
 
-def _output(part: Any) -> dict[str, Any]:
-    data = {"text/plain": repr(part), "text/html": part._repr_html_()}
-    return {"output_type": "display_data", "data": data, "metadata": {}}
-
-
-def _of_coin(st: Statement, name: str, coin: str) -> Any:
-    table = st.tables[name]
-    return table.filter(pc.equal(table["currency"], coin))
-
-
-def _figures(st: Statement, coin: str, title: str, names: Sequence[str]) -> Display:
+def _figures(st: Statement, coin: str, title: str, names: Sequence[str]) -> Any:
     return show(st, f"{title} of {st.period.folder}", only=names, coins=[coin])

@@ -15,6 +15,8 @@ from svc_analytics.charts.axes import all_months
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
 from svc_analytics.formatting.standing import standing_of
+from svc_analytics.notebook.live import Live
+from svc_analytics.notebook.picked import Picked
 from svc_analytics.notebook.show import has_trend, is_statement
 from svc_analytics.render.figures import unknown_reason
 
@@ -59,13 +61,14 @@ class Picture:
         return f'<div style="display:grid;grid-template-columns:{columns};gap:8px">{boxes}</div>'
 
 
-def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) -> Picture:
+def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) -> Picture | Live:
     """Draw a chart of `svc_analytics.charts` for each coin, or for the coins named.
 
     A chart of streams is drawn once per stream. From a statement, the chart takes its own
     table. Below a picture made of a statement, or of a table of one, are its period, zone
     and status. A comparison draws the months up to its later one. `options` are the chart's
-    own, such as `zone` or `figure`.
+    own, such as `zone` or `figure`. A picture of the statement of `svc.pick` follows the
+    pickers.
 
     Returns:
         Pictures side by side, which a notebook displays.
@@ -76,6 +79,19 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
     Examples:
         >>> svc.draw(svc.charts.net_settlement_daily, st, "btc")  # doctest: +SKIP
     """
+    if isinstance(table, Picked):
+        return table.show(lambda st, coin: _picture(chart, st, names, options, coin))
+    return _picture(chart, table, names, options)
+
+
+def _picture(
+    chart: Callable[..., None],
+    table: Any,
+    names: tuple[str, ...],
+    options: dict[str, Any],
+    coin: str | None = None,
+) -> Picture:
+    """Draw a chart; of a picked coin, only its picture."""
     from svc_analytics.render.picture import draw_svg  # loads matplotlib
 
     if not callable(chart):
@@ -84,6 +100,8 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
     arrow, why = _source(chart, table, options)
     kind = next((name for name in inspect.signature(chart).parameters if name in _KINDS), None)
     names = names or (_names(chart, arrow, kind) if kind else ("",))
+    if coin is not None and kind == "currency":
+        names = tuple(name for name in names if name == coin)
     title, standing = chart.__name__.replace("_", " "), standing_of(arrow).text
     size = _size(chart, arrow, len(names))
     caption = _caption(standing, table, size[0])

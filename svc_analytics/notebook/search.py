@@ -1,6 +1,7 @@
 """Long tables that can be searched and sorted in a notebook, by itables."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
@@ -9,12 +10,15 @@ import pandas as pd
 import pyarrow as pa
 
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display import Display, arrow_of
+from svc_analytics.formatting.display import MOST_ROWS, Display, arrow_of, label, select_known
 from svc_analytics.formatting.display_html import framed
 from svc_analytics.formatting.display_table import DisplayTable, cell_text
 from svc_analytics.notebook.errors import ipython_shell
-from svc_analytics.notebook.show import show
+from svc_analytics.notebook.live import Live
+from svc_analytics.notebook.picked import Picked, rows_of_coin, table_of
+from svc_analytics.notebook.show import display_of
 
+_TITLES = {"daily": "By day", "lines": "Every movement"}  # others are called as they are
 SHORT = 40  # letters, up to which a text is not broken into lines
 MOST_SEARCHED = 10_000  # a notebook holds them all in its file
 MOST_PRINTED = 1_000
@@ -69,12 +73,19 @@ class SearchableTable:
 
 
 def search(
-    table: Any, title: str = "", *, why: str = "unknown", most: int = MOST_SEARCHED
-) -> Display | SearchableTable:
+    table: Any,
+    title: str = "",
+    *,
+    why: str = "unknown",
+    most: int = MOST_SEARCHED,
+    only: Sequence[str] | None = None,
+) -> Display | SearchableTable | Live:
     """Return a table to search and sort, in a notebook with itables installed.
 
     Elsewhere, and for a table without rows, it returns what `show` does. At most `most`
-    rows are shown, with a note of how many there are. It loads nothing from elsewhere.
+    rows are shown, with a note of how many there are; `only` names the columns to show.
+    It loads nothing from elsewhere. Of the statement of `svc.pick`, the title is the name
+    of a table, such as `daily`, and what is shown follows the pickers.
 
     Returns:
         A table, which a notebook displays; columns sort by value, not by text.
@@ -85,14 +96,28 @@ def search(
     Examples:
         >>> svc.search(st.lines, "movements")  # doctest: +SKIP
     """
-    if ipython_shell() is None or not len(table):
-        return show(table, title, why=why)
+    if isinstance(table, Picked):
+        heading = _TITLES.get(title, label(title))
+        return table.show(
+            lambda st, coin: search(
+                rows_of_coin(table_of(st, title), coin), heading, why=why, most=most, only=only
+            )
+        )
+    arrow = arrow_of(table)
+    chosen = arrow if only is None else arrow.select(select_known(only, arrow.column_names))
+    return _searchable(chosen, title, why, most)
+
+
+def _searchable(arrow: pa.Table, title: str, why: str, most: int) -> Display | SearchableTable:
+    """Return a table to search, or to look at where that cannot be."""
+    plain = display_of(arrow, title, why=why, most=MOST_ROWS, only=None)
+    if ipython_shell() is None or not len(arrow):
+        return plain
     try:
         from itables import JavascriptFunction, to_html_datatable  # an optional extra
     except ModuleNotFoundError:
-        return show(table, title, why=why)
-    arrow = arrow_of(table)
-    (shown,) = show(arrow, title, why=why, most=most).tables
+        return plain
+    (shown,) = display_of(arrow, title, why=why, most=most, only=None).tables
     html = to_html_datatable(
         _frame(shown),
         connected=False,

@@ -1,5 +1,6 @@
 """The notebooks: run whole against the sandbox, with no key, and held against the statement."""
 
+import ast
 import asyncio
 import re
 from collections.abc import Iterator
@@ -13,11 +14,11 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.numbers import readable_text
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.notebook import pickers, runner
+from svc_analytics.notebook import runner
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
 
@@ -55,15 +56,18 @@ def test_a_notebook_agrees_where_figures_are_unknown(
     path: Path, ledger: str, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without a payout key and without a verdict; one makes receipts of payments there are not."""
-    for name in ("draw", "pick"):  # of what is unknown: shown by the tests of charts
-        monkeypatch.setattr(svc, name, lambda *_, **__: None, raising=False)
+    # Charts of what is unknown are shown by the tests of charts.
+    monkeypatch.setattr(svc, "draw", lambda *_, **__: None, raising=False)
     desk.service.payments = read_ledger(ledger)[0] if ledger else []
     Desk(desk.service, replace(desk.settings, payout_key=None), desk.lake).extract()
     notebook = read(path)
     runner.inject(notebook, {"DATA_DIR": str(desk.lake.path)})
-    code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-    assert code[-1].endswith('"the figures agree"')  # behind its assertions
-    exec("\n".join(code), {})
+    *code, checks = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+    names: dict[str, Any] = {}
+    tree = ast.parse(checks)
+    last = tree.body.pop()
+    exec("\n".join([*code, ast.unparse(tree)]), names)
+    assert "the figures agree" in str(eval(ast.unparse(last), names))  # what the cell shows
 
 
 def read(path: Path) -> Any:
@@ -102,7 +106,7 @@ def test_a_figure_shown_is_the_statements(executed: Any, demo: Lakehouse) -> Non
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])
 def test_notebooks_are_short_told_and_stripped(path: Path) -> None:
-    """Prose before every step, no `def`, and nothing of a run in them."""
+    """Prose before every step, no `def` but what to show, and nothing of a run in them."""
     notebook = read(path)
     cells = notebook.cells
     nbformat.validate(notebook)  # type: ignore[no-untyped-call]
@@ -111,7 +115,9 @@ def test_notebooks_are_short_told_and_stripped(path: Path) -> None:
         if cell.cell_type == "code":
             assert before.cell_type == "markdown"
             assert not cell.outputs and cell.execution_count is None
-            assert not re.search(r"^\s*(def|class) |lambda |^[!%]", cell.source, re.MULTILINE)
+            assert not re.search(r"^\s*(def|class) |^[!%]", cell.source, re.MULTILINE)
+            shown = re.findall(r"lambda [^:]*", cell.source)
+            assert {*shown} <= {"lambda st, coin"} or "picked.check(" in cell.source
 
 
 @pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem[:2])
@@ -178,56 +184,6 @@ def test_the_demo_never_touches_what_is_there(demo: Lakehouse) -> None:
     before = sorted(path.stat().st_mtime_ns for path in demo.path.rglob("*.parquet"))
     assert svc.demo_lake(demo.path).path == demo.path
     assert before == sorted(path.stat().st_mtime_ns for path in demo.path.rglob("*.parquet"))
-
-
-@pytest.fixture(scope="module")
-def made(demo: Lakehouse) -> svc.Statement:
-    return svc.statement(demo, svc.last_full_month(demo))
-
-
-def shown_by(box: Any) -> list[str]:
-    return [part["data"]["text/html"] for part in box.children[1].outputs]
-
-
-@pytest.mark.parametrize("parts", pickers.PARTS)
-def test_pickers_redraw_for_another_coin(demo: Lakehouse, made: svc.Statement, parts: str) -> None:
-    """The chosen coin's figures stand below, in charts and in tables."""
-    box = svc.pick(demo, made, parts)
-    _, coins = box.children[0].children
-    before, coins.value = shown_by(box), "usdt"
-    assert shown_by(box) != before and any("usdt" in part for part in shown_by(box))
-
-
-def test_pickers_redraw_for_another_month_and_keep_the_coin(
-    demo: Lakehouse, made: svc.Statement
-) -> None:
-    """Each of them names its month."""
-    box = svc.pick(demo, made)
-    months, coins = box.children[0].children
-    coins.value, months.value = "usdt", months.options[-1]
-    assert coins.value == "usdt"
-    assert any(f"{months.value} by day, usdt" in part for part in shown_by(box))
-
-
-def test_no_figure_of_another_month_stands_below_an_error(
-    demo: Lakehouse, made: svc.Statement, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One line stands there instead."""
-
-    def fail(*_: object, **__: object) -> None:
-        raise LakeError("it is torn")
-
-    box = svc.pick(demo, made)
-    monkeypatch.setattr(pickers, "statement", fail)
-    months = box.children[0].children[0]
-    months.value = months.options[-1]
-    assert shown_by(box) == ['<div><p dir="auto">LakeError: it is torn</p></div>']
-
-
-def test_wrong_parts_list_the_right_ones(demo: Lakehouse, made: svc.Statement) -> None:
-    """One line that names the next step."""
-    with pytest.raises(ConfigError, match="choose one of settlement, fees, position"):
-        svc.pick(demo, made, "profit")
 
 
 def _outputs_of(notebook: Any) -> Iterator[str]:

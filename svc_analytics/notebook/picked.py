@@ -1,0 +1,247 @@
+"""The statement that the pickers of a notebook choose, and the cells that follow it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from svc_analytics.calendars import GREGORIAN
+from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.formatting.display import Display, arrow_of, display_table, names_of
+from svc_analytics.formatting.values import value_text
+from svc_analytics.instants import now
+from svc_analytics.notebook.agreement import Claim, compared
+from svc_analytics.notebook.errors import ipython_shell, one_line_of
+from svc_analytics.notebook.live import (
+    Code,
+    Content,
+    Follower,
+    Live,
+    display,
+    displayable,
+    line,
+    running_cell,
+)
+from svc_analytics.periods import month, month_of
+from svc_analytics.render.standing import status_note
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from svc_analytics.lakehouse import Lakehouse
+    from svc_analytics.statements.statement import Statement
+
+
+MOST_RECORDS = 10  # behind a figure; `lake.explain` has them all
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a person picked: a month of a calendar in a zone, and a coin or all of them.
+
+    Without a calendar, it is the one that the month is written in.
+    """
+
+    month: str
+    zone: str
+    calendar: str | None
+    coin: str | None = None
+
+
+class Picked:
+    """The picked statement. What is shown of it changes with the pickers.
+
+    Give it to `svc.show`, `svc.draw` and `svc.search` where a statement is expected, or
+    show anything else of it with its `show`. Cells that show it are updated in place.
+    """
+
+    def __init__(
+        self,
+        lake: Lakehouse,
+        made: Statement,
+        parts: Content | None = None,
+        widgets: Callable[[Picked], Any] | None = None,
+    ) -> None:
+        period = made.period
+        self.lake = lake
+        self._made: Statement | None = made
+        self._error, self._count = "", 0
+        self._followers: list[Follower] = []
+        self._has_parts = parts is not None  # they are of one coin
+        self.choice = Choice(period.label, period.zone, period.calendar)
+        self._settle_coin()
+        self._head = [self.show(lambda st, _: heading(st))]
+        self._below = [self.show(parts)] if parts else []
+        self._make_widgets = widgets
+        self._widgets: Any = None
+
+    @property
+    def statement(self) -> Statement:
+        """The statement of the picked month; raises `ConfigError` if it cannot be made."""
+        if self._made is None:
+            raise ConfigError(self._error)
+        return self._made
+
+    @property
+    def coin(self) -> str | None:
+        """The picked coin; None for all coins."""
+        return self.choice.coin
+
+    @property
+    def coins(self) -> list[str | None]:
+        """The coins to pick from; None for all coins comes first."""
+        made = self._made.tables["summary"]["currency"].to_pylist() if self._made else []
+        return [*([] if self._has_parts else [None]), *map(str, made)]
+
+    @property
+    def state(self) -> tuple[int, str | None]:
+        """Which statement it is, counted from the first, and which coin."""
+        return self._count, self.coin
+
+    def table(self, table: Any) -> pa.Table:
+        """Return the rows of the picked coin of a table.
+
+        It is a table of the statement, such as `lines`, or a frame or an Arrow table.
+        """
+        if isinstance(table, str):
+            return rows_of_coin(table_of(self.statement, table), self.coin)
+        return rows_of_coin(arrow_of(table), self.coin)
+
+    def show(self, content: Content) -> Live:
+        """Show what a function returns for the picked statement and coin.
+
+        It is called again for every other pick; the coin is None for all coins.
+
+        >>> picked.show(lambda st, coin: st.status)     # doctest: +SKIP
+        """
+        return Live(self, content, content(self.statement, self.coin))
+
+    def explain(self, figure: str) -> Live:
+        """Show where a figure comes from: its value, its SQL, and the first of its records.
+
+        It is of the picked coin, or of the first one of the statement.
+        """
+        return self.show(lambda st, coin: explained(self.lake, st, figure, coin))
+
+    def check(self, **claims: Claim) -> Live:
+        """Compare figures of the statement, all coins, with what its tables add up to.
+
+        Each figure is claimed to be the sum of a column, `daily.net_sales`; the sum of
+        other figures, a list of their names; or a count of rows, of a table or of what a
+        function selects. Raises `AssertionError` that names the first that differs. What
+        is unknown is not compared.
+        """
+        return self.show(lambda st, _: compared(st, claims))
+
+    def choose(self, **changes: Any) -> None:
+        """Pick another month, zone, calendar or coin; every cell follows.
+
+        >>> picked.choose(month="aban 1405", coin="btc")     # doctest: +SKIP
+        """
+        given, before = {*changes}, self.choice
+        if "month" in given and "calendar" not in given:
+            changes["calendar"] = None
+        if "calendar" in given and "month" not in given:
+            changes["month"] = same_time(before.month, before.calendar, changes["calendar"])
+        self.choice = replace(before, **changes)
+        if given - {"coin"} or self._made is None:
+            self._make()
+        self._settle_coin()
+        for follower in self._followers:
+            follower.update(follower.live.shown)
+
+    def _make(self) -> None:
+        """Make the statement of the choice; meanwhile, no figure of another one stays."""
+        from svc_analytics.statements.statement import statement
+
+        wanted, self._count = self.choice, self._count + 1
+        for follower in self._followers:
+            follower.update(line(f"making the statement of {wanted.month}, {wanted.zone} …"))
+        try:
+            made = statement(self.lake, wanted.month, zone=wanted.zone, calendar=wanted.calendar)
+        except SvcError as error:
+            self._made, self._error = None, one_line_of(error)
+        else:
+            self._made, period = made, made.period
+            self.choice = replace(wanted, month=period.label, calendar=period.calendar)
+
+    def _settle_coin(self) -> None:
+        """Pick another coin where the statement does not have the picked one."""
+        if self._made and self.coin not in self.coins:
+            self.choice = replace(self.choice, coin=next(iter(self.coins), None))
+
+    def shown(self, content: Content) -> Any:
+        """Return what a cell shows now; what goes wrong is one line in its place."""
+        if self._made is None:
+            return line(self._error)
+        try:
+            return displayable(content(self._made, self.coin))
+        except Exception as error:  # of one cell, in the middle of others
+            return line(one_line_of(error))
+
+    def follow(self, live: Live, handle: Any) -> None:
+        """Keep what a cell displays up to date, until the cell runs again."""
+        cell, run = running_cell()
+        self._followers = [each for each in self._followers if each.stands(cell, run)]
+        self._followers.append(Follower(live, handle, cell, run))
+
+    def __repr__(self) -> str:
+        return "\n".join(map(repr, self._head + self._below))
+
+    def _repr_html_(self) -> str:
+        return "".join(live._repr_html_() for live in self._head + self._below)
+
+    def _ipython_display_(self) -> None:
+        if self._make_widgets and not self._widgets and hasattr(ipython_shell(), "kernel"):
+            self._widgets = self._make_widgets(self)
+        box = [self._widgets.box] if self._widgets else []
+        for part in (*self._head, *box, *self._below):
+            display(part)
+
+
+def heading(statement: Statement) -> Display:
+    """Return merchant, month, local bounds and status of a statement."""
+    period = statement.period
+    unknown = [each.text for each in statement.unknown]
+    title = f"{period.title} · {names_of(statement.merchant)}"
+    return Display(title, [period.local_bounds, status_note(statement), *unknown])
+
+
+def explained(lake: Lakehouse, statement: Statement, figure: str, coin: str | None) -> Any:
+    """Return value, SQL and first records of a figure, of a coin or of the first one."""
+    names = statement.tables["summary"]["currency"].to_pylist()
+    coin = coin or next(iter(names), None)
+    if coin is None:
+        return f"{statement.period.folder} has no movement and no position"
+    period = statement.period
+    found = lake.explain(period.label, coin, figure, zone=period.zone, calendar=period.calendar)
+    value = "unknown" if found.value is None else value_text(found.value)
+    records = display_table(found.table, "its records", most=MOST_RECORDS)
+    return line(f"{figure} of {coin}: {value}"), Code(found.sql), Display("", [], [records])
+
+
+def table_of(statement: Statement, name: str) -> pa.Table:
+    """Return a table of a statement, or say which there are."""
+    if name not in statement.tables:
+        names = ", ".join(statement.tables)
+        raise ConfigError(f"a statement has no table {name!r}: choose {names}")
+    return statement.tables[name]
+
+
+def rows_of_coin(table: pa.Table, coin: str | None) -> pa.Table:
+    """Return a table, or its rows of one coin."""
+    import pyarrow.compute as pc  # takes long to load
+
+    is_whole = coin is None or "currency" not in table.column_names
+    return table if is_whole else table.filter(pc.equal(table["currency"], coin))
+
+
+def same_time(label: str, calendar: str | None, wanted: str) -> str:
+    """Return the month of another calendar that holds the middle of a month.
+
+    >>> same_time("2026-10", "gregorian", "jalali")
+    '1405-07'
+    """
+    period = month(label, calendar=calendar or GREGORIAN)
+    return month_of(min((period.start + period.end) // 2, now()), calendar=wanted).label
