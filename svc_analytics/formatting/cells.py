@@ -97,8 +97,8 @@ class CellMaker:
             currency = str(row.get("currency") or "")
             scales = self.standing.scales if self.scales is None else self.scales
             scale = scale_of(scales, currency)
-            # Without a unit: the column `currency`, or the head, names it once.
-            return number_cell(value, _kind(row, field), "", scale, is_exact=self.is_exact)
+            cell = number_cell(value, _kind(row, field), currency, scale, is_exact=self.is_exact)
+            return replace(cell, unit="")  # the column `currency`, or the head, names it once
         text = _plain(value)
         if field.name in PERIODS and self.standing.is_running(value):
             text = f"{text} {RUNNING}"

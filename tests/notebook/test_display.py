@@ -42,6 +42,14 @@ def test_amounts_are_whole_and_their_thousands_are_apart() -> None:
     assert "btc          1,234,567.000000000000000001" in repr(svc.show(TABLE))
 
 
+def test_a_unit_stands_once_in_the_head() -> None:
+    """Not again in every cell of the column."""
+    rates = pa.array([Decimal("1.000690000000000000")], pa.decimal128(38, 18))
+    shown = repr(svc.show(pa.table({"currency": ["usdt"], "usd_value": rates, "rate": rates})))
+    assert shown.count("USD per coin") == 1
+    assert shown.splitlines()[2].split() == ["usdt", "≈1.00", "1.00069000"]
+
+
 def test_numbers_stand_to_the_right() -> None:
     """Text does not."""
     assert '<th style="text-align:right' in HTML and '<th style="text-align:left' in HTML
