@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from svc_analytics.formatting.numbers import (
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.formatting.standing import NOWHERE, RUNNING, Standing
 from svc_analytics.formatting.values import display_text, is_exact_number
+from svc_analytics.instants import readable_instant
 
 DASH = "\N{EN DASH}"
 NO_VALUE = "the record has no value here"
@@ -113,15 +114,8 @@ def _kind(row: Mapping[str, Any], field: pa.Field) -> str:
 
 def _plain(value: Any) -> str:
     if isinstance(value, datetime):
-        return _instant(value)
+        return readable_instant(value)
     return escape_invisible(display_text(value))
-
-
-def _instant(value: datetime) -> str:
-    """Write an instant in whole seconds where it has no more."""
-    if value.tzinfo is None:
-        return value.isoformat(sep=" ")
-    return f"{value.astimezone(UTC).replace(tzinfo=None).isoformat(sep=' ')}Z"
 
 
 def in_line(columns: Sequence[Sequence[Cell]]) -> list[list[Cell]]:

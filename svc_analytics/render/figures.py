@@ -6,8 +6,6 @@ from functools import cache
 from itertools import accumulate
 from typing import Any
 
-import pyarrow as pa
-
 from svc_analytics.formatting.cells import Cell, CellMaker, number_cell
 from svc_analytics.formatting.display import head_of, lined_up, select_known
 from svc_analytics.formatting.display_table import DisplayTable
@@ -64,13 +62,6 @@ def summary_groups(columns: Sequence[str]) -> dict[str, list[str]]:
     groups = {title: [name for name in names if name in columns] for title, names in known.items()}
     groups["Other"] = [name for name in columns if name not in grouped]
     return {title: names for title, names in groups.items() if names}
-
-
-def with_labels(table: pa.Table) -> pa.Table:
-    """Return the table `figures` with the label of each figure for its name."""
-    place = table.column_names.index("name")
-    labels = [label_of(name) for name in table["name"].to_pylist()]
-    return table.set_column(place, table.schema.field("name"), pa.array(labels, pa.string()))
 
 
 def definition_groups() -> dict[str, list[dict[str, str]]]:

@@ -72,8 +72,7 @@ def write_journal(statement: Document, facts: Facts, folder: Path) -> Rows:
 def write_pdf(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `statement.pdf`: the same page as in HTML, on A4."""
     require_pdf()
-    from svc_analytics.render.page import make_page  # loads matplotlib
-    from svc_analytics.render.pdf import print_page  # loads WeasyPrint
+    from svc_analytics.render.page import make_page, print_page  # loads matplotlib
 
     page, rows = make_page(statement, facts)
     (folder / "statement.pdf").write_bytes(print_page(page))

@@ -1,76 +1,70 @@
-"""A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
+"""A statement as one page, in HTML or printed as PDF; it loads nothing from elsewhere."""
 
+import os
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics import charts
-from svc_analytics.formatting.cells import Cell, CellMaker
-from svc_analytics.formatting.display import display_table, head_of, label, lined_up
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.calendars import GREGORIAN
 from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.figures import (
-    FigureCells,
-    label_of,
-    meaning,
-    summary_groups,
-    unknown_reason,
-    with_labels,
-)
+from svc_analytics.render.figures import definition_groups, meaning
 from svc_analytics.render.matrix import matrices
+from svc_analytics.render.page_tables import PageTables
 from svc_analytics.render.picture import draw_svg
-from svc_analytics.render.standing import document_standing
+from svc_analytics.render.standing import document_standing, status_note
 from svc_analytics.webhooks.findings import describe
 
-MOST_ROWS = 200  # of one table; the rest is in the other forms
+EPOCH = "SOURCE_DATE_EPOCH"
 MOST_CHARTED = 8  # coins
+MOST_REASONS = 3  # in the head; the others are told further below
 LINE_COLUMNS = (
     *("line_no", "occurred_at_local", "kind", "reference_id", "receipt_no", "currency"),
     *("gross", "fee", "net", "running_position", "comment"),
 )
-OVERVIEW = (
-    *("currency", "payments_count", "gross_sales", "net_settlement", "closing_position"),
-    "usd_exposure",
-)
 FINDING_COLUMNS = ("severity", "check_name", "record_id", "currency", "detail")
-FURTHER = ("figures", "position", "exposure", "restatement")
+FURTHER = ("position", "exposure", "restatement")
 SEVERITIES = ("blocking", "advisory")
 
 
 @dataclass(frozen=True)
-class Coin:
-    """What the page shows of one currency."""
+class Picture:
+    """A chart as an `<svg>` element; a wide one has a line of the page to itself."""
 
-    currency: str
-    groups: list[tuple[str, list[tuple[str, str, Cell]]]]  # of label, meaning and value
-    pictures: list[str]
+    svg: str
+    is_wide: bool
 
 
 def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
     """Return the page as HTML, and how many rows of tables it shows."""
-    tables = _tables(statement)
-    coins = list(_coins(statement))
-    shown_rows = len(coins) + sum(len(table.rows) for part in tables.values() for table in part)
+    standing = document_standing(statement, is_sealed=facts["is_sealed"])
+    tables = PageTables(statement, standing)
+    parts = _tables(tables)
+    shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
+    figures = parts["figures"] + parts["more"]
     page = load_template("statement.html").render(
         facts=facts,
+        standing=standing.text,
+        head=_head(statement, facts),
         checks=_severities(statement.tables["checks"]),
-        receipts=_receipts(statement),
+        receipts=_receipts(statement.tables["summary"]),
         webhooks=describe(log) if (log := facts["options"].get("webhooks")) else "",
-        unknown=unknown_lines(facts),
-        coins=coins,
+        charts=_charts(tables),
         charted=MOST_CHARTED,
-        exposure=_exposure_picture(statement) if coins else "",
-        control=facts["control"],
-        matrices=list(matrices(statement.tables["cohorts"])),
-        overview=_overview(statement),
-        **tables,
+        coins=statement.tables["summary"].num_rows,
+        matrices=list(matrices(statement.tables["cohorts"], standing)),
+        open_part=_open_part(tables),
+        definitions=definition_groups(),
+        shown={name for table in figures for name in table.names},
+        **parts,
     )
     return escape_invisible(page), shown_rows  # names of coins come from the service too
 
@@ -85,88 +79,64 @@ def load_template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters["visible"] = lambda text: escape_invisible(str(text))
+    environment.filters["instant"] = _instant
+    environment.globals["meaning"] = partial(meaning, "summary")
     return environment.get_template(name)
 
 
-def _tables(statement: Document) -> dict[str, list[DisplayTable]]:
-    tables = statement.tables
+def _instant(text: str) -> str:
+    return readable_instant(from_micros(parse_instant(text)[0]))
+
+
+def _head(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what stands above the figures: which month it is, and what it is worth."""
+    period = statement.period
+    reasons = [reason.text for reason in statement.reasons]
     return {
-        "daily": list(_daily(statement)),
-        "reading": [_table(statement, "reading", tables["reading"])],
-        "findings": [_table(statement, "checks", _only(tables["checks"], FINDING_COLUMNS))],
-        "further": [
-            _table(
-                statement, name, with_labels(tables[name]) if name == "figures" else tables[name]
-            )
-            for name in FURTHER
-            if name in tables and tables[name].num_rows
-        ],
-        "lines": [_table(statement, "lines", _only(tables["lines"], LINE_COLUMNS))],
+        "title": period.title,
+        "bounds": period.local_bounds,
+        "is_local": (period.zone, period.calendar) != ("UTC", GREGORIAN),
+        "status": "sealed" if facts["is_sealed"] else statement.status,
+        "rests": "" if reasons else status_note(statement, is_sealed=facts["is_sealed"]),
+        "reasons": reasons,
+        "unknown": unknown_lines(facts),
+        "most": MOST_REASONS,
     }
 
 
-def _table(statement: Document, name: str, table: pa.Table) -> DisplayTable:
-    """Return a table to display, its columns labelled and explained."""
-    why, title = unknown_reason(statement), label(name)
-    shown = display_table(table, title, why=why, most=MOST_ROWS, label_of=label_of)
-    meanings = [meaning(name, column) for column in table.column_names]
-    return replace(shown, meanings=meanings)
+def _tables(tables: PageTables) -> dict[str, list[Any]]:
+    known = tables.statement.tables
+    return {
+        "figures": [tables.figures()] if known["summary"].num_rows else [],
+        "more": list(tables.more_figures()),
+        "daily": list(tables.days()),
+        "further": [
+            tables.table(name) for name in FURTHER if name in known and known[name].num_rows
+        ],
+        "findings": [tables.table("checks", FINDING_COLUMNS)],
+        "lines": [tables.table("lines", LINE_COLUMNS)],
+        "reading": [tables.table("reading")],
+    }
 
 
-def _overview(statement: Document) -> DisplayTable:
-    """Return the most important figures, a row per currency."""
-    summary = statement.tables["summary"]
-    shown = _table(statement, "summary", _only(summary, OVERVIEW))
-    names = [name for name in OVERVIEW if name in summary.column_names]
-    maker = _figures(statement)
-    rows = [[maker.cell(row, name) for name in names] for row in maker.rows]
-    return replace(shown, rows=lined_up(rows))
+def _open_part(tables: PageTables) -> str:
+    """Say what an empty table leaves open: unknown must not look like none."""
+    statement = tables.statement
+    is_whole = all(reason.is_unfinished for reason in statement.reasons) and not statement.unknown
+    return "" if is_whole else tables.why
 
 
-def _daily(statement: Document) -> Iterator[DisplayTable]:
-    """Yield a table of days per currency, with the summary's own figures as footer."""
-    daily = statement.tables["daily"]
-    for row in statement.tables["summary"].to_pylist():
-        currency = str(row["currency"])
-        own = daily.filter(pc.equal(daily["currency"], currency)).drop_columns(["currency"])
-        if own.num_rows:
-            yield replace(
-                _table(statement, "daily", own),
-                title=currency,
-                header=[head_of(field, label_of, currency) for field in own.schema],
-                footer=_footer(statement, row, own.schema),
-            )
+def _charts(tables: PageTables) -> list[tuple[str, list[Picture]]]:
+    """Return the charts of all coins together, then those of each coin."""
+    currencies = tables.statement.tables["summary"]["currency"].to_pylist()
+    found = [("All coins", [_exposure(tables)])] if currencies else []
+    for place, currency in enumerate(currencies[:MOST_CHARTED]):
+        found.append((str(currency), list(_of_coin(tables, str(currency), place))))
+    return found
 
 
-def _coins(statement: Document) -> Iterator[Coin]:
-    for place, row in enumerate(statement.tables["summary"].to_pylist()):
-        currency = str(row["currency"])
-        pictures = list(_pictures(statement, currency, place)) if place < MOST_CHARTED else []
-        maker = _figures(statement)
-        groups = [
-            (title, [_figure(maker, row, name) for name in names])
-            for title, names in summary_groups(list(row)).items()
-        ]
-        yield Coin(currency, groups, pictures)
-
-
-def _figure(maker: FigureCells, row: dict[str, Any], name: str) -> tuple[str, str, Cell]:
-    return label_of(name), meaning("summary", name), maker.cell(row, name)
-
-
-def _figures(statement: Document) -> FigureCells:
-    return FigureCells(statement, document_standing(statement).scales)
-
-
-def _footer(statement: Document, row: dict[str, Any], schema: pa.Schema) -> list[Cell]:
-    """Return the summary's figures of one coin below its days."""
-    maker = CellMaker(schema, unknown_reason(statement), document_standing(statement))
-    cells = [maker.cell(row | {field.name: row.get(field.name)}, field) for field in [*schema][1:]]
-    return [Cell("period"), *cells]
-
-
-def _pictures(statement: Document, currency: str, place: int) -> Iterator[str]:
-    daily, summary = statement.tables["daily"], statement.tables["summary"]
+def _of_coin(tables: PageTables, currency: str, place: int) -> Iterator[Picture]:
+    daily, summary = tables.source("daily"), tables.source("summary")
     parts = (
         (charts.net_settlement_daily, daily, "net settlement by day", (7.2, 2.1)),
         (charts.fee_rate, daily, "fees over gross sales", (3.5, 1.9)),
@@ -174,14 +144,16 @@ def _pictures(statement: Document, currency: str, place: int) -> Iterator[str]:
     )
     for number, (draw, table, title, size) in enumerate(parts):
         drawn = partial(draw, table=table, currency=currency)
-        yield draw_svg(f"c{place}-{number}", drawn, f"{title}, {currency}", size)
+        name = f"{title}, {currency}: {tables.standing.text}"
+        yield Picture(draw_svg(f"c{place}-{number}", drawn, name, size), is_wide=not number)
 
 
-def _exposure_picture(statement: Document) -> str:
-    summary = statement.tables["summary"]
+def _exposure(tables: PageTables) -> Picture:
+    summary = tables.source("summary")
     height = 0.9 + 0.25 * summary.num_rows
     drawn = partial(charts.usd_exposure, table=summary)
-    return draw_svg("exposure", drawn, "exposure by coin, USD", (7.2, height))
+    name = f"exposure by coin, USD: {tables.standing.text}"
+    return Picture(draw_svg("exposure", drawn, name, (7.2, height)), is_wide=True)
 
 
 def _severities(checks: pa.Table) -> list[tuple[str, int]]:
@@ -189,18 +161,40 @@ def _severities(checks: pa.Table) -> list[tuple[str, int]]:
     return [(name, counts.pop(name, 0)) for name in SEVERITIES] + sorted(counts.items())
 
 
-def _receipts(statement: Document) -> list[tuple[str, list[tuple[str, Cell]]]]:
-    """Return the receipts' figures of each currency that has any."""
-    summary = statement.tables["summary"]
-    names = [name for name in summary.column_names if name.startswith("receipts_")]
-    names = [name for name in (*names, "attested_ratio") if name in summary.column_names]
-    maker = _figures(statement)
-    return [
-        (str(row["currency"]), [(label_of(name), maker.cell(row, name)) for name in names])
-        for row in maker.rows
-        if any(row[name] is not None for name in names)
-    ]
+def _receipts(summary: pa.Table) -> tuple[int, int] | None:
+    """Return how many receipts were checked and are valid; None if none was verified."""
+    checked = [row for row in summary.to_pylist() if row.get("receipts_checked") is not None]
+    if not checked:
+        return None
+    return (
+        sum(row["receipts_checked"] for row in checked),
+        sum(row["receipts_valid"] or 0 for row in checked),
+    )
 
 
-def _only(table: pa.Table, names: tuple[str, ...]) -> pa.Table:
-    return table.select([name for name in names if name in table.column_names])
+def print_page(page: str) -> bytes:
+    """Return the page as PDF; the same page gives the same bytes."""
+    from weasyprint import HTML  # an optional extra
+
+    with _fixed_clock():
+        return bytes(HTML(string=page, url_fetcher=_refuse).write_pdf())
+
+
+def _refuse(url: str, *_: Any, **__: Any) -> Any:
+    """Refuse to load anything: a statement holds all it shows."""
+    message = f"a statement must not load {url}"
+    raise ValueError(message)
+
+
+@contextmanager
+def _fixed_clock() -> Iterator[None]:
+    """Embed fonts without the time of day, so that the bytes stay the same."""
+    before = os.environ.get(EPOCH)
+    os.environ[EPOCH] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[EPOCH]
+        else:
+            os.environ[EPOCH] = before

@@ -103,7 +103,7 @@ FILES: dict[str, Change] = {
     "summary.parquet is not": replaced("summary.parquet", "PAR1", "PAR2"),
     "lines.parquet is not": another_table,
     "statement.json is not": replaced("statement.json", '"100"', '"110"'),
-    "statement.html is not": replaced("statement.html", ">100<", ">110<"),
+    "statement.html is not": replaced("statement.html", ">100.", ">110."),
     "statement.html was written by": replaced("statement.html", "<path", "<g></g><path"),
     "statement.xlsx is not": another_sheet,
     "journal.csv is not": replaced("journal.csv", ",-50.5,", ",-51.5,"),

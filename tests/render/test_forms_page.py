@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,13 +14,15 @@ import pytest
 from svc_analytics.closing.seals import seal_of
 from svc_analytics.config import Settings
 from svc_analytics.formatting.cells import DASH
-from svc_analytics.render import matrix, page
+from svc_analytics.formatting.standing import Standing
+from svc_analytics.render import matrix, page_tables
 from svc_analytics.render.folder import write_folder
+from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.desks import Desk
 from tests.support.form_material import PERSIAN, Make, Save
 from tests.support.prepared import once
 
-VOID = {"meta", "br", "img", "path", "use", "rect", "line"}
+VOID = {"meta", "br", "img", "path", "use", "rect", "line", "input"}
 
 
 class Outline(HTMLParser):
@@ -72,39 +75,42 @@ def test_persian_names_are_set_apart(text: str) -> None:
 
 
 def test_the_page_needs_nothing_from_elsewhere(text: str) -> None:
-    """No image, no font, no script, no link, and a policy that forbids them."""
+    """No image, no font, no script, no link but within itself, and a policy that forbids them."""
     for tag, attributes in Outline(text).seen:
-        assert tag not in ("script", "link", "img", "iframe", "object", "a")
+        assert tag not in ("script", "link", "img", "iframe", "object")
         links = [attributes.get(name) for name in ("src", "href", "xlink:href")]
         assert all(link is None or link.startswith("#") for link in links)
     assert not re.search(r"@import|url\((?!#)", text) and "default-src 'none'" in text
 
 
-def test_ids_of_its_charts_do_not_meet(text: str) -> None:
+def test_ids_do_not_meet(text: str) -> None:
     """Every id of the page is its own, and every reference leads to one."""
     ids = Counter(re.findall(r'\bid="([^"]+)"', text))
     assert max(ids.values()) == 1
     assert set(re.findall(r'(?:href="|url\()#([^")]+)', text)) <= set(ids)
 
 
-def test_figures_are_exact_and_say_their_coin(save: Save) -> None:
-    """Every digit, thousands apart, the coin beside."""
+def test_figures_stand_below_their_coin_and_keep_every_digit(save: Save) -> None:
+    """Thousands apart, the coin in the head; what is rounded has its exact text beside it."""
     text = html(save("html", ledger=LARGE))
-    assert '1,234,567.000000000000000003&nbsp;<span class="unit">usdt</span>' in text
+    assert '<th scope="col" class="n">usdt</th>' in text
+    assert ">1,234,567.000000000000000003</td>" in text
+    rounded = '<span class="rounded">≈1,234,567.01</span>'
+    assert f'{rounded}<span class="exact">1,234,567.005</span>' in text
 
 
 LARGE = """
- kind     currency  amount                      fee  at
- payment  usdt      1234567.000000000000000003  0    2026-10-01T09:00
+ kind     currency  amount                      fee  at                usd_value
+ payment  usdt      1234567.000000000000000003  0    2026-10-01T09:00  1234567.005
 """
 
 
-def test_a_page_names_figures_by_their_labels(save: Save) -> None:
-    """Those of the summary and the others alike; pointing at a row says how it is made."""
-    text = html(save("html"))
+def test_a_page_names_figures_by_their_labels(text: str) -> None:
+    """Those of the summary and the others alike; the glossary alone adds the names of columns."""
     assert "Refund ratio by sale date" in text and "Median sale" in text
     assert "Formula: net sales - refunds debited." in text
-    assert not re.search(r">(refund_ratio_cohort|ticket_median|outside_movement)<", text)
+    names = "refund_ratio_cohort|ticket_median|outside_movement"
+    assert not re.search(rf"(?<!<code)>({names})<", text)
 
 
 def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_path: Path) -> None:
@@ -112,19 +118,21 @@ def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_p
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)
     text = html(make().save(tmp_path / "out", ("html",)))
     reason = "unknown: payout records were never extracted"
-    assert re.search(rf'<td class="n unknown figure" title="{reason}[^"]*">{DASH}</td>', text)
+    assert re.search(rf'<td class="n unknown" title="{reason}[^"]*">{DASH}</td>', text)
+    assert re.search(rf'<p class="note">{DASH} {reason}', text)
+    assert "No refund of a known payment. This covers only what was read; the rest is" in text
     assert '<div class="badge provisional">provisional</div>' in text
     assert "no part of the period was read" in text
 
 
 def test_a_ratio_over_nothing_says_so(text: str) -> None:
     """sol was only paid out: its fee rate is undefined, not unread."""
-    assert f'title="undefined: gross sales is zero">{DASH}</td>' in text
+    assert re.search(rf'title="undefined: gross sales is zero"[^>]*>{DASH}</td>', text)
 
 
 def test_long_tables_say_where_the_rest_is(save: Save, monkeypatch: pytest.MonkeyPatch) -> None:
     """A page shows the first lines and counts the others."""
-    monkeypatch.setattr(page, "MOST_ROWS", 2)
+    monkeypatch.setattr(page_tables, "MOST_ROWS", 2)
     text = html(save("html"))
     assert "The first 2 of 7 rows." in text and "csv, parquet, xlsx and json" in text
 
@@ -137,17 +145,17 @@ def test_tables_that_come_later_are_shown(make: Make, tmp_path: Path) -> None:
     made = replace(made, tables=made.tables | tables)
     text = html(made.save(tmp_path / "out", ("html",)))
     assert "<h2>Restatement</h2>" in text
-    assert '<td class="n">12,345</td><td class="n" title="1.273686%">≈1.27%</td>' in text
+    percent = '<span class="rounded">≈1.27%</span><span class="exact">1.273686%</span>'
+    assert f'<td class="n">12,345</td><td class="n" title="1.273686%">{percent}</td>' in text
 
 
 def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text: str) -> None:
     """0.5 of September's 1.5 btc came back in October: a third, and the most of all."""
     assert "<h2>Refunds by month of payment, btc</h2>" in text
-    assert re.search(
-        r'<th scope="row">2026-09</th><td class="n">1\.5</td>'
-        r'<td class="n shade5">33\.333333%<br><span class="unit">0\.5</span></td>',
-        text,
-    )
+    third = '<span class="rounded">≈33.33%</span><span class="exact">33.333333%</span>'
+    row = '<th scope="row">2026-09</th><td class="n">1.50</td>'
+    crossing = f'<td class="n shade5" title="33.333333%">{third}<br>'
+    assert f'{row}{crossing}<span class="unit">0.50</span></td>' in text
 
 
 def test_a_long_history_shows_its_newest_months(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,6 +169,32 @@ def test_a_long_history_shows_its_newest_months(monkeypatch: pytest.MonkeyPatch)
     assert found.is_cut and found.rows[0][2][1] == matrix.CohortCell()
 
 
+def test_a_running_month_is_marked_wherever_it_stands() -> None:
+    """Among the months of payment and among those of refund."""
+    row = {"currency": "btc", "refunds_paid": Decimal(1), "charged_total": Decimal(10)}
+    months = {"payment_month": "2026-11", "refund_month": "2026-11", "ratio": Decimal("0.1")}
+    standing = Standing(first_open_month="2026-11")
+    (found,) = matrix.matrices(pa.Table.from_pylist([row | months]), standing)
+    assert found.months == ["2026-11 (running)"] and found.rows[0][0] == "2026-11 (running)"
+
+
+def test_days_are_told_in_the_calendar_of_the_statement(save: Save) -> None:
+    """The first of October in Tehran is the 9th of Mehr; the Gregorian day stands beside it."""
+    text = html(save("html", month="1405-07", zone="Asia/Tehran"))
+    assert "<h1>Statement of Mehr 1405</h1>" in text
+    assert "1 Mehr 1405 00:00 to 1 Aban 1405 00:00, Asia/Tehran" in text
+    assert ">1405-07-09 (2026-10-01)</td>" in text and ">Day, Jalali (Gregorian)</span>" in text
+
+
+def test_each_figure_leads_to_what_it_means_and_back(text: str) -> None:
+    """Without a mouse: the label is a link to the glossary on the page, which has a link back."""
+    for row in definitions_table().to_pylist():
+        name, meant = row["name"], text.index(f'id="figure-{row["name"]}"')
+        assert row["formula"] in unescape(text[meant : meant + 2_000]), name
+        if f'id="row-{name}"' in text:
+            assert f'href="#figure-{name}"' in text and f'href="#row-{name}"' in text, name
+
+
 def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     """The page of a seal is known for one, with its version and what it replaces."""
     made = make()
@@ -168,8 +202,10 @@ def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     text = html(write_folder(made, tmp_path / "out", ("html",), chain, seal_of))
     assert '<div class="badge sealed">sealed</div>' in text
     assert "<dd>2, replaces the version with the seal" in text and "b" * 64 in text
+    assert "2026-10, UTC · sealed" in text and "· final" not in text
     unsealed = html(made.save(tmp_path / "other", ("html",)))
     assert '<div class="badge final">final</div>' in unsealed
+    assert "It is not sealed: a late record can still change it." in unsealed
 
 
 def test_a_merchant_of_few_words_has_a_page(make: Make, tmp_path: Path) -> None:

@@ -1,0 +1,208 @@
+"""The tables of a statement's page: each number as it is shown, and with every digit."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_analytics.calendars import GREGORIAN
+from svc_analytics.formatting.cells import Cell, CellMaker
+from svc_analytics.formatting.display import head_of, label, lined_up
+from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.standing import RUNNING, Standing, attach
+from svc_analytics.formatting.values import rows_of
+from svc_analytics.render.document import Document
+from svc_analytics.render.figures import (
+    definition_groups,
+    figures_table,
+    label_of,
+    meaning,
+    summary_groups,
+    unknown_reason,
+)
+from svc_analytics.warehouse.figures import read_figures
+
+MOST_ROWS = 200  # of one table; the rest is in the other forms
+_DAYS = ("day", "occurred_at_local")
+
+
+@dataclass(frozen=True)
+class PageCell:
+    """A cell as it is shown, and what pads its exact text when every digit is shown."""
+
+    cell: Cell
+    exact_padding: str
+
+
+@dataclass(frozen=True)
+class PageTable:
+    """A table of the page; `names` are those of its columns or, of figures, of its rows."""
+
+    table: DisplayTable
+    names: Sequence[str]
+    rows: list[list[PageCell]]
+    footer: list[PageCell] = field(default_factory=list)
+
+    @property
+    def cells(self) -> list[Cell]:
+        """All its cells, those of the footer last."""
+        return [each.cell for row in (*self.rows, self.footer) for each in row]
+
+    @property
+    def reasons(self) -> list[str]:
+        """Why its dashes are dashes, each reason once."""
+        return [note for note in dict.fromkeys(cell.note for cell in self.cells) if note]
+
+    @property
+    def hides_digits(self) -> bool:
+        """Whether it shows a rounded number."""
+        return any(cell.exact for cell in self.cells)
+
+
+def page_table(table: DisplayTable, names: Sequence[str]) -> PageTable:
+    """Return a table as the page holds it, its footer in line with its rows."""
+    rows = [*table.rows, *([table.footer] if table.footer else [])]
+    bare = [[replace(cell, padding="") for cell in row] for row in rows]
+    exact = [[replace(cell, text=cell.exact or cell.text) for cell in row] for row in bare]
+    both = [
+        [PageCell(cell, whole.padding) for cell, whole in zip(*pair, strict=True)]
+        for pair in zip(lined_up(bare), lined_up(exact), strict=True)
+    ]
+    return PageTable(table, names, both[: len(table.rows)], both[-1] if table.footer else [])
+
+
+@dataclass(frozen=True)
+class PageTables:
+    """Makes the tables of a statement's page; each says what the statement is worth."""
+
+    statement: Document
+    standing: Standing
+
+    @cached_property
+    def why(self) -> str:
+        """Why values of what was not read are unknown."""
+        return unknown_reason(self.statement)
+
+    def source(self, name: str) -> pa.Table:
+        """Return a table of the statement that carries the standing of the page."""
+        return attach(self.statement.tables[name], self.standing)
+
+    def table(self, name: str, only: Sequence[str] = ()) -> PageTable:
+        """Return one of the statement's tables, or some of its columns."""
+        table = self.statement.tables[name]
+        columns = [each for each in only if each in table.column_names] or table.column_names
+        return self._of_rows(name, table, label(name), columns)
+
+    def figures(self) -> PageTable:
+        """Return the summary: figures down, coins across."""
+        groups = summary_groups(self.statement.tables["summary"].column_names)
+        shown = figures_table(self.statement, "Figures", standing=self.standing)
+        return page_table(shown, [name for names in groups.values() for name in names])
+
+    def more_figures(self) -> Iterator[PageTable]:
+        """Yield the figures that the summary has not, figures down too, if there are any."""
+        table = self.statement.tables["figures"]
+        rows = {(row["name"], row["currency"]): row for row in table.to_pylist()}
+        coins = list(dict.fromkeys(currency for _, currency in rows))
+        groups = _grouped([name for name, _ in rows])
+        names = [name for found in groups.values() for name in found]
+        maker = CellMaker(table.schema, self.why, self.standing)
+        cells = [
+            [Cell(label_of(name)), *(_value(maker, rows, name, coin) for coin in coins)]
+            for name in names
+        ]
+        shown = DisplayTable("More figures", ["figure", *coins], cells, len(cells))
+        starts = accumulate(map(len, groups.values()), initial=0)
+        headings = dict(zip(starts, groups, strict=False))
+        if cells:
+            yield page_table(replace(shown, headings=headings, caption=self.standing.text), names)
+
+    def days(self) -> Iterator[PageTable]:
+        """Yield a table of days for each coin, with the summary's own figures as its footer."""
+        daily = self.statement.tables["daily"]
+        columns = [name for name in daily.column_names if name != "currency"]
+        for row in self.statement.tables["summary"].to_pylist():
+            currency = str(row["currency"])
+            own = daily.filter(pc.equal(daily["currency"], currency))
+            if own.num_rows:
+                yield self._of_rows("daily", own, currency, columns, row)
+
+    def _of_rows(
+        self,
+        name: str,
+        table: pa.Table,
+        title: str,
+        columns: Sequence[str],
+        summary: Mapping[str, Any] | None = None,
+    ) -> PageTable:
+        """Return some columns of a table; above a footer, they are of the summary's coin."""
+        maker = CellMaker(table.schema, self.why, self.standing)
+        fields = [table.schema.field(name) for name in columns]
+        found = rows_of(table.slice(0, MOST_ROWS))
+        rows = [dict(zip(table.column_names, values, strict=True)) for values in found]
+        coin = str(summary["currency"]) if summary else ""
+        shown = DisplayTable(
+            title,
+            [self._head(each, coin) for each in fields],
+            [[self._cell(maker, row, each) for each in fields] for row in rows],
+            table.num_rows,
+            meanings=[meaning(name, column) for column in columns],
+            footer=self._footer(maker, fields, summary) if summary else [],
+            caption=self.standing.text,
+        )
+        return page_table(shown, columns)
+
+    def _head(self, column: pa.Field, coin: str) -> str:
+        text, calendar = head_of(column, label_of, coin), self.statement.period.calendar
+        is_other = column.name in _DAYS and calendar != GREGORIAN
+        return f"{text}, {calendar.capitalize()} (Gregorian)" if is_other else text
+
+    def _cell(self, maker: CellMaker, row: Mapping[str, Any], column: pa.Field) -> Cell:
+        """Return a value as a cell; a day in the statement's own calendar first."""
+        cell, value, period = maker.cell(row, column), row[column.name], self.statement.period
+        if column.name not in _DAYS or period.calendar == GREGORIAN or value is None:
+            return cell
+        day = value.date() if hasattr(value, "date") else value
+        return replace(cell, text=f"{period.day_text(day)} ({cell.text})")
+
+    def _footer(
+        self, maker: CellMaker, fields: Sequence[pa.Field], summary: Mapping[str, Any]
+    ) -> list[Cell]:
+        """Return the summary's figures of a coin, below its days."""
+        is_running = self.standing.is_running(self.statement.period.label)
+        head = f"so far {RUNNING}" if is_running else "whole period"
+        cells = [maker.cell({each.name: None} | dict(summary), each) for each in fields[1:]]
+        return [Cell(head, is_fixed=True), *cells]
+
+
+def _grouped(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return names of figures by group, in the order of the glossary."""
+    defined = definition_groups()
+    groups = {title: [row["name"] for row in rows] for title, rows in defined.items()}
+    known = {name for found in groups.values() for name in found}
+    groups["Other"] = list(dict.fromkeys(name for name in names if name not in known))
+    kept = {title: [name for name in found if name in names] for title, found in groups.items()}
+    return {title: found for title, found in kept.items() if found}
+
+
+def _value(
+    maker: CellMaker, rows: Mapping[tuple[str, str], Mapping[str, Any]], name: str, coin: str
+) -> Cell:
+    """Return the value of a figure of one coin; an unknown one says why."""
+    row = rows.get((name, coin))
+    if row is None:
+        return Cell("")
+    figure = read_figures().get(name)
+    # Its own note says why, or that of a figure it is made of; else the note is its meaning.
+    notes = [(row, figure.meaning if figure else "")]
+    for operand in figure.operands if figure else ():
+        if made_of := rows.get((operand, coin)):
+            notes.append((made_of, read_figures()[operand].meaning))
+    reasons = [
+        note for each, known in notes if (note := str(each["note"] or "")) not in ("", known)
+    ]
+    return replace(maker, why=[*reasons, maker.why][0]).cell(row, maker.schema.field("value"))

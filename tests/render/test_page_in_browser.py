@@ -1,0 +1,158 @@
+"""A statement's page in a real browser: on a phone, on wide screens and on paper."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from svc_analytics.formatting.cells import DASH
+from svc_analytics.formatting.numbers import exact_text, kind_of
+from svc_analytics.formatting.values import is_exact_number
+from svc_analytics.render.standing import standing_text
+from svc_analytics.statements.statement import Statement
+from tests.support.browsers import chromium, pdf_words
+from tests.support.form_material import Make
+
+PHONE, TABLET, DESK = (390, 844), (1024, 768), (1440, 900)
+PORTRAIT, LANDSCAPE = 703, 1047  # the width between the margins of A4, in pixels
+# A number in two lines has boxes of two heights.
+BROKEN = """cells => cells.filter(cell => {
+    const range = document.createRange();
+    range.selectNodeContents(cell);
+    return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1;
+}).map(cell => cell.innerText)"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def made(make: Make) -> Statement:
+    """October, of four coins; one has amounts of 18 places."""
+    return make(zone="Asia/Tehran")
+
+
+def opened(browser: Browser, made: Statement, folder: Path, size: tuple[int, int] = DESK) -> Page:
+    """Open the page of a statement in a window of that size."""
+    made.save(folder / "out", ("html",))
+    page = browser.new_page(viewport={"width": size[0], "height": size[1]})
+    page.goto((folder / "out" / "statement.html").as_uri())
+    return page
+
+
+def top(page: Page, place: str) -> float:
+    return float(page.evaluate(f"document.querySelector('{place}').getBoundingClientRect().top"))
+
+
+def width(page: Page, place: str = "html") -> int:
+    return int(page.evaluate(f"document.querySelector('{place}').scrollWidth"))
+
+
+def digits(text: str) -> str:
+    return "".join(text.split())
+
+
+@pytest.mark.parametrize("size", [PHONE, TABLET, DESK], ids=["phone", "tablet", "desk"])
+def test_the_page_begins_with_figures_and_never_moves_sideways(
+    browser: Browser, made: Statement, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    """Figures begin on the first screen, integrity comes after them; only tables are wider."""
+    page = opened(browser, made, tmp_path, size)
+    assert width(page) == size[0]
+    assert top(page, "#figures table") < size[1] < top(page, "#integrity")
+
+
+def test_four_coins_fit_a_wide_screen(browser: Browser, made: Statement, tmp_path: Path) -> None:
+    """The table of figures needs no scrolling, not even with every digit shown."""
+    page = opened(browser, made, tmp_path)
+    for _ in ("rounded", "exact"):
+        box = page.locator("#figures .scroll").first
+        assert box.evaluate("box => box.scrollWidth <= box.clientWidth")
+        page.locator("label[for=every-digit]").first.click()
+
+
+def test_the_first_column_stays_in_sight(browser: Browser, made: Statement, tmp_path: Path) -> None:
+    """On a phone a table moves sideways below its labels."""
+    page = opened(browser, made, tmp_path, PHONE)
+    before = page.locator("#row-net_settlement th").bounding_box()
+    page.locator("#figures .scroll").first.evaluate("box => box.scrollLeft = 200")
+    after = page.locator("#row-net_settlement th").bounding_box()
+    assert before and after and before["x"] == after["x"]
+
+
+@pytest.mark.parametrize("month", ["2026-10", "2026-11"], ids=["final", "running"])
+def test_every_table_and_picture_says_what_it_is_worth(
+    browser: Browser, make: Make, tmp_path: Path, month: str
+) -> None:
+    """Period, zone and status, and the first reason of a month that is not over."""
+    made = make(month=month, zone="Asia/Tehran")
+    page = opened(browser, made, tmp_path)
+    said = standing_text(made)
+    assert ("the month is not over" in said) == (month == "2026-11")
+    for element, child in (("table", "caption"), ("figure", "figcaption")):
+        found = page.locator(f"{element} > {child}").all_inner_texts()
+        assert len(found) == page.locator(element).count() > 1 and set(found) == {said}
+
+
+def test_one_tick_shows_every_digit(browser: Browser, made: Statement, tmp_path: Path) -> None:
+    """Each figure of each coin reads as the statement holds it, and none is marked as rounded."""
+    page = opened(browser, made, tmp_path)
+    assert "≈" in page.locator("#row-usd_net_sales").inner_text()
+    page.locator("label[for=every-digit]").first.click()
+    assert "≈" not in page.locator("main").inner_text()
+    table = made.tables["summary"]
+    for field in [field for field in table.schema if is_exact_number(field)]:
+        shown = page.locator(f"#row-{field.name} td").all_inner_texts()
+        kind = kind_of(field)
+        whole = [DASH if v is None else exact_text(v, kind) for v in table[field.name].to_pylist()]
+        assert [plain(text) for text in shown] == list(map(plain, whole)), field.name
+
+
+def plain(text: str) -> str:
+    """A number without the zeros that only fill its places."""
+    number, percent = digits(text).removesuffix("%"), "%" * text.endswith("%")
+    return (number.rstrip("0").rstrip(".") if "." in number else number) + percent
+
+
+def test_the_switch_works_by_keyboard(browser: Browser, made: Statement, tmp_path: Path) -> None:
+    """It is the first thing that Tab reaches; the space bar turns it."""
+    page = opened(browser, made, tmp_path)
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert page.locator("#every-digit").is_checked()
+
+
+@pytest.mark.parametrize("is_exact", [False, True], ids=["rounded", "exact"])
+def test_on_paper_no_number_is_broken_or_cut(
+    browser: Browser, made: Statement, tmp_path: Path, is_exact: bool
+) -> None:
+    """Each stands in one line within the width of A4."""
+    page = opened(browser, made, tmp_path)
+    page.locator("#every-digit").evaluate(f"box => box.checked = {str(is_exact).lower()}")
+    page.emulate_media(media="print")
+    for paper, place in ((PORTRAIT, "#figures"), (LANDSCAPE, ".wide"), (PORTRAIT, "#integrity")):
+        page.set_viewport_size({"width": paper, "height": 900})
+        assert page.locator(f"{place} td.n:not(:has(br))").evaluate_all(BROKEN) == []
+        rights = page.locator(f"{place} table").evaluate_all(
+            "tables => tables.map(table => table.getBoundingClientRect().right)"
+        )
+        assert max(rights) <= paper
+
+
+def test_a_print_holds_each_number_once(browser: Browser, made: Statement, tmp_path: Path) -> None:
+    """As one word each, on a few sheets; what a rounded number hides is not printed beside it."""
+    page = opened(browser, made, tmp_path)
+    page.pdf(path=tmp_path / "page.pdf", prefer_css_page_size=True)
+    words, _ = pdf_words(tmp_path / "page.pdf")
+    printed = [word for word, _ in words]
+    figures = page.locator("#figures td.n").all_inner_texts()
+    assert {digits(text) for text in figures} <= set(printed)
+    hidden = [text for text in page.locator("td .exact").all_text_contents() if "%" in text]
+    assert hidden and not {*hidden} & {*printed}
