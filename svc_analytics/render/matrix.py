@@ -13,6 +13,7 @@ from svc_analytics.formatting.numbers import COIN, RATIO, scale_of
 from svc_analytics.formatting.standing import NOWHERE, RUNNING, Standing
 
 MOST_MONTHS = 12  # on a page; older ones are in the table itself
+MOST_PLACES = 8  # of an amount below a share, so that twelve months fit the paper
 STEPS = 5  # shades
 _NO_RATIO = "undefined: nothing was charged"
 _NO_AMOUNT = "unknown"
@@ -26,6 +27,13 @@ class CohortCell:
     ratio: Cell = _NOTHING
     amount: Cell = _NOTHING
     shade: int = 0  # from 0, nothing, to STEPS, the highest ratio of the matrix
+
+    @property
+    def hover(self) -> str:
+        """Every digit of both, or why one is unknown."""
+        if not self.ratio.hover and not self.amount.hover:
+            return ""
+        return ", ".join(each.hover or each.text for each in (self.ratio, self.amount))
 
 
 @dataclass(frozen=True)
@@ -88,8 +96,9 @@ def _cell(row: dict[str, Any] | None, most: Decimal, scale: int | None) -> Cohor
         percent = unknown_cell(_NO_RATIO, is_number=True)
     else:
         percent = number_cell(ratio, RATIO)
+    places = None if scale is None else min(scale, MOST_PLACES)
     shade = -(-STEPS * ratio // most) if ratio and most else Decimal()
-    return CohortCell(percent, _amount(row["refunds_paid"], scale), int(shade))
+    return CohortCell(percent, _amount(row["refunds_paid"], places), int(shade))
 
 
 def _amount(value: Decimal | None, scale: int | None) -> Cell:

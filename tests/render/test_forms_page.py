@@ -154,7 +154,7 @@ def test_refunds_stand_where_the_months_of_payment_and_refund_cross(text: str) -
     assert "<h2>Refunds by month of payment, btc</h2>" in text
     third = '<span class="rounded">≈33.33%</span><span class="exact">33.333333%</span>'
     row = '<th scope="row">2026-09</th><td class="n">1.50</td>'
-    crossing = f'<td class="n shade5" title="33.333333%">{third}<br>'
+    crossing = f'<td class="n shade5" title="33.333333%, 0.50">{third}<br>'
     assert f'{row}{crossing}<span class="unit">0.50</span></td>' in text
 
 
@@ -167,6 +167,18 @@ def test_a_long_history_shows_its_newest_months(monkeypatch: pytest.MonkeyPatch)
     (found,) = matrix.matrices(pa.Table.from_pylist(rows))
     assert found.months == months[-2:] and [paid for paid, *_ in found.rows] == months[-2:]
     assert found.is_cut and found.rows[0][2][1] == matrix.CohortCell()
+
+
+def test_twelve_months_of_long_amounts_fit_the_paper() -> None:
+    """Below a share, an amount has at most 8 places; pointing at it shows all of them."""
+    paid = Decimal("0.043748660314204616")
+    row = {"currency": "eth", "refunds_paid": paid, "charged_total": Decimal(10)}
+    months = {"payment_month": "2026-10", "refund_month": "2026-10", "ratio": Decimal("0.5")}
+    standing = Standing(scales={"eth": 18})
+    (found,) = matrix.matrices(pa.Table.from_pylist([row | months]), standing)
+    crossing = found.rows[0][2][0]
+    assert crossing.amount.text == "≈0.04374866"
+    assert crossing.hover == "50.00%, 0.043748660314204616"
 
 
 def test_a_running_month_is_marked_wherever_it_stands() -> None:
