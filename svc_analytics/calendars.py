@@ -25,6 +25,11 @@ class Calendar:
     first_day: Callable[[int, int], date]
     split: Callable[[date], tuple[int, int, int]]
 
+    def day_text(self, day: date) -> str:
+        """Write a day in the calendar, such as `2026-10-23` or `1405-08-01`."""
+        year, number, place = self.split(day)
+        return f"{year:04d}-{number:02d}-{place:02d}"
+
 
 def _first_gregorian_day(year: int, month: int) -> date:
     return date(year, month, 1)

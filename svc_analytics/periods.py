@@ -59,8 +59,7 @@ class Period:
 
     def day_text(self, day: date) -> str:
         """Write a day in the period's calendar, such as `2026-10-23` or `1405-08-01`."""
-        year, number, place = find_calendar(self.calendar).split(day)
-        return f"{year:04d}-{number:02d}-{place:02d}"
+        return find_calendar(self.calendar).day_text(day)
 
     def _local(self, micros: int) -> str:
         known, at = find_calendar(self.calendar), from_micros(micros)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.calendars import GREGORIAN, find_calendar
 from svc_analytics.formatting.numbers import (
     ROUNDED,
     exact_text,
@@ -100,10 +101,17 @@ class CellMaker:
             scale = scale_of(scales, currency)
             cell = number_cell(value, _kind(row, field), currency, scale, is_exact=self.is_exact)
             return replace(cell, unit="")  # the column `currency`, or the head, names it once
-        text = _plain(value)
+        text = self._text(value)
         if field.name in PERIODS and self.standing.is_running(value):
             text = f"{text} {RUNNING}"
         return Cell(text, is_fixed=isinstance(value, date) or field.name in PERIODS)
+
+    def _text(self, value: Any) -> str:
+        """Write a value; a day of a Jalali month in both calendars."""
+        text, calendar = _plain(value), self.standing.calendar
+        if calendar == GREGORIAN or not isinstance(value, date) or isinstance(value, datetime):
+            return text
+        return f"{find_calendar(calendar).day_text(value)} ({text})"
 
 
 def _kind(row: Mapping[str, Any], field: pa.Field) -> str:

@@ -14,6 +14,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.calendars import GREGORIAN
+
 KEY = "svc_standing"
 RUNNING = "(running)"
 _DAY_LENGTH = 10  # of 2026-11-21; a month is shorter
@@ -27,6 +29,7 @@ class Standing:
     first_open_day: str = ""  # 2026-11-21: the first day that was not read to its end
     first_open_month: str = ""  # its month, in the calendar of the table's months
     scales: Mapping[str, int] = field(default_factory=dict)  # the places of each coin's amounts
+    calendar: str = GREGORIAN  # of the statement's month
 
     def is_running(self, value: Any) -> bool:
         """Whether a day (a date, or a text) or a month, such as `2026-11`, is not over."""

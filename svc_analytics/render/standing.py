@@ -31,6 +31,7 @@ def document_standing(statement: Document, *, is_sealed: bool = False) -> Standi
         first_open_day=f"{at.astimezone(load_zone(period.zone)):%Y-%m-%d}",
         first_open_month=month_of(statement.as_of, period.zone, period.calendar).label,
         scales=coin_scales([statement.tables["summary"], amounts]),
+        calendar=period.calendar,
     )
 
 

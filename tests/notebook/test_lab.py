@@ -154,7 +154,8 @@ def test_the_notebook_in_jupyterlab_follows_its_pickers(
     other = months.locator("option").all_inner_texts()[-1]
     assert other != month and standings(notebook, month) and not standings(notebook, other)
     months.select_option(other)
-    notebook.get_by_text("the figures agree").wait_for()
+    notebook.get_by_text(f"{month}, UTC · ").first.wait_for(state="detached")
+    notebook.get_by_text("the figures agree").wait_for()  # the last cell to follow
     assert not standings(notebook, month) and len(standings(notebook, other)) >= 3
     coins.select_option("usdt")
     notebook.get_by_role("img", name="net settlement daily, btc").wait_for(state="detached")

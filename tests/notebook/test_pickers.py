@@ -127,6 +127,15 @@ def test_another_calendar_picks_the_month_of_the_same_time(picked: Picked) -> No
     assert (picked.choice.month, picked.choice.calendar) == ("2026-10", "gregorian")
 
 
+def test_days_of_a_jalali_month_stand_in_both_calendars(picked: Picked) -> None:
+    """1 Mehr 1405 was 23 September 2026; a Gregorian month has Gregorian days alone."""
+    days = svc.search(picked, "daily", only=["day"])
+    assert "(20" not in repr(days)
+    picked.choose(month="mehr 1405", zone="Asia/Tehran")
+    assert "1405-07-01 (2026-09-23)" in repr(days) and "1405-07-22 (2026-10-14)" in repr(days)
+    assert "1 Mehr 1405 00:00 to 1 Aban 1405 00:00, Asia/Tehran" in repr(picked)
+
+
 def test_what_goes_wrong_is_one_line_and_no_stale_figure_stays(
     picked: Picked, made: svc.Statement
 ) -> None:
