@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -162,12 +163,12 @@ class PageTables:
         return f"{text}, {calendar.capitalize()} (Gregorian)" if is_other else text
 
     def _cell(self, maker: CellMaker, row: Mapping[str, Any], column: pa.Field) -> Cell:
-        """Return a value as a cell; a day in the statement's own calendar first."""
+        """Return a value as a cell; a local time begins with its day in the own calendar."""
         cell, value, period = maker.cell(row, column), row[column.name], self.statement.period
-        if column.name not in _DAYS or period.calendar == GREGORIAN or value is None:
+        is_time = column.name in _DAYS and isinstance(value, datetime)
+        if not is_time or period.calendar == GREGORIAN:
             return cell
-        day = value.date() if hasattr(value, "date") else value
-        return replace(cell, text=f"{period.day_text(day)} ({cell.text})")
+        return replace(cell, text=f"{period.day_text(value.date())} ({cell.text})")
 
     def _footer(
         self, maker: CellMaker, fields: Sequence[pa.Field], summary: Mapping[str, Any]
