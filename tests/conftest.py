@@ -32,6 +32,7 @@ LONGEST = [
     *("test_kills", "test_hostile_answers"),
     *("test_lab", "test_notebooks", "test_close", "test_seeds", "test_crash_points", "test_seal"),
     *("test_close_cli", "test_openapi_fuzzing", "test_money_machine", "test_statement"),
+    *("test_blocks", "test_site"),
     *("test_forms_page", "test_kill", "test_cli", "test_statement_arithmetic", "test_interrupts"),
     *("test_statement_properties", "test_warehouse", "test_hostile_names", "test_browser"),
 ]
