@@ -39,9 +39,10 @@ class Picture:
 
 _OCTOBER = "statement --last-month --out october --format html", "october/statement.html"
 ALL = [
-    Picture("statement", *_OCTOBER, height=900),
-    Picture("figures", *_OCTOBER, top="h2:has-text('btc')", height=900),
-    Picture("charts", *_OCTOBER, top=".pictures", height=560),
+    Picture("statement", *_OCTOBER),
+    Picture("figures", *_OCTOBER, top="#figures", height=1100),
+    Picture("charts", *_OCTOBER, top="#charts", height=560),
+    Picture("definitions", *_OCTOBER, top="#definitions", height=420),
     Picture(
         "provisional",
         "statement --this-month --out november --format html",
