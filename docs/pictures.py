@@ -39,7 +39,7 @@ class Picture:
 
 _OCTOBER = "statement --last-month --out october --format html", "october/statement.html"
 ALL = [
-    Picture("statement", *_OCTOBER),
+    Picture("statement", *_OCTOBER, height=640),
     Picture("figures", *_OCTOBER, top="#figures", height=1100),
     Picture("charts", *_OCTOBER, top="#charts", height=560),
     Picture("definitions", *_OCTOBER, top="#definitions", height=420),
