@@ -107,11 +107,13 @@ class CellMaker:
         return Cell(text, is_fixed=isinstance(value, date) or field.name in PERIODS)
 
     def _text(self, value: Any) -> str:
-        """Write a value; a day of a Jalali month in both calendars."""
+        """Write a value; a local day or time of a Jalali month has its Jalali day first."""
         text, calendar = _plain(value), self.standing.calendar
-        if calendar == GREGORIAN or not isinstance(value, date) or isinstance(value, datetime):
+        is_local = isinstance(value, date) and getattr(value, "tzinfo", None) is None
+        if calendar == GREGORIAN or not is_local:
             return text
-        return f"{find_calendar(calendar).day_text(value)} ({text})"
+        day = value.date() if isinstance(value, datetime) else value
+        return f"{find_calendar(calendar).day_text(day)} ({text})"
 
 
 def _kind(row: Mapping[str, Any], field: pa.Field) -> str:

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from functools import cached_property
 from itertools import accumulate
 from typing import Any
@@ -149,7 +148,7 @@ class PageTables:
         shown = DisplayTable(
             title,
             [self._head(each, coin) for each in fields],
-            [[self._cell(maker, row, each) for each in fields] for row in rows],
+            [[maker.cell(row, each) for each in fields] for row in rows],
             table.num_rows,
             meanings=[meaning(name, column) for column in columns],
             footer=self._footer(maker, fields, summary) if summary else [],
@@ -161,14 +160,6 @@ class PageTables:
         text, calendar = head_of(column, label_of, coin), self.statement.period.calendar
         is_other = column.name in _DAYS and calendar != GREGORIAN
         return f"{text}, {calendar.capitalize()} (Gregorian)" if is_other else text
-
-    def _cell(self, maker: CellMaker, row: Mapping[str, Any], column: pa.Field) -> Cell:
-        """Return a value as a cell; a local time begins with its day in the own calendar."""
-        cell, value, period = maker.cell(row, column), row[column.name], self.statement.period
-        is_time = column.name in _DAYS and isinstance(value, datetime)
-        if not is_time or period.calendar == GREGORIAN:
-            return cell
-        return replace(cell, text=f"{period.day_text(value.date())} ({cell.text})")
 
     def _footer(
         self, maker: CellMaker, fields: Sequence[pa.Field], summary: Mapping[str, Any]
