@@ -6,12 +6,10 @@ from svc_analytics.instants import from_micros
 from svc_analytics.periods import load_zone, month_of
 from svc_analytics.render.document import Document
 
-_RESTS = (
-    "payments and payout records were read whole, up to its end, and no blocking finding is open"
-)
+_RESTS = "payments and payout records were read up to its end, and no blocking finding is open"
 _FINAL = (
-    f"Final: the month is over, {_RESTS}. It is not sealed: a late record can still change it. "
-    "svc-analytics close reads the month twice and seals it, a day after its end."
+    f"Final: the month is over, {_RESTS}. Final is not sealed: a late record can still change "
+    "these figures. svc-analytics close reads the month twice and seals it, a day after its end."
 )
 _SEALED = (
     f"Sealed: the month is over, {_RESTS}; two readings saw the same records. The seal fixes every "
