@@ -53,7 +53,7 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
     if drawn:
         legend_below(axes)
-    finish(axes, f"Refunds over charged total, {currency}", drawn, "unknown, or nothing charged")
+    finish(axes, f"Refunds over total charged, {currency}", drawn, "unknown, or nothing charged")
 
 
 _LETTERS = ((13, 6.5), (18, 5.0), (25, 3.8))  # points, for up to so many months; then none
@@ -86,7 +86,7 @@ def refund_cohorts(axes: Axes, table: Table, currency: str) -> None:
     axes.set_yticks(range(len(paid)), _marked(table, paid, " "))
     axes.set_xlabel(f"month of the refund\nshades, the same for all coins: {_key(known)}")
     axes.set_ylabel("month of the payment")
-    title = f"Refunded share of each month's charged total, {currency}"
+    title = f"Refunded share of each month's total charged, {currency}"
     finish(axes, title, list(ratios), "no refund")
 
 

@@ -1,20 +1,21 @@
 """`close`, `statement-verify`: seal months, and verify sealed statements."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import click
 import pyarrow as pa
 
 from svc_analytics.cli import options
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_progress
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_progress, table_text
 from svc_analytics.closing import close as closing
 from svc_analytics.closing import verify
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line
-from svc_analytics.formatting.tables import to_json, to_text
+from svc_analytics.formatting.tables import to_json
 from svc_analytics.lakehouse import Lakehouse
 
 MOST_ROWS = 40
@@ -38,6 +39,7 @@ MOST_ROWS = 40
 )
 @options.metadata_option
 @options.patience_option
+@options.wide_option
 @options.shared_options
 def close(
     month: str | None,
@@ -46,6 +48,7 @@ def close(
     out: str | None,
     data_dir: str | None,
     patience: int | None,
+    is_wide: bool,
     as_json: bool,
     **wanted: Any,
 ) -> None:
@@ -64,7 +67,7 @@ def close(
     settings = read_settings(data_dir, patience=patience)
     settings.require_service()
     names = {name: options.split_names(wanted[name]) for name in ("formats", "metadata")}
-    echo = (lambda _: None) if as_json else _echo_result
+    echo = (lambda _: None) if as_json else partial(_echo_result, is_wide=is_wide)
     given = wanted | names | {"settings": settings, "note": echo_progress}
     results = _close_months(Lakehouse(settings.data_dir), month, choice, out, echo, given)
     if as_json:
@@ -77,8 +80,9 @@ def close(
 
 @click.command("statement-verify")
 @click.argument("folder", metavar="DIR")
+@options.wide_option
 @options.shared_options
-def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
+def statement_verify(folder: str, is_wide: bool, data_dir: str | None, as_json: bool) -> None:
     """Check a sealed statement against its seal and the lake.
 
     Renders the statement again and compares every file, every fact and the chain of
@@ -87,7 +91,7 @@ def statement_verify(folder: str, data_dir: str | None, as_json: bool) -> None:
     """
     checked = verify.verify_statement(folder, None if data_dir is None else Lakehouse(data_dir))
     document = _verification_document(checked)
-    click.echo(to_json(document) if as_json else _verification_text(checked))
+    click.echo(to_json(document) if as_json else _verification_text(checked, is_wide))
     if not checked.holds:
         raise SystemExit(EXIT_ATTENTION)
 
@@ -109,9 +113,9 @@ def _close_months(
     return [result]
 
 
-def _echo_result(result: CloseResult) -> None:
+def _echo_result(result: CloseResult, *, is_wide: bool) -> None:
     """Print what became of a month, and why."""
-    differences = [] if result.table is None else ["", _differences_text(result.table)]
+    differences = [] if result.table is None else ["", _differences_text(result.table, is_wide)]
     click.echo("\n".join(result.describe() + differences))
 
 
@@ -129,7 +133,7 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
     }
 
 
-def _verification_text(checked: verify.SealVerification) -> str:
+def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
     if checked.holds:
         return f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
     if checked.broken or checked.reasons or checked.table.num_rows:
@@ -142,7 +146,7 @@ def _verification_text(checked: verify.SealVerification) -> str:
     lines += [f"  today it would not be final: {reason}" for reason in reasons]
     if checked.table.num_rows:
         lines += ["  the lake now gives other figures or records:", ""]
-        lines.append(_differences_text(checked.table))
+        lines.append(_differences_text(checked.table, is_wide))
     return "\n".join(lines)
 
 
@@ -158,8 +162,8 @@ def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:
     }
 
 
-def _differences_text(table: pa.Table) -> str:
+def _differences_text(table: pa.Table, is_wide: bool) -> str:
     columns = [name for name in table.column_names if name != "subject"]
-    text = to_text(table.slice(0, MOST_ROWS).select(columns))
+    text = table_text(table.slice(0, MOST_ROWS).select(columns), is_wide=is_wide)
     hidden = table.num_rows - MOST_ROWS
     return text if hidden <= 0 else f"{text}\n... and {hidden} more: see --json"

@@ -6,6 +6,7 @@ from textwrap import fill
 
 import pyarrow as pa
 
+from svc_analytics.cli.console import table_text
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.row_files import write_rows
@@ -111,10 +112,10 @@ def _words_of(figure: Figure) -> set[str]:
 def _fitting(rows: pa.Table, width: int) -> tuple[str, int]:
     """Return as many of the first columns as fit, as text, and how many these are."""
     for count in range(rows.num_columns, 1, -1):
-        text = tables.to_text(rows.select(range(count)))
+        text = table_text(rows.select(range(count)), is_wide=False)
         if max(map(len, text.splitlines())) <= width:
             return text, count
-    return tables.to_text(rows.select(range(1))), 1
+    return table_text(rows.select(range(1)), is_wide=False), 1
 
 
 def _width() -> int:

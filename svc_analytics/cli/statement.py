@@ -105,7 +105,8 @@ def _save(new: Statement, lake: Lakehouse, out: str | None, forms: tuple[str, ..
     folder = lake.path / STATEMENTS / new.period.folder
     if out is None and versions(folder):
         echo_note(
-            f"{folder} is sealed already: nothing is written; use --out DIR for another folder"
+            f"{folder} is sealed already and stays as it is: the figures printed here are stated "
+            "anew from the lake; statement-verify compares the two, --out DIR writes them"
         )
         return folder
     return new.save(out or folder, forms, note=echo_progress)

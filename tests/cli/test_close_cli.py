@@ -70,6 +70,22 @@ def test_a_restatement_is_3_and_shown_once(call: Run, closer: Closer) -> None:
     assert shown.code == 0 and "Gross sales" in shown.out
 
 
+@pytest.mark.parametrize("is_terminal", [True, False], ids=["terminal", "pipe"])
+def test_only_a_terminal_cuts_a_long_difference(
+    call: Run, closer: Closer, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    """A timer's log and a wide terminal get every letter."""
+    closer.sealed()
+    names = ("reference_id", "receipt_no", "payer_id", "session_id", "usd_value")
+    closer.desk.service.payments[2] |= dict.fromkeys(names, "7")
+    closer.desk.extract(rereads=True)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal, raising=False)
+    found = call("statement-verify", str(OCTOBER)).out
+    assert "reference_id, session_id" in found and ("…" in found) is is_terminal
+    assert ("implied_usd_rate, payer_ref" in found) is not is_terminal
+    assert "implied_usd_rate, payer_ref" in call("statement-verify", str(OCTOBER), "--wide").out
+
+
 def test_all_of_it_as_json(call: Run, closer: Closer) -> None:
     """One document each, for whatever reads them."""
     months = json.loads(call("close", "--all-due", "--json").out)["months"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -187,9 +188,11 @@ def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address: str, lake: Lakeho
 
 
 def test_lab_opens_on_the_first_notebook_and_asks_nothing(
-    page: Page, address: str, errors: list[str]
+    page: Page, address: str, folder: Path, errors: list[str]
 ) -> None:
     """No choice to make, no news to refuse, and opening it changes nothing to save."""
+    # A person who comes back finds what was open before; here nobody was here before.
+    shutil.rmtree(folder / ".config" / "lab" / "workspaces", ignore_errors=True)
     landing = address.replace("lab/tree/02-statement.ipynb", "").removesuffix("&reset")
     page.goto(landing)
     notebook = page.locator(".jp-NotebookPanel")
