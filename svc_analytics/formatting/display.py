@@ -132,7 +132,8 @@ def names_of(merchant: dict[str, Any], most: int | None = None) -> str:
 
 
 def select_known(names: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return the names, or say which of them is not known."""
+    """Return the names, or say which of them is not known; one text is one name."""
+    names = [names] if isinstance(names, str) else names
     for name in names:
         if name not in known:
             raise ConfigError(f"there is no {name!r} to show; there are {', '.join(known)}")

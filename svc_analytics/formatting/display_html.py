@@ -5,7 +5,7 @@ from dataclasses import replace
 from html import escape
 
 from svc_analytics.formatting.cells import Cell
-from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.display_table import POINTED, DisplayTable
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 
 _NUMBER = "text-align:right;font-variant-numeric:tabular-nums lining-nums;white-space:nowrap"
@@ -26,7 +26,7 @@ def framed(table: DisplayTable, html: str) -> str:
     """Return a table's HTML with its title and caption above and its notes below."""
     title = f'<div style="font-weight:bold">{escape(table.title)}</div>' if table.title else ""
     caption = f"<div><small>{escape(single_line(table.caption))}</small></div>"
-    notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in table.notes)
+    notes = "".join(f"<div><small>{escape(note)}</small></div>" for note in table.notes(POINTED))
     above = title + caption * bool(table.caption)
     box = f'<div style="overflow-x:auto;--letters:{table.letters}">{html}</div>'
     return f"{above}{box}{notes}"

@@ -7,7 +7,9 @@ from svc_analytics.formatting.numbers import ROUNDED, plain_spaces
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import align
 
-HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit: point at it, --exact or exact=True"
+_HIDES_DIGITS = f"{ROUNDED} rounded for display; every digit:"
+POINTED = f"{_HIDES_DIGITS} point at it, or exact=True"
+_TYPED = f"{_HIDES_DIGITS} --exact, in Python exact=True"  # a terminal has nothing to point at
 
 _GAP = 2  # letters between columns
 _LINE = 24  # letters of a text that is broken into lines, if it is long
@@ -50,13 +52,12 @@ class DisplayTable:
         ]
         return sum(max(column) + _GAP for column in columns)
 
-    @property
-    def notes(self) -> list[str]:
-        """Why cells are dashes, each reason once; what is rounded; how many rows there are."""
+    def notes(self, hides_digits: str) -> list[str]:
+        """Return why cells are dashes, whether digits are hidden, and how many rows there are."""
         cells = [cell for row in self.rows for cell in row]
         dashes = {cell.note: cell.text for cell in cells if cell.note}
         notes = [single_line(f"{dash} {reason}") for reason, dash in dashes.items()]
-        notes += [HIDES_DIGITS] * any(cell.exact for cell in cells)
+        notes += [hides_digits] * any(cell.exact for cell in cells)
         if self.is_cut:
             notes.append(f"the first {len(self.rows):,} of {self.total:,} rows")
         return notes if self.rows else ["no row"]
@@ -86,4 +87,4 @@ def table_text(table: DisplayTable) -> str:
     for place in sorted(table.headings, reverse=True):
         body.insert(place, table.headings[place])
     above = filter(None, [table.title, single_line(table.caption)])
-    return "\n".join([*above, header, rule, *body, *table.notes])
+    return "\n".join([*above, header, rule, *body, *table.notes(_TYPED)])

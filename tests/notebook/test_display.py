@@ -242,6 +242,7 @@ def test_figures_of_a_statement_stand_a_coin_a_column(desk: Desk) -> None:
     assert "Settlement\n" in str(made) and "<th colspan=" in made._repr_html_()
     only = svc.show(made, only=["net_settlement"])
     assert "Settlement\n" not in str(only) and "<tr title=" in only._repr_html_()
+    assert str(svc.show(made, only="net_settlement")) == str(only)  # one name needs no list
     with pytest.raises(ConfigError, match="there is no 'profit' to show; there are payments_count"):
         svc.show(made, only=["profit"])
     with pytest.raises(ConfigError, match=r"a statement draws .+; give coverage_calendar a table"):
@@ -253,3 +254,11 @@ def test_a_long_name_leaves_the_period_on_the_picture() -> None:
     merchant = {"display_name": "A" * 90, "display_name_fa": "ب" * 90}
     assert names_of(merchant, 32) == f"{'A' * 31}… · {'ب' * 31}…"
     assert names_of(merchant) == f"{'A' * 90} · {'ب' * 90}"
+
+
+def test_each_medium_says_its_own_way_to_every_digit() -> None:
+    """A notebook's cell can be pointed at; a terminal has an option."""
+    table = svc.show(pa.table({"usd_gross": pa.array([Decimal("1.005")], pa.decimal128(38, 18))}))
+    assert "≈1.01" in str(table) and "every digit: --exact, in Python exact=True" in str(table)
+    assert "every digit: point at it, or exact=True" in table._repr_html_()
+    assert "point at it" not in str(table)
