@@ -99,10 +99,12 @@ class CellMaker:
             currency = str(row.get("currency") or "")
             scales = self.standing.scales if self.scales is None else self.scales
             scale = scale_of(scales, currency)
-            cell = number_cell(value, _kind(row, field), currency, scale, is_exact=self.is_exact)
+            cell = number_cell(
+                value, kind_in_row(row, field), currency, scale, is_exact=self.is_exact
+            )
             return replace(cell, unit="")  # the column `currency`, or the head, names it once
         text = self._text(value)
-        if field.name in PERIODS and self.standing.is_running(value):
+        if field.name in PERIODS and self.standing.is_running(value, field.name):
             text = f"{text} {RUNNING}"
         return Cell(text, is_fixed=isinstance(value, date) or field.name in PERIODS)
 
@@ -116,7 +118,7 @@ class CellMaker:
         return f"{find_calendar(calendar).day_text(day)} ({text})"
 
 
-def _kind(row: Mapping[str, Any], field: pa.Field) -> str:
+def kind_in_row(row: Mapping[str, Any], field: pa.Field) -> str:
     """Return what a number is of; beside a column `unit`, a value is of that unit."""
     unit = row.get("unit") if field.name in _OF_A_UNIT else None
     return kind_of_unit(str(unit)) if unit else kind_of(field)

@@ -60,7 +60,17 @@ def arrow_of(table: Any) -> pa.Table:
     if not hasattr(table, "columns"):
         wanted = "give a frame, an Arrow table or a statement"
         raise ConfigError(f"the table is {described(table)}: {wanted}")
-    return attach(pa.Table.from_pandas(table, preserve_index=False), standing_of(table))
+    found = pa.Table.from_pandas(_with_index(table), preserve_index=False)
+    return attach(found, standing_of(table))
+
+
+def _with_index(frame: Any) -> Any:
+    """Return a frame with its index as columns: the keys of groups, but no numbers of rows."""
+    index = frame.index
+    if list(index.names) == [None] and index.dtype.kind in "iu":
+        return frame
+    missing = [n for n, name in enumerate(index.names) if name not in frame.columns]
+    return frame.reset_index(level=missing) if missing else frame
 
 
 def display_table(

@@ -20,6 +20,8 @@ _DIGIT, _POINT = "\N{FIGURE SPACE}", "\N{PUNCTUATION SPACE}"  # as wide as a dig
 _HALF_UP = Context(prec=160, rounding=ROUND_HALF_UP)
 
 _USD_RATES = ("low", "median", "high", "rate")  # and every column whose name ends in _rate
+# A word of every name of a ratio. A coin's amounts, cast to its own 8 places, are none.
+_RATIO_WORDS = {"ratio", "rate", "share", "concentration"}
 _NOT_MONEY = ("line_no", "entry_no", "days_to_refund", "version", "record_version")
 _CHANGES = ("old", "new", "difference")  # of figures of several units
 # Divided once per record: more places than the coin has, so they do not tell its scale.
@@ -35,7 +37,7 @@ def kind_of(field: pa.Field) -> str:
     """Return what a column's numbers are of, by its type and name."""
     if field.name in _NOT_MONEY or field.name.endswith("percent"):
         return PLAIN
-    if is_ratio(field):
+    if is_ratio(field) and not _RATIO_WORDS.isdisjoint(field.name.split("_")):
         return RATIO
     if not pa.types.is_decimal(field.type):
         return COUNT
@@ -69,8 +71,10 @@ def exact_text(value: Decimal | int, kind: str = COIN) -> str:
     >>> exact_text(Decimal("0.01273686"), RATIO), exact_text(Decimal("93942.931498"))
     ('1.273686%', '93,942.931498')
     """
-    if kind == PLAIN or isinstance(value, int):
-        return str(value) if kind == PLAIN else f"{value:,}"
+    if kind == PLAIN:
+        return format(value, "f")  # never as 1E-8
+    if isinstance(value, int):
+        return f"{value:,}"
     if kind == RATIO:
         return f"{group_digits(format_amount(value.scaleb(2, EXACT)))}%"
     return group_digits(format_amount(value))

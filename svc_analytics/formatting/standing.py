@@ -7,6 +7,7 @@ of it in `attrs`. So whatever shows the table can say whether it is final.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import date
@@ -18,7 +19,8 @@ from svc_analytics.calendars import GREGORIAN
 
 KEY = "svc_standing"
 RUNNING = "(running)"
-_DAY_LENGTH = 10  # of 2026-11-21; a month is shorter
+_DAY_LENGTH = 10  # of 2026-11-21
+_DAY_OR_MONTH = re.compile(r"[0-9]{4}-[0-9]{2}(-[0-9]{2})?")  # no other text is one
 
 
 @dataclass(frozen=True)
@@ -31,11 +33,18 @@ class Standing:
     scales: Mapping[str, int] = field(default_factory=dict)  # the places of each coin's amounts
     calendar: str = GREGORIAN  # of the statement's month
 
-    def is_running(self, value: Any) -> bool:
-        """Whether a day (a date, or a text) or a month, such as `2026-11`, is not over."""
-        text = str(value) if isinstance(value, (date, str)) else ""
-        first = self.first_open_day if len(text) == _DAY_LENGTH else self.first_open_month
-        return bool(first) and text >= first
+    def is_running(self, value: Any, column: str = "") -> bool:
+        """Whether a day or a month is not over.
+
+        A day is a date or a text; a month is a text, such as `2026-11`, or, in a column whose
+        name says so, the date of its first day.
+        """
+        text = str(value)[:_DAY_LENGTH] if isinstance(value, date) else str(value)
+        if not _DAY_OR_MONTH.fullmatch(text):
+            return False
+        is_day = len(text) == _DAY_LENGTH and "month" not in column
+        first = self.first_open_day if is_day else self.first_open_month
+        return bool(first) and text[: len(first)] >= first
 
 
 NOWHERE = Standing()

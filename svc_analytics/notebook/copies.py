@@ -6,6 +6,7 @@ they come again when the notebook is run.
 """
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from hashlib import sha256
@@ -39,15 +40,16 @@ _METADATA = {
 
 def working_folder(data_dir: Path) -> tuple[Path, list[str]]:
     """Return the folder of the notebooks to edit, and notes on what was kept as it was."""
-    folder = data_dir.absolute() / FOLDER
+    folder = Path(os.path.normpath(data_dir.absolute() / FOLDER))
     try:
         folder.mkdir(parents=True, exist_ok=True)
         # Where the lake lies in a clone, no output with customers' records is committed.
-        (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        if not (folder / ".gitignore").exists():
+            (folder / ".gitignore").write_text("*\n", encoding="utf-8")
         copied = _read_state(folder)
         notes = [
             note
-            for original in sorted(notebook_folder().glob("*.ipynb"))
+            for original in sorted(notebook_folder(but=folder).glob("*.ipynb"))
             for note in _bring(original, folder, copied)
         ]
         _write(folder / _STATE, copied)
@@ -81,7 +83,7 @@ def _is_ours(path: Path, copied: dict[str, str]) -> bool:
         return True
     try:
         return copied.get(path.name) == _content(json.loads(path.read_text(encoding="utf-8")))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         return False  # whatever it is, we did not write it
 
 

@@ -23,11 +23,11 @@ class NotebookFailed(SvcError):
     """A cell of a notebook raised an error."""
 
 
-def notebook_folder() -> Path:
-    """Return the notebooks' folder: in the working folder, the project or installed."""
+def notebook_folder(but: Path | None = None) -> Path:
+    """Return the notebooks' folder, but one: in the working folder, the project or installed."""
     own = (Path.cwd() / "notebooks", Path(__file__).parents[2] / "notebooks")
     for folder in (*own, _installed()):
-        if any(folder.glob("0*.ipynb")):
+        if folder != but and any(folder.glob("0*.ipynb")):
             return folder
     raise ConfigError("there is no folder notebooks here: run this in a clone of the project")
 

@@ -65,8 +65,17 @@ def number_format(value: Decimal | int, kind: str, places: int, room: int = 0) -
     form = _FORMATS.get(kind, f"#,##0{points}")
     shown = len(form.partition(".")[2])  # the sign of a percentage takes a place too
     form += ("_." if room and not shown else "") + "_0" * max(room - shown, 0)
-    hidden = value_text(value).partition(".")[2][places:]
-    return f'"{ROUNDED}"{form};"{ROUNDED}"-{form}' if hidden else form
+    is_cut = fifteen_digits(value) != value or value_text(value).partition(".")[2][places:]
+    return f'"{ROUNDED}"{form};"{ROUNDED}"-{form}' if is_cut else form
+
+
+def fifteen_digits(value: Decimal | int) -> Decimal:
+    """Return what a cell keeps of a number.
+
+    >>> fifteen_digits(Decimal("12345678901234.56"))
+    Decimal('12345678901234.6')
+    """
+    return _FIFTEEN.plus(Decimal(value)).normalize(_FIFTEEN)
 
 
 @dataclass
@@ -99,8 +108,8 @@ class CellWriter:
     ) -> None:
         """Write a number with its first 15 digits."""
         # A Decimal is printed digit by digit; as a float the 16th digit could be off.
-        rounded = _FIFTEEN.plus(Decimal(value)).normalize(_FIFTEEN)
-        sheet.write_number(row, column, rounded, self.look(num_format=form, **more))
+        kept = fifteen_digits(value)
+        sheet.write_number(row, column, kept, self.look(num_format=form, **more))
 
     def instant(
         self,

@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.formatting.cells import PERIODS
+from svc_analytics.formatting.cells import PERIODS, kind_in_row
 from svc_analytics.formatting.display import head_of
 from svc_analytics.formatting.numbers import COIN, kind_of, scale_of
 from svc_analytics.formatting.standing import RUNNING, Standing
@@ -166,9 +166,7 @@ class _Row:
         self.pen.text(self.sheet, self.number, place, text, align="right")
 
     def _number(self, place: int, value: Decimal | int, field: pa.Field) -> None:
-        currency, unit = str(self.values.get("currency") or ""), self.values.get("unit")
-        kind = str(unit) if field.name == "value" and unit else kind_of(field)
-        kind = kind if kind in ("USD", "ratio", "rate") else kind_of(field)
+        currency, kind = str(self.values.get("currency") or ""), kind_in_row(self.values, field)
         scale = scale_of(self.standing.scales, currency)
         places = shown_places(kind, scale, self.longest.get(currency, 1))
         self.pen.number(self.sheet, self.number, place, value, number_format(value, kind, places))
@@ -180,7 +178,7 @@ class _Row:
         return f"{value_text(value)}{running}"
 
     def _is_running(self, field: pa.Field, value: Any) -> bool:
-        return field.name in PERIODS and self.standing.is_running(value)
+        return field.name in PERIODS and self.standing.is_running(value, field.name)
 
 
 def _set_up(sheet: Any, page: Page, width: int) -> None:

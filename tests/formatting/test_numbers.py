@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from svc_analytics.formatting.cells import Cell, in_line
 from svc_analytics.formatting.numbers import (
     COIN,
+    PLAIN,
     RATE,
     RATIO,
     USD,
@@ -69,6 +70,12 @@ def test_every_digit_is_in_the_exact_text(amount: Decimal) -> None:
     assert Decimal(exact_text(amount).replace(",", "")) == amount
 
 
+@pytest.mark.parametrize("text", ["0.00000000", "0.00000012", "12.50000000"])
+def test_a_plain_number_has_no_exponent(text: str) -> None:
+    """Nobody reads 0E-8 as zero, or 1.2E-7 as a number."""
+    assert exact_text(Decimal(text), PLAIN) == text
+
+
 def test_a_coin_has_the_places_of_its_longest_plain_amount() -> None:
     """1.50 and 2.125 have three; a fee that was divided does not count, nor another coin."""
     nets = [Decimal("1.50"), Decimal("2.125"), Decimal("9"), None]
@@ -100,6 +107,7 @@ def test_the_longest_amounts_have_a_scale_too() -> None:
         ("net", MONEY, COIN),
         ("payments_count", pa.int64(), "count"),
         ("line_no", pa.int64(), "plain"),
+        ("total", pa.decimal128(38, 8), COIN),  # an amount, cast to a coin's own 8 places
     ],
 )
 def test_a_column_says_what_its_numbers_are_of(name: str, type_: pa.DataType, kind: str) -> None:

@@ -1,6 +1,6 @@
 """What a table is worth travels with it: period, zone, status, and which days are not over."""
 
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -45,6 +45,23 @@ def test_a_day_or_month_that_is_not_over_is_known(value: object, is_running: boo
     assert not NOWHERE.is_running(value)
 
 
+@pytest.mark.parametrize(
+    ("value", "column", "is_running"),
+    [
+        (date(2026, 11, 1), "month", True),
+        (datetime(2026, 11, 1, tzinfo=UTC), "payment_month", True),
+        (date(2026, 10, 1), "month", False),
+        (datetime(2026, 11, 19, 9, tzinfo=UTC), "day", False),
+        (datetime(2026, 11, 20, tzinfo=UTC), "day", True),
+        ("October", "month", False),
+        ("Friday, 13", "day", False),
+    ],
+)
+def test_a_month_of_an_own_query_is_known_too(value: object, column: str, is_running: bool) -> None:
+    """date_trunc gives the first day of a month, monthname a word that says no year."""
+    assert STANDING.is_running(value, column) is is_running
+
+
 def test_a_table_keeps_its_standing_when_it_is_cut() -> None:
     """Fewer rows or columns are still of the same statement; a file holds no standing."""
     assert standing_of(TABLE.slice(1).select(["day"])) == STANDING
@@ -78,6 +95,14 @@ def test_the_running_month_is_marked_in_an_answer(desk: Desk) -> None:
     months = desk.lake.sql("select month, net_sales from net_settlement_monthly order by month")
     lines = repr(svc.show(months)).splitlines()
     assert [line.split("  ")[0] for line in lines[2:4]] == ["2026-10", "2026-11 (running)"]
+
+
+def test_a_running_month_as_a_date_is_marked_in_an_answer(desk: Desk) -> None:
+    """As date_trunc gives it, which most people write."""
+    desk.service.payments = [payment(1, "2026-11-19T00:00:00Z")]
+    desk.extract()
+    months = desk.lake.sql("select date_trunc('month', paid_on)::date as month from payments")
+    assert repr(svc.show(months)).splitlines()[2] == "2026-11-01 (running)"
 
 
 def test_a_final_statement_says_what_it_rests_on(desk: Desk) -> None:

@@ -22,7 +22,7 @@ def release(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """The folder of the notebooks that a release brings, to change in a test."""
     folder = tmp_path / "release"
     shutil.copytree(ROOT / "notebooks", folder)
-    monkeypatch.setattr(copies, "notebook_folder", lambda: folder)
+    monkeypatch.setattr(copies, "notebook_folder", lambda but: folder)
     return folder
 
 
@@ -126,3 +126,39 @@ def test_committed_notebooks_hold_no_output(path: Path) -> None:
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
     assert not [cell["id"] for cell in code if cell["outputs"] or cell["execution_count"]]
     assert set(notebook["metadata"]) == {"kernelspec", "language_info"}
+
+
+def test_what_git_shall_see_of_the_copies_is_the_persons_choice(tmp_path: Path) -> None:
+    """A changed .gitignore stays as it is."""
+    folder, _ = working_folder(tmp_path)
+    (folder / ".gitignore").write_text("*.new.ipynb\n")
+    working_folder(tmp_path)
+    assert (folder / ".gitignore").read_text() == "*.new.ipynb\n"
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[]", '{"cells": [[]]}', '{"cells": [{"cell_type": "raw", "source": "", "metadata": []}]}'],
+)
+def test_a_copy_that_is_no_notebook_is_a_persons_own(
+    release: Path, tmp_path: Path, text: str
+) -> None:
+    """It stays, and the lab opens."""
+    folder, _ = working_folder(tmp_path / "data")
+    (folder / FIRST).write_text(text)
+    rewrite(release / FIRST, "newer")
+    _, notes = working_folder(tmp_path / "data")
+    assert (folder / FIRST).read_text() == text and first_sentence(folder / NEW) == "newer"
+    assert notes == [f"{FIRST} is yours and stays; the new one is {NEW} beside it"]
+
+
+def test_copies_are_never_taken_for_the_release(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Started in the lake's folder, where `notebooks` are the copies themselves."""
+    folder, _ = working_folder(tmp_path)
+    rewrite(folder / FIRST, "mine")
+    (folder / NOTEBOOKS[1].name).unlink()
+    monkeypatch.chdir(tmp_path)
+    working_folder(Path())
+    assert first_sentence(folder / FIRST) == "mine" and (folder / NOTEBOOKS[1].name).exists()

@@ -50,6 +50,23 @@ def test_a_unit_stands_once_in_the_head() -> None:
     assert shown.splitlines()[2].split() == ["usdt", "≈1.00", "1.00069000"]
 
 
+@pytest.mark.parametrize("keys", [["coin"], ["coin", "kind"], [None]])
+def test_the_keys_of_groups_are_shown(keys: list[str | None]) -> None:
+    """A frame has them as its index; without them, no row says what it is of."""
+    frame = pd.DataFrame({"net": [1, 2]})
+    frame.index = pd.MultiIndex.from_arrays([["btc", "eth"]] * len(keys), names=keys)
+    if len(keys) == 1:
+        frame.index = frame.index.get_level_values(0)
+    rows = [line.split() for line in repr(svc.show(frame)).splitlines()[2:]]
+    assert rows == [["btc"] * len(keys) + ["1"], ["eth"] * len(keys) + ["2"]]
+
+
+def test_the_numbers_of_rows_are_no_keys() -> None:
+    """They stay out of sight, also where rows were left out."""
+    frame = pd.DataFrame({"net": [5, 6, 7]})
+    assert repr(svc.show(frame[frame["net"] > 5])).splitlines()[0].split() == ["Net"]
+
+
 def test_numbers_stand_to_the_right() -> None:
     """Text does not."""
     assert '<th style="text-align:right' in HTML and '<th style="text-align:left' in HTML

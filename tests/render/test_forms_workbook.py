@@ -105,6 +105,37 @@ def test_long_amounts_are_marked_where_a_cell_hides_digits(save: Save) -> None:
     assert (exact.value, exact.data_type) == ("1.000000000000000003", "s")
 
 
+@pytest.mark.parametrize(
+    ("value", "kind", "is_marked"),
+    [
+        ("12345678901234.56", "USD", True),  # 16 digits: the cell ends in 4.6
+        ("12345678.12345678", "rate", True),
+        ("1234567890123456", "count", True),
+        ("1234567890123.56", "USD", False),
+        ("12345678901234.50", "USD", False),
+    ],
+)
+def test_a_number_of_which_the_cell_lacks_digits_is_marked(
+    value: str, kind: str, is_marked: bool
+) -> None:
+    """Not only where the format hides them: a cell keeps 15."""
+    places = workbook_cells.shown_places(kind, None, 1)
+    form = workbook_cells.number_format(Decimal(value), kind, places)
+    assert form.startswith('"≈"') is is_marked
+
+
+def test_a_further_figure_has_the_format_of_its_unit(make: Make, tmp_path: Path) -> None:
+    """A number of payments has no places, a ratio is a percentage, a coin has its own."""
+    book = open_book(make().save(tmp_path / "out", ("xlsx",)))
+    columns = columns_of(sheet_of(book, "figures"))
+    forms = {
+        str(name.value): value.number_format
+        for name, value in zip(columns["Name"], columns["Value"], strict=True)
+        if value.value is not None
+    }
+    assert forms["usd_gross_priced_count"] == "#,##0" and "%" in forms["fee_rate_min"]
+
+
 def test_the_first_sheet_is_a_statement(save: Save) -> None:
     """What it is, its status and why, then figures in groups; an unknown one is a dash."""
     sheet = open_book(save("xlsx", month="2026-11", now=to_micros(NOW)))["Statement"]
