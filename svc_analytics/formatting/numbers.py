@@ -71,10 +71,10 @@ def exact_text(value: Decimal | int, kind: str = COIN) -> str:
     >>> exact_text(Decimal("0.01273686"), RATIO), exact_text(Decimal("93942.931498"))
     ('1.273686%', '93,942.931498')
     """
+    if isinstance(value, int):
+        return str(value) if kind == PLAIN else f"{value:,}"
     if kind == PLAIN:
         return format(value, "f")  # never as 1E-8
-    if isinstance(value, int):
-        return f"{value:,}"
     if kind == RATIO:
         return f"{group_digits(format_amount(value.scaleb(2, EXACT)))}%"
     return group_digits(format_amount(value))

@@ -76,6 +76,11 @@ def test_a_plain_number_has_no_exponent(text: str) -> None:
     assert exact_text(Decimal(text), PLAIN) == text
 
 
+def test_a_plain_whole_number_has_every_digit() -> None:
+    """Longer than a float can hold."""
+    assert exact_text(2**63 - 1, PLAIN) == "9223372036854775807"
+
+
 def test_a_coin_has_the_places_of_its_longest_plain_amount() -> None:
     """1.50 and 2.125 have three; a fee that was divided does not count, nor another coin."""
     nets = [Decimal("1.50"), Decimal("2.125"), Decimal("9"), None]
