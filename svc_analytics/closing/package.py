@@ -12,6 +12,7 @@ from pathlib import Path
 
 from svc_analytics.closing import recipe, seals
 from svc_analytics.closing.register import read_register
+from svc_analytics.closing.seals import README, SUMS
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import atomic_write
 from svc_analytics.instants import now
@@ -20,7 +21,6 @@ from svc_analytics.periods import named_month
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.digests import hash_file
 
-README, SUMS = "README.txt", "SHA256SUMS"
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
 _CHUNK = 1 << 20
 

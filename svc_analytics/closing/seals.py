@@ -17,6 +17,7 @@ from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.digests import hash_file
 
 STATEMENTS = "statements"
+README, SUMS = "README.txt", "SHA256SUMS"  # what a package adds; no seal covers them
 EXAMPLE = "data/statements/2026-10"
 Manifest = dict[str, Any]
 # What every manifest has, of these types: without it, a folder is not a statement.
@@ -128,10 +129,10 @@ def broken_files(folder: Path, manifest: Manifest) -> dict[str, str]:
 def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
     """Name the files in a statement's folder that do not belong to the statement.
 
-    Hidden files and the lock files of office programs do not count.
+    Hidden files, the lock files of office programs, and what a package adds do not count.
     """
     names = {path.name for path in folder.iterdir() if not path.name.startswith((".", "~$"))}
-    return sorted(names - {MANIFEST, *manifest["files"]})
+    return sorted(names - {MANIFEST, README, SUMS, *manifest["files"]})
 
 
 def seal_violations(folder: Path, manifest: Manifest) -> list[str]:

@@ -12,6 +12,7 @@ import pytest
 
 from svc_analytics.closing.package import pack_folder, package
 from svc_analytics.closing.seals import read_manifest
+from svc_analytics.closing.verify import verify_statement
 from svc_analytics.errors import ConfigError, LakeError
 from tests.closing.test_seal import closer, rewrite, sealed
 from tests.support.closings import Closer
@@ -72,6 +73,12 @@ def test_the_sums_are_of_every_file(desk: Desk, sealed: Path, tmp_path: Path) ->
     assert sums.keys() == {path.name for path in folder.iterdir()} - {"SHA256SUMS"}
     for name, digest in sums.items():
         assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+
+
+def test_what_was_unpacked_holds(desk: Desk, sealed: Path, tmp_path: Path) -> None:
+    """The README and the sums are no alteration of the statement."""
+    folder = unpacked(package(desk.lake, "2026-10", out=tmp_path / "a.zip").file, tmp_path / "b")
+    assert verify_statement(folder, desk.lake).holds
 
 
 def test_the_same_folder_gives_the_same_file(desk: Desk, sealed: Path, tmp_path: Path) -> None:
