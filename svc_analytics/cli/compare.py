@@ -11,7 +11,7 @@ from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.row_files import output_file
-from svc_analytics.formatting.tables import to_csv, to_json, to_objects, to_safe_csv
+from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
 from svc_analytics.render.comparison import Side
 from svc_analytics.statements.comparison import compare as compare_months
 
@@ -61,7 +61,7 @@ def compare(
         whole = {"is_whole": found.is_whole}
         click.echo(to_json(sides | whole | {"rows": to_objects(found.table)}))
     else:
-        click.echo(to_csv(found.table) if as_csv else str(found), nl=not as_csv)
+        click.echo(to_safe_csv(found.table) if as_csv else str(found), nl=not as_csv)
     if found.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
 

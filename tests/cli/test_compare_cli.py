@@ -51,6 +51,16 @@ def test_months_are_compared_for_machines(call: Run, read: Closer) -> None:
     assert [one["percent"] for one in found["rows"]] == ["-10.10101010"]
 
 
+def test_a_coin_like_a_formula_is_escaped_in_csv(call: Run, closer: Closer) -> None:
+    """A spreadsheet would run it."""
+    hostile = payment(98, "2026-10-20T10:00:00Z", "7", "0.5") | {"currency": "=1+1"}
+    closer.desk.service.payments.append(hostile)
+    closer.desk.extract()
+    shown = call("compare", "--only", "gross_sales", "--csv")
+    coins = {row["currency"] for row in csv.DictReader(io.StringIO(shown.out))}
+    assert "'=1+1" in coins and "=1+1" not in coins
+
+
 def test_exact_shows_every_digit(call: Run, read: Closer) -> None:
     """Without it, a percentage has two places and a mark."""
     shown = call("compare", "--only", "closing_position", "--exact")
