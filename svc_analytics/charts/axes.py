@@ -81,13 +81,20 @@ def signed_bars(bars: Callable[..., Any], values: Sequence[tuple[int, Decimal]])
 def mark_running(axes: Axes, place: float | None, what: str) -> None:
     """Shade the place of a day or month that is not over; None shades nothing."""
     if place is not None:
-        look: dict[str, Any] = {
-            "facecolor": LIGHT,
-            "edgecolor": GREY,
-            "linestyle": ":",
-            "zorder": 0,
-        }
-        axes.axvspan(place - 0.5, place + 0.5, label=f"running {what}", **look)
+        _shade(axes, place - 0.5, place + 0.5, what)
+
+
+def mark_running_month(axes: Axes, table: Table, last: float) -> None:
+    """Shade the days of the month that is not over, up to the last one drawn."""
+    month = standing_of(table).first_open_month
+    first = date.fromisoformat(f"{month}-01").toordinal() if month else last
+    if first < last:
+        _shade(axes, first, last, "month")
+
+
+def _shade(axes: Axes, start: float, end: float, what: str) -> None:
+    look: dict[str, Any] = {"facecolor": LIGHT, "edgecolor": GREY, "linestyle": ":", "zorder": 0}
+    axes.axvspan(start, end, label=f"running {what}", **look)
 
 
 def labels(rows: list[Row]) -> list[str]:

@@ -21,6 +21,7 @@ from svc_analytics.charts.axes import (
     legend_below,
     mark_running,
     mark_running_day,
+    mark_running_month,
     percent,
     percent_axis,
     quotient,
@@ -42,6 +43,7 @@ def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> Non
     rates = [float(row["rate"]) for row in rows]
     if rows:
         axes.step([*starts, ends[-1]], [*rates, rates[-1]], "k", where="post", label="tier")
+        mark_running_month(axes, table, ends[-1])
     middles = [(start + end) / 2 for start, end in zip(starts, ends, strict=True)]
     axes.plot(middles, paid, "o", color=BLUE, markersize=3.5, label="fees over gross sales")
     for place in _steps(rows):
@@ -50,7 +52,7 @@ def fee_tiers(axes: Axes, table: Table, currency: str, zone: str = "UTC") -> Non
     label_days(axes, [int(place) for place in [*starts, *ends]][:: max(2 * len(rows) - 1, 1)])
     percent_axis(axes.yaxis, [*rates, *paid])
     if rows:
-        add_legend(axes, loc="lower left", ncols=2)
+        add_legend(axes, loc="lower left", ncols=3)
     finish(axes, f"Fee rate and tiers, {currency}", rows, "nothing sold")
 
 

@@ -1,4 +1,4 @@
-"""One displayed value: its text, its exact text, its unit, and a note on what is unknown."""
+"""One displayed value: its text, its exact text, and a note on what is unknown."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,7 +16,6 @@ from svc_analytics.formatting.numbers import (
     paddings,
     readable_text,
     scale_of,
-    unit_name,
 )
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.formatting.standing import NOWHERE, RUNNING, Standing
@@ -37,7 +36,6 @@ class Cell:
     """
 
     text: str
-    unit: str = ""
     note: str = ""
     is_number: bool = False
     is_fixed: bool = False  # never broken into two lines
@@ -61,13 +59,14 @@ class Cell:
         return not self.is_number and not self.text.isascii() and not self.note
 
 
-def number_cell(
-    value: Any, kind: str, currency: str = "", scale: int | None = None, *, is_exact: bool = False
-) -> Cell:
-    """Return a number as a cell: at a readable scale, or with every digit if `is_exact`."""
-    exact, unit = exact_text(value, kind), unit_name(kind, currency)
+def number_cell(value: Any, kind: str, scale: int | None = None, *, is_exact: bool = False) -> Cell:
+    """Return a number as a cell: at a readable scale, or with every digit if `is_exact`.
+
+    Its unit is not in it: the column `currency`, or the head, names it once.
+    """
+    exact = exact_text(value, kind)
     shown = exact if is_exact else readable_text(value, kind, scale)
-    return Cell(shown, unit, is_number=True, exact=exact if shown.startswith(ROUNDED) else "")
+    return Cell(shown, is_number=True, exact=exact if shown.startswith(ROUNDED) else "")
 
 
 def unknown_cell(why: str, *, is_number: bool) -> Cell:
@@ -99,10 +98,7 @@ class CellMaker:
             currency = str(row.get("currency") or "")
             scales = self.standing.scales if self.scales is None else self.scales
             scale = scale_of(scales, currency)
-            cell = number_cell(
-                value, kind_in_row(row, field), currency, scale, is_exact=self.is_exact
-            )
-            return replace(cell, unit="")  # the column `currency`, or the head, names it once
+            return number_cell(value, kind_in_row(row, field), scale, is_exact=self.is_exact)
         text = self._text(value)
         if field.name in PERIODS and self.standing.is_running(value, field.name):
             text = f"{text} {RUNNING}"

@@ -62,11 +62,10 @@ def _rows_html(table: DisplayTable, looks: list[str]) -> Iterator[str]:
 
 
 def _cell_html(cell: Cell, look: str) -> str:
-    unit = f" <small>{escape(single_line(cell.unit))}</small>" if cell.unit else ""
     direction = ' dir="auto"' if cell.is_foreign else ""
     look += ";white-space:nowrap" * (cell.is_fixed and not cell.is_number)
     text = escape(single_line(cell.text)) + cell.padding
-    return f'<td style="{look}"{_title(cell.hover)}{direction}>{text}{unit}</td>'
+    return f'<td style="{look}"{_title(cell.hover)}{direction}>{text}</td>'
 
 
 def _title(text: str) -> str:

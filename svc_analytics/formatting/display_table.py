@@ -64,9 +64,8 @@ class DisplayTable:
 
 
 def cell_text(cell: Cell) -> str:
-    """Write a cell as plain text, followed by its unit."""
-    text = f"{cell.text}{cell.padding}" if cell.is_number else single_line(cell.text)
-    return f"{text} {cell.unit}" if cell.unit and not cell.note else text
+    """Write a cell as plain text."""
+    return f"{cell.text}{cell.padding}" if cell.is_number else single_line(cell.text)
 
 
 def _least(cell: Cell) -> int:

@@ -2,14 +2,13 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
-from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import MOST_ROWS, Display, arrow_of, label, select_known
 from svc_analytics.formatting.display_html import framed
 from svc_analytics.formatting.display_table import DisplayTable, cell_text
@@ -164,18 +163,10 @@ def _sorted_by_value(arrow: pa.Table) -> list[int]:
 
 def _frame(shown: DisplayTable) -> pd.DataFrame:
     """Return the texts to display."""
-    texts = [
-        [cell_text(_without_unit_of(row[n], head)) for row in shown.rows]
-        for n, head in enumerate(shown.header)
-    ]
+    texts = [[cell_text(row[n]) for row in shown.rows] for n in range(len(shown.header))]
     frame = pd.DataFrame(dict(enumerate(texts)))
     frame.columns = pd.Index(shown.header)
     return frame
-
-
-def _without_unit_of(cell: Cell, head: str) -> Cell:
-    """Return a cell without a unit that the head of its column names."""
-    return replace(cell, unit="") if cell.unit and head.endswith(cell.unit) else cell
 
 
 def _ranks(values: list[Any]) -> list[int]:

@@ -1,7 +1,7 @@
 """Figures of a statement to display: in groups, with units, and why one is unknown."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
 from typing import Any
@@ -43,7 +43,7 @@ def figures_table(
     headings = dict(zip(starts, groups, strict=False))
     if only is not None:
         names, headings = select_known(only, names) if rows else [], {}
-    cells = [[maker.head(name), *(maker.bare_cell(row, name) for row in rows)] for name in names]
+    cells = [[maker.head(name), *(maker.cell(row, name) for row in rows)] for name in names]
     return DisplayTable(
         title,
         ["figure", *(str(row["currency"]) for row in rows)],
@@ -118,12 +118,8 @@ class FigureCells:
         if value is None or not is_exact_number(field):
             why = why_unknown(self.statement, row, name)
             return CellMaker(self.statement.tables["summary"].schema, why).cell(row, field)
-        kind, coin = kind_of(field), str(row["currency"])
-        return number_cell(value, kind, coin, self.scales.get(coin), is_exact=self.is_exact)
-
-    def bare_cell(self, row: Mapping[str, Any], name: str) -> Cell:
-        """Return the same without its unit, which stands in the heads."""
-        return replace(self.cell(row, name), unit="")
+        scale = self.scales.get(str(row["currency"]))
+        return number_cell(value, kind_of(field), scale, is_exact=self.is_exact)
 
 
 def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:

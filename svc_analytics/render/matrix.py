@@ -104,4 +104,4 @@ def _cell(row: dict[str, Any] | None, most: Decimal, scale: int | None) -> Cohor
 def _amount(value: Decimal | None, scale: int | None) -> Cell:
     if value is None:
         return unknown_cell(_NO_AMOUNT, is_number=True)
-    return number_cell(value, COIN, scale=scale)
+    return number_cell(value, COIN, scale)

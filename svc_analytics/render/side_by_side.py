@@ -134,8 +134,7 @@ class _Maker:
             return unknown_cell(row["note"], is_number=True)
         number = int(value) if kind == COUNT else value
         scale = self._scales.get(row["currency"])
-        found = number_cell(number, kind, scale=scale, is_exact=self._is_exact)
-        return replace(found, unit="")
+        return number_cell(number, kind, scale, is_exact=self._is_exact)
 
     def _percent(self, row: Row) -> Cell:
         value = row["percent"]

@@ -85,7 +85,8 @@ class Comparison(Displayable):
         later = max(self.old, self.new, key=lambda made: made.period.start)
         found = monthly_figure(self.lake, figure, later.period, months, self.now)
         own = standing_of(later.tables["summary"])
-        return attach(found, replace(own, text=f"{months} months to {own.text}"))
+        # The status is the last month's: the months before it may have another.
+        return attach(found, replace(own, text=f"up to and of the last month: {own.text}"))
 
     def _display(self) -> Display:
         old, new = self.sides

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, describe_span, gaps, intersection
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.instants import format_instant
+from svc_analytics.instants import format_instant, from_micros, readable_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.render.document import UNFINISHED, Reason
@@ -38,7 +38,7 @@ def find_reasons(
     period: Period, coverage: dict[str, Coverage], checks: pa.Table, known_to: int, is_over: bool
 ) -> tuple[Reason, ...]:
     """List why a statement is provisional: a running month, unread time, blocking findings."""
-    text = f"{UNFINISHED}: it ends at {format_instant(period.end)}"
+    text = f"{UNFINISHED}: it ends at {readable_instant(from_micros(period.end))}"
     running = [] if is_over else [Reason(text, is_unfinished=True)]
     unread = [
         Reason(text)

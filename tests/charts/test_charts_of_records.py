@@ -204,6 +204,15 @@ TIERS = pa.table(
 )
 
 
+def test_the_running_month_is_shaded_behind_the_tiers(axes: Axes) -> None:
+    """From 1 October to the newest sale; where no month is open nothing is shaded."""
+    charts.fee_tiers(axes, attach(TIERS, Standing(first_open_month="2026-10")), "btc")
+    assert "running month" in axes.get_legend_handles_labels()[1]
+    whole = Figure().subplots()
+    charts.fee_tiers(whole, TIERS, "btc")
+    assert "running month" not in whole.get_legend_handles_labels()[1]
+
+
 def test_a_tier_is_named_where_it_begins(axes: Axes) -> None:
     """1.5 % for two months, then 1 %; zero is in sight."""
     charts.fee_tiers(axes, TIERS, "btc")

@@ -152,7 +152,9 @@ def test_the_notebook_in_jupyterlab_follows_its_pickers(
     notebook.get_by_role("heading", name="What is the statement").scroll_into_view_if_needed()
     notebook.locator(".jupyter-widgets select").first.wait_for()
     months, _, coins = notebook.locator(".jupyter-widgets select").all()
-    other = months.locator("option").all_inner_texts()[-1]
+    offered = months.locator("option")
+    offered.filter(has_text=month).wait_for(state="attached")  # filled behind the picker itself
+    other = offered.all_text_contents()[-1]
     assert other != month and standings(notebook, month) and not standings(notebook, other)
     months.select_option(other)
     notebook.get_by_text(f"{month}, UTC · ").first.wait_for(state="detached")
