@@ -86,7 +86,7 @@ class Comparison(Displayable):
         found = monthly_figure(self.lake, figure, later.period, months, self.now)
         own = standing_of(later.tables["summary"])
         # The status is the last month's: the months before it may have another.
-        return attach(found, replace(own, text=f"up to and of the last month: {own.text}"))
+        return attach(found, replace(own, text=f"status of the last month: {own.text}"))
 
     def _display(self) -> Display:
         old, new = self.sides
