@@ -155,6 +155,15 @@ def label_days(axes: Axes, days: list[int]) -> None:
     axes.set_xlim(first - 0.8, last + 0.8)
 
 
+def finish_days(axes: Axes, table: Table, unit: str) -> None:
+    """Finish axes of amounts by day: the days of all coins, the running one shaded, a legend."""
+    mark_running_day(axes, table)
+    label_days(axes, all_days(table))
+    amounts(axes.yaxis)
+    axes.set_ylabel(unit)
+    legend_below(axes)
+
+
 def amounts(axis: Any) -> None:
     """Write the ticks of an axis as plain amounts."""
     axis.set_major_formatter(lambda value, _: tick(value))

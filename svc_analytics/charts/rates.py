@@ -9,12 +9,8 @@ from svc_analytics.charts.axes import (
     Axes,
     Row,
     Table,
-    all_days,
-    amounts,
     finish,
-    label_days,
-    legend_below,
-    mark_running_day,
+    finish_days,
     rows_of,
 )
 
@@ -39,11 +35,7 @@ def usd_rates(axes: Axes, table: Table, currency: str) -> None:
         }
         axes.stairs(high, edges, baseline=low, fill=True, **look)
         axes.stairs(median, edges, baseline=None, color="black", label="median of the day")
-    mark_running_day(axes, table)
-    label_days(axes, all_days(table))
-    amounts(axes.yaxis)
-    axes.set_ylabel(f"USD per {currency}")
-    legend_below(axes)
+    finish_days(axes, table, f"USD per {currency}")
     why = "unknown: no record of this coin has a USD value" if rows else "no movement"
     finish(axes, f"USD rates by day, {currency} (axis not from zero)", known, why)
 

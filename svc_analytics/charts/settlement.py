@@ -7,12 +7,8 @@ from svc_analytics.charts.axes import (
     Axes,
     Row,
     Table,
-    all_days,
-    amounts,
     finish,
-    label_days,
-    legend_below,
-    mark_running_day,
+    finish_days,
     mark_unknown,
     rows_of,
     signed_bars,
@@ -65,9 +61,5 @@ def _daily_bars(axes: Axes, table: Table, currency: str, name: str, title: str) 
     signed_bars(axes.bar, [(day, value) for day, value in figures if value is not None])
     mark_unknown(axes, [day for day, value in figures if value is None])
     axes.axhline(0, color="black", linewidth=0.8)
-    mark_running_day(axes, table)
-    label_days(axes, all_days(table))
-    amounts(axes.yaxis)
-    axes.set_ylabel(currency)
-    legend_below(axes)
+    finish_days(axes, table, currency)
     finish(axes, f"{title}, {currency}", figures, "no movement")

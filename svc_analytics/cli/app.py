@@ -18,36 +18,45 @@ from svc_analytics.instants import now
 INTERRUPTED = 130
 # Where each command is, and the first line of its help; a test compares it with the command.
 COMMANDS = {
-    "check": ("cli.lake:check", "Check the lake against every rule."),
-    "close": ("cli.close:close", "Read a month twice, write its statement and seal it."),
-    "compare": ("cli.compare:compare", "Compare two months, figure by figure and coin by coin."),
-    "demo": ("cli.demo:demo", "Try everything on the local sandbox, without any key."),
-    "extract": ("cli.extract:extract", "Bring the lake up to date with the service."),
+    "check": ("cli.commands.lake:check", "Check the lake against every rule."),
+    "close": ("cli.commands.close:close", "Read a month twice, write its statement and seal it."),
+    "compare": (
+        "cli.commands.compare:compare",
+        "Compare two months, figure by figure and coin by coin.",
+    ),
+    "demo": ("cli.commands.demo:demo", "Try everything on the local sandbox, without any key."),
+    "extract": ("cli.commands.extract:extract", "Bring the lake up to date with the service."),
     "figures": (
-        "cli.figures:figures",
+        "cli.commands.figures:figures",
         "Say what each figure of a statement means, and how it is made.",
     ),
-    "lab": ("cli.lab:lab", "Open the notebooks in JupyterLab."),
-    "notebook": ("cli.lab:notebook", "Run a notebook for a month and write an HTML page."),
-    "package": ("cli.package:package", "Pack a sealed month into a zip file for an auditor."),
-    "receipts": ("cli.receipts:receipts", "Verify the signed receipts of payments."),
+    "lab": ("cli.commands.lab:lab", "Open the notebooks in JupyterLab."),
+    "notebook": ("cli.commands.lab:notebook", "Run a notebook for a month and write an HTML page."),
+    "package": (
+        "cli.commands.package:package",
+        "Pack a sealed month into a zip file for an auditor.",
+    ),
+    "receipts": ("cli.commands.receipts:receipts", "Verify the signed receipts of payments."),
     "sandbox": (
         "sandbox.cli:sandbox",
         "Run the Merchant Payments API on this machine, with made-up records and keys.",
     ),
-    "sql": ("cli.lake:sql", "Run one read-only query on the views."),
-    "statement": ("cli.statement:statement", "Write a month's statement and print its summary."),
+    "sql": ("cli.commands.lake:sql", "Run one read-only query on the views."),
+    "statement": (
+        "cli.commands.statement:statement",
+        "Write a month's statement and print its summary.",
+    ),
     "statement-diff": (
-        "cli.compare:statement_diff",
+        "cli.commands.compare:statement_diff",
         "Compare two statements: two versions of a month, or two months.",
     ),
     "statement-verify": (
-        "cli.close:statement_verify",
+        "cli.commands.close:statement_verify",
         "Check a sealed statement against its seal and the lake.",
     ),
-    "status": ("cli.lake:status", "Show what the lake holds and how complete it is."),
-    "views": ("cli.lake:views", "Write analytics.duckdb and list its views."),
-    "webhooks": ("cli.webhooks:webhooks", "Verify saved webhook deliveries."),
+    "status": ("cli.commands.lake:status", "Show what the lake holds and how complete it is."),
+    "views": ("cli.commands.lake:views", "Write analytics.duckdb and list its views."),
+    "webhooks": ("cli.commands.webhooks:webhooks", "Verify saved webhook deliveries."),
 }
 
 

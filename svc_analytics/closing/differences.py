@@ -20,13 +20,14 @@ from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import Display, label, lined_up, names_of
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.money import group_digits
-from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin
-from svc_analytics.render.comparison_page import comparison_page
+from svc_analytics.render.comparison import Side, amount_scales, compare_sides, figures_by_coin
 from svc_analytics.render.document import UNFINISHED, Reason
-from svc_analytics.render.figures import label_of
+from svc_analytics.render.page.comparison import comparison_page
 from svc_analytics.render.side_by_side import comparison_tables, head_lines
+from svc_analytics.warehouse.definitions import label_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -172,6 +173,7 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     names = _names(old, new)
     before, after = map(_side, manifests, tables, names)
     comparison = compare_sides(before, after)
+    comparison = attach(comparison, Standing(scales=amount_scales(comparison)))
     if is_one:
         comparison = _with_cause(comparison, differences)
     else:

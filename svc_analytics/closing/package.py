@@ -6,7 +6,7 @@ The zip is the same, byte for byte, whenever the same folder is packed.
 import hashlib
 import os
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,11 +97,14 @@ def _write(target: Path, folder: Path, manifest: seals.Manifest) -> None:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         sums = {README: hashlib.sha256(readme).hexdigest()}
         _add_text(archive, f"{folder.name}/{README}", readme)
+        # What is packed is what was checked, even if somebody writes there meanwhile.
+        content = (folder / MANIFEST).read_bytes()
+        _require(seals.parse_manifest(content) == manifest, folder / MANIFEST)
         for name in sorted({MANIFEST, *manifest["files"]}):
-            sums[name] = _add_file(archive, f"{folder.name}/{name}", folder / name)
-            # What is packed is what was checked, even if somebody writes there meanwhile.
-            if name != MANIFEST and sums[name] != manifest["files"][name]["sha256"]:
-                raise LakeError(f"{folder / name} was altered while it was packed")
+            chunks = [content] if name == MANIFEST else _chunks(folder / name)
+            sums[name] = _add_file(archive, f"{folder.name}/{name}", chunks)
+            is_whole = name == MANIFEST or sums[name] == manifest["files"][name]["sha256"]
+            _require(is_whole, folder / name)
         lines = "".join(f"{digest}  {name}\n" for name, digest in sorted(sums.items()))
         _add_text(archive, f"{folder.name}/{SUMS}", lines.encode())
 
@@ -110,11 +113,16 @@ def _add_text(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(_entry(name), content, zipfile.ZIP_DEFLATED)
 
 
-def _add_file(archive: zipfile.ZipFile, name: str, path: Path) -> str:
+def _require(is_whole: bool, path: Path) -> None:
+    if not is_whole:
+        raise LakeError(f"{path} was altered while it was packed")
+
+
+def _add_file(archive: zipfile.ZipFile, name: str, chunks: Iterable[bytes]) -> str:
     """Copy a file into a zip; return the hash of what was copied."""
     digest = hashlib.sha256()
     with archive.open(_entry(name), "w") as target:
-        for chunk in _chunks(path):
+        for chunk in chunks:
             digest.update(chunk)
             target.write(chunk)
     return digest.hexdigest()

@@ -150,9 +150,16 @@ def alterations(folder: Path, manifest: Manifest) -> list[str]:
 
 def _find_manifest(folder: Path) -> Manifest | None:
     try:
-        text = (folder / MANIFEST).read_text(encoding="utf-8")
-        manifest = json.loads(text, object_pairs_hook=_once_each)
-    except (OSError, ValueError):
+        return parse_manifest((folder / MANIFEST).read_bytes())
+    except OSError:
+        return None
+
+
+def parse_manifest(content: bytes) -> Manifest | None:
+    """Return the manifest that a file holds; None if it holds none."""
+    try:
+        manifest = json.loads(content.decode(), object_pairs_hook=_once_each)
+    except ValueError:
         return None
     return manifest if _is_manifest(manifest) else None
 

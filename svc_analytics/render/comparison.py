@@ -12,7 +12,15 @@ import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import select_known
-from svc_analytics.money import EXACT, PERCENT_SCALE, SCALE, parse_amount, percent_change
+from svc_analytics.formatting.numbers import is_divided
+from svc_analytics.money import (
+    EXACT,
+    PERCENT_SCALE,
+    SCALE,
+    format_amount,
+    parse_amount,
+    percent_change,
+)
 from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import why_unknown
 from svc_analytics.warehouse.definitions import find_figures
@@ -125,6 +133,17 @@ def compare_sides(
     names = known if coins is None else select_known(coins, known)
     rows = [_row(old, new, figure, coin) for figure in figures for coin in names]
     return pa.Table.from_pylist(rows, schema=COMPARISON)
+
+
+def amount_scales(comparison: pa.Table) -> dict[str, int]:
+    """Return the scale of each coin: the most places of its amounts that were not divided."""
+    found: dict[str, int] = {}
+    for row in comparison.select(["figure", "currency", "unit", "old", "new"]).to_pylist():
+        if row["unit"] == "coin" and not is_divided(row["figure"]):
+            for value in filter(None, (row["old"], row["new"])):
+                places = len(format_amount(value).partition(".")[2])
+                found[row["currency"]] = max(found.get(row["currency"], 0), places)
+    return found
 
 
 def _row(old: Side, new: Side, figure: Figure, coin: str) -> Row:

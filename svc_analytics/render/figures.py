@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -13,8 +13,7 @@ from svc_analytics.formatting.numbers import kind_of
 from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.render.document import Document, Open
-from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence
-from svc_analytics.warehouse.definitions import label_of as label_of  # where renderers look for it
+from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence, label_of
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_statement_macros
 
@@ -101,7 +100,7 @@ class FigureCells:
     scales: Mapping[str, int]
     is_exact: bool = False
 
-    @property
+    @cached_property
     def rows(self) -> list[dict[str, Any]]:
         """The summary: a row per coin."""
         rows: list[dict[str, Any]] = self.statement.tables["summary"].to_pylist()

@@ -45,7 +45,7 @@ def _json_rows(table: pa.Table) -> Iterator[str]:
 
 def write_xlsx(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `statement.xlsx`: a sheet of provenance and one per table."""
-    from svc_analytics.render.workbook import write_workbook  # loads xlsxwriter
+    from svc_analytics.render.workbook.workbook import write_workbook  # loads xlsxwriter
 
     write_workbook(statement, facts, folder / "statement.xlsx")
     return {"statement.xlsx": _all_rows(statement)}
@@ -53,7 +53,7 @@ def write_xlsx(statement: Document, facts: Facts, folder: Path) -> Rows:
 
 def write_html(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `statement.html`: one page for screen and paper that loads nothing."""
-    from svc_analytics.render.page import make_page  # loads matplotlib
+    from svc_analytics.render.page.page import make_page  # loads matplotlib
 
     page, rows = make_page(statement, facts)
     (folder / "statement.html").write_text(page, encoding="utf-8", newline="")
@@ -72,7 +72,8 @@ def write_journal(statement: Document, facts: Facts, folder: Path) -> Rows:
 def write_pdf(statement: Document, facts: Facts, folder: Path) -> Rows:
     """Write `statement.pdf`: the same page as in HTML, on A4."""
     require_pdf()
-    from svc_analytics.render.page import make_page, print_page  # loads matplotlib
+    from svc_analytics.render.page.page import make_page  # loads matplotlib
+    from svc_analytics.render.page.pdf import print_page
 
     page, rows = make_page(statement, facts)
     (folder / "statement.pdf").write_bytes(print_page(page))

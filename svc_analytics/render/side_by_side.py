@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -18,12 +18,11 @@ from svc_analytics.formatting.numbers import (
     RATIO,
     ROUNDED,
     USD,
-    is_divided,
     kind_of_unit,
     unit_name,
 )
-from svc_analytics.formatting.standing import RUNNING
-from svc_analytics.money import EXACT, format_amount
+from svc_analytics.formatting.standing import RUNNING, standing_of
+from svc_analytics.money import EXACT
 from svc_analytics.render.comparison import Side
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 
@@ -58,7 +57,7 @@ def comparison_tables(
     holds what differs between two versions: it shows the cause in the place of the percentage.
     """
     rows, has_cause = table.to_pylist(), "cause" in table.column_names
-    maker = _Maker(_scales(rows), is_exact)
+    maker = _Maker(standing_of(table).scales, is_exact)
     heads = [*map(_head, (old, new)), "difference", "cause" if has_cause else "%"]
     if is_narrowed:
         cells = [[Cell(row["currency"], is_fixed=True), *maker.cells(row)] for row in rows]
@@ -100,17 +99,6 @@ def _titled(row: Row) -> str:
     kind = kind_of_unit(row["unit"])
     unit = unit_name(kind, row["currency"]) if kind in (USD, RATE) else ""
     return row["label"] if unit in row["label"] else f"{row['label']}, {unit}"
-
-
-def _scales(rows: Iterable[Row]) -> dict[str, int]:
-    """Return the scale of each coin: the most places of its amounts that were not divided."""
-    found: dict[str, int] = {}
-    for row in rows:
-        if row["unit"] == "coin" and not is_divided(row["figure"]):
-            for value in filter(None, (row["old"], row["new"])):
-                places = len(format_amount(value).partition(".")[2])
-                found[row["currency"]] = max(found.get(row["currency"], 0), places)
-    return found
 
 
 class _Maker:

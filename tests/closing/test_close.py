@@ -23,17 +23,9 @@ from svc_analytics.errors import (
 )
 from svc_analytics.render import folder as folders
 from tests.support.closings import LEDGER, Closer, figure, row_causes, table
-from tests.support.desks import Desk
 from tests.support.fake_service import payment, refusal
 
 MISSING = "refund_has_its_payment"
-
-
-@pytest.fixture
-def closer(desk: Desk) -> Closer:
-    closer = Closer(desk)
-    closer.serve()
-    return closer
 
 
 @pytest.fixture

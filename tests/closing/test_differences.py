@@ -10,18 +10,9 @@ from svc_analytics import diff_statements
 from svc_analytics.money import format_amount
 from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer
-from tests.support.desks import Desk
 from tests.support.fake_service import payment
 
 LATE = payment(99, "2026-10-20T10:00:00Z", "7", "0.5", reference_id="<script>alert(1)</script>")
-
-
-@pytest.fixture
-def closer(desk: Desk) -> Closer:
-    """A desk whose service holds the ledger of three months."""
-    found = Closer(desk)
-    found.serve()
-    return found
 
 
 @pytest.fixture

@@ -23,7 +23,6 @@ from svc_analytics.render.folder import write_folder
 from svc_analytics.statements.digests import hash_file
 from svc_analytics.statements.tables import TABLES
 from tests.support.closings import Closer, figure
-from tests.support.desks import Desk
 from tests.support.fake_service import payment
 
 FORMS = ("csv", "parquet", "xlsx", "json", "journal")
@@ -31,13 +30,6 @@ PAGE = ("csv", "html")
 MERCHANT = {"id": "11111111-1111-4111-8111-111111111111", "display_name": "Shop"}
 Manifest = dict[str, Any]
 Change = Callable[[Path, Manifest], None]
-
-
-@pytest.fixture
-def closer(desk: Desk) -> Closer:
-    closer = Closer(desk)
-    closer.serve()
-    return closer
 
 
 def forge(folder: Path, change: Change, *, keeps_register: bool = False) -> SealVerification:

@@ -14,11 +14,11 @@ from svc_analytics.closing.package import pack_folder, package
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.closing.verify import verify_statement
 from svc_analytics.errors import ConfigError, LakeError
-from tests.closing.test_seal import closer, rewrite, sealed
+from tests.closing.test_seal import rewrite, sealed
 from tests.support.closings import Closer
 from tests.support.desks import Desk
 
-__all__ = ["closer", "rewrite", "sealed"]  # fixtures
+__all__ = ["rewrite", "sealed"]  # fixtures
 
 
 def unpacked(file: Path, target: Path) -> Path:

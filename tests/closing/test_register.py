@@ -10,15 +10,7 @@ from svc_analytics.closing.register import read_register
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import LakeError
 from tests.support.closings import Closer
-from tests.support.desks import Desk
 from tests.support.fake_service import payment
-
-
-@pytest.fixture
-def closer(desk: Desk) -> Closer:
-    closer = Closer(desk)
-    closer.serve()
-    return closer
 
 
 def register(closer: Closer) -> Path:

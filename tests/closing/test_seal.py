@@ -19,15 +19,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.render import folder as forms
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.closings import Closer, figure, row_causes
-from tests.support.desks import Desk
 from tests.support.fake_service import payment
-
-
-@pytest.fixture
-def closer(desk: Desk) -> Closer:
-    closer = Closer(desk)
-    closer.serve()
-    return closer
 
 
 @pytest.fixture

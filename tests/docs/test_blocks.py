@@ -72,6 +72,11 @@ def files(demo: Desk) -> Path:
     return folder
 
 
+def shown(command: str) -> str:
+    """Return what a command of the pages prints; the demo prints the statement of its month."""
+    return invoke("svc-analytics statement --last-month" if "demo" in command else command)
+
+
 def invoke(command: str) -> str:
     """Run a command in this process, once in each folder, and return what it printed."""
     return _invoke(command, Path.cwd())
@@ -99,8 +104,7 @@ def test_what_is_shown_has_the_words_that_are_printed(
 ) -> None:
     """A label that was renamed is renamed on the page too; the amounts are those of the demo."""
     monkeypatch.chdir(files)
-    found = invoke("svc-analytics statement --last-month" if "demo" in command else command)
-    said = set(re.findall(r"\b[a-z_]{3,}\b", found))
+    said = set(re.findall(r"\b[a-z_]{3,}\b", shown(command)))
     assert set(re.findall(r"\b[a-z_]{3,}\b", printed)) <= said | {"srv", "finance"} | _COINS
 
 
@@ -111,8 +115,7 @@ def test_what_is_shown_is_what_is_printed(
 ) -> None:
     """To the last digit, for the merchant of the demo; a line of dots stands for more lines."""
     monkeypatch.chdir(whole_demo)
-    found = invoke("svc-analytics statement --last-month" if "demo" in command else command)
-    lines = found.replace(str(whole_demo), "/srv/finance").splitlines()
+    lines = shown(command).replace(str(whole_demo), "/srv/finance").splitlines()
     assert not [line for line in printed.splitlines() if line not in [*lines, "..."]]
 
 

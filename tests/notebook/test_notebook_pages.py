@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """Notebooks as pages for readers, in Chromium: on a screen, on a phone and on paper."""
 
 import re
@@ -8,13 +9,13 @@ from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, expect
 
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.page import make_page
-from tests.support.browsers import chromium, pdf_words
+from tests.support.browsers import browser, pdf_words
 
 NUMBER = re.compile(r"-?[0-9][0-9,]*\.[0-9]+")
 MANY = ("02", "05")
@@ -42,15 +43,6 @@ def paths(demo: Lakehouse, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     """The pages of some notebooks, of the last full month."""
     folder = tmp_path_factory.mktemp("pages")
     return {name: make(demo, folder, name) for name in MANY}
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.render import formats, page
+from svc_analytics.render import formats
+from svc_analytics.render.page import pdf
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.form_material import Make, Save
 
@@ -79,4 +80,4 @@ def test_printing_reads_nothing_from_elsewhere(tmp_path: Path) -> None:
     secret = tmp_path / "secret.txt"
     secret.write_text("secret")
     with pytest.raises(ValueError, match="must not load"):
-        page._refuse(secret.as_uri())
+        pdf._refuse(secret.as_uri())

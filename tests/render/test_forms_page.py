@@ -15,8 +15,9 @@ from svc_analytics.closing.seals import seal_of
 from svc_analytics.config import Settings
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.standing import Standing
-from svc_analytics.render import matrix, page_tables
 from svc_analytics.render.folder import write_folder
+from svc_analytics.render.page import matrix, page
+from svc_analytics.render.page import tables as page_tables
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.desks import Desk
 from tests.support.form_material import PERSIAN, Make, Save
@@ -231,3 +232,14 @@ def test_a_month_without_movement_is_a_page_too(save: Save) -> None:
     """It says that nothing happened."""
     text = html(save("html", month="2026-08"))
     assert "No movement and no position in any currency." in text and Outline(text).open == []
+
+
+def test_an_unknown_count_of_receipts_is_no_zero() -> None:
+    """Of usdt nothing is known, so the page counts the receipts of btc alone."""
+    rows = [
+        {"currency": "btc", "receipts_checked": 3, "receipts_valid": 2},
+        {"currency": "usdt", "receipts_checked": 4, "receipts_valid": None},
+    ]
+    summary = pa.Table.from_pylist(rows)
+    assert page._receipts(summary) == (3, 2)
+    assert page._receipts(summary.slice(1)) is None

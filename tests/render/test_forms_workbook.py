@@ -13,9 +13,9 @@ from openpyxl.worksheet.worksheet import Worksheet
 from svc_analytics.formatting.display import head_of, label
 from svc_analytics.formatting.values import is_ratio, value_text
 from svc_analytics.instants import to_micros
-from svc_analytics.render import workbook, workbook_cells
-from svc_analytics.render.figures import label_of
-from svc_analytics.warehouse.definitions import definitions_table
+from svc_analytics.render.workbook import cells as workbook_cells
+from svc_analytics.render.workbook import workbook
+from svc_analytics.warehouse.definitions import definitions_table, label_of
 from tests.support.fake_service import NOW
 from tests.support.form_material import FORMULA, PERSIAN, Make, Save
 

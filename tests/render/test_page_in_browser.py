@@ -1,17 +1,18 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """A statement's page in a real browser: on a phone, on wide screens and on paper."""
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.numbers import exact_text, kind_of
 from svc_analytics.formatting.values import is_exact_number
 from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.statement import Statement
-from tests.support.browsers import chromium, pdf_words
+from tests.support.browsers import browser, pdf_words
 from tests.support.form_material import Make
 
 PHONE, TABLET, DESK = (390, 844), (1024, 768), (1440, 900)
@@ -22,15 +23,6 @@ BROKEN = """cells => cells.filter(cell => {
     range.selectNodeContents(cell);
     return new Set([...range.getClientRects()].map(box => Math.round(box.top))).size > 1;
 }).map(cell => cell.innerText)"""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    path = chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

@@ -1,3 +1,4 @@
+# ruff: noqa: F401, F811 - fixtures are imported by name, and named again where they are used
 """The widget, the console and the embed script, as a person meets them in Chromium."""
 
 import http.server
@@ -5,22 +6,13 @@ import shutil
 from threading import Thread
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 from svc_analytics.sandbox import serve
 from svc_analytics.signing.receipts import verify_receipt
-from tests.support.browsers import chromium
+from tests.support.browsers import browser, chromium
 
 SHOP = "https://shop.example"
-
-
-@pytest.fixture(scope="module")
-def browser():
-    path = chromium()
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
-        yield browser
-        browser.close()
 
 
 @pytest.fixture

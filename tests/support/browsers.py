@@ -4,11 +4,13 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from playwright.sync_api import Browser, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -19,6 +21,16 @@ def chromium() -> str:
         if found:
             return found
     return _missing("no Chromium on this machine: install the package chromium")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """A Chromium, for the tests of one module."""
+    path = chromium()
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 def _missing(reason: str) -> NoReturn:

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from click.testing import CliRunner
 
-from svc_analytics.cli.lake import sql
+from svc_analytics.cli.commands.lake import sql
 from svc_analytics.errors import QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.warehouse.answers import to_exact_table

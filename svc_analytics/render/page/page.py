@@ -1,29 +1,25 @@
-"""A statement as one page, in HTML or printed as PDF; it loads nothing from elsewhere."""
+"""A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
-import os
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics import charts
 from svc_analytics.calendars import GREGORIAN
 from svc_analytics.formatting.sanitize import escape_invisible
-from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.render.document import Document, unknown_lines
-from svc_analytics.render.figures import definition_groups, meaning
-from svc_analytics.render.matrix import matrices
-from svc_analytics.render.page_tables import PageTables
+from svc_analytics.render.figures import definition_groups
+from svc_analytics.render.page.matrix import matrices
+from svc_analytics.render.page.tables import PageTables
+from svc_analytics.render.page.template import load_template
 from svc_analytics.render.picture import draw_svg
 from svc_analytics.render.standing import document_standing, status_note
 from svc_analytics.webhooks.findings import describe
 
-EPOCH = "SOURCE_DATE_EPOCH"
 MOST_CHARTED = 8  # coins
 MOST_REASONS = 3  # in the head; the others are told further below
 LINE_COLUMNS = (
@@ -67,25 +63,6 @@ def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
         **parts,
     )
     return escape_invisible(page), shown_rows  # names of coins come from the service too
-
-
-def load_template(name: str) -> Template:
-    """Return a page's template, which escapes every text."""
-    environment = Environment(
-        loader=PackageLoader("svc_analytics.render"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["visible"] = lambda text: escape_invisible(str(text))
-    environment.filters["instant"] = _instant
-    environment.globals["meaning"] = partial(meaning, "summary")
-    return environment.get_template(name)
-
-
-def _instant(text: str) -> str:
-    return readable_instant(from_micros(parse_instant(text)[0]))
 
 
 def _head(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
@@ -162,39 +139,14 @@ def _severities(checks: pa.Table) -> list[tuple[str, int]]:
 
 
 def _receipts(summary: pa.Table) -> tuple[int, int] | None:
-    """Return how many receipts were checked and are valid; None if none was verified."""
-    checked = [row for row in summary.to_pylist() if row.get("receipts_checked") is not None]
-    if not checked:
+    """Return how many receipts were checked and are valid; None if none was verified.
+
+    Of a coin both are known or neither is; an unknown count is no zero.
+    """
+    counts = [
+        (row.get("receipts_checked"), row.get("receipts_valid")) for row in summary.to_pylist()
+    ]
+    known = [(checked, valid) for checked, valid in counts if None not in (checked, valid)]
+    if not known:
         return None
-    return (
-        sum(row["receipts_checked"] for row in checked),
-        sum(row["receipts_valid"] or 0 for row in checked),
-    )
-
-
-def print_page(page: str) -> bytes:
-    """Return the page as PDF; the same page gives the same bytes."""
-    from weasyprint import HTML  # an optional extra
-
-    with _fixed_clock():
-        return bytes(HTML(string=page, url_fetcher=_refuse).write_pdf())
-
-
-def _refuse(url: str, *_: Any, **__: Any) -> Any:
-    """Refuse to load anything: a statement holds all it shows."""
-    message = f"a statement must not load {url}"
-    raise ValueError(message)
-
-
-@contextmanager
-def _fixed_clock() -> Iterator[None]:
-    """Embed fonts without the time of day, so that the bytes stay the same."""
-    before = os.environ.get(EPOCH)
-    os.environ[EPOCH] = "0"
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[EPOCH]
-        else:
-            os.environ[EPOCH] = before
+    return sum(checked for checked, _ in known), sum(valid for _, valid in known)

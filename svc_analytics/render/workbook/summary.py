@@ -17,13 +17,13 @@ from svc_analytics.formatting.values import is_exact_number, is_ratio, value_tex
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import FigureCells, summary_groups
 from svc_analytics.render.standing import status_note
-from svc_analytics.render.workbook_cells import (
+from svc_analytics.render.workbook.cells import (
     CellWriter,
     number_format,
     shown_places,
     whole_digits,
 )
-from svc_analytics.render.workbook_tables import set_up_print
+from svc_analytics.render.workbook.tables import set_up_print
 
 SHEET = "Statement"
 _LABELS, _COINS, _EXACT = 30, 21, 30  # widths
@@ -66,10 +66,7 @@ def _write_head(
     texts = [
         (f"Statement {statement.period.title}", {"bold": True, "font_size": 16}),
         (single_line(names_of(statement.merchant)), {"font_size": 12}),
-        (
-            f"{statement.period.local_bounds}; data as of {facts['as_of']}",
-            {},
-        ),
+        (f"{statement.period.local_bounds}; data as of {facts['as_of']}", {}),
         ("sealed" if is_sealed else facts["status"], {"bold": True, "font_size": 14}),
         (status_note(statement, is_sealed=is_sealed), {}),
         *((text, {}) for text in unknown_lines(facts)),

@@ -19,11 +19,11 @@ from svc_analytics.render.document import Document
 from svc_analytics.render.figures import (
     definition_groups,
     figures_table,
-    label_of,
     meaning,
     summary_groups,
     unknown_reason,
 )
+from svc_analytics.warehouse.definitions import label_of
 from svc_analytics.warehouse.figures import read_figures
 
 MOST_ROWS = 200  # of one table; the rest is in the other forms

@@ -18,9 +18,9 @@ from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import from_micros
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.standing import document_standing
-from svc_analytics.render.workbook_cells import CellWriter
-from svc_analytics.render.workbook_summary import write_summary
-from svc_analytics.render.workbook_tables import Page, set_up_print, write_table
+from svc_analytics.render.workbook.cells import CellWriter
+from svc_analytics.render.workbook.summary import write_summary
+from svc_analytics.render.workbook.tables import Page, set_up_print, write_table
 from svc_analytics.warehouse.definitions import definitions_table
 
 SHEET_ROWS = 1_048_574  # below the caption and the head

@@ -5,7 +5,7 @@ from dataclasses import replace
 from svc_analytics.formatting.display import Display
 from svc_analytics.formatting.display_html import table_html
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
-from svc_analytics.render.page import load_template
+from svc_analytics.render.page.template import load_template
 
 
 def comparison_page(shown: Display, names: str) -> str:

@@ -16,8 +16,7 @@ from svc_analytics.formatting.display import head_of
 from svc_analytics.formatting.numbers import COIN, kind_of, scale_of
 from svc_analytics.formatting.standing import RUNNING, Standing
 from svc_analytics.formatting.values import is_exact_number, is_ratio, rows_of, value_text
-from svc_analytics.render.figures import label_of
-from svc_analytics.render.workbook_cells import (
+from svc_analytics.render.workbook.cells import (
     DAY_FORMAT,
     EXACT_DIGITS,
     CellWriter,
@@ -26,6 +25,7 @@ from svc_analytics.render.workbook_cells import (
     significant_digits,
     whole_digits,
 )
+from svc_analytics.warehouse.definitions import label_of
 
 HEAD = 1  # the row of the column heads, below the caption
 WIDEST, NARROWEST = 60, 9

@@ -1,0 +1,28 @@
+"""The templates of pages, which escape every text."""
+
+from functools import partial
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+
+from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.instants import from_micros, parse_instant, readable_instant
+from svc_analytics.render.figures import meaning
+
+
+def load_template(name: str) -> Template:
+    """Return a page's template, which escapes every text."""
+    environment = Environment(
+        loader=PackageLoader("svc_analytics.render.page"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["visible"] = lambda text: escape_invisible(str(text))
+    environment.filters["instant"] = _instant
+    environment.globals["meaning"] = partial(meaning, "summary")
+    return environment.get_template(name)
+
+
+def _instant(text: str) -> str:
+    return readable_instant(from_micros(parse_instant(text)[0]))
