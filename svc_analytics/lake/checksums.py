@@ -31,6 +31,7 @@ _SIGNATURE = re.compile(
 _TRAILER = 8  # bytes after the footer: its length, and the magic
 _MAGIC = b"PAR1"
 _USUAL_SIZE = 64 * 1024  # bytes: nearly every footer fits
+_SIGNED_END = 2048  # bytes: they hold the checksums, and what Parquet writes behind them
 _CHUNK = 1 << 20  # bytes
 _REMEDIES = {
     VERDICTS_FOLDER: "run receipts verify, which makes it again",
@@ -60,8 +61,27 @@ def find_signature(footer: bytes) -> re.Match[bytes] | None:
 def read_signed_footer(path: Path) -> bytes:
     """Return a file's footer and trailer; raise `ValueError` when they were altered."""
     with path.open("rb") as file:
-        footer, _ = _read_footer(file)
+        return signed_footer(file)
+
+
+def signed_footer(file: BinaryIO) -> bytes:
+    """Return an open file's footer and trailer; raise `ValueError` when they were altered."""
+    footer, _ = _read_footer(file)
     return footer + len(footer).to_bytes(4, "little") + _MAGIC
+
+
+def read_signature(path: Path) -> str:
+    """Return what tells this version of a file from any other; its end says it."""
+    with path.open("rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - _SIGNED_END, 0))
+        found = find_signature(file.read())
+        return found["footer"].decode() if found else signature_of(signed_footer(file))
+
+
+def signature_of(footer: bytes) -> str:
+    """Return what tells this version of a file from any other, by its footer."""
+    found = find_signature(footer)  # none in a file of another tool, or of an old version
+    return found["footer"].decode() if found else sha256(footer).hexdigest()
 
 
 def hold_to_signature(path: Path) -> bool:

@@ -4,15 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import PartitionFooter
-from svc_analytics.lake.id_index import IdIndex
+from svc_analytics.lake.index.month_index import MonthIndex, Texts
 from svc_analytics.lake.lake import Lake, whole_coverage
-from svc_analytics.lake.layout import IDS_FOLDER, ORIGIN
+from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.merge import drop_rows, read_rows
 from svc_analytics.lake.month_coverage import owned_span
 from svc_analytics.lake.partition import read_groups, write_partition
@@ -43,7 +44,7 @@ class MonthFiles:
         self.stats = stats
         self.judged_at: int | None = None  # how far time has come, by the run's clock
         self._merchant_id = merchant_id
-        self._id_index = IdIndex(lake.path / IDS_FOLDER / stream.name)
+        self._index = MonthIndex(lake.path, stream, self.path, keeps=True)
 
     @property
     def coverage(self) -> Coverage:
@@ -109,10 +110,9 @@ class MonthFiles:
             confirmed=difference(confirmed, unsettled),
             judged_at=self._judged_at(label, coverage),
         )
-        observed = self._id_index.observe(tables)
-        footer = write_partition(self.path(label), self.stream, observed, footer, expected)
+        footer = write_partition(self.path(label), self.stream, tables, footer, expected)
         self.footers[label] = footer
-        self._id_index.save(label, footer.totals.ids_digest)
+        self._index.save(label)
         self.stats.files += 1
 
     def _judged_at(self, label: str, coverage: Coverage) -> int | None:
@@ -134,12 +134,18 @@ class MonthFiles:
         """Find by month the ids of new rows that the file of another month holds."""
         if not rows:
             return {}
-        lookup = self._id_index.lookup(rows)
-        ids_by_month = {
-            label: self._id_index.find_in(self.path(label), footer.totals.ids_digest, lookup)
-            for label, footer in self.footers.items()
-        }
-        return {label: ids for label, ids in ids_by_month.items() if len(ids)}
+        ids = pa.chunked_array(
+            [chunk for table in rows.values() for chunk in table["id"].chunks], pa.string()
+        )
+        homes = np.repeat(np.arange(len(rows)), [len(table) for table in rows.values()])
+        places = {label: place for place, label in enumerate(rows)}
+        texts, found = Texts.of(ids), {}
+        for label in self.footers:
+            foreign = texts.only(homes != places.get(label, -1))
+            held = self._index.rows(label, "id", foreign, ["id"])
+            if len(held):
+                found[label] = held["id"].combine_chunks()
+        return found
 
     def _retract(self, home: str, moving: pa.Table) -> None:
         """Retract the instants of moving rows from the coverage of their new month."""

@@ -9,7 +9,8 @@ import pytest
 
 from svc_analytics.config import Settings
 from svc_analytics.extraction import sweep, workers
-from svc_analytics.lake import id_index, merge, partition
+from svc_analytics.lake import merge, partition
+from svc_analytics.lake.index import month_index
 from svc_analytics.lake.layout import IDS_FOLDER
 from svc_analytics.lake.month_files import MonthFiles
 from svc_analytics.lake.writer import LakeWriter
@@ -33,14 +34,17 @@ def desk(service: FakeService, settings: Settings, tmp_path: Path) -> Desk:
 def months_read(monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """The months whose rows or ids are read from now on, whole or in part."""
     found: set[str] = set()
-    real = partition.read_groups
 
-    def read_groups(path: Path, *args: Any, **options: Any) -> Any:
-        found.add(path.name.removeprefix(".").partition(".")[0])
-        return real(path, *args, **options)
+    def watch(module: Any, name: str, real: Callable[..., Any]) -> None:
+        def read(path: Path, *args: Any, **options: Any) -> Any:
+            found.add(path.name.removeprefix(".").partition(".")[0])
+            return real(path, *args, **options)
 
-    for module in (partition, merge, id_index):
-        monkeypatch.setattr(module, "read_groups", read_groups)
+        monkeypatch.setattr(module, name, read)
+
+    for module in (partition, merge):
+        watch(module, "read_groups", partition.read_groups)
+    watch(month_index, "open_groups", month_index.open_groups)
     return found
 
 

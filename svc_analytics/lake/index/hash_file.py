@@ -1,0 +1,168 @@
+"""The file of a month's hashes: which row groups may hold a text, told by a few of its blocks.
+
+For each column that is looked up it has a section: 64-bit entries in order (44 bits of a hash,
+20 of a row group), then a directory: the first entry and the checksum of every block of them.
+Its last bytes say of which version of the month it is, and vouch for the rest.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO, Self
+from zlib import crc32
+
+import numpy as np
+import numpy.typing as npt
+
+from svc_analytics.files import atomic_write
+from svc_analytics.lake.index.hashes import Hashes
+
+Places = npt.NDArray[np.intp]
+
+_GROUP = np.uint64((1 << 20) - 1)  # the bits of a row group
+_ENTRIES = 512  # in a block: 4 KiB, which a disk reads at once
+_DIRECTORY = np.dtype([("first", "<u8"), ("crc", "<u8")])
+_TAIL = 256  # bytes
+_MANY = 4  # where one block of so many is wanted, all are read: seeking costs more
+_DAMAGED = "the hashes are not the ones that were written"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where hashes may be: which of those looked for, and in which row groups."""
+
+    places: Places = field(default_factory=lambda: np.empty(0, np.intp))
+    groups: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Section:
+    """One column's part of the file."""
+
+    count: int
+    start: int
+    directory_crc: int
+
+    @property
+    def blocks(self) -> int:
+        return -(-self.count // _ENTRIES)
+
+    @property
+    def directory(self) -> int:
+        return self.start + self.count * 8
+
+    @property
+    def end(self) -> int:
+        return self.directory + self.blocks * _DIRECTORY.itemsize
+
+
+@dataclass(frozen=True)
+class HashFile:
+    """A month's hashes, open to look some up."""
+
+    _file: BinaryIO
+    _sections: list[_Section]
+
+    @classmethod
+    @contextmanager
+    def open(cls, path: Path, signature: str) -> Iterator[Self]:
+        """Open the hashes of this version of a month; raise `ValueError` for another one's."""
+        with path.open("rb", buffering=0) as file:
+            yield cls(file, _read_tail(file, signature))
+
+    def find(self, section: int, hashes: Hashes) -> Found:
+        """Return where these sorted hashes may be; raise `ValueError` at a damaged block."""
+        of = self._sections[section]
+        low, high = hashes & ~_GROUP, hashes | _GROUP
+        entries = self._between(of, low, high)
+        starts, ends = np.searchsorted(entries, low), np.searchsorted(entries, high, "right")
+        groups = np.unique(entries[_spanned(starts, ends, len(entries))] & _GROUP)
+        return Found(np.flatnonzero(ends > starts), groups.tolist())
+
+    def _between(self, of: _Section, low: Hashes, high: Hashes) -> Hashes:
+        """Return the blocks that can hold entries from `low` to `high`, pair by pair."""
+        content = _read_at(self._file, of.directory, of.end - of.directory)
+        if crc32(content) != of.directory_crc:
+            raise ValueError(_DAMAGED)
+        directory = np.frombuffer(content, _DIRECTORY)
+        # The block before the first that begins with a hash may end with the same one.
+        first = np.maximum(np.searchsorted(directory["first"], low) - 1, 0)
+        last = np.searchsorted(directory["first"], high, "right")
+        blocks = _spanned(first, last, of.blocks)
+        blocks = np.arange(of.blocks) if len(blocks) * _MANY > of.blocks else blocks
+        content = b"".join(self._read(of, blocks, directory["crc"]))
+        return np.frombuffer(content, "<u8")
+
+    def _read(self, of: _Section, blocks: Places, crcs: Hashes) -> Iterator[memoryview]:
+        size = _ENTRIES * 8
+        for run in np.split(blocks, np.flatnonzero(np.diff(blocks) > 1) + 1):
+            if not len(run):
+                return
+            start, end = of.start + int(run[0]) * size, of.start + (int(run[-1]) + 1) * size
+            content = memoryview(_read_at(self._file, start, min(end, of.directory) - start))
+            for place, block in enumerate(run.tolist()):
+                if crc32(content[place * size : (place + 1) * size]) != crcs[block]:
+                    raise ValueError(_DAMAGED)
+            yield content
+
+
+def entries_of(hashes: Hashes, group: int) -> Hashes:
+    """Return the entries of a row group's hashes."""
+    return (hashes & ~_GROUP) | np.uint64(group)
+
+
+def write_hash_file(path: Path, signature: str, sections: Iterable[Hashes]) -> None:
+    """Replace a month's hashes by these entries, a section each, in any order.
+
+    It need not survive a power cut: a file that did not is made again.
+    """
+    with atomic_write(path, is_durable=False) as temporary, temporary.open("wb") as file:
+        tail = [signature, *(_write_section(file, entries) for entries in sections)]
+        file.write(_sealed(tail))
+
+
+def _write_section(file: BinaryIO, entries: Hashes) -> str:
+    entries.sort()
+    starts = range(0, len(entries), _ENTRIES)
+    directory = np.empty(len(starts), _DIRECTORY)
+    directory["first"] = entries[::_ENTRIES]
+    directory["crc"] = [crc32(entries[start : start + _ENTRIES].data) for start in starts]
+    file.write(entries.data)
+    file.write(directory.tobytes())
+    return f"{len(entries)}:{crc32(directory.tobytes()):08x}"
+
+
+def _sealed(tail: list[str]) -> bytes:
+    text = " ".join(["hashes-2", *tail]).ljust(_TAIL - 9).encode()
+    return text + f"{crc32(text):08x}\n".encode()
+
+
+def _read_tail(file: BinaryIO, signature: str) -> list[_Section]:
+    size = file.seek(0, os.SEEK_END)
+    tail = _read_at(file, max(size - _TAIL, 0), _TAIL)
+    told = tail[:-9].decode("ascii", "replace").split()[1:]
+    if tail != _sealed(told) or told[0] != signature:
+        raise ValueError("the hashes are of another version of the month")
+    sections: list[_Section] = []
+    for section in told[1:]:
+        count, _, crc = section.partition(":")
+        start = sections[-1].end if sections else 0
+        sections.append(_Section(int(count), start, int(crc, 16)))
+    return sections
+
+
+def _read_at(file: BinaryIO, start: int, size: int) -> bytes:
+    file.seek(start)
+    parts = []
+    while size and (part := file.read(size)):  # a system may give less than it is asked for
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _spanned(starts: Places, ends: Places, size: int) -> Places:
+    """Return the places, of `size`, that lie within one of these spans."""
+    borders = np.bincount(starts, minlength=size + 1) - np.bincount(ends, minlength=size + 1)
+    return np.flatnonzero(np.cumsum(borders)[:-1])

@@ -1,0 +1,207 @@
+"""The index of a stream's month files: finds rows by a value, reading only where they may be."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from svc_analytics.lake.checksums import (
+    DAMAGE,
+    damaged,
+    read_signature,
+    signature_of,
+    signed_footer,
+)
+from svc_analytics.lake.index.hash_file import Found, HashFile, entries_of, write_hash_file
+from svc_analytics.lake.index.hashes import Hashes, hash_texts
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import IDS_FOLDER
+from svc_analytics.schema import PAYMENTS, Stream
+
+INDEXED = MappingProxyType({PAYMENTS.name: ("id", "receipt_no", "reference_id")})
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Texts to look for, with their hashes in order."""
+
+    texts: pa.ChunkedArray
+    hashes: Hashes
+    places: npt.NDArray[np.intp]  # in `texts`, of each hash
+
+    @classmethod
+    def of(cls, texts: pa.ChunkedArray) -> Self:
+        """Return these texts, ready to be looked for; none may be NULL."""
+        hashes = hash_texts(texts)
+        order = np.argsort(hashes)  # searching for sorted hashes is several times as fast
+        return cls(texts, hashes[order], order)
+
+    def only(self, is_wanted: npt.NDArray[np.bool_]) -> Self:
+        """Return those of the texts that are wanted, by their places."""
+        kept = is_wanted[self.places]
+        return replace(self, hashes=self.hashes[kept], places=self.places[kept])
+
+    def without(self, texts: pa.ChunkedArray) -> Self:
+        """Return those that are not among these."""
+        is_among = pc.is_in(self.texts, value_set=texts.combine_chunks())
+        return self.only(~np.asarray(is_among))
+
+    def at(self, found: npt.NDArray[np.intp] | slice) -> pa.Array:
+        """Return the texts whose hashes are at these places."""
+        return self.texts.take(pa.array(self.places[found])).combine_chunks()
+
+
+class MonthIndex:
+    """The index files of a stream, of which each is valid for one version of a month file.
+
+    Only a writer `keeps` those that it makes: a reader may not be allowed to, and is one of many.
+    """
+
+    def __init__(
+        self, lake: Path, stream: Stream, path: Callable[[str], Path], *, keeps: bool = False
+    ) -> None:
+        self.path = path  # of a month's file, by its label
+        self._stream = stream
+        self._folder = lake / IDS_FOLDER / stream.name
+        self._columns = INDEXED.get(stream.name, ("id",))
+        self._keeps = keeps
+
+    def save(self, label: str) -> None:
+        """Index the file of a month as it is now."""
+        with (
+            open_groups(self.path(label)) as (file, signature),
+            suppress(OSError),  # the next run makes it again
+        ):
+            self._folder.mkdir(parents=True, exist_ok=True)
+            sections = (_entries(file, column) for column in self._columns)
+            write_hash_file(self._index_path(label), signature, sections)
+
+    def rows(
+        self, label: str, column: str, texts: Texts, columns: Iterable[str] | None = None
+    ) -> pa.Table:
+        """Return the rows of a month with one of these texts in an indexed column.
+
+        Of its file only the row groups are read in which they may be, held to the checksums of
+        their pages, and its footer, held to its own.
+        """
+        names = [*(columns or self._stream.schema.names)]
+        no_rows = pa.schema([self._stream.schema.field(name) for name in names]).empty_table()
+        indexed, found = self._find(label, column, texts)
+        if indexed and not found.groups:
+            return no_rows
+        with open_groups(self.path(label)) as (file, signature):
+            # Without an index, or one of the very file that is open now, they may be anywhere.
+            groups = found.groups if signature == indexed else range(file.num_row_groups)
+            wanted = texts.at(found.places if signature == indexed else slice(None))
+            return pa.concat_tables([no_rows, *_rows_with(file, groups, column, wanted, names)])
+
+    def rows_by_month(
+        self, labels: Iterable[str], column: str, texts: Texts, columns: Iterable[str]
+    ) -> Iterator[tuple[str, pa.Table]]:
+        """Yield months and their rows with one of these texts; an id is in one month only."""
+        for label in labels:
+            rows = self.rows(label, column, texts, columns)
+            if len(rows):
+                yield label, rows
+            texts = texts.without(rows["id"]) if column == "id" and len(rows) else texts
+            if not len(texts.hashes):
+                break
+
+    def _find(self, label: str, column: str, texts: Texts) -> tuple[str, Found]:
+        """Return where the texts may be in a version of a month; of none without an index."""
+        with suppress(OSError, ValueError):
+            return self._look_up(label, column, texts)
+        if self._keeps:
+            self.save(label)
+            with suppress(OSError, ValueError):
+                return self._look_up(label, column, texts)
+        return "", Found()
+
+    def _look_up(self, label: str, column: str, texts: Texts) -> tuple[str, Found]:
+        signature = read_signature(self.path(label))
+        with HashFile.open(self._index_path(label), signature) as hashes:
+            return signature, hashes.find(self._columns.index(column), texts.hashes)
+
+    def _index_path(self, label: str) -> Path:
+        return self._folder / f"{label}.hashes"
+
+
+def read_rows_with(
+    lake: Lake,
+    stream: Stream,
+    column: str,
+    values: Iterable[str],
+    labels: Iterable[str] | None = None,
+    columns: Iterable[str] | None = None,
+    folder: Path | None = None,
+) -> pa.Table:
+    """Return the rows of month files that hold one of these values in an indexed column.
+
+    The months are by default all, the newest first. Where a snapshot's `folder` has a month,
+    it is read there.
+    """
+    texts = Texts.of(pa.chunked_array([sorted({*values})], pa.string()))
+    index = MonthIndex(lake.path, stream, month_paths(lake, stream, folder))
+    months = sorted(lake.months(stream), reverse=True) if labels is None else labels
+    names = [*dict.fromkeys([*(columns or stream.schema.names), column])]
+    tables = [rows for _, rows in index.rows_by_month(months, column, texts, names)]
+    schema = pa.schema([stream.schema.field(name) for name in names])
+    return pa.concat_tables([schema.empty_table(), *tables])
+
+
+def month_paths(lake: Lake, stream: Stream, folder: Path | None = None) -> Callable[[str], Path]:
+    """Return where the file of a month is: in a snapshot's folder, else in the lake."""
+
+    def path(label: str) -> Path:
+        linked = folder and folder / stream.name / f"{label}.pq"
+        return linked if linked and linked.exists() else lake.month_path(stream, label)
+
+    return path
+
+
+@contextmanager
+def open_groups(path: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
+    """Open a month file, its footer found unaltered; give it and which version it is.
+
+    Its pages are verified as they are read. It stays open: a writer may replace it meanwhile.
+    """
+    try:
+        with pa.OSFile(str(path)) as source:
+            footer = signed_footer(source)
+            metadata = pq.read_metadata(pa.BufferReader(footer))
+            with pq.ParquetFile(
+                source, metadata=metadata, page_checksum_verification=True, pre_buffer=False
+            ) as file:
+                yield file, signature_of(footer)
+    except DAMAGE as error:
+        raise damaged(path, error) from error
+
+
+def _entries(file: pq.ParquetFile, column: str) -> Hashes:
+    """Return the entries of a column, NULL left out; one array, for it may be large."""
+    entries, count = np.empty(file.metadata.num_rows, np.uint64), 0
+    for group in range(file.num_row_groups):
+        texts = file.read_row_group(group, columns=[column], use_threads=False)[column]
+        hashes = hash_texts(texts.drop_null())
+        entries[count : count + len(hashes)] = entries_of(hashes, group)
+        count += len(hashes)
+    return entries[:count]
+
+
+def _rows_with(
+    file: pq.ParquetFile, groups: Iterable[int], column: str, texts: pa.Array, names: list[str]
+) -> Iterator[pa.Table]:
+    """Yield the rows of these row groups that hold one of the texts themselves."""
+    for group in groups:
+        held = file.read_row_group(group, columns=[column], use_threads=False)[column]
+        mask = pc.is_in(held, value_set=texts)  # two texts may have the same hash
+        if pc.any(mask).as_py():
+            yield file.read_row_group(group, columns=names, use_threads=False).filter(mask)
