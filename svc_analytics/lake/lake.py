@@ -73,7 +73,7 @@ class Lake:
             document = json.loads((self.path / "lake.json").read_text(encoding="utf-8"))
             layout, _ = document["layout"], dict(document["merchant"])
             # None in a lake of an earlier version.
-            if document.pop("sha256", "") not in ("", _digest(document)):
+            if document.pop("sha256", "") not in ("", digest_of(document)):
                 raise ValueError("it is not the one that was written")
         except (OSError, ValueError, KeyError, TypeError) as error:
             if is_refused(error):
@@ -135,10 +135,11 @@ def check_lake(lake: object) -> None:
 
 def write_description(lake: Path, description: dict[str, Any]) -> None:
     """Write `lake.json`, which says whose records the lake holds, and vouches for itself."""
-    write_json(lake / "lake.json", description | {"sha256": _digest(description)})
+    write_json(lake / "lake.json", description | {"sha256": digest_of(description)})
 
 
-def _digest(document: dict[str, Any]) -> str:
+def digest_of(document: dict[str, Any]) -> str:
+    """Return the hash by which a JSON document vouches for itself."""
     return sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
 
 

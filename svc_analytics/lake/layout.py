@@ -13,6 +13,7 @@ FOOTER_KEY = "svc_analytics"
 
 ORIGIN = "0000-00"  # a file without rows: it covers the time before the first month with a file
 IDS_FOLDER = ".ids"
+PARENTS_FOLDER = ".parents"
 VERDICTS_FOLDER = "receipt_verdicts"
 
 QUARANTINE = pa.schema(

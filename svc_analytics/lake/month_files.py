@@ -44,7 +44,7 @@ class MonthFiles:
         self.stats = stats
         self.judged_at: int | None = None  # how far time has come, by the run's clock
         self._merchant_id = merchant_id
-        self._index = MonthIndex(lake.path, stream, self.path, keeps=True)
+        self._index = MonthIndex(lake, stream, keeps=True)
 
     @property
     def coverage(self) -> Coverage:

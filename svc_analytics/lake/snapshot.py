@@ -66,7 +66,7 @@ def _link_files(source: Path, target: Path) -> None:
     for file in source.glob("*.parquet"):
         while True:
             try:
-                _link(file, target / f"{file.stem}.pq")
+                link_file(file, target / f"{file.stem}.pq")
                 break
             except FileNotFoundError:
                 # A writer replaced it between the listing and the link: link its
@@ -75,7 +75,8 @@ def _link_files(source: Path, target: Path) -> None:
                     break
 
 
-def _link(file: Path, target: Path) -> None:
+def link_file(file: Path, target: Path) -> None:
+    """Give a file another name; copy it where that cannot be done."""
     try:
         os.link(file, target)
     except FileNotFoundError:

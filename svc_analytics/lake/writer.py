@@ -12,8 +12,9 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import locked, make_folder
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.index.parents import refresh_parents
 from svc_analytics.lake.lake import Lake, write_description
-from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, data_folders
+from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, PARENTS_FOLDER, data_folders
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
 from svc_analytics.lake.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.partition import write_partition
@@ -133,6 +134,7 @@ def open_writer(
             check_merchant(lake, profile)  # again: another process may have begun it meanwhile
             with dirty_marker(lake, now) as unfinished:
                 yield _begin_writing(lake, profile, now, unfinished, clocks or {})
+                refresh_parents(lake)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         message = f"cannot write to {lake.path}: {reason}; the records written before are untouched"
@@ -180,7 +182,7 @@ def _begin(lake: Lake, merchant_id: str, now: int) -> None:
 def _remove_leftovers(lake: Lake) -> None:
     """Remove what a killed run left: half-written files, abandoned snapshots."""
     hashes = (f"{IDS_FOLDER}/{name}" for name in STREAMS)
-    for folder in (".", *data_folders(), *hashes):
+    for folder in (".", *data_folders(), *hashes, PARENTS_FOLDER):
         for file in (lake.path / folder).glob(".*.writing"):
             # `analytics.duckdb` is written under a lock of its own.
             if file.is_file() and not file.name.startswith(".analytics"):

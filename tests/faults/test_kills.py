@@ -50,7 +50,10 @@ from tests.support.served import check_all, check_claims
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 OCTOBER = ("--month", "2026-10")
-KEPT = {".lock", ".close.lock", ".receipts.lock", ".views.lock", ".lookups.lock", ".ids"}
+KEPT = {
+    *(".lock", ".close.lock", ".receipts.lock", ".views.lock", ".lookups.lock"),
+    *(".ids", ".parents"),
+}
 A_WHILE = 2 * 3600  # seconds: no run takes so long
 
 

@@ -14,7 +14,6 @@ from svc_analytics.lake.index.hashes import Hashes, hash_texts
 from svc_analytics.lake.index.month_index import (
     MonthIndex,
     Texts,
-    month_paths,
     read_rows_with,
 )
 from svc_analytics.schema import PAYMENTS
@@ -149,9 +148,7 @@ def test_a_month_that_was_replaced_is_not_read_by_the_index_of_the_old_one(
     held: Desk, is_whole: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A reader holds no lock: what it opens may be newer than what it looked up."""
-    index = MonthIndex(
-        held.lake.path, PAYMENTS, lambda label: held.lake.month_path(PAYMENTS, label)
-    )
+    index = MonthIndex(held.lake, PAYMENTS)
     wanted = Texts.of(pa.chunked_array([[held.service.payments[1]["id"]]]))
     if is_whole:
         stale = ("of before", hash_file.Found(np.array([0]), [7]))
@@ -159,3 +156,17 @@ def test_a_month_that_was_replaced_is_not_read_by_the_index_of_the_old_one(
     else:
         (held.lake.path / ".ids" / "payments" / "2026-02.hashes").unlink()
     assert len(index.rows("2026-02", "id", wanted)) == 1
+
+
+def test_hashes_of_ids_that_a_month_lacks_are_told_apart(held: Desk) -> None:
+    """Whoever holds only hashes learns which may stand there; without an index any may."""
+    index = MonthIndex(held.lake, PAYMENTS)
+    ids = pa.chunked_array([sorted(row["id"] for row in held.rows())])
+    hashes = np.sort(hash_texts(ids))
+    own = next(row["id"] for row in held.rows() if row["paid_at"].month == 3)
+    assert (
+        index.shared_hashes("2026-03", hashes).tolist()
+        == hash_texts(pa.chunked_array([[own]])).tolist()
+    )
+    (held.lake.path / ".ids" / "payments" / "2026-03.hashes").unlink()
+    assert index.shared_hashes("2026-03", hashes).tolist() == hashes.tolist()

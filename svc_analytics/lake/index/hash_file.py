@@ -77,9 +77,12 @@ class HashFile:
         of = self._sections[section]
         low, high = hashes & ~_GROUP, hashes | _GROUP
         entries = self._between(of, low, high)
-        starts, ends = np.searchsorted(entries, low), np.searchsorted(entries, high, "right")
-        groups = np.unique(entries[_spanned(starts, ends, len(entries))] & _GROUP)
-        return Found(np.flatnonzero(ends > starts), groups.tolist())
+        starts = np.searchsorted(entries, low)
+        begun = entries[np.minimum(starts, len(entries) - 1)] if len(entries) else ~low
+        found = np.flatnonzero((begun & ~_GROUP == low) & (starts < len(entries)))
+        ends = np.searchsorted(entries, high[found], "right")
+        groups = np.unique(entries[_spanned(starts[found], ends, len(entries))] & _GROUP)
+        return Found(found, groups.tolist())
 
     def _between(self, of: _Section, low: Hashes, high: Hashes) -> Hashes:
         """Return the blocks that can hold entries from `low` to `high`, pair by pair."""
@@ -95,16 +98,17 @@ class HashFile:
         content = b"".join(self._read(of, blocks, directory["crc"]))
         return np.frombuffer(content, "<u8")
 
-    def _read(self, of: _Section, blocks: Places, crcs: Hashes) -> Iterator[memoryview]:
+    def _read(self, of: _Section, blocks: Places, crcs: Hashes) -> Iterator[bytes]:
         size = _ENTRIES * 8
         for run in np.split(blocks, np.flatnonzero(np.diff(blocks) > 1) + 1):
             if not len(run):
                 return
             start, end = of.start + int(run[0]) * size, of.start + (int(run[-1]) + 1) * size
-            content = memoryview(_read_at(self._file, start, min(end, of.directory) - start))
-            for place, block in enumerate(run.tolist()):
-                if crc32(content[place * size : (place + 1) * size]) != crcs[block]:
-                    raise ValueError(_DAMAGED)
+            content = _read_at(self._file, start, min(end, of.directory) - start)
+            view = memoryview(content)
+            found = [crc32(view[place : place + size]) for place in range(0, len(content), size)]
+            if found != crcs[run].tolist():
+                raise ValueError(_DAMAGED)
             yield content
 
 

@@ -1,7 +1,7 @@
 """The index of a stream's month files: finds rows by a value, reading only where they may be."""
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
@@ -49,10 +49,13 @@ class Texts:
         kept = is_wanted[self.places]
         return replace(self, hashes=self.hashes[kept], places=self.places[kept])
 
+    def among(self, texts: pa.ChunkedArray) -> Self:
+        """Return those that are among these."""
+        return self.only(np.asarray(pc.is_in(self.texts, value_set=texts.combine_chunks())))
+
     def without(self, texts: pa.ChunkedArray) -> Self:
         """Return those that are not among these."""
-        is_among = pc.is_in(self.texts, value_set=texts.combine_chunks())
-        return self.only(~np.asarray(is_among))
+        return self.only(~np.asarray(pc.is_in(self.texts, value_set=texts.combine_chunks())))
 
     def at(self, found: npt.NDArray[np.intp] | slice) -> pa.Array:
         """Return the texts whose hashes are at these places."""
@@ -66,18 +69,32 @@ class MonthIndex:
     """
 
     def __init__(
-        self, lake: Path, stream: Stream, path: Callable[[str], Path], *, keeps: bool = False
+        self, lake: Lake, stream: Stream, snapshot: Path | None = None, *, keeps: bool = False
     ) -> None:
-        self.path = path  # of a month's file, by its label
+        self._lake = lake
         self._stream = stream
-        self._folder = lake / IDS_FOLDER / stream.name
+        self._snapshot = snapshot
+        self._folder = lake.path / IDS_FOLDER / stream.name
         self._columns = INDEXED.get(stream.name, ("id",))
         self._keeps = keeps
+
+    def version(self, label: str) -> str:
+        """Return what tells this version of a month's file from any other."""
+        path = self._path(label)
+        try:
+            return read_signature(path)
+        except DAMAGE as error:
+            raise damaged(self._lake.month_path(self._stream, label), error) from error
+
+    def column(self, label: str, column: str) -> pa.ChunkedArray:
+        """Return a column of a month's file."""
+        with self._open(label) as (file, _):
+            return file.read([column], use_threads=False)[column]
 
     def save(self, label: str) -> None:
         """Index the file of a month as it is now."""
         with (
-            open_groups(self.path(label)) as (file, signature),
+            self._open(label) as (file, signature),
             suppress(OSError),  # the next run makes it again
         ):
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -97,23 +114,29 @@ class MonthIndex:
         indexed, found = self._find(label, column, texts)
         if indexed and not found.groups:
             return no_rows
-        with open_groups(self.path(label)) as (file, signature):
+        with self._open(label) as (file, signature):
             # Without an index, or one of the very file that is open now, they may be anywhere.
             groups = found.groups if signature == indexed else range(file.num_row_groups)
             wanted = texts.at(found.places if signature == indexed else slice(None))
             return pa.concat_tables([no_rows, *_rows_with(file, groups, column, wanted, names)])
+
+    def shared_hashes(self, label: str, hashes: Hashes) -> Hashes:
+        """Return which of these hashes, sorted, the ids of a month's file may have."""
+        texts = Texts(pa.chunked_array([], pa.string()), hashes, np.arange(len(hashes)))
+        signature, found = self._find(label, "id", texts)
+        return hashes[found.places] if signature else hashes
 
     def rows_by_month(
         self, labels: Iterable[str], column: str, texts: Texts, columns: Iterable[str]
     ) -> Iterator[tuple[str, pa.Table]]:
         """Yield months and their rows with one of these texts; an id is in one month only."""
         for label in labels:
+            if not len(texts.hashes):
+                break
             rows = self.rows(label, column, texts, columns)
             if len(rows):
                 yield label, rows
-            texts = texts.without(rows["id"]) if column == "id" and len(rows) else texts
-            if not len(texts.hashes):
-                break
+                texts = texts.without(rows["id"]) if column == "id" else texts
 
     def _find(self, label: str, column: str, texts: Texts) -> tuple[str, Found]:
         """Return where the texts may be in a version of a month; of none without an index."""
@@ -126,9 +149,19 @@ class MonthIndex:
         return "", Found()
 
     def _look_up(self, label: str, column: str, texts: Texts) -> tuple[str, Found]:
-        signature = read_signature(self.path(label))
+        signature = read_signature(self._path(label))
         with HashFile.open(self._index_path(label), signature) as hashes:
             return signature, hashes.find(self._columns.index(column), texts.hashes)
+
+    def _open(self, label: str) -> AbstractContextManager[tuple[pq.ParquetFile, str]]:
+        return open_groups(self._path(label), self._lake.month_path(self._stream, label))
+
+    def _path(self, label: str) -> Path:
+        """Return where a month's file is: in the snapshot, else in the lake."""
+        linked = self._snapshot and self._snapshot / self._stream.name / f"{label}.pq"
+        if linked and linked.exists():
+            return linked
+        return self._lake.month_path(self._stream, label)
 
     def _index_path(self, label: str) -> Path:
         return self._folder / f"{label}.hashes"
@@ -141,15 +174,15 @@ def read_rows_with(
     values: Iterable[str],
     labels: Iterable[str] | None = None,
     columns: Iterable[str] | None = None,
-    folder: Path | None = None,
+    snapshot: Path | None = None,
 ) -> pa.Table:
     """Return the rows of month files that hold one of these values in an indexed column.
 
-    The months are by default all, the newest first. Where a snapshot's `folder` has a month,
-    it is read there.
+    The months are by default all, the newest first. Where a `snapshot` has a month, it is
+    read there.
     """
     texts = Texts.of(pa.chunked_array([sorted({*values})], pa.string()))
-    index = MonthIndex(lake.path, stream, month_paths(lake, stream, folder))
+    index = MonthIndex(lake, stream, snapshot)
     months = sorted(lake.months(stream), reverse=True) if labels is None else labels
     names = [*dict.fromkeys([*(columns or stream.schema.names), column])]
     tables = [rows for _, rows in index.rows_by_month(months, column, texts, names)]
@@ -157,19 +190,9 @@ def read_rows_with(
     return pa.concat_tables([schema.empty_table(), *tables])
 
 
-def month_paths(lake: Lake, stream: Stream, folder: Path | None = None) -> Callable[[str], Path]:
-    """Return where the file of a month is: in a snapshot's folder, else in the lake."""
-
-    def path(label: str) -> Path:
-        linked = folder and folder / stream.name / f"{label}.pq"
-        return linked if linked and linked.exists() else lake.month_path(stream, label)
-
-    return path
-
-
 @contextmanager
-def open_groups(path: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
-    """Open a month file, its footer found unaltered; give it and which version it is.
+def open_groups(path: Path, name: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
+    """Open a month file of this name, its footer found unaltered; give it and its version.
 
     Its pages are verified as they are read. It stays open: a writer may replace it meanwhile.
     """
@@ -182,7 +205,7 @@ def open_groups(path: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
             ) as file:
                 yield file, signature_of(footer)
     except DAMAGE as error:
-        raise damaged(path, error) from error
+        raise damaged(name, error) from error
 
 
 def _entries(file: pq.ParquetFile, column: str) -> Hashes:

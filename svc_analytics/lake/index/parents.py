@@ -1,0 +1,227 @@
+"""Parents: the payments that payout records name, kept so that nobody looks for them again.
+
+For each file of payout records there is one of their parents, and one for the rejected payout
+records. The writer keeps them at the end of a run. A reader takes those that are true of its
+snapshot and makes the others there: it always sees the true ones.
+"""
+
+from collections.abc import Iterable
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from svc_analytics.errors import LakeError
+from svc_analytics.files import make_folder
+from svc_analytics.lake.checksums import DAMAGE, hold_to_signature, read_signature
+from svc_analytics.lake.index.month_index import MonthIndex, Texts
+from svc_analytics.lake.index.parent_sources import ParentFile, ParentSources
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import ORIGIN, PARENTS_FOLDER, quarantine_path
+from svc_analytics.lake.side_files import read_side_file, replace_file
+from svc_analytics.lake.snapshot import link_file
+from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
+
+_SOURCES = "sources.json"
+REJECTED = "rejected"  # in place of a month: the payout records that could not be held
+_COLUMNS = [
+    *("id", "receipt_no", "reference_id", "currency"),
+    *("amount", "charged_amount", "fee_amount", "usd_value", "paid_at"),
+]
+_FIELDS = [PAYMENTS.schema.field(name) for name in _COLUMNS]
+PARENTS = pa.schema([_FIELDS[0].with_name("payment_id"), *_FIELDS[1:]])
+
+
+def refresh_parents(lake: Lake) -> None:
+    """Bring the kept parents up to the month files; only what became untrue is made again.
+
+    A failure stops no run: readers make for themselves what is not kept, and name what is
+    damaged.
+    """
+    with suppress(OSError, LakeError):
+        parents = _Parents(lake)
+        make_folder(parents.folder)
+        files = {label: parents.keep(label) for label in parents.named_in}
+        if not parents.path(ORIGIN).exists():
+            replace_file(parents.path(ORIGIN), PARENTS)
+        sources = ParentSources(parents.payments, files)
+        if sources != parents.sources:
+            sources.write(parents.folder / _SOURCES)
+
+
+def parents_in(lake: Lake, folder: Path, labels: Iterable[str] | None = None) -> Path:
+    """Put the parents of payout records into a snapshot's folder; return where they are.
+
+    `labels` are the months of the payout records, by default all, those rejected included.
+    They are true of the month files that the snapshot has, and of the lake's where it has none.
+    """
+    parents, target = _Parents(lake, folder), folder / PARENTS_FOLDER.removeprefix(".")
+    target.mkdir()
+    pq.write_table(PARENTS.empty_table(), target / f"{ORIGIN}.pq")  # there is always a file
+    for label in parents.named_in if labels is None else [*labels, REJECTED]:
+        if label in parents.named_in:
+            parents.give(label, target / f"{label}.pq")
+    return target
+
+
+class _Named(msgspec.Struct):
+    """What a rejected record says of its payment, whatever it is."""
+
+    payment_id: object = None
+
+
+class _Parents:
+    """The parents of a lake's payout records, as kept and as they are to be.
+
+    A writer has no `snapshot`, and the lake to itself.
+    """
+
+    def __init__(self, lake: Lake, snapshot: Path | None = None) -> None:
+        self.folder = lake.path / PARENTS_FOLDER
+        self.sources = ParentSources.read(self.folder / _SOURCES)
+        self._payments = MonthIndex(lake, PAYMENTS, snapshot, keeps=snapshot is None)
+        self._payouts = MonthIndex(lake, PAYOUT_RECORDS, snapshot)
+        self._rejected = _rejected_file(lake, snapshot)
+        self.payments = {label: self._payments.version(label) for label in lake.months(PAYMENTS)}
+        labels = lake.months(PAYOUT_RECORDS)
+        # The versions of the files that name them.
+        self.named_in = {label: self._payouts.version(label) for label in labels}
+        if self._rejected.exists():
+            self.named_in[REJECTED] = _version(self._rejected)
+
+    def path(self, label: str) -> Path:
+        """Return where a file's parents are kept."""
+        return self.folder / f"{label}.parquet"
+
+    def keep(self, label: str) -> ParentFile:
+        """Keep a file's parents; return what is to be noted of them."""
+        if self._is_true(label):
+            return self.sources.files[label]
+        path, kept = self.path(label), self._kept(label)
+        rows, has_missing = self._make(label, kept)
+        if not len(rows):
+            path.unlink(missing_ok=True)
+        elif kept is None or not rows.equals(kept):
+            replace_file(path, PARENTS, [rows])
+        signature = read_signature(path) if len(rows) else ""
+        return ParentFile(self.named_in[label], _homes(rows), has_missing, signature)
+
+    def give(self, label: str, target: Path) -> None:
+        """Put a file's parents there: the kept ones if they are true, else made now."""
+        if not (self._is_true(label) and self._is_linked(label, target)):
+            rows, _ = self._make(label, self._kept(label))
+            pq.write_table(rows, target)
+
+    def _is_true(self, label: str) -> bool:
+        """Tell whether the kept parents of a file are the true ones."""
+        if not self.sources.is_true(label, self.named_in[label], self.payments):
+            return False
+        signature = self.sources.files[label].signature
+        return not signature or _version(self.path(label)) == signature
+
+    def _is_linked(self, label: str, target: Path) -> bool:
+        """Link the kept parents, and tell whether they are whole, and still the same ones."""
+        signature = self.sources.files[label].signature
+        if not signature:
+            return True
+        with suppress(OSError, ValueError):
+            link_file(self.path(label), target)
+            if read_signature(target) == signature and hold_to_signature(target):
+                return True
+        target.unlink(missing_ok=True)
+        return False
+
+    def _kept(self, label: str) -> pa.Table | None:
+        """Return what was kept of a file, true or not; none if it is not what was noted."""
+        file = self.sources.files.get(label)
+        if file is None or not file.signature:
+            return file and PARENTS.empty_table()
+        with suppress(LakeError):
+            if _version(self.path(label)) == file.signature:
+                return read_side_file(self.path(label))
+        return None
+
+    def _make(self, label: str, kept: pa.Table | None) -> tuple[pa.Table, bool]:
+        """Return a file's parents, and whether some were not found.
+
+        Of those kept before, all stay whose month is the same.
+        """
+        wanted = self._named(label)
+        before = PARENTS.empty_table() if kept is None else kept
+        before = before.filter(pc.is_in(before["payment_id"], value_set=wanted))
+        stays = ~np.isin(_months(before), [*self._changed])
+        tables = [before.filter(pa.array(stays))]
+        sought = Texts.of(pa.chunked_array([wanted])).without(tables[0]["payment_id"])
+        months = self._nearest(label)
+        if kept is not None and self.sources.files[label].of == self.named_in[label]:
+            # What was not found before can only be where something changed.
+            never = sought.without(before["payment_id"])
+            tables += self._look_for(never, [month for month in months if month in self._changed])
+            sought = sought.among(before["payment_id"])
+        tables += self._look_for(sought, months)
+        rows = pa.concat_tables(tables).sort_by("payment_id").combine_chunks()
+        return rows, len(rows) < len(wanted)
+
+    @cached_property
+    def _changed(self) -> set[str]:
+        """The months of payments that are not what they were."""
+        before, now = self.sources.payments, self.payments
+        return {month for month in {*before, *now} if before.get(month) != now.get(month)}
+
+    def _nearest(self, label: str) -> list[str]:
+        """Return the months of payments in which to look first: those that changed, or near."""
+        months = sorted(self.payments, reverse=True)
+        until = [month for month in months if month <= label]
+        after = [month for month in reversed(months) if month > label]
+        return sorted([*until, *after], key=lambda month: month not in self._changed)
+
+    def _look_for(self, texts: Texts, months: list[str]) -> list[pa.Table]:
+        """Return the payments of these ids, as parents."""
+        found = self._payments.rows_by_month(months, "id", texts, _COLUMNS)
+        return [rows.rename_columns(PARENTS.names) for _, rows in found]
+
+    def _named(self, label: str) -> pa.Array:
+        """Return the ids of the payments that a file's records name."""
+        if label != REJECTED:
+            return self._payouts.column(label, "payment_id").drop_null().unique()
+        rows = read_side_file(self._rejected)
+        bodies = rows.filter(pc.is_null(rows["resolved_at"]))["body"].to_pylist()
+        return pa.array(sorted({*map(_payment_of, bodies)} - {""}), pa.string())
+
+
+def _payment_of(body: bytes) -> str:
+    """Return the id of the payment that a rejected record names, if it can be read."""
+    with suppress(msgspec.MsgspecError, RecursionError, UnicodeError):
+        named = msgspec.json.decode(body, type=_Named).payment_id
+        return named if isinstance(named, str) else ""
+    return ""
+
+
+def _rejected_file(lake: Lake, snapshot: Path | None) -> Path:
+    """Return where the rejected payout records are: in the snapshot, else in the lake."""
+    path = quarantine_path(lake.path, PAYOUT_RECORDS)
+    linked = snapshot and (snapshot / path.relative_to(lake.path)).with_suffix(".pq")
+    return linked if linked and linked.exists() else path
+
+
+def _version(path: Path) -> str:
+    """Return what tells this version of a file from any other; nothing if it is not readable."""
+    with suppress(*DAMAGE):
+        return read_signature(path)
+    return ""
+
+
+def _homes(rows: pa.Table) -> list[str]:
+    return [str(month) for month in np.unique(_months(rows))]
+
+
+def _months(rows: pa.Table) -> npt.NDArray[np.str_]:
+    """Return the month of each payment."""
+    instants = np.asarray(rows["paid_at"].cast(pa.int64()))
+    return instants.astype("M8[us]").astype("M8[M]").astype(str)
