@@ -170,8 +170,10 @@ def _start(
     names = check_names(metadata)
     if read is None:
         settings = settings or read_settings(lake.path)
-        read = partial(update.extract, lake, settings)
-    done = read(Request())
+        done = update.extract(lake, settings, Request())
+        read = partial(update.read_again, lake, settings)
+    else:
+        done = read(Request())
     notes, grace = (*done.retractions, *done.notes), grace_hours * HOUR
     remove_stale(lake.path / seals.STATEMENTS)  # of months that are not written again, too
     folder = None if out is None else Path(out)

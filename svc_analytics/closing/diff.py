@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
+from svc_analytics.formatting.columns import text_columns
 from svc_analytics.formatting.sanitize import unescape_formula
-from svc_analytics.formatting.values import text_rows
 from svc_analytics.interrupts import interruptible
 from svc_analytics.money import EXACT, format_amount
 from svc_analytics.render.folder import DEFINITIONS
@@ -54,11 +54,13 @@ Entry = dict[str, str]
 
 def as_texts(tables: Tables) -> Tables:
     """Return tables with every value as the text that its CSV file has."""
-    return {
-        name: _texts(table.column_names, text_rows(table))
-        for name, table in tables.items()
-        if name != RESTATEMENT
-    }
+    return {name: _as_texts(table) for name, table in tables.items() if name != RESTATEMENT}
+
+
+def _as_texts(table: pa.Table) -> pa.Table:
+    schema = pa.schema([(name, pa.string()) for name in table.column_names])
+    batches = [pa.RecordBatch.from_arrays(found, schema=schema) for found in text_columns(table)]
+    return pa.Table.from_batches(batches, schema)
 
 
 def read_tables(folder: Path, files: Collection[str]) -> Tables:
@@ -256,8 +258,7 @@ def _difference_query(keys: list[str]) -> str:
 
 
 def _read_parquet(path: Path) -> pa.Table:
-    table = pq.read_table(path, page_checksum_verification=True)
-    return _texts(table.column_names, text_rows(table))
+    return _as_texts(pq.read_table(path, page_checksum_verification=True))
 
 
 def read_csv(path: Path) -> pa.Table:

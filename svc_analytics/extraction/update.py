@@ -45,15 +45,30 @@ def extract(
     check_lake(lake)
     check("settings", settings, (Settings, type(None)), "svc.read_settings(), or nothing")
     check("request", request, (Request, type(None)), "a svc.Request, or nothing")
-    if on_page is None:
-        with page_bar() as bar:
-            return extract(lake, settings, request, workers=workers, on_page=bar.show)
     settings = settings or read_settings(lake.path)
     try:
-        result = run.extract(lake, settings, request, workers=workers, on_page=on_page)
+        result = read_again(lake, settings, request, workers=workers, on_page=on_page)
     except BaseException:
         with suppress(SvcError):  # the first error is the one to report
             write_views(lake)
         raise
     write_views(lake)
     return result
+
+
+def read_again(
+    lake: Lake,
+    settings: Settings,
+    request: Request | None = None,
+    *,
+    workers: int = 8,
+    on_page: OnPage | None = None,
+) -> ExtractionResult:
+    """Extract as `extract` does, and leave the views of other tools as they are.
+
+    Once written, they find by themselves what a later reading changes.
+    """
+    if on_page is None:
+        with page_bar() as bar:
+            return read_again(lake, settings, request, workers=workers, on_page=bar.show)
+    return run.extract(lake, settings, request, workers=workers, on_page=on_page)

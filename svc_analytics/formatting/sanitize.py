@@ -5,7 +5,8 @@ import re
 # Control characters, and those that turn the direction of the text around them. The marks
 # that Persian needs (zero-width joiners, direction marks of one character) are not among them.
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
-_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+FORMULA = r"^'*[=+\-@\t\r]"  # how a text begins that a spreadsheet may run
+_FORMULA = re.compile(FORMULA)
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?\Z")
 
 

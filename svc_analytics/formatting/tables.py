@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from decimal import Decimal
 from functools import partial
@@ -11,15 +12,17 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from svc_analytics.formatting.sanitize import escape_formula, single_line
+from svc_analytics.formatting.columns import BATCH, changed_where, column_texts, text_columns
+from svc_analytics.formatting.sanitize import FORMULA, escape_formula, single_line
 from svc_analytics.formatting.standing import frame_attributes
 from svc_analytics.formatting.values import (
     display_text,
     is_exact_number,
     is_ratio,
+    python_values,
     rows_of,
-    text_rows,
     value_text,
 )
 
@@ -28,43 +31,61 @@ if TYPE_CHECKING:
 
 
 LONGEST_CELL = 48
+_MARKS = '[",\r\n]'  # a text with one of these is quoted
+_MARKED = re.compile(_MARKS)
 
 
 def to_csv(table: pa.Table) -> str:
     """Write a table as CSV: plain decimals, instants in UTC with Z, empty for NULL."""
-    return "".join(map(csv_line, [table.column_names, *text_rows(table)]))
+    return "".join(csv_parts(table))
 
 
 def to_safe_csv(table: pa.Table) -> str:
     """Write a table as CSV for spreadsheets: texts like formulas are escaped."""
-    texts = [place for place, field in enumerate(table.schema) if pa.types.is_string(field.type)]
-    rows = list(text_rows(table))
-    for row in rows:
-        for place in texts:
-            row[place] = escape_formula(row[place])
-    return "".join(map(csv_line, [table.column_names, *rows]))
+    return "".join(csv_parts(table, is_safe=True))
+
+
+def csv_parts(table: pa.Table, *, is_safe: bool = False) -> Iterator[str]:
+    """Yield a table as CSV: its head, then some rows at a time; `is_safe` for spreadsheets."""
+    yield csv_line(table.column_names)
+    foreign = [pa.types.is_string(field.type) for field in table.schema]
+    for columns in text_columns(table):
+        if is_safe:
+            columns = [
+                changed_where(column, FORMULA, escape_formula) if is_foreign else column
+                for column, is_foreign in zip(columns, foreign, strict=True)
+            ]
+        quoted = [changed_where(column, _MARKS, _quote) for column in columns]
+        yield from (f"{line}\n" for line in pc.binary_join_element_wise(*quoted, ",").to_pylist())
 
 
 def csv_line(texts: Iterable[str]) -> str:
     """Write one line of CSV."""
-    return f"{','.join(map(_quote, texts))}\n"
+    found = (_quote(text) if _MARKED.search(text) else text for text in texts)
+    return f"{','.join(found)}\n"
 
 
 def _quote(text: str) -> str:
     # Python's own csv does not quote a lone carriage return where lines end with \n.
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in '",\r\n') else text
+    return '"' + text.replace('"', '""') + '"'
 
 
 def to_objects(table: pa.Table) -> list[dict[str, Any]]:
     """Return rows as objects for JSON: decimals and instants as text, NULL as null."""
-    ratios = [is_ratio(field) for field in table.schema]
+    names = table.column_names
     return [
-        {
-            name: _plain(value, flag)
-            for name, value, flag in zip(table.column_names, row, ratios, strict=True)
-        }
-        for row in rows_of(table)
+        dict(zip(names, row, strict=True))
+        for batch in table.to_batches(max_chunksize=BATCH)
+        for row in zip(*map(_plain_column, batch.columns, table.schema), strict=True)
     ]
+
+
+def _plain_column(column: pa.Array, field: pa.Field) -> list[Any]:
+    """Return a column's values for JSON, exact numbers and instants as text."""
+    is_text = pa.types.is_decimal(field.type) or pa.types.is_temporal(field.type)
+    if is_text or pa.types.is_string(field.type):
+        return list(column_texts(column, field).to_pylist())
+    return [_plain(value) for value in python_values(column, field.name)]
 
 
 def to_json(document: Any) -> str:
@@ -79,7 +100,11 @@ def to_text(table: pa.Table, longest: int | None = LONGEST_CELL) -> str:
     """
     rights = [is_exact_number(field) or pa.types.is_floating(field.type) for field in table.schema]
     cut = partial(_cut, longest=longest)
-    rows = [list(map(cut, row)) for row in text_rows(table, display_text)]
+    ratios = [is_ratio(field) for field in table.schema]
+    rows = [
+        [cut(display_text(value, is_ratio=flag)) for value, flag in zip(row, ratios, strict=True)]
+        for row in rows_of(table)
+    ]
     columns = [
         align_decimal_points(list(column)) if right else list(column)
         for column, right in zip(zip(*rows, strict=True), rights, strict=False)
@@ -120,15 +145,15 @@ def _has_point(cell: str) -> bool:
     return "." in cell and ":" not in cell
 
 
-def _plain(value: Any, is_ratio: bool) -> Any:
+def _plain(value: Any) -> Any:
     if isinstance(value, float) and not isfinite(value):
         return str(value)  # JSON has no such numbers
     if isinstance(value, (Decimal, datetime, date, bytes)):
-        return value_text(value, is_ratio=is_ratio)
+        return value_text(value)
     if isinstance(value, list):
-        return [_plain(item, False) for item in value]
+        return [_plain(item) for item in value]
     if isinstance(value, dict):
-        return {name: _plain(item, False) for name, item in value.items()}
+        return {name: _plain(item) for name, item in value.items()}
     return value
 
 

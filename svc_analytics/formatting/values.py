@@ -1,6 +1,6 @@
 """One value of a table as text: exact, plain, the same in every form."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -54,19 +54,13 @@ def display_text(value: Any, *, is_ratio: bool = False) -> str:
 def rows_of(table: pa.Table) -> Iterator[tuple[Any, ...]]:
     """Yield a table's rows as Python values; raise `QueryError` for one that Python lacks."""
     for batch in table.to_batches(max_chunksize=10_000):
-        yield from zip(*map(_values, batch.columns, batch.schema.names), strict=True)
+        yield from zip(*map(python_values, batch.columns, batch.schema.names), strict=True)
 
 
-def _values(column: pa.Array, name: str) -> list[Any]:
+def python_values(column: pa.Array, name: str) -> list[Any]:
+    """Return a column's values; raise `QueryError` for one that Python lacks."""
     try:
         return list(column.to_pylist())
     except (OverflowError, ValueError, pa.ArrowException) as error:
         message = f"{name} holds a value that cannot be written ({error}): cast it to varchar"
         raise QueryError(message) from error
-
-
-def text_rows(table: pa.Table, write: Callable[..., str] = value_text) -> Iterator[list[str]]:
-    """Yield a table's rows as texts: for files, or as another function writes them."""
-    ratios = [is_ratio(field) for field in table.schema]
-    for row in rows_of(table):
-        yield [write(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]

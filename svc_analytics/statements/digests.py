@@ -7,38 +7,56 @@ form, and any tool can compute it from `<table>.csv`.
 import hashlib
 import json
 from collections.abc import Mapping
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from svc_analytics.formatting.tables import csv_line
-from svc_analytics.formatting.values import is_ratio, rows_of, value_text
-from svc_analytics.money import EXACT, format_amount
+from svc_analytics.formatting.tables import csv_parts
+from svc_analytics.formatting.values import is_ratio
+from svc_analytics.money import format_amount
 
 TableDigest = dict[str, Any]
+_WIDEST = 76  # digits of the widest decimal
 _RATES = ("implied_rate", "implied_usd_rate", "fee_percent", "value")  # not summed
 
 
 def table_digest(table: pa.Table) -> TableDigest:
     """Return the control totals of one table: `rows`, `sha256`, and `totals` by coin."""
-    names = table.column_names
-    ratios = [is_ratio(field) for field in table.schema]
-    money = [place for place, field in enumerate(table.schema) if _is_money(field)]
-    coin = names.index("currency") if "currency" in names else None
-    digest = hashlib.sha256(csv_line(names).encode())
-    sums: dict[str, dict[str, Decimal]] = {}
-    for row in rows_of(table):
-        texts = [value_text(value, is_ratio=flag) for value, flag in zip(row, ratios, strict=True)]
-        digest.update(csv_line(texts).encode())
-        if coin is not None:
-            _add(sums.setdefault(texts[coin], {}), {names[p]: row[p] for p in money})
-    totals = {
-        currency: {name: format_amount(total) for name, total in by_column.items()}
-        for currency, by_column in sorted(sums.items())
+    digest = hashlib.sha256()
+    for part in csv_parts(table):
+        digest.update(part.encode())
+    return {"rows": table.num_rows, "sha256": digest.hexdigest(), "totals": _totals(table)}
+
+
+def _totals(table: pa.Table) -> dict[str, dict[str, str]]:
+    """Return the sum of each amount by coin; of a coin that has none of it there is no sum."""
+    if "currency" not in table.column_names:
+        return {}
+    names = [field.name for field in table.schema if _is_money(field)]
+    coins = pc.fill_null(table["currency"], "")
+    return {
+        coin: _sums(table.select(names).filter(pc.equal(coins, coin)))
+        for coin in sorted(pc.unique(coins).to_pylist())
     }
-    return {"rows": table.num_rows, "sha256": digest.hexdigest(), "totals": totals}
+
+
+def _sums(amounts: pa.Table) -> dict[str, str]:
+    """Return the sum of each column with a value, in the order in which rows first have one."""
+    places = {
+        name: pc.index(pc.is_valid(amounts[name]), True).as_py() for name in amounts.column_names
+    }
+    known = [name for name in amounts.column_names if places[name] >= 0]
+    return {
+        name: format_amount(pc.sum(amounts[name].cast(_wide(amounts[name].type))).as_py())
+        for name in sorted(known, key=places.__getitem__)
+    }
+
+
+def _wide(kind: pa.DataType) -> pa.DataType:
+    """Return a type that holds any sum of a column: Arrow's own wraps around without a word."""
+    return pa.decimal256(_WIDEST, kind.scale)
 
 
 def combined_digest(controls: Mapping[str, TableDigest]) -> str:
@@ -56,9 +74,3 @@ def hash_file(path: Path) -> str:
 def _is_money(field: pa.Field) -> bool:
     is_amount = pa.types.is_decimal(field.type) and not is_ratio(field)
     return bool(is_amount and field.name not in _RATES)
-
-
-def _add(sums: dict[str, Decimal], amounts: Mapping[str, Decimal | None]) -> None:
-    for name, amount in amounts.items():
-        if amount is not None:
-            sums[name] = EXACT.add(sums.get(name, Decimal()), amount)

@@ -26,7 +26,8 @@ def closer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Closer:
     def extract(lake: Any, settings: Any, request: Any) -> Any:
         return closer.read(request)
 
-    monkeypatch.setattr("svc_analytics.extraction.update.extract", extract)
+    for name in ("extract", "read_again"):
+        monkeypatch.setattr(f"svc_analytics.extraction.update.{name}", extract)
     for name, value in (("CHECKOUT", CHECKOUT_KEY), ("PAYOUT", PAYOUT_KEY)):
         monkeypatch.setenv(f"SVC_{name}_KEY", value)
     monkeypatch.setenv("SVC_BASE_URL", BASE_URL)
