@@ -1,0 +1,114 @@
+"""The pieces of work whose growth is measured, each on a lake of `growth_lakes`."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+
+from svc_analytics.closing.close import close
+from svc_analytics.coverage import Span
+from svc_analytics.extraction.plan import ExtractionResult
+from svc_analytics.extraction.workers import BUFFER_LIMIT
+from svc_analytics.instants import DAY, HOUR
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.writer import LakeWriter, open_writer
+from svc_analytics.periods import Period
+from svc_analytics.schema import PAYMENTS, STREAMS, Stream
+from svc_analytics.statements.statement import statement
+from svc_analytics.warehouse.connection import CONFIG
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.benchmarks.growth_lakes import END, MERCHANT, NEWEST, Part, Shape, batches, parts
+
+NOW = END + 2 * DAY
+PAGE = 2_000  # records that arrive together: some pages of the list
+NEW = 100  # payments that a refresh brings
+
+Page = tuple[Stream, pa.Table, Span]  # records, and the time that they are all of
+
+
+def summarize(folder: Path, period: Period = NEWEST, memory: str | None = None) -> None:
+    """Make the summary of a period alone, within a limit of DuckDB's memory."""
+    if memory:
+        CONFIG["memory_limit"] = memory
+    bounds = "(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
+    with open_warehouse(Lake(folder)) as warehouse:
+        edges = {"s": period.start, "e": period.end}
+        warehouse.query(f"from statement_summary{bounds}", edges)
+
+
+def state(folder: Path) -> None:
+    """Make the newest month's whole statement, in memory."""
+    assert statement(Lake(folder), NEWEST.label, now=NOW).status == "final"
+
+
+def close_newest(folder: Path) -> None:
+    """Close the newest month: as `close` does, but that no service is read before."""
+    with tempfile.TemporaryDirectory() as out:
+        result = ExtractionResult(MERCHANT["id"], NOW, is_confirmed=True)
+        closed = close(Lake(folder), NEWEST.label, read=lambda request: result, out=f"{out}/month")
+        assert closed.seal
+
+
+def check(folder: Path) -> None:
+    """Check the whole lake, as the command `check` does."""
+    with open_warehouse(Lake(folder)) as warehouse:
+        assert not len(warehouse.query("from exceptions"))
+
+
+def query(folder: Path, text: str = "from fees_monthly") -> None:
+    """Answer a query, as the command `sql` does."""
+    with open_warehouse(Lake(folder), models_used_by(text)) as warehouse:
+        warehouse.query_readonly(text)
+
+
+def refresh(folder: Path, shape: Shape) -> None:
+    """Publish some payments more of the newest month, as a run of `extract` does."""
+    newest = parts(shape)[-1]
+    more = Part(newest.place, newest.period, shape.payments, NEW)
+    with open_writer(Lake(folder), MERCHANT, NOW) as writer:
+        writer.begin_run(watermark=END, is_open_ended=True, judged_at=NOW)
+        for rows in batches(PAYMENTS, more, NEW):
+            writer.buffer(PAYMENTS).add(rows)
+        writer.buffer(PAYMENTS).cover((newest.period.end - HOUR, newest.period.end))
+        writer.publish()
+
+
+def extract(folder: Path, shape: Shape) -> float:
+    """Hand all records to the writer of a new lake, newest first.
+
+    Returns the writer's own processor time: making the records takes some too.
+    """
+    with open_writer(Lake(folder), MERCHANT, NOW) as writer:
+        writer.begin_run(watermark=END, is_open_ended=True, judged_at=NOW)
+        worked = sum(
+            _taken(writer, page) for part in reversed(parts(shape)) for page in _newest_first(part)
+        )
+        began = time.process_time()
+        writer.publish()
+        return worked + time.process_time() - began
+
+
+def _newest_first(part: Part) -> Iterator[Page]:
+    """Yield a month's records, the newest first, and with each page the time down to it."""
+    for stream in STREAMS.values():
+        top = part.period.end
+        for rows in batches(stream, part, PAGE, is_reversed=True):
+            first = int(stream.instants(rows)[0])
+            yield stream, rows, (first, top)
+            top = first
+        yield stream, stream.no_rows, (part.period.start, top)
+
+
+def _taken(writer: LakeWriter, page: Page) -> float:
+    """Hand over a page as the extraction's writing thread does; return the processor time."""
+    began = time.process_time()
+    stream, rows, span = page
+    buffer = writer.buffer(stream)
+    buffer.add(rows, (), rows.nbytes)
+    buffer.cover(span)
+    if writer.buffered_bytes >= BUFFER_LIMIT:
+        writer.publish(holds_back=True)
+    return time.process_time() - began
