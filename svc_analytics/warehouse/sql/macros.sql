@@ -164,8 +164,10 @@ create macro member_text(body, name) as list_transform(
 -- days_between(a, b): how many midnights lie between two clocks.
 create macro days_between(a, b) as datediff('day', a, b);
 
--- whole_days(a, b): how many times 24 hours lie between two instants.
-create macro whole_days(a, b) as datesub('day', a, b);
+-- whole_days(a, b): how many times 24 hours lie between two instants, to the microsecond: of
+-- instants with a zone, datesub counts milliseconds alone.
+create macro whole_days(a, b) as
+    datesub('day', a at time zone 'UTC', b at time zone 'UTC');
 
 -- known(is_known, x): x where all it is made of was read; otherwise NULL, which means unknown.
 create macro known(is_known, x) as case when is_known then x end;

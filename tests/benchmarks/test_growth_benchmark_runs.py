@@ -1,0 +1,70 @@
+"""The benchmark of growth itself, without its times: that lakes are true and work is done."""
+
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.lake.lake import Lake
+from svc_analytics.schema import PAYMENTS, STREAMS
+from tests.benchmarks import growth_work as work
+from tests.benchmarks.child_cost import Cost, cost_of
+from tests.benchmarks.growth_benchmark import line
+from tests.benchmarks.growth_lakes import NEWEST, Shape, make_lake
+
+SHAPE = Shape(3_000, months=3, newest=0.5)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small lake of the benchmark's."""
+    folder = tmp_path_factory.mktemp("growth") / "lake"
+    make_lake(Lake(folder), SHAPE)
+    return folder
+
+
+def test_the_newest_month_of_a_lake_can_be_sealed(made: Path) -> None:
+    """
+    What the benchmark states is a whole month: its rows, and nothing that is against a rule.
+    """
+    work.state(made)  # which must be final
+    work.check(made)  # which must find nothing
+    rows = {label: footer.totals.rows for label, footer in Lake(made).footers(PAYMENTS).items()}
+    assert rows == {"0000-00": 0, "2026-08": 750, "2026-09": 750, "2026-10": 1_500}
+
+
+def test_records_handed_to_a_writer_make_the_same_lake(made: Path, tmp_path: Path) -> None:
+    """
+    The extraction that is measured is a whole one: page by page, newest first, to equal totals.
+    """
+    work.extract(tmp_path / "lake", SHAPE)
+    for stream in STREAMS.values():
+        extracted, written = (Lake(path).footers(stream) for path in (tmp_path / "lake", made))
+        assert [*extracted] == [*written]
+        for label, footer in written.items():
+            assert extracted[label].totals.is_same(footer.totals)
+
+
+def test_a_refresh_adds_its_payments_to_the_newest_month(tmp_path: Path) -> None:
+    """
+    The refresh that is measured publishes 100 payments more.
+    """
+    make_lake(Lake(tmp_path / "lake"), Shape(200, months=2))
+    work.refresh(tmp_path / "lake", Shape(200, months=2))
+    footers = Lake(tmp_path / "lake").footers(PAYMENTS)
+    assert footers[NEWEST.label].totals.rows == 20 + work.NEW
+
+
+def test_a_cost_is_that_of_the_work(made: Path) -> None:
+    """
+    A piece of work is measured in a process of its own, down to the bytes that it reads.
+    """
+    cost = cost_of(work.query, made)
+    assert min(cost.seconds, cost.memory, cost.read) > 0
+
+
+def test_growth_is_told_as_a_power_of_the_size() -> None:
+    """
+    Ten times the lake at ten times the seconds, the same memory and a hundredfold of bytes.
+    """
+    found = {1_000: Cost(1, 50, 2, 0), 10_000: Cost(10, 50, 200, 0)}
+    assert line("sql", found).split()[-3:] == ["1.00", "0.00", "2.00"]

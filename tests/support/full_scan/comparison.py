@@ -1,0 +1,65 @@
+"""A statement held against the full scan, table by table, row by row, cell by cell."""
+
+from collections.abc import Callable
+from decimal import localcontext
+
+import pyarrow as pa
+
+from svc_analytics.periods import Period, known_until
+from svc_analytics.statements.statement import Statement
+from tests.support.full_scan import figures, findings, tables
+from tests.support.full_scan.knowledge import View
+from tests.support.full_scan.quotients import EXACT
+from tests.support.full_scan.rows import Books, Row, plain
+
+MADE: dict[str, Callable[[View], list[Row]]] = {
+    "summary": figures.summary,
+    "figures": figures.figures,
+    "lines": tables.lines,
+    "daily": tables.daily,
+    "position": tables.position,
+    "fees": tables.fees,
+    "refunds": tables.refunds,
+    "cohorts": tables.cohorts,
+    "payouts": tables.payouts,
+    "exposure": figures.exposure,
+    "receipts": tables.receipts,
+    "reading": tables.reading,
+    "checks": findings.checks,
+}
+
+
+def full_scan(books: Books, period: Period, as_of: int, now: int) -> dict[str, list[Row]]:
+    """Return every table of a period, made from all rows of a lake."""
+    known_to = known_until(period, books.read_to, max(now, books.read_to))
+    view = View(books, period, as_of, known_to)
+    with localcontext(EXACT):
+        made = {name: make(view) for name, make in MADE.items()}
+    flags: dict[str, set[str]] = {}
+    for row in made["checks"]:
+        flags.setdefault(row["record_id"], set()).add(row["check_name"])
+    for row in made["lines"]:
+        row["flags"] = " ".join(sorted(flags.get(row["record_id"], ()))) or None
+    return made
+
+
+def differences(statement: Statement, expected: dict[str, list[Row]]) -> list[str]:
+    """Say in a line each where a statement differs from the full scan; nothing is none."""
+    found = [] if {*statement.tables} == {*expected} else [f"tables {[*statement.tables]}"]
+    for name, rows in expected.items():
+        found += _differing(name, statement.tables[name], rows)
+    return found
+
+
+def _differing(name: str, table: pa.Table, expected: list[Row]) -> list[str]:
+    stated = plain(table)
+    if name == "checks":  # in order but for findings of one record and instant
+        stated = [{column: row[column] for column in findings.COLUMNS} for row in stated]
+    if len(stated) != len(expected):
+        return [f"{name}: {len(stated)} rows, the full scan has {len(expected)}"]
+    return [
+        f"{name}, row {number}, {column}: {row.get(column)!r}, the full scan has {right[column]!r}"
+        for number, (row, right) in enumerate(zip(stated, expected, strict=True))
+        for column in {**row, **right}
+        if row.get(column, "absent") != right.get(column, "missing")
+    ]

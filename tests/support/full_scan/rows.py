@@ -1,0 +1,219 @@
+"""All rows of a lake, and what its files say about them, read by pyarrow alone."""
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+Row = dict[str, Any]
+Span = tuple[int, int]
+
+DAY = 86_400_000_000
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+BEGINNING = -62_135_596_800_000_000
+STREAMS = ("payments", "payout_records")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One movement of money; plus is into the wallet."""
+
+    kind: str
+    id: str
+    at: int
+    currency: str
+    gross: Decimal
+    fee: Decimal
+    net: Decimal
+    usd_value: Decimal | None
+    row: Row
+
+    @property
+    def place(self) -> tuple[int, str, str]:
+        """Where it stands among the lines of a statement."""
+        return self.at, self.kind, self.id
+
+
+class Books:
+    """Everything that a lake holds."""
+
+    def __init__(self, lake: Path) -> None:
+        self.path = lake
+        self.payments = _rows(lake / "payments")
+        self.records = _rows(lake / "payout_records")
+
+    @cached_property
+    def by_id(self) -> dict[str, Row]:
+        """The payments by their ids."""
+        return {row["id"]: row for row in self.payments}
+
+    @cached_property
+    def money(self) -> list[Row]:
+        """The payout records that are money."""
+        return [
+            row
+            for row in self.records
+            if row["status"] == "completed" and row["kind"] in ("payout", "refund")
+        ]
+
+    @cached_property
+    def sales(self) -> list[Row]:
+        """The payments that are money."""
+        return [row for row in self.payments if row["status"] == "completed"]
+
+    @cached_property
+    def entries(self) -> list[Entry]:
+        """Every movement, in the order of a statement's lines."""
+        found = [
+            Entry(
+                "payment", row["id"], row["paid_at"], row["currency"], row["amount"],
+                -row["fee_amount"], row["net_amount"], row["usd_value"], row,
+            )
+            for row in self.sales
+        ]  # fmt: skip
+        found += [
+            Entry(
+                row["kind"], row["id"], row["settled_at"], row["currency"], -row["amount"],
+                -row["fee_amount"], -row["debited_amount"], row["usd_value"], row,
+            )
+            for row in self.money
+        ]  # fmt: skip
+        return sorted(found, key=lambda entry: entry.place)
+
+    @cached_property
+    def footers(self) -> dict[str, list[Row]]:
+        """What the month files of each stream say of themselves."""
+        return {
+            name: [_footer(path) for path in sorted((self.path / name).glob("*.parquet"))]
+            for name in STREAMS
+        }
+
+    def spans(self, stream: str) -> list[Span]:
+        """The time that was read of a stream, file by file."""
+        return [(a, b) for each in self.footers[stream] for a, b, _ in each["coverage"]]
+
+    def confirmed(self, stream: str) -> list[Span]:
+        """The time of a stream that was read twice, and alike."""
+        return [(a, b) for each in self.footers[stream] for a, b in each.get("confirmed", ())]
+
+    @cached_property
+    def read_to(self) -> int:
+        """The end of the newest read."""
+        return max(end for name in STREAMS for _, end in self.spans(name))
+
+    @cached_property
+    def verdicts(self) -> dict[tuple[str, int], Row]:
+        """The verdicts by payment and version of its record."""
+        rows = _rows(self.path / "receipt_verdicts")
+        return {(row["payment_id"], row["record_extracted_at"]): row for row in rows}
+
+    @cached_property
+    def changes(self) -> list[tuple[str, Row]]:
+        """Older versions of records, each with its stream."""
+        return [(name, row) for name in STREAMS for row in _rows(self.path / "changes" / name)]
+
+    @cached_property
+    def rejected(self) -> list[Row]:
+        """What could not be held, and what its bytes do say."""
+        return [
+            _told(name, row)
+            for name in STREAMS
+            for row in _rows(self.path / "quarantine" / name)
+            if row["resolved_at"] is None
+        ]
+
+    @cached_property
+    def accepted(self) -> set[tuple[str, str]]:
+        """The findings that a person has accepted, by check and record."""
+        rows = _csv(self.path / "acknowledgements.csv")
+        return {(row["check"], row["record_id"]) for row in rows}
+
+    @cached_property
+    def assertions(self) -> list[Row]:
+        """The balances that people read off the console."""
+        return [
+            {
+                "at": instant(row["at"]),
+                "currency": row["currency"],
+                "balance": Decimal(row["balance"]),
+                "line": number,
+            }
+            for number, row in enumerate(_csv(self.path / "assertions.csv"), 2)
+        ]
+
+
+def plain(table: pa.Table) -> list[Row]:
+    """Return the rows of a table, instants as whole numbers of microseconds."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_timestamp(field.type):
+            table = table.set_column(place, field.name, table[field.name].cast(pa.int64()))
+    rows: list[Row] = table.to_pylist()
+    return rows
+
+
+def instant(stated: str) -> int:
+    """Return an RFC 3339 instant in microseconds."""
+    since = datetime.fromisoformat(stated.replace("Z", "+00:00")) - EPOCH
+    return since // timedelta(microseconds=1)
+
+
+def _rows(folder: Path) -> list[Row]:
+    return [row for path in sorted(folder.glob("*.parquet")) for row in _file_rows(path)]
+
+
+def _file_rows(path: Path) -> Iterator[Row]:
+    yield from plain(pq.ParquetFile(path).read())
+
+
+def _footer(path: Path) -> Row:
+    metadata = pq.read_metadata(path).metadata
+    found: Row = json.loads(metadata[b"svc_analytics"])
+    return found
+
+
+def _csv(path: Path) -> list[Row]:
+    if not path.exists():
+        return []
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _told(stream: str, row: Row) -> Row:
+    """Return when figures can book a rejected record, and what it says of itself."""
+    try:
+        body = json.loads(row["body"])
+    except ValueError:
+        body = {}
+    own, late = row["occurred_at"], 0 if stream == "payments" else DAY
+    texts = {name: _text(body, name) for name in ("currency", "kind", "payment_id", "settled_at")}
+    booked = own if stream == "payments" else _instant_or_none(texts.pop("settled_at"))
+    last = own if own is not None else row["window_to"]
+    first = own if own is not None else row["window_from"]
+    return {
+        **texts,
+        "stream": stream,
+        "record_id": row["record_id"] or f"sha256 {row['sha256'][:12]}",
+        "reason": row["reason"],
+        "booked_from": first if booked is None else booked,
+        "booked_to": last + late if booked is None else booked,
+    }
+
+
+def _text(body: Row, name: str) -> str | None:
+    found = body.get(name)
+    return found or None if isinstance(found, str) else None
+
+
+def _instant_or_none(stated: str | None) -> int | None:
+    try:
+        return instant(stated) if stated else None
+    except ValueError:
+        return None
