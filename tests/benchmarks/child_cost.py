@@ -3,6 +3,7 @@
 import os
 import re
 import resource
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -45,6 +46,8 @@ def forget(lake: Path) -> None:
 
 
 def _pay(work: Callable[..., float | None], lake: Path, *arguments: object) -> Cost:
+    # DuckDB takes a process without a file for a person's, and draws bars of its progress.
+    sys.modules["__main__"].__file__ = __file__
     for name in LIBRARIES:
         import_module(name)
     read, worked = _bytes_read(), _seconds()

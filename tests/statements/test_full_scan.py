@@ -11,8 +11,8 @@ import pytest
 from svc_analytics.periods import Period
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.full_scan.comparison import differences, full_scan
-from tests.support.full_scan.findings import RULES
 from tests.support.full_scan.rows import Books
+from tests.support.full_scan.rules import RULES
 from tests.support.seeded_lakes import Seeded, make_seeded_lake
 
 SEEDS = 200

@@ -1,18 +1,13 @@
 """Small lakes with all that may befall one, the same for a seed each time, made without a service.
 
-Late records, restatements, moves to other months, gaps, provisional time, rejected records, unknown
-kinds, shared references, refunds of what is missing or of another coin, months without a record,
-instants on the bounds of months in three calendars, amounts of every size.
+Late records, restatements, moves to other months, gaps, provisional time, rejected records, months
+without a record, verdicts, accepted findings and asserted balances, over `seeded_records`.
 """
 
 import csv
 import random
-from collections.abc import Sequence
 from dataclasses import dataclass, field
-from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
-from typing import Any
-from uuid import UUID
 
 import pyarrow as pa
 
@@ -27,22 +22,11 @@ from svc_analytics.lake.writer import open_writer
 from svc_analytics.periods import Period, month, month_of
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
+from tests.support.seeded_records import JALALI, TEHRAN, Record, SeededRecords
 
 MERCHANT = {"id": "11111111-1111-4111-8111-111111111111", "name": "Seeded"}
 LAST = month("2026-10")
-COINS = ("usdt", "btc", "eth", "$.x")
-HUGE = Decimal("12345678901234567890.123456789012345678")
-TEHRAN, JALALI = "Asia/Tehran", "jalali"
-VERDICTS_SEEN = (
-    "valid",
-    "valid_previous_secret",
-    "proven_by_record",
-    "facts_mismatch",
-    "malformed",
-)
-_WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
-
-Record = dict[str, Any]
+VERDICTS_SEEN = ("valid", "valid_previous_secret", "proven_by_record", "facts_mismatch")
 
 
 @dataclass(frozen=True)
@@ -71,19 +55,17 @@ class _Maker:
         rng = self.rng
         self.months = [LAST.shift(-place) for place in range(rng.randint(1, 6), -1, -1)]
         self.now = LAST.end + rng.randint(1, 20) * DAY + rng.randrange(DAY)
-        self.coins = rng.sample(COINS, rng.randint(1, len(COINS)))
         self.runs = rng.randint(1, 3)
-        self.priced_until = rng.choice([self.now, self.now, self.months[0].end])
-        self.moments = [at for period in self.months for at in _bounds(period)]
+        self.made = SeededRecords(rng, [*self.months, LAST.shift(1)], self.now)
         self.has_records = rng.random() < 0.9
         self.versions = {name: [[] for _ in range(self.runs)] for name in STREAMS}
 
     def make(self) -> Seeded:
         """Write the lake, and the files that people and other commands add to it."""
-        payments = self._payments()
+        payments = self.made.payments()
         self._spread(PAYMENTS, payments)
         if self.has_records:
-            self._spread(PAYOUT_RECORDS, self._refunds(payments) + self._payouts())
+            self._spread(PAYOUT_RECORDS, self.made.refunds(payments) + self.made.payouts())
         for run in range(self.runs):
             self._run(run)
         if self.rng.random() < 0.4:
@@ -105,158 +87,21 @@ class _Maker:
             LAST.shift(1),
         )
 
-    # ---------- records
-
-    def _payments(self) -> list[Record]:
-        counts = [self.rng.choice((0, 2, 5, 9, 16)) for _ in [*self.months, None]]
-        found = [
-            self._payment(self._instant(period))
-            for period, count in zip([*self.months, LAST.shift(1)], counts, strict=True)
-            for _ in range(count)
-        ]
-        if self.rng.random() < 0.3:
-            huge = {"amount": HUGE, "charged_amount": HUGE, "net_amount": HUGE}
-            huge |= {"currency": "huge", "fee_amount": Decimal(), "usd_value": None}
-            found.append(self._payment(self._instant(self.months[0])) | huge)
-        return found
-
-    def _payment(self, at: int) -> Record:
-        coin, amount = self.rng.choice(self.coins), self._amount()
-        fee = self._fee(amount)
-        charged = amount if self.rng.random() < 0.95 else amount + 1
-        net = charged - fee if self.rng.random() < 0.95 else charged
-        number = self.rng.randrange(10**9)
-        return {
-            "id": self._uuid(),
-            "receipt_no": self._one_of(0.06, ("SVC-1", "SVC-2", None), f"SVC-{number}"),
-            "session_id": self._uuid(),
-            "reference_id": self._one_of(0.06, ("order-1", "order-2", None), f"order-{number}"),
-            "status": self._one_of(0.03, ("pending", "reversed"), "completed"),
-            "currency": coin,
-            "amount": amount,
-            "charged_amount": charged,
-            "fee_amount": fee,
-            "fee_bearer": self._one_of(0.1, ("customer", None), "merchant"),
-            "net_amount": net,
-            "usd_value": self._price(coin, amount, at),
-            "payer_id": self._one_of(0.1, (None,), f"payer-{number % 5}"),
-            "metadata": None,
-            "receipt": self._one_of(0.2, (None,), f"v1.{number}"),
-            "paid_at": at,
-            "extra": None,
-        }
-
-    def _refunds(self, payments: list[Record]) -> list[Record]:
-        count = self.rng.randint(0, 2 + len(payments) // 2) if payments else 0
-        chosen = self.rng.choices(payments, k=count)  # some are refunded twice, or more
-        found = [self._refund(parent) for parent in chosen]
-        return [refund for refund in found if refund["created_at"] < self.now]
-
-    def _refund(self, parent: Record) -> Record:
-        delay = self.rng.choice((HOUR, DAY, 9 * DAY, 40 * DAY, 100 * DAY, -2 * DAY))
-        created = max(parent["paid_at"] + delay + self.rng.randrange(HOUR), 0)
-        whole = parent["charged_amount"]
-        amount = _round(whole / self.rng.choice((1, 2, 3, 7)), 18)
-        if parent["currency"] == "huge":
-            amount = Decimal("0.000000000000000001")
-        coin = self._one_of(0.05, COINS, parent["currency"])
-        debited = self._one_of(0.04, (amount + 1,), amount)
-        more = {
-            "kind": self._one_of(0.03, ("reversal",), "refund"),
-            "payment_id": self._one_of(0.07, (self._uuid(), None), parent["id"]),
-            "payer_id": parent["payer_id"],
-        }
-        return self._record(created, coin, amount, Decimal(), debited) | more
-
-    def _payouts(self) -> list[Record]:
-        found = []
-        for period in [*self.months, LAST.shift(1)]:
-            for _ in range(self.rng.choice((0, 1, 4))):
-                coin, amount = self.rng.choice(self.coins), self._amount()
-                fee = self._fee(amount)
-                debited = self._one_of(0.04, (amount,), amount + fee)
-                created = self._instant(period)
-                found.append(self._record(created, coin, amount, fee, debited))
-        return found
-
-    def _record(
-        self, created: int, coin: str, amount: Decimal, fee: Decimal, debited: Decimal
-    ) -> Record:
-        number = self.rng.randrange(10**9)
-        waits = (0, MINUTE, 5 * HOUR, 23 * HOUR, 40 * DAY, -HOUR)
-        wait = self.rng.choices(waits, weights=(6, 6, 3, 3, 1, 1))[0]
-        return {
-            "id": self._uuid(),
-            "reference_id": self._one_of(0.08, ("out-1", None), f"out-{number}"),
-            "kind": "payout",
-            "status": self._one_of(0.03, ("failed",), "completed"),
-            "currency": coin,
-            "amount": amount,
-            "debited_amount": debited,
-            "fee_amount": fee,
-            "fee_percent": Decimal(1 if fee else 0),
-            "usd_value": self._price(coin, amount, created),
-            "payer_id": self._one_of(0.1, (None,), f"payer-{number % 5}"),
-            "payment_id": None,
-            "comment": self._one_of(0.1, ("thanks",), None),
-            "created_at": created,
-            "settled_at": max(created + wait, 0),
-            "extra": None,
-        }
-
-    def _instant(self, period: Period) -> int:
-        """Return an instant of a month that is over: often on a bound of one, often a tie."""
-        end = min(period.end, self.now - HOUR)
-        kept = [at for at in self.moments if period.start <= at < end]
-        if kept and self.rng.random() < 0.3:
-            return self.rng.choice(kept)
-        at = self.rng.randrange(period.start, end)
-        self.moments.append(at)
-        return at
-
-    def _amount(self) -> Decimal:
-        """Return an amount of few or many places, rarely zero, or below it."""
-        sort = self.rng.random()
-        if sort < 0.03:
-            return Decimal()
-        if sort < 0.06:
-            return Decimal(-self.rng.randint(1, 500))
-        if sort < 0.3:
-            return Decimal(self.rng.randrange(10**21)).scaleb(-18)
-        return Decimal(self.rng.randint(1, 10**7)).scaleb(-self.rng.choice((2, 6)))
-
-    def _fee(self, amount: Decimal) -> Decimal:
-        rate = Decimal(self._one_of(0.08, ("0.0137", "0.5"), "0.01"))
-        return _round(amount * rate, self.rng.choice((6, 8, 18)))
-
-    def _price(self, coin: str, amount: Decimal, at: int) -> Decimal | None:
-        if at >= self.priced_until or self.rng.random() < 0.2:
-            return None
-        rate = Decimal(17 * (1 + COINS.index(coin)) if coin in COINS else 1)
-        near = Decimal(self.rng.choice((100, 101, 97, 130))) / 100
-        return _round(abs(amount) * rate * near, self.rng.choice((2, 6, 18)))
-
-    def _one_of(self, share: float, rare: Sequence[Any], usual: Any) -> Any:
-        return self.rng.choice(rare) if self.rng.random() < share else usual
-
-    def _uuid(self) -> str:
-        return str(UUID(int=self.rng.getrandbits(128), version=4))
-
     # ---------- runs
 
     def _spread(self, stream: Stream, records: list[Record]) -> None:
         """Share records out among the runs: late ones, changed ones, and ones that move."""
         for record in records:
-            run = self._one_of(0.2, range(self.runs), 0)
+            run = self.made.one_of(0.2, range(self.runs), 0)
             self.versions[stream.name][run].append(record)
             if run + 1 < self.runs and self.rng.random() < 0.12:
                 self.versions[stream.name][run + 1].append(record | self._change(stream, record))
 
     def _change(self, stream: Stream, record: Record) -> Record:
         if self.rng.random() < 0.4:
-            return {stream.instant: self._instant(self.rng.choice(self.months))}
+            return {stream.instant: self.made.instant(self.rng.choice(self.months))}
         changed = {"amount": record["amount"] + 1}
-        return self.rng.choice(({"usd_value": None}, {"currency": self.coins[0]}, changed))
+        return self.rng.choice(({"usd_value": None}, {"currency": self.made.coins[0]}, changed))
 
     def _run(self, run: int) -> None:
         """Publish one run's records, and the time that it read, with gaps."""
@@ -297,8 +142,8 @@ class _Maker:
         found = []
         for number in range(self.rng.choice((0, 0, 0, 1, 2))):
             at = self.rng.randrange(self.months[0].start, now)
-            instant = self._one_of(0.5, (None,), at)
-            record_id = self._one_of(0.3, (None,), self._uuid())
+            instant = self.made.one_of(0.5, (None,), at)
+            record_id = self.made.one_of(0.3, (None,), self.made.uuid())
             body = self._body(stream, at).encode() + b" " * number
             record = RejectedRecord(body, "amount is no amount", record_id, instant)
             window = (at - 3 * DAY, min(at + 3 * DAY, now))
@@ -307,11 +152,11 @@ class _Maker:
 
     def _body(self, stream: Stream, at: int) -> str:
         parents = [each["id"] for runs in self.versions["payments"] for each in runs] or ["none"]
-        members = {"currency": self._one_of(0.3, ("",), self.rng.choice(self.coins))}
+        members = {"currency": self.made.one_of(0.3, ("",), self.rng.choice(self.made.coins))}
         if stream is PAYOUT_RECORDS:
             members["kind"] = self.rng.choice(("payout", "refund"))
             members["payment_id"] = self.rng.choice(parents)
-            members["settled_at"] = self._one_of(0.5, ("soon",), format_instant(at + HOUR))
+            members["settled_at"] = self.made.one_of(0.5, ("soon",), format_instant(at + HOUR))
         inside = ", ".join(f'"{name}": "{text}"' for name, text in members.items())
         return f'{{{inside}, "amount": 1}}' if self.rng.random() < 0.9 else "not JSON"
 
@@ -332,7 +177,7 @@ class _Maker:
 
     def _verdict(self, row: Record) -> Record:
         verdict = self.rng.choice(VERDICTS_SEEN)
-        seen = self._one_of(0.1, (self.now + 1,), row["extracted_at"])
+        seen = self.made.one_of(0.1, (self.now + 1,), row["extracted_at"])
         return {
             "payment_id": row["id"],
             "receipt_sha256": "00",
@@ -355,9 +200,9 @@ class _Maker:
 
     def _assert_balances(self) -> None:
         rows = [
-            (format_instant(self._instant(period)), coin, "12.5", "")
+            (format_instant(self.made.instant(period)), coin, "12.5", "")
             for period in self.months
-            for coin in self.rng.sample((*self.coins, "doge"), 1)
+            for coin in self.rng.sample((*self.made.coins, "doge"), 1)
             if self.rng.random() < 0.5
         ]
         self._write("assertions.csv", "at,currency,balance,note", rows)
@@ -366,17 +211,3 @@ class _Maker:
         if rows:
             with (self.lake.path / name).open("w", newline="") as file:
                 csv.writer(file).writerows([tuple(header.split(",")), *rows])
-
-
-def _bounds(period: Period) -> list[int]:
-    """Return instants at the bounds of a month, in UTC, in Tehran and of the Jalali calendar."""
-    starts = [
-        period.start,
-        month(period.label, TEHRAN).start,
-        month_of((period.start + period.end) // 2, TEHRAN, JALALI).start,
-    ]
-    return [max(at + step, 0) for at in starts for step in (-1, 0, 1)]
-
-
-def _round(amount: Decimal, places: int) -> Decimal:
-    return amount.quantize(Decimal(1).scaleb(-places), context=_WIDE)

@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from svc_analytics.periods import Period, known_until
 from svc_analytics.statements.statement import Statement
-from tests.support.full_scan import figures, findings, tables
+from tests.support.full_scan import figures, findings, lines, tables
 from tests.support.full_scan.knowledge import View
 from tests.support.full_scan.quotients import EXACT
 from tests.support.full_scan.rows import Books, Row, plain
@@ -15,7 +15,7 @@ from tests.support.full_scan.rows import Books, Row, plain
 MADE: dict[str, Callable[[View], list[Row]]] = {
     "summary": figures.summary,
     "figures": figures.figures,
-    "lines": tables.lines,
+    "lines": lines.lines,
     "daily": tables.daily,
     "position": tables.position,
     "fees": tables.fees,

@@ -4,7 +4,6 @@ from collections import defaultdict
 from collections.abc import Iterator
 from decimal import Decimal
 
-from tests.support.full_scan.figures import moved
 from tests.support.full_scan.knowledge import View
 from tests.support.full_scan.quotients import (
     is_at_rate,
@@ -14,6 +13,7 @@ from tests.support.full_scan.quotients import (
     total,
 )
 from tests.support.full_scan.rows import DAY, Row
+from tests.support.full_scan.values import moved
 
 Tiers = dict[tuple[str, int], Decimal]  # by coin and UTC day, counted from 1970
 

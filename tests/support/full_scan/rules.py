@@ -1,0 +1,258 @@
+"""The rules over records, each written a second time: what breaks it, of all time."""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+from svc_analytics.instants import from_micros
+from svc_analytics.periods import month_of
+from tests.support.full_scan.fee_tiers import fees_off_payments, fees_off_tier
+from tests.support.full_scan.knowledge import View, gaps
+from tests.support.full_scan.lines import refunded_after
+from tests.support.full_scan.quotients import EXACT, middle, round_half_up, share, text
+from tests.support.full_scan.rows import BEGINNING, DAY, STREAMS, Row
+from tests.support.full_scan.values import moved, parent_of
+
+Found = tuple[str | None, int | None, str | None, str]  # record, instant, coin, detail
+
+
+def _payment(row: Row, detail: str) -> Found:
+    return row["id"], row["paid_at"], row["currency"], detail
+
+
+def _record(row: Row, detail: str) -> Found:
+    return row["id"], row["settled_at"], row["currency"], detail
+
+
+def amounts_are_not_negative(view: View) -> Iterator[Found]:
+    for row in view.books.payments:
+        names = ("amount", "charged_amount", "fee_amount", "net_amount", "usd_value")
+        if any((row[name] or 0) < 0 for name in names):
+            yield _payment(row, f"amount {text(row['amount'])}")
+    for row in view.books.records:
+        names = ("amount", "debited_amount", "fee_amount", "fee_percent", "usd_value")
+        if any((row[name] or 0) < 0 for name in names):
+            yield _record(row, f"amount {text(row['amount'])}")
+
+
+def amounts_are_not_zero(view: View) -> Iterator[Found]:
+    yield from (_payment(row, "amount 0") for row in view.books.payments if not row["amount"])
+    for row in view.books.records:
+        if not row["amount"]:
+            yield _record(row, f"{row['kind']} of 0")
+
+
+def amounts_can_be_divided(view: View) -> Iterator[Found]:
+    limit = 8 * 10**15
+    for row in view.books.payments:
+        if max(row["amount"], row["charged_amount"]) >= limit:
+            yield _payment(row, f"amount {text(row['amount'])}")
+    for row in view.books.records:
+        if row["amount"] >= limit:
+            yield _record(row, f"amount {text(row['amount'])}")
+
+
+def fee_bearer_is_known(view: View) -> Iterator[Found]:
+    for row in view.books.payments:
+        if row["fee_bearer"] != "merchant":
+            bearer = row["fee_bearer"]
+            yield _payment(row, "no fee_bearer" if bearer is None else f"fee_bearer {bearer}")
+
+
+def implied_rate_is_near_its_days_median(view: View) -> Iterator[Found]:
+    rates: dict[tuple[str, int], list[tuple[Any, Decimal | None]]] = defaultdict(list)
+    for entry in view.books.entries:
+        if entry.usd_value is not None and entry.gross:
+            rate = share(entry.usd_value, 1, abs(entry.gross))
+            rates[entry.currency, entry.at // DAY].append((entry, rate))
+    for pairs in rates.values():
+        median = middle([rate for _, rate in pairs if rate is not None], 18)
+        if len(pairs) < 3 or median is None:
+            continue
+        tenth = round_half_up(EXACT.divide(median, 10), 18)
+        for entry, rate in pairs:
+            if rate is not None and abs(rate - median) > tenth:
+                detail = f"rate {text(rate)}, the day's median is {text(median)}"
+                yield entry.id, entry.at, entry.currency, detail
+
+
+def kind_is_known(view: View) -> Iterator[Found]:
+    for row in view.books.records:
+        if row["kind"] not in ("payout", "refund"):
+            yield _record(row, f"kind {row['kind']}")
+
+
+def payment_amount_is_charged_to_payer(view: View) -> Iterator[Found]:
+    for row in view.books.payments:
+        if row["fee_bearer"] == "merchant" and row["charged_amount"] != row["amount"]:
+            charged = text(row["charged_amount"])
+            yield _payment(row, f"amount {text(row['amount'])}, charged {charged}")
+
+
+def payment_fee_is_at_its_tier(view: View) -> Iterator[Found]:
+    for row, rate in fees_off_tier(view):
+        fee, amount = text(row["fee_amount"]), text(row["amount"])
+        yield _payment(row, f"fee {fee} of {amount}, the day's rate is {text(rate, 8)}")
+
+
+def payment_net_equals_charged_less_fee(view: View) -> Iterator[Found]:
+    for row in view.books.payments:
+        if row["charged_amount"] - row["fee_amount"] != row["net_amount"]:
+            names = ("charged_amount", "fee_amount", "net_amount")
+            charged, fee, net = (text(row[name]) for name in names)
+            yield _payment(row, f"charged {charged}, fee {fee}, net {net}")
+
+
+def payment_reference_is_unique(view: View) -> Iterator[Found]:
+    for row, uses in _shared(view.books.payments, "reference_id"):
+        yield _payment(row, f"reference {row['reference_id']} stands on {uses} payments")
+
+
+def receipt_number_is_unique(view: View) -> Iterator[Found]:
+    for row, uses in _shared(view.books.payments, "receipt_no"):
+        yield _payment(row, f"receipt number {row['receipt_no']} stands on {uses} payments")
+
+
+def reference_is_unique(view: View) -> Iterator[Found]:
+    for row, uses in _shared(view.books.records, "reference_id"):
+        yield _record(row, f"reference {row['reference_id']} stands on {uses} records")
+
+
+def _shared(rows: list[Row], name: str) -> Iterator[tuple[Row, int]]:
+    uses = Counter(row[name] for row in rows if row[name] is not None)
+    yield from ((row, uses[row[name]]) for row in rows if uses[row[name]] > 1)
+
+
+def payout_debited_equals_amount_plus_fee(view: View) -> Iterator[Found]:
+    for row in view.books.records:
+        is_payout = row["kind"] == "payout"
+        if is_payout and row["debited_amount"] - row["fee_amount"] != row["amount"]:
+            yield _record(row, _debited(row))
+
+
+def refund_is_debited_without_fee(view: View) -> Iterator[Found]:
+    for row in view.books.records:
+        is_refund = row["kind"] == "refund"
+        if is_refund and (row["fee_amount"] or row["debited_amount"] != row["amount"]):
+            yield _record(row, _debited(row))
+
+
+def _debited(row: Row) -> str:
+    amount, fee, debited = (text(row[name]) for name in ("amount", "fee_amount", "debited_amount"))
+    return f"amount {amount}, fee {fee}, debited {debited}"
+
+
+def payout_fee_is_at_payments_tier(view: View) -> Iterator[Found]:
+    for row, rate in fees_off_payments(view):
+        fee, amount = text(row["fee_amount"]), text(row["amount"])
+        yield _record(row, f"fee {fee} of {amount}, payments pay {text(rate, 8)}")
+
+
+def receipt_proves_its_payment(view: View) -> Iterator[Found]:
+    for row in view.books.payments:
+        checked = view.books.verdicts.get((row["id"], row["extracted_at"]))
+        if checked and checked["verdict"] in ("facts_mismatch", "bad_signature", "malformed"):
+            yield _payment(row, f"{checked['verdict']}: {checked['reason']}")
+
+
+def record_could_be_held(view: View) -> Iterator[Found]:
+    for row in view.books.rejected:
+        if row["booked_from"] < view.end and row["booked_to"] >= view.start:
+            detail = f"{row['stream']}: {row['reason']}"
+            yield row["record_id"], row["booked_from"], row["currency"], detail
+
+
+def record_was_not_restated(view: View) -> Iterator[Found]:
+    for stream, row in view.books.changes:
+        if row["is_restatement"]:
+            at = row["paid_at" if stream == "payments" else "settled_at"]
+            detail = f"restated; first read {instant_text(row['extracted_at'])}"
+            yield row["id"], at, row["currency"], detail
+
+
+def refund_currency_is_its_payments(view: View) -> Iterator[Found]:
+    for row, paid in _refunds(view):
+        if paid and paid["currency"] != row["currency"]:
+            yield _record(row, f"payment {row['payment_id']} is in {paid['currency']}")
+
+
+def refund_has_its_payment(view: View) -> Iterator[Found]:
+    unread = gaps(view.books.spans("payments"), BEGINNING, view.books.read_to)
+    for row, paid in _refunds(view):
+        if not paid and not any(start < row["settled_at"] for start, _ in unread):
+            name = row["payment_id"]
+            yield _record(row, "names no payment" if name is None else f"no payment {name}")
+
+
+def refunds_stay_within_charged_amount(view: View) -> Iterator[Found]:
+    for row, paid in _refunds(view):
+        if paid and paid["currency"] == row["currency"]:
+            back, charged = refunded_after(view, row), paid["charged_amount"]
+            if back > charged:
+                detail = f"returned {text(back)} of {text(charged)}"
+                yield _record(row, f"payment {row['payment_id']}: {detail}")
+
+
+def _refunds(view: View) -> Iterable[tuple[Row, Row | None]]:
+    return ((row, parent_of(view, row)) for row in moved(view, "refund"))
+
+
+def settled_in_the_month_created(view: View) -> Iterator[Found]:
+    for row in view.books.records:
+        created, settled = row["created_at"], row["settled_at"]
+        if settled < created or month_of(settled) != month_of(created):
+            told = f"created {instant_text(created)}, settled {instant_text(settled)}"
+            yield _record(row, told)
+
+
+def status_is_known(view: View) -> Iterator[Found]:
+    for rows, of in ((view.books.payments, _payment), (view.books.records, _record)):
+        for row in rows:
+            if row["status"] != "completed":
+                yield of(row, f"status {row['status']}")
+
+
+def time_was_read_without_gap(view: View) -> Iterator[Found]:
+    for stream in STREAMS:
+        spans = view.books.spans(stream)
+        for start, end in gaps(spans, min(spans, default=(0, 0))[0], view.books.read_to):
+            if spans and start > min(spans)[0]:
+                first, last = instant_text(start), instant_text(end)
+                detail = f"{stream} not read from {first} to {last}"
+                yield f"{stream} {first}", start, None, detail
+
+
+def instant_text(at: int) -> str:
+    """Write an instant as DuckDB does."""
+    moment = from_micros(at)
+    fraction = f".{moment.microsecond:06d}".rstrip("0") if moment.microsecond else ""
+    return f"{moment:%Y-%m-%d %H:%M:%S}{fraction}+00"
+
+
+RULES: tuple[Callable[[View], Iterator[Found]], ...] = (
+    amounts_are_not_negative,
+    amounts_are_not_zero,
+    amounts_can_be_divided,
+    fee_bearer_is_known,
+    implied_rate_is_near_its_days_median,
+    kind_is_known,
+    payment_amount_is_charged_to_payer,
+    payment_fee_is_at_its_tier,
+    payment_net_equals_charged_less_fee,
+    payment_reference_is_unique,
+    payout_debited_equals_amount_plus_fee,
+    payout_fee_is_at_payments_tier,
+    receipt_number_is_unique,
+    receipt_proves_its_payment,
+    record_could_be_held,
+    record_was_not_restated,
+    reference_is_unique,
+    refund_currency_is_its_payments,
+    refund_has_its_payment,
+    refund_is_debited_without_fee,
+    refunds_stay_within_charged_amount,
+    settled_in_the_month_created,
+    status_is_known,
+    time_was_read_without_gap,
+)
