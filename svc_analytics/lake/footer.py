@@ -1,6 +1,7 @@
 """The footer of a month file: what it holds and covers, as JSON with the file's checksums."""
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +18,9 @@ from svc_analytics.lake.control_totals import ControlTotals
 from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, tool_version
 from svc_analytics.money import format_amount
 from svc_analytics.schema import STREAMS
+
+# Of each column, the values that other months hold too; None where there are too many.
+Shared = Mapping[str, tuple[str, ...] | None]
 
 _JSON_START = b'{"layout": '  # not found within its texts: there, quotes have a backslash
 
@@ -35,6 +39,7 @@ class PartitionFooter:
     tool_version: str = field(default_factory=tool_version)
     confirmed: Spans = ()  # complete time of which two readings in a row saw the same records
     judged_at: int | None = None  # the run's clock; an earlier release did not judge any
+    shared: Shared | None = None  # nobody looked for any in a file of layout 1
 
     @property
     def claimed_at(self) -> int:
@@ -60,6 +65,7 @@ class PartitionFooter:
             "quarantined": self.quarantined,
             "written_at": self.written_at,
             "judged_at": self.judged_at,
+            "shared": self.shared,
             "tool_version": self.tool_version,
             "schema": STREAMS[self.stream].schema_digest,
             **BLANK,
@@ -90,7 +96,14 @@ class PartitionFooter:
             tool_version=document["tool_version"],
             confirmed=tuple((start, end) for start, end in document.get("confirmed", ())),
             judged_at=document.get("judged_at"),
+            shared=_read_shared(document.get("shared")),
         )
+
+
+def _read_shared(shared: dict[str, list[str] | None] | None) -> Shared | None:
+    if shared is None:
+        return None
+    return {name: None if values is None else tuple(values) for name, values in shared.items()}
 
 
 def read_footer(path: Path) -> PartitionFooter:

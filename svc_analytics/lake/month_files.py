@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +11,9 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.footer import PartitionFooter, Shared
 from svc_analytics.lake.index.month_index import MonthIndex, Texts
+from svc_analytics.lake.index.shared import find_shared, shared_columns
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.merge import drop_rows, read_rows
@@ -78,7 +80,9 @@ class MonthFiles:
             if confirmed != footer.confirmed:
                 groups, totals = read_groups(self.path(label)), footer.totals
                 coverage, quarantined = footer.coverage, footer.quarantined
-                self.write(label, groups, coverage, quarantined, totals, confirmed=confirmed)
+                self.write(
+                    label, groups, coverage, quarantined, totals, incoming=(), confirmed=confirmed
+                )
 
     def keep_superseded(self, label: str, versions: pa.Table) -> None:
         """Write superseded versions of records to a side file."""
@@ -93,11 +97,13 @@ class MonthFiles:
         quarantined: int,
         expected: ControlTotals | None,
         *,
+        incoming: Iterable[pa.Table],
         confirmed: Spans = (),
     ) -> None:
         """Replace a month's file by rows that have the totals expected of them, if known.
 
-        What was `confirmed` of them stays so as far as it is complete.
+        What was `confirmed` of them stays so as far as it is complete. `incoming` are those of
+        the rows that the file may not have held before.
         """
         unsettled = difference(confirmed, coverage.complete)
         footer = PartitionFooter(
@@ -109,6 +115,7 @@ class MonthFiles:
             written_at=self.now,
             confirmed=difference(confirmed, unsettled),
             judged_at=self._judged_at(label, coverage),
+            shared=self._shared(label, incoming),
         )
         footer = write_partition(self.path(label), self.stream, tables, footer, expected)
         self.footers[label] = footer
@@ -129,6 +136,20 @@ class MonthFiles:
             kept = difference(coverage.read, anew)
             moments += [min(before.claimed_at, end) for _, end in kept]
         return max(moments)
+
+    def _shared(self, label: str, incoming: Iterable[pa.Table]) -> Shared:
+        """Return which values of a month other months hold too, its incoming rows included."""
+        others = {
+            month: each for month, each in self.footers.items() if month not in (label, ORIGIN)
+        }
+        before = self.footers.get(label)
+        known = before.shared if before else {}
+        find = partial(find_shared, self._index, self.stream)
+        if known is None:
+            # Nobody looked for its rows yet; but where other months were, they were found here.
+            unknown = [month for month, each in others.items() if each.shared is None]
+            known = find(unknown, {}, self._index.tables(label, shared_columns(self.stream)))
+        return find(others, known, incoming)
 
     def _find_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
         """Find by month the ids of new rows that the file of another month holds."""
@@ -161,6 +182,7 @@ class MonthFiles:
                     remaining,
                     footer.quarantined,
                     footer.totals,
+                    incoming=(),
                     confirmed=footer.confirmed,
                 )
 
@@ -171,4 +193,5 @@ class MonthFiles:
         is_restatement = pa.array([True] * len(leaving), pa.bool_())
         self.keep_superseded(label, leaving.append_column("is_restatement", is_restatement))
         expected = footer.totals - control_totals(self.stream, leaving)
-        self.write(label, drop_rows(path, ids), footer.coverage, footer.quarantined, expected)
+        remaining, quarantined = drop_rows(path, ids), footer.quarantined
+        self.write(label, remaining, footer.coverage, quarantined, expected, incoming=())

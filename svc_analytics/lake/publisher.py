@@ -139,7 +139,15 @@ class StreamPublisher:
             tables = merge_rows(self._stream, path, upsert.rows)
             expected = self._expected_totals(before, upsert) if before else None
             confirmed = update.confirmed(before) if before and not upsert.is_news else ()
-            self.files.write(label, tables, coverage, quarantined, expected, confirmed=confirmed)
+            self.files.write(
+                label,
+                tables,
+                coverage,
+                quarantined,
+                expected,
+                incoming=[upsert.rows],
+                confirmed=confirmed,
+            )
 
     def _publish_origin(self, update: CoverageUpdate) -> None:
         """Update what the origin's file covers: the time before the first month."""
@@ -149,7 +157,9 @@ class StreamPublisher:
         is_same = (coverage, owns) == (before.coverage, before.owns)
         if not is_same or update.retracts(before.coverage):
             confirmed = update.confirmed(before)
-            self.files.write(ORIGIN, (), coverage, 0, ControlTotals(), confirmed=confirmed)
+            self.files.write(
+                ORIGIN, (), coverage, 0, ControlTotals(), incoming=(), confirmed=confirmed
+            )
 
     def _expected_totals(self, before: PartitionFooter, upsert: Upsert) -> ControlTotals:
         """Return the totals that a month must have once these rows are merged into it."""

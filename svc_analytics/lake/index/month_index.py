@@ -1,11 +1,11 @@
 """The index of a stream's month files: finds rows by a value, reading only where they may be."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -91,6 +91,12 @@ class MonthIndex:
         with self._open(label) as (file, _):
             return file.read([column], use_threads=False)[column]
 
+    def tables(self, label: str, columns: list[str]) -> Iterator[pa.Table]:
+        """Yield columns of a month's file, a row group at a time."""
+        with self._open(label) as (file, _):
+            for group in range(file.num_row_groups):
+                yield file.read_row_group(group, columns=columns, use_threads=False)
+
     def save(self, label: str) -> None:
         """Index the file of a month as it is now."""
         with (
@@ -111,14 +117,34 @@ class MonthIndex:
         """
         names = [*(columns or self._stream.schema.names)]
         no_rows = pa.schema([self._stream.schema.field(name) for name in names]).empty_table()
+        with self._groups_with(label, column, texts) as (file, groups, wanted):
+            return pa.concat_tables([no_rows, *_rows_with(file, groups, column, wanted, names)])
+
+    def held(self, label: str, column: str, texts: Texts) -> pa.Array:
+        """Return which of these texts a month has in an indexed column, reading until all are."""
+        with self._groups_with(label, column, texts) as (file, groups, wanted):
+            missing = wanted
+            for group in groups:
+                if len(missing):
+                    values = file.read_row_group(group, columns=[column], use_threads=False)[column]
+                    missing = missing.filter(pc.invert(pc.is_in(missing, value_set=values)))
+            return wanted.filter(pc.invert(pc.is_in(wanted, value_set=missing)))
+
+    @contextmanager
+    def _groups_with(
+        self, label: str, column: str, texts: Texts
+    ) -> Iterator[tuple[Any, Sequence[int], pa.Array]]:
+        """Give a month's file, the row groups that may hold texts, and which texts."""
         indexed, found = self._find(label, column, texts)
         if indexed and not found.groups:
-            return no_rows
+            yield None, (), pa.array([], pa.string())
+            return
         with self._open(label) as (file, signature):
             # Without an index, or one of the very file that is open now, they may be anywhere.
-            groups = found.groups if signature == indexed else range(file.num_row_groups)
-            wanted = texts.at(found.places if signature == indexed else slice(None))
-            return pa.concat_tables([no_rows, *_rows_with(file, groups, column, wanted, names)])
+            if signature == indexed:
+                yield file, found.groups, texts.at(found.places)
+            else:
+                yield file, range(file.num_row_groups), texts.at(slice(None))
 
     def shared_hashes(self, label: str, hashes: Hashes) -> Hashes:
         """Return which of these hashes, sorted, the ids of a month's file may have."""

@@ -1,0 +1,74 @@
+"""Values that stand in more than one month: receipt numbers and references of payments.
+
+Of two rows with the same value in different month files, the file that was written later with
+its row says so in its footer. What it says may be out of date, but nothing is missing: a
+reader that counts such values need not read every month.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from svc_analytics.lake.footer import Shared
+from svc_analytics.lake.index.month_index import MonthIndex, Texts
+from svc_analytics.schema import PAYMENTS, Stream
+
+MOST = 1_000  # values of a column; where there are more, every month is to be read
+_BATCH = 1_000_000  # rows looked up at once
+
+
+def shared_columns(stream: Stream) -> list[str]:
+    """Return the columns whose values no two rows of a stream should share."""
+    return ["receipt_no", "reference_id"] if stream is PAYMENTS else []
+
+
+def find_shared(
+    index: MonthIndex,
+    stream: Stream,
+    others: Iterable[str],
+    known: Shared,
+    incoming: Iterable[pa.Table],
+) -> Shared:
+    """Return what a month's footer is to list: what it did, and which incoming values others hold.
+
+    A column of which nothing is known stays so: its values were not all looked for.
+    """
+    columns = shared_columns(stream)
+    found: dict[str, tuple[str, ...] | None] = {name: known.get(name, ()) for name in columns}
+    wanted = [column for column in columns if found[column] is not None]
+    for rows in _batches(incoming, wanted) if wanted else ():
+        for column in wanted:
+            found[column] = _with_new(index, [*others], column, found[column], rows[column])
+    return found
+
+
+def _batches(tables: Iterable[pa.Table], columns: list[str]) -> Iterator[pa.Table]:
+    """Join tables until they are worth a look: each reads something of every month."""
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table.select(columns))
+        if sum(map(len, waiting)) >= _BATCH:
+            yield pa.concat_tables(waiting)
+            waiting.clear()
+    if waiting:
+        yield pa.concat_tables(waiting)
+
+
+def _with_new(
+    index: MonthIndex,
+    others: list[str],
+    column: str,
+    known: tuple[str, ...] | None,
+    values: pa.ChunkedArray,
+) -> tuple[str, ...] | None:
+    """Return what is known, and which of the values other months hold; nothing if too many."""
+    if known is None:
+        return None
+    sought = pa.chunked_array([values.drop_null().unique()], pa.string())
+    texts = Texts.of(sought).without(pa.chunked_array([known], pa.string()))
+    found = {*known}
+    for label in others:
+        held = index.held(label, column, texts)
+        found.update(held.to_pylist())
+        texts = texts.without(pa.chunked_array([held])) if len(held) else texts
+    return tuple(sorted(found)) if len(found) <= MOST else None
