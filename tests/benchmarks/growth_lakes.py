@@ -90,10 +90,12 @@ def make_lake(lake: Lake, shape: Shape) -> None:
             for stream in STREAMS.values():
                 span = (part.period.start, part.period.end)
                 rows, read = batches(stream, part), Coverage((span,))
-                files[stream.name].write(part.period.label, rows, read, 0, None, confirmed=(span,))
+                files[stream.name].write(
+                    part.period.label, rows, read, 0, None, incoming=(), confirmed=(span,)
+                )
         for each in files.values():
             before = Coverage(((BEGINNING, parts(shape)[0].period.start),))
-            each.write(ORIGIN, (), before, 0, None, confirmed=before.complete)
+            each.write(ORIGIN, (), before, 0, None, incoming=(), confirmed=before.complete)
 
 
 def batches(
