@@ -13,6 +13,7 @@ from svc_analytics.errors import DataError
 INTEGER_DIGITS = 20
 SCALE = 18
 PRECISION = INTEGER_DIGITS + SCALE
+RATIO_SCALE = 8
 PERCENT_SCALE = 8
 
 # Design 11: validated as text before any cast, because casts round and are lax.

@@ -5,7 +5,7 @@ Column order is the physical order of the month files: `id` comes first on purpo
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from hashlib import sha256
 from typing import Literal
 
@@ -14,14 +14,21 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from svc_analytics.instants import DAY
-from svc_analytics.money import PRECISION, SCALE
+from svc_analytics.money import PRECISION, RATIO_SCALE, SCALE
 
 MONEY = pa.decimal128(PRECISION, SCALE)
+RATIO = pa.decimal128(PRECISION, RATIO_SCALE)
 INSTANT = pa.timestamp("us", tz="UTC")
 Instants = npt.NDArray[np.int64]  # UTC microseconds
 
-Kind = Literal["text", "money", "instant", "json"]
-_TYPES = {"text": pa.string(), "money": MONEY, "instant": INSTANT, "json": pa.string()}
+Kind = Literal["text", "money", "ratio", "instant", "json"]
+_TYPES = {
+    "text": pa.string(),
+    "money": MONEY,
+    "ratio": RATIO,
+    "instant": INSTANT,
+    "json": pa.string(),
+}
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,9 @@ class Stream:
     route: str
     instant: str  # the property that `from` and `to` bound, and that names the month
     columns: tuple[Column, ...]
-    settles_within: int = 0  # microseconds behind that instant in which a record may be booked
+    derived: tuple[Column, ...] = ()  # amounts that follow from one record alone
+    booked: str = ""  # the property by which figures book a record
+    settles_within: int = 0  # microseconds behind `instant` in which a record may be booked
 
     @property
     def words(self) -> str:
@@ -51,19 +60,19 @@ class Stream:
 
     @cached_property
     def schema(self) -> pa.Schema:
-        """The Arrow schema of a month file."""
-        contract = [pa.field(column.name, _TYPES[column.kind]) for column in self.columns]
+        """The Arrow schema of a month file: its records, and what is derived of each."""
+        return pa.schema([*self.record_schema, *map(_field, self.derived)])
+
+    @cached_property
+    def record_schema(self) -> pa.Schema:
+        """The Arrow schema of records, as the service gives them."""
+        contract = map(_field, self.columns)
         return pa.schema([*contract, ("extra", pa.string()), ("extracted_at", INSTANT)])
 
     @cached_property
-    def schema_digest(self) -> str:
-        """The hash of the schema, which a month file's footer repeats."""
-        return sha256(self.schema.serialize()).hexdigest()
-
-    @cached_property
     def no_rows(self) -> pa.Table:
-        """An empty table, cached: making one takes as long as a month's totals."""
-        return self.schema.empty_table()
+        """An empty table of records, cached: making one takes as long as a month's totals."""
+        return self.record_schema.empty_table()
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -82,6 +91,16 @@ class Stream:
     def of_kind(self, kind: Kind) -> tuple[str, ...]:
         """The names of the columns of a kind, in physical order."""
         return tuple(column.name for column in self.columns if column.kind == kind)
+
+
+@cache
+def schema_digest(schema: pa.Schema) -> str:
+    """Return the hash of a schema, which a month file's footer repeats."""
+    return sha256(schema.serialize()).hexdigest()
+
+
+def _field(column: Column) -> pa.Field:
+    return pa.field(column.name, _TYPES[column.kind])
 
 
 def _required(name: str, kind: Kind = "text") -> Column:
@@ -110,6 +129,13 @@ PAYMENTS = Stream(
         Column("receipt"),
         _required("paid_at", "instant"),
     ),
+    derived=(
+        Column("usd_net", "money"),
+        Column("usd_fee", "money"),
+        Column("usd_rate", "money"),
+        Column("fee_rate", "ratio"),
+    ),
+    booked="paid_at",
 )
 
 PAYOUT_RECORDS = Stream(
@@ -134,6 +160,8 @@ PAYOUT_RECORDS = Stream(
         _required("created_at", "instant"),
         _required("settled_at", "instant"),
     ),
+    derived=(Column("usd_rate", "money"), Column("fee_rate", "ratio")),
+    booked="settled_at",
 )
 
 STREAMS = {stream.name: stream for stream in (PAYMENTS, PAYOUT_RECORDS)}

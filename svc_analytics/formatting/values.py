@@ -8,9 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.errors import QueryError
-from svc_analytics.money import format_amount, group_digits
-
-RATIO_SCALE = 8
+from svc_analytics.money import RATIO_SCALE, format_amount, group_digits
 
 
 def is_ratio(field: pa.Field) -> bool:

@@ -1,5 +1,9 @@
-"""Control totals of a set of rows: count, digest of ids, sums of amounts."""
+"""Control totals of a set of rows: count, digest of ids, sums of amounts, all by group.
 
+A group is a currency, kind and status; the kind of a payment is `payment`.
+"""
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
@@ -13,6 +17,9 @@ from svc_analytics.interrupts import interruptible
 from svc_analytics.money import EXACT
 from svc_analytics.schema import Stream
 
+Group = tuple[str, ...]  # currency, kind, status; only the currency in a file of layout 1
+_KEY = ("currency", "kind", "status")
+
 
 @dataclass(frozen=True)
 class ControlTotals:
@@ -20,31 +27,76 @@ class ControlTotals:
 
     rows: int = 0
     ids_digest: int = 0  # exclusive or of the MD5 of every id: the order does not matter
-    sums: dict[str, dict[str, Decimal]] = field(default_factory=dict)  # by currency and column
+    sums: Mapping[Group, Mapping[str, Decimal]] = field(default_factory=dict)  # by column
+    counts: Mapping[Group, int] = field(default_factory=dict)  # none in a file of layout 1
 
     def __add__(self, other: "ControlTotals") -> "ControlTotals":
-        sums = {currency: dict(amounts) for currency, amounts in self.sums.items()}
-        for currency, amounts in other.sums.items():
-            total = sums.setdefault(currency, {})
+        sums = {group: dict(amounts) for group, amounts in self.sums.items()}
+        for group, amounts in other.sums.items():
+            total = sums.setdefault(group, {})
             for name, value in amounts.items():
                 total[name] = EXACT.add(total.get(name, Decimal()), value)
-        return ControlTotals(self.rows + other.rows, self.ids_digest ^ other.ids_digest, sums)
+        counts = {
+            group: self.counts.get(group, 0) + other.counts.get(group, 0)
+            for group in {**self.counts, **other.counts}
+        }
+        rows, digest = self.rows + other.rows, self.ids_digest ^ other.ids_digest
+        return ControlTotals(rows, digest, sums, counts)
 
     def __sub__(self, other: "ControlTotals") -> "ControlTotals":
         negated = {
-            currency: {name: EXACT.minus(value) for name, value in amounts.items()}
-            for currency, amounts in other.sums.items()
+            group: {name: EXACT.minus(value) for name, value in amounts.items()}
+            for group, amounts in other.sums.items()
         }
-        return self + ControlTotals(-other.rows, other.ids_digest, negated)
+        counts = {group: -count for group, count in other.counts.items()}
+        return self + ControlTotals(-other.rows, other.ids_digest, negated, counts)
 
     def is_same(self, other: "ControlTotals") -> bool:
-        """Tell whether both are of the same rows, whatever currencies add up to zero."""
+        """Tell whether both are of the same rows, whatever groups add up to zero."""
         rest = self - other
         amounts = (value for amounts in rest.sums.values() for value in amounts.values())
-        return not (rest.rows or rest.ids_digest or any(amounts))
+        return not (rest.rows or rest.ids_digest or any(amounts) or any(rest.counts.values()))
+
+    def by_currency(self) -> "ControlTotals":
+        """Return them as a file of layout 1 states them."""
+        whole = ControlTotals(self.rows, self.ids_digest)
+        for group, amounts in self.sums.items():
+            whole += ControlTotals(sums={group[:1]: amounts})
+        return whole
 
     def __str__(self) -> str:
         return f"{self.rows:,} rows, ids {self.ids_digest:032x}"
+
+
+@dataclass(frozen=True)
+class PricedRow:
+    """A row that has a value in USD and an amount other than zero."""
+
+    at: int  # when figures book it, in UTC microseconds
+    id: str
+    amount: Decimal
+    usd_value: Decimal
+    usd_rate: Decimal | None
+
+
+@dataclass(frozen=True)
+class GroupEnds:
+    """When the first and the last row of a group are booked, and the newest that is priced."""
+
+    first: int
+    last: int
+    newest_priced: PricedRow | None = None
+
+    def join(self, other: "GroupEnds") -> "GroupEnds":
+        """Return the ends of both sets of rows together."""
+        priced = [each for each in (self.newest_priced, other.newest_priced) if each]
+        newest = max(priced, key=lambda row: (row.at, row.id.encode()), default=None)
+        return GroupEnds(min(self.first, other.first), max(self.last, other.last), newest)
+
+
+def totalled_columns(stream: Stream) -> list[str]:
+    """Return the columns of which rows have control totals."""
+    return [*_key(stream), "id", *stream.money]
 
 
 @interruptible()
@@ -54,7 +106,7 @@ def control_totals(stream: Stream, table: pa.Table) -> ControlTotals:
         return ControlTotals()
     with _connection().cursor() as cursor:
         # Only the columns needed: registering one takes longer than summing a hundred rows.
-        cursor.register("t", table.select(["currency", "id", *stream.money]))
+        cursor.register("t", table.select(totalled_columns(stream)))
         try:
             rows = _sum(cursor, stream, "sum({0})")
         except duckdb.OutOfRangeException:
@@ -62,8 +114,30 @@ def control_totals(stream: Stream, table: pa.Table) -> ControlTotals:
             rows = _sum(cursor, stream, "sum(trunc({0})::hugeint)", "sum({0} % 1)")
     digest = 0
     for row in rows:
-        digest ^= row[1]
-    return ControlTotals(len(table), digest, {row[0]: _total(stream, row[2:]) for row in rows})
+        digest ^= row[4]
+    sums = {row[:3]: _total(stream, row[5:]) for row in rows}
+    return ControlTotals(len(table), digest, sums, {row[:3]: row[3] for row in rows})
+
+
+@interruptible()
+def group_ends(stream: Stream, table: pa.Table) -> dict[Group, GroupEnds]:
+    """Return the ends of each group of a table of rows as a month file holds them."""
+    if not len(table):
+        return {}
+    with _connection().cursor() as cursor:
+        columns = ["id", stream.booked, "amount", "usd_value", "usd_rate"]
+        cursor.register("t", table.select([*_key(stream), *columns]))
+        moment = f"epoch_us({stream.booked})"
+        row = f'{{"at": {moment}, id: id, a: amount, v: usd_value, r: usd_rate}}'
+        rows = cursor.execute(
+            f"select {_grouped(stream)}, min({moment}), max({moment}), "
+            f"max({row}) filter (where usd_value is not null and amount <> 0) "
+            "from t group by all"
+        ).fetchall()
+    return {
+        tuple(group): GroupEnds(first, last, PricedRow(*newest.values()) if newest else None)
+        for *group, first, last, newest in rows
+    }
 
 
 @cache
@@ -72,11 +146,20 @@ def _connection() -> duckdb.DuckDBPyConnection:
     return duckdb.connect(config={"threads": 1})
 
 
+def _key(stream: Stream) -> list[str]:
+    return [name for name in _KEY if name in stream.names]
+
+
+def _grouped(stream: Stream) -> str:
+    """Return the SQL of a group's currency, kind and status."""
+    return ", ".join([name if name in stream.names else f"'payment' as {name}" for name in _KEY])
+
+
 def _sum(cursor: duckdb.DuckDBPyConnection, stream: Stream, *forms: str) -> list[tuple[Any, ...]]:
-    """Return per currency a digest of its ids, and the sums of all its amounts."""
+    """Return per group a count, a digest of its ids, and the sums of all its amounts."""
     sums = ", ".join(form.format(name) for form in forms for name in stream.money)
-    query = f"select currency, bit_xor(md5_number(id)), {sums} from t group by currency"
-    return cursor.execute(query).fetchall()
+    query = f"select {_grouped(stream)}, count(*), bit_xor(md5_number(id)), {sums} from t"
+    return cursor.execute(f"{query} group by all").fetchall()
 
 
 def _total(stream: Stream, sums: tuple[Any, ...]) -> dict[str, Decimal]:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,10 +14,10 @@ from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file
 from svc_analytics.lake.checksums import BLANK, find_signature, read_signed_footer
-from svc_analytics.lake.control_totals import ControlTotals
+from svc_analytics.lake.control_totals import ControlTotals, Group, GroupEnds, PricedRow
 from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, tool_version
 from svc_analytics.money import format_amount
-from svc_analytics.schema import STREAMS
+from svc_analytics.schema import STREAMS, Stream, schema_digest
 
 # Of each column, the values that other months hold too; None where there are too many.
 Shared = Mapping[str, tuple[str, ...] | None]
@@ -40,6 +40,8 @@ class PartitionFooter:
     confirmed: Spans = ()  # complete time of which two readings in a row saw the same records
     judged_at: int | None = None  # the run's clock; an earlier release did not judge any
     shared: Shared | None = None  # nobody looked for any in a file of layout 1
+    ends: Mapping[Group, GroupEnds] = field(default_factory=dict)  # of each group of the totals
+    layout: int = LAYOUT
 
     @property
     def claimed_at(self) -> int:
@@ -48,10 +50,6 @@ class PartitionFooter:
 
     def to_json(self) -> str:
         """Return the footer as the JSON kept in the file, its checksums not yet filled in."""
-        sums = {
-            currency: {name: format_amount(value) for name, value in amounts.items()}
-            for currency, amounts in sorted(self.totals.sums.items())
-        }
         document = {
             "layout": LAYOUT,
             "stream": self.stream,
@@ -61,16 +59,31 @@ class PartitionFooter:
             "confirmed": self.confirmed,
             "rows": self.totals.rows,
             "ids_digest": f"{self.totals.ids_digest:032x}",
-            "totals": sums,
+            "groups": [self._group(group) for group in sorted(self.totals.sums)],
             "quarantined": self.quarantined,
             "written_at": self.written_at,
             "judged_at": self.judged_at,
             "shared": self.shared,
             "tool_version": self.tool_version,
-            "schema": STREAMS[self.stream].schema_digest,
+            "schema": schema_digest(STREAMS[self.stream].schema),
             **BLANK,
         }
         return json.dumps(document)
+
+    def _group(self, group: Group) -> dict[str, Any]:
+        """Return what the file says about the rows of one currency, kind and status."""
+        currency, kind, status = group
+        ends, sums = self.ends[group], self.totals.sums[group]
+        return {
+            "currency": currency,
+            "kind": kind,
+            "status": status,
+            "rows": self.totals.counts[group],
+            "first": ends.first,
+            "last": ends.last,
+            "sums": {name: format_amount(value) for name, value in sums.items()},
+            "newest_priced": ends.newest_priced and _write_priced(ends.newest_priced),
+        }
 
     @classmethod
     def from_json(cls, text: bytes) -> Self:
@@ -78,10 +91,13 @@ class PartitionFooter:
         document = json.loads(text)
         if document["layout"] > LAYOUT:
             raise LakeError("written by a newer svc-analytics; update this one")
-        sums = {
-            currency: {name: Decimal(value) for name, value in amounts.items()}
-            for currency, amounts in document["totals"].items()
+        groups = list(map(_read_group, document.get("groups", ())))
+        stated = document.get("totals", {})  # in layout 1: by currency alone
+        sums: dict[Group, dict[str, Decimal]] = {
+            (currency,): _read_sums(amounts) for currency, amounts in stated.items()
         }
+        sums |= {group: _read_sums(each["sums"]) for group, each in groups}
+        counts = {group: each["rows"] for group, each in groups}
         spans: dict[str, list[Span]] = {"complete": [], "provisional": []}
         for start, end, state in document["coverage"]:
             spans[state].append((start, end))
@@ -92,12 +108,44 @@ class PartitionFooter:
             coverage=Coverage(tuple(spans["complete"]), tuple(spans["provisional"])),
             quarantined=document["quarantined"],
             written_at=document["written_at"],
-            totals=ControlTotals(document["rows"], int(document["ids_digest"], 16), sums),
+            totals=ControlTotals(document["rows"], int(document["ids_digest"], 16), sums, counts),
             tool_version=document["tool_version"],
             confirmed=tuple((start, end) for start, end in document.get("confirmed", ())),
             judged_at=document.get("judged_at"),
             shared=_read_shared(document.get("shared")),
+            ends={group: _read_ends(each) for group, each in groups},
+            layout=document["layout"],
         )
+
+
+def _read_group(document: dict[str, Any]) -> tuple[Group, dict[str, Any]]:
+    return (document["currency"], document["kind"], document["status"]), document
+
+
+def _read_sums(amounts: dict[str, str]) -> dict[str, Decimal]:
+    return {name: Decimal(value) for name, value in amounts.items()}
+
+
+def _read_ends(document: dict[str, Any]) -> GroupEnds:
+    row = document["newest_priced"]
+    priced = row and PricedRow(
+        id=row["id"],
+        at=row["at"],
+        amount=Decimal(row["amount"]),
+        usd_value=Decimal(row["usd_value"]),
+        usd_rate=None if row["usd_rate"] is None else Decimal(row["usd_rate"]),
+    )
+    return GroupEnds(document["first"], document["last"], priced)
+
+
+def _write_priced(row: PricedRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "at": row.at,
+        "amount": format_amount(row.amount),
+        "usd_value": format_amount(row.usd_value),
+        "usd_rate": None if row.usd_rate is None else format_amount(row.usd_rate),
+    }
 
 
 def _read_shared(shared: dict[str, list[str] | None] | None) -> Shared | None:
@@ -121,7 +169,7 @@ def read_footer(path: Path) -> PartitionFooter:
     except (pa.ArrowException, OSError, ValueError, TypeError, ArithmeticError) as error:
         raise damaged_file(path, error) from error
     stream = STREAMS.get(footer.stream)
-    if stream and not metadata.schema.to_arrow_schema().equals(stream.schema):
+    if stream and not metadata.schema.to_arrow_schema().equals(_schema(stream, footer.layout)):
         # Another tool has rewritten it, in types that may have cost digits.
         raise damaged_file(path)
     return footer
@@ -136,4 +184,10 @@ def _known_footer(raw: bytes) -> PartitionFooter | None:
     text = raw[start : signature.end() + 1]
     footer = PartitionFooter.from_json(text)
     stream = STREAMS.get(footer.stream)
-    return footer if stream and stream.schema_digest.encode() in text else None
+    schema = stream and _schema(stream, footer.layout)
+    return footer if schema and schema_digest(schema).encode() in text else None
+
+
+def _schema(stream: Stream, layout: int) -> pa.Schema:
+    """Return the schema of month files; those of layout 1 had nothing derived."""
+    return stream.record_schema if layout == 1 else stream.schema

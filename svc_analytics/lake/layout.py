@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from svc_analytics.schema import INSTANT, SIDE_STREAMS, STREAMS, Stream
 
-LAYOUT = 1
+LAYOUT = 2  # 1 had no derived columns, and totals by currency alone
 FOOTER_KEY = "svc_analytics"
 
 ORIGIN = "0000-00"  # a file without rows: it covers the time before the first month with a file
@@ -60,8 +60,8 @@ def data_folders() -> list[str]:
 
 
 def changes_schema(stream: Stream) -> pa.Schema:
-    """Return the schema of superseded versions: a stream's, and what changed."""
-    return stream.schema.append(pa.field("is_restatement", pa.bool_()))
+    """Return the schema of superseded versions: a record's, and what changed."""
+    return stream.record_schema.append(pa.field("is_restatement", pa.bool_()))
 
 
 def quarantine_path(lake: Path, stream: Stream) -> Path:

@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.schema import Column, Stream
 
@@ -72,8 +73,8 @@ def plan_upsert(stream: Stream, rows: pa.Table, path: Path) -> Upsert:
     differs, is_restated = compare(stream, held, again)
     # An identical row keeps the instant at which its content was first seen.
     seen_at = pc.if_else(differs, again["extracted_at"], held["extracted_at"])
-    place = stream.schema.get_field_index("extracted_at")
-    again = again.set_column(place, stream.schema.field(place), seen_at)
+    place = again.schema.get_field_index("extracted_at")
+    again = again.set_column(place, again.schema.field(place), seen_at)
     superseded = held.append_column("is_restatement", is_restated).filter(differs)
     is_news = bool(
         len(fresh) or len(superseded) or not again.select(["extra"]).equals(held.select(["extra"]))
@@ -82,11 +83,12 @@ def plan_upsert(stream: Stream, rows: pa.Table, path: Path) -> Upsert:
 
 
 def read_rows(stream: Stream, path: Path, ids: pa.ChunkedArray) -> pa.Table:
-    """Return the rows of a month file that have one of these ids."""
+    """Return the records of a month file that have one of these ids."""
     if not path.exists():
         return stream.no_rows
     wanted = ids.combine_chunks()
-    groups = read_groups(path, where=lambda ids: pc.is_in(ids, value_set=wanted))
+    columns = stream.record_schema.names
+    groups = read_groups(path, columns, where=lambda ids: pc.is_in(ids, value_set=wanted))
     return pa.concat_tables([stream.no_rows, *groups])
 
 
@@ -133,7 +135,8 @@ class _Number:
 
 
 def merge_rows(stream: Stream, path: Path, incoming: pa.Table) -> Iterator[pa.Table]:
-    """Yield a month's rows, sorted, with `incoming` inserted or replacing some."""
+    """Yield a month's rows, sorted, with the records `incoming` inserted or replacing some."""
+    incoming = with_derived(stream, incoming)
     if not path.exists():
         yield incoming
         return

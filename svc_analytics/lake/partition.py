@@ -19,9 +19,17 @@ from svc_analytics.errors import LakeError
 from svc_analytics.files import atomic_write
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.checksums import DAMAGE, damaged, hold_to_signature, sign
-from svc_analytics.lake.control_totals import ControlTotals, control_totals
+from svc_analytics.lake.control_totals import (
+    ControlTotals,
+    Group,
+    GroupEnds,
+    control_totals,
+    group_ends,
+    totalled_columns,
+)
+from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.footer import PartitionFooter
-from svc_analytics.lake.layout import FOOTER_KEY
+from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT
 from svc_analytics.schema import Instants, Stream
 
 ROW_GROUP = 12_000  # rows in memory at a time while a month is rewritten
@@ -65,6 +73,7 @@ def write_partition(
 ) -> PartitionFooter:
     """Replace a month file by these rows, already in order; return its footer with totals.
 
+    Amounts that follow from a record are derived where its row has none of them.
     The new file is read back before it takes the name: its rows must have the totals of
     its footer, and those `expected`. After any failure the old file is as it was.
     """
@@ -77,7 +86,7 @@ def write_partition(
 def _write(
     path: Path, stream: Stream, tables: Iterable[pa.Table], footer: PartitionFooter
 ) -> PartitionFooter:
-    totals = ControlTotals()
+    totals, ends = ControlTotals(), dict[Group, GroupEnds]()
     names = stream.schema.names
     with (
         path.open("w+b") as file,
@@ -92,10 +101,12 @@ def _write(
             write_page_checksum=True,
         ) as writer,
     ):
-        for table in _regroup(tables):
+        for table in _regroup(with_derived(stream, table) for table in tables):
             totals += control_totals(stream, table)
+            for group, found in group_ends(stream, table).items():
+                ends[group] = found.join(ends.get(group, found))
             writer.write_table(table, row_group_size=ROW_GROUP)
-        footer = replace(footer, totals=totals)
+        footer = replace(footer, totals=totals, ends=ends, layout=LAYOUT)
         writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
         writer.close()
         sink.detach()
@@ -128,7 +139,7 @@ def _check(
 ) -> None:
     """Read a file back: rows must be sorted, of its month, and have its totals."""
     name = f"{stream.name} {path.name.removeprefix('.').partition('.')[0]}"
-    columns = ["id", "currency", stream.instant, *stream.money]
+    columns = [*totalled_columns(stream), stream.instant]
     totals, order = ControlTotals(), SortedCheck(name, footer.owns)
     for table in read_groups(path, columns):
         totals += control_totals(stream, table)
@@ -143,8 +154,8 @@ def check_totals(name: str, of: str, written: ControlTotals, expected: ControlTo
     if written.is_same(expected):
         return
     amounts = [
-        f"{column} of {currency} off by {value:f}"
-        for currency, sums in (written - expected).sums.items()
+        f"{column} of {group[0]} off by {value:f}"
+        for group, sums in (written - expected).sums.items()
         for column, value in sums.items()
         if value
     ]

@@ -87,7 +87,7 @@ def parse_bulk(stream: Stream, pages: Sequence[ScannedPage]) -> pa.Table | None:
         return None
     read_at = np.repeat([page.at for page in pages], [len(page.ids) for page in pages])
     arrays = [*columns.values(), extra, pa.array(read_at, INSTANT)]
-    return pa.Table.from_arrays(arrays, schema=stream.schema)
+    return pa.Table.from_arrays(arrays, schema=stream.record_schema)
 
 
 def parse_alone(stream: Stream, page: ScannedPage) -> Records:

@@ -68,7 +68,7 @@ def parse_records(stream: Stream, page: Page, at: int) -> Records:
             rows.append(_parse_record(stream, page.raw_members(raw)))
         except (DataError, UnicodeDecodeError, msgspec.DecodeError) as error:
             rejected.append(_reject(stream, raw, str(error), len(rows)))
-    table = pa.Table.from_pylist([row | {"extracted_at": at} for row in rows], stream.schema)
+    table = pa.Table.from_pylist([row | {"extracted_at": at} for row in rows], stream.record_schema)
     return Records(table, tuple(rejected))
 
 

@@ -272,7 +272,7 @@ def _nulls(count: int) -> pa.Array:
 def _table(stream: Stream, columns: dict[str, pa.Array | Numbers]) -> pa.Table:
     """Return rows of a stream; whatever is no array of Arrow's is an instant."""
     arrays = []
-    for field in stream.schema:
+    for field in stream.record_schema:
         values = columns[field.name]
         arrays.append(pa.array(values).cast(INSTANT) if field.type == INSTANT else values)
-    return pa.Table.from_arrays(arrays, schema=stream.schema)
+    return pa.Table.from_arrays(arrays, schema=stream.record_schema)

@@ -98,7 +98,7 @@ def fill(folder: Path, tokens: int) -> Lake:
         writer.begin_run(watermark=end, is_open_ended=True)
         for start in range(0, tokens, CHUNK):
             rows = [payment(n, tokens) for n in range(start, min(start + CHUNK, tokens))]
-            writer.buffer(PAYMENTS).add(pa.Table.from_pylist(rows, schema=PAYMENTS.schema))
+            writer.buffer(PAYMENTS).add(pa.Table.from_pylist(rows, schema=PAYMENTS.record_schema))
         writer.buffer(PAYMENTS).cover((BEGINNING, end))
         writer.publish()
     return lake

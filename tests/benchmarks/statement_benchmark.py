@@ -151,7 +151,7 @@ def _write(
     named = {"first": first, "rows": rows, "start": period.start, "step": step}
     used = {name: value for name, value in named.items() if f"${name}" in query}
     table = connection.sql(query.replace("COINS", _COINS), params=used).to_arrow_table()
-    table = table.select(stream.schema.names).cast(stream.schema)
+    table = table.select(stream.record_schema.names).cast(stream.record_schema)
     table = table.sort_by([(stream.instant, "ascending"), ("id", "ascending")])
     span = (period.start, period.end)
     path = lake.month_path(stream, period.label)

@@ -351,7 +351,7 @@ def test_a_newer_month_file_is_not_guessed_at(filled: Desk) -> None:
     """G4: a layout that this version does not know is refused, and the file named."""
     footer = pq.read_metadata(october(filled)).metadata[b"svc_analytics"]
     newer = (
-        footer.replace(b'"layout": 1', b'"layout": 2')
+        footer.replace(b'"layout": 2', b'"layout": 3')
         .replace(b"footer_sha256", b"a")
         .replace(b"body_crc32", b"b")
     )

@@ -23,6 +23,7 @@ from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment
 
 OCTOBER = month("2026-10")
+NOTHING = dict.fromkeys(PAYMENTS.record_schema.names)
 Change = Callable[[pa.Table], pa.Table]
 
 
@@ -152,7 +153,7 @@ def test_rows_that_nobody_asked_for_are_not_kept() -> None:
     """I6: a row belongs to the segment that was asked for it."""
     at = OCTOBER.start
     rows = pa.Table.from_pylist(
-        [dict.fromkeys(PAYMENTS.schema.names) | {"id": "x", "paid_at": at}], schema=PAYMENTS.schema
+        [NOTHING | {"id": "x", "paid_at": at}], schema=PAYMENTS.record_schema
     )
     RowBatch(PAYMENTS, rows, 1, progress=(Progress((at, at + 1)),)).check()
     for wanted in ((Progress((at + 1, at + 9)),), ()):
@@ -181,10 +182,10 @@ def test_equal_tallies_are_equal_whatever_their_way() -> None:
     """A currency that came and went leaves nothing behind."""
     rows = pa.Table.from_pylist(
         [
-            dict.fromkeys(PAYMENTS.schema.names) | {"id": "a", "currency": "btc", "amount": 1},
-            dict.fromkeys(PAYMENTS.schema.names) | {"id": "b", "currency": "eth", "amount": 2},
+            NOTHING | {"id": "a", "currency": "btc", "amount": 1},
+            NOTHING | {"id": "b", "currency": "eth", "amount": 2},
         ],
-        schema=PAYMENTS.schema,
+        schema=PAYMENTS.record_schema,
     )
     whole, first, second = (control_totals(PAYMENTS, t) for t in (rows, rows[:1], rows[1:]))
     check_totals("a month", "its parts", whole - first, second)

@@ -28,6 +28,7 @@ from tests.support.desks import Desk
 from tests.support.fake_service import MERCHANT_ID, FakeService, ids, payment, spread
 
 PROFILE = {"id": MERCHANT_ID}
+USDT = ("usdt", "payment", "completed")
 
 
 @pytest.fixture
@@ -58,7 +59,9 @@ def test_any_tool_reads_one_row_per_payment(filled: Desk) -> None:
 def test_a_month_file_is_as_documented(filled: Desk) -> None:
     """id first, decimals of 38 and 18, instants in UTC, sorted, contract names kept."""
     table = pq.read_table(filled.lake.month_path(PAYMENTS, "2026-10"))
-    assert table.schema.names[0] == "id" and table.schema.names[-2:] == ["extra", "extracted_at"]
+    derived = ["usd_net", "usd_fee", "usd_rate", "fee_rate"]
+    assert table.schema.names[0] == "id"
+    assert table.schema.names[-6:] == ["extra", "extracted_at", *derived]
     assert table.schema.field("amount").type == MONEY
     keys = list(zip(table["paid_at"].to_pylist(), table["id"].to_pylist(), strict=True))
     assert keys == sorted(keys)
@@ -69,7 +72,7 @@ def test_a_footer_vouches_for_its_rows(filled: Desk) -> None:
     path = filled.lake.month_path(PAYMENTS, "2026-10")
     footer, table = read_footer(path), pq.read_table(path)
     assert footer.totals == control_totals(PAYMENTS, table)
-    assert footer.totals.sums["usdt"]["amount"] == 10 * len(table)
+    assert footer.totals.sums[USDT]["amount"] == 10 * len(table)
 
 
 def test_totals_pass_38_digits_without_wrapping(filled: Desk) -> None:
@@ -80,7 +83,7 @@ def test_totals_pass_38_digits_without_wrapping(filled: Desk) -> None:
         for n in (901, 902, 903)
     ]
     filled.extract(rereads=True)
-    total = filled.lake.footers(PAYMENTS)["2026-10"].totals.sums["usdt"]["charged_amount"]
+    total = filled.lake.footers(PAYMENTS)["2026-10"].totals.sums[USDT]["charged_amount"]
     assert str(total)[:21] == "300000000000000000" + str(total)[18:21]
     assert total > 3 * 10**20 - 1
 
@@ -158,7 +161,7 @@ def test_a_newer_layout_is_refused(filled: Desk) -> None:
     path = filled.lake.path / "lake.json"
     # Without its checksum, as an earlier version wrote it.
     path.write_text(
-        path.read_text().replace('"sha256"', '"was"').replace('"layout": 1', '"layout": 2')
+        path.read_text().replace('"sha256"', '"was"').replace('"layout": 2', '"layout": 3')
     )
     with pytest.raises(LakeError, match="newer"):
         _ = filled.lake.merchant_id

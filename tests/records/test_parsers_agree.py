@@ -93,7 +93,7 @@ def is_same(stream: Stream, page: Page) -> bool:
 def test_payments_are_the_same_by_either_road(page: Page) -> None:
     """Whatever way a page of payments is written, both roads give identical rows."""
     assert is_same(PAYMENTS, page)
-    assert records_of(page).rows.schema == PAYMENTS.schema
+    assert records_of(page).rows.schema == PAYMENTS.record_schema
 
 
 @few
@@ -156,7 +156,7 @@ def test_pages_too_large_to_be_joined_are_read_each_by_itself(
 def test_empty_page_has_the_streams_schema(name: str) -> None:
     """A page without records is a table without rows, of the same types."""
     rows = records_of(parse_page(body_of()), STREAMS[name]).rows
-    assert (rows.num_rows, rows.schema) == (0, STREAMS[name].schema)
+    assert (rows.num_rows, rows.schema) == (0, STREAMS[name].record_schema)
 
 
 def test_one_irregular_record_changes_nothing_for_the_others() -> None:

@@ -238,5 +238,5 @@ def test_page_of_rejects_has_no_rows() -> None:
     found = read(*bodies)
     assert (found.rows.num_rows, found.received) == (0, 20)
     assert [item.body for item in found.rejected] == bodies
-    assert found.rows.schema == PAYMENTS.schema
+    assert found.rows.schema == PAYMENTS.record_schema
     assert body_of(*bodies).count(b"SVC-") == 20

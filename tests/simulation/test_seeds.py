@@ -18,6 +18,7 @@ from svc_analytics import files
 from svc_analytics.extraction import clock, segments
 from svc_analytics.extraction import plan as plan_module
 from svc_analytics.lake import merge, month_files, partition, publisher
+from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.quarantine import QuarantineUpdate
 from svc_analytics.periods import month_of
 from svc_analytics.records import page
@@ -83,7 +84,8 @@ def _claim_pages_before_they_are_read(segment: segments.Segment) -> int:
 def _add(stream: Any, path: Path, incoming: Any) -> Iterator[Any]:
     """Put new rows beside the held ones, without looking whether they are the same."""
     held = partition.read_groups(path) if path.exists() else ()
-    yield merge.in_order(stream, merge.pa.concat_tables([*held, incoming]))
+    rows = [*held, with_derived(stream, incoming)]
+    yield merge.in_order(stream, merge.pa.concat_tables(rows))
 
 
 def _moves(plan: Plan) -> bool:

@@ -124,7 +124,7 @@ class _Maker:
 
     def _table(self, stream: Stream, run: int, now: int) -> pa.Table:
         rows = [record | {"extracted_at": now} for record in self.versions[stream.name][run]]
-        return pa.Table.from_pylist(rows, schema=stream.schema)
+        return pa.Table.from_pylist(rows, schema=stream.record_schema)
 
     def _covered(self, run: int, now: int) -> Spans:
         first = self.rng.choice((BEGINNING, BEGINNING, BEGINNING, self.months[0].start))

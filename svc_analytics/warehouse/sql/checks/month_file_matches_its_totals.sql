@@ -1,31 +1,66 @@
 -- month_file_matches_its_totals: the amounts of every month file add up to the totals in its
--- footer.
+-- footer, by coin, kind and status.
 -- severity: blocking. An altered file is moved away and its month is read again.
 -- says: total of a month file is not what its amounts add up to / totals of month files are not
 -- what their amounts add up to.
 
 with stated as (
     select
-        stg_contents.*,
-        case when stg_contents.stream = 'payments' then 'charged_amount'
-            else 'debited_amount' end as second_name,
-        case when stg_contents.stream = 'payments' then 'net_amount'
-            else 'fee_percent' end as third_name,
-        -- Read as a map: the operator -> would take a coin called $.x for a path.
-        from_json(footer -> 'totals', '"MAP(VARCHAR, JSON)"')[currency] as totals
-    from stg_contents
-    inner join stg_files on stg_files.file_name = stg_contents.file_name
+        stream,
+        file_name,
+        told ->> 'currency' as currency,
+        told ->> 'kind' as kind,
+        told ->> 'status' as status,
+        (told ->> 'rows')::bigint as rows,
+        make_timestamptz((told ->> 'first')::bigint) as first_booked_at,
+        make_timestamptz((told ->> 'last')::bigint) as last_booked_at,
+        told -> 'sums' as sums,
+        told -> 'newest_priced' as priced,
+        case when stream = 'payments' then 'charged_amount' else 'debited_amount' end as second,
+        case when stream = 'payments' then 'net_amount' else 'fee_percent' end as third
+    from stg_files
+    cross join unnest(from_json(footer -> 'groups', '["json"]')) as listed (told)
+),
+
+totals as (
+    select
+        *,
+        (sums ->> 'amount')::decimal(38,18) as amount,
+        (sums ->> second)::decimal(38,18) as second_amount,
+        (sums ->> third)::decimal(38,18) as third_amount,
+        (sums ->> 'fee_amount')::decimal(38,18) as fee_amount,
+        (sums ->> 'usd_value')::decimal(38,18) as usd_value,
+        make_timestamptz((priced ->> 'at')::bigint) as priced_at,
+        priced ->> 'id' as priced_id,
+        (priced ->> 'amount')::decimal(38,18) as priced_amount,
+        (priced ->> 'usd_value')::decimal(38,18) as priced_value,
+        (priced ->> 'usd_rate')::decimal(38,18) as priced_rate
+    from stated
 )
 
 select
-    regexp_extract(file_name, '([^/\\]+)\.[a-z]+$', 1) as record_id,
+    regexp_extract(coalesce(held.file_name, totals.file_name), '([^/\\]+)\.[a-z]+$', 1)
+        as record_id,
     null::timestamptz as occurred_at,
-    currency,
-    stream || ': its amounts are not those its footer vouches for' as detail
-from stated
-where totals is null
-    or (totals ->> 'amount')::decimal(38,18) <> amount
-    or (totals ->> second_name)::decimal(38,18) <> second_amount
-    or (totals ->> third_name)::decimal(38,18) <> third_amount
-    or (totals ->> 'fee_amount')::decimal(38,18) <> fee_amount
-    or (totals ->> 'usd_value')::decimal(38,18) <> usd_value
+    coalesce(held.currency, totals.currency) as currency,
+    coalesce(held.stream, totals.stream)
+        || ': its amounts are not those its footer vouches for' as detail
+from stg_contents as held
+full join totals
+    on totals.file_name = held.file_name
+    and totals.currency = held.currency
+    and totals.kind = held.kind
+    and totals.status = held.status
+where totals.rows is distinct from held.rows
+    or totals.amount is distinct from held.amount
+    or totals.second_amount is distinct from held.second_amount
+    or totals.third_amount is distinct from held.third_amount
+    or totals.fee_amount is distinct from held.fee_amount
+    or totals.usd_value is distinct from held.usd_value
+    or totals.first_booked_at is distinct from held.first_booked_at
+    or totals.last_booked_at is distinct from held.last_booked_at
+    or totals.priced_at is distinct from held.newest_priced.booked_at
+    or totals.priced_id is distinct from held.newest_priced.id
+    or totals.priced_amount is distinct from held.newest_priced.amount
+    or totals.priced_value is distinct from held.newest_priced.usd_value
+    or totals.priced_rate is distinct from held.newest_priced.usd_rate

@@ -27,5 +27,10 @@ select
     metadata,  -- the merchant's own data, JSON text
     receipt,  -- signed receipt token
     extra,  -- properties the contract does not name, JSON text
-    extracted_at  -- when this content was first read, UTC
+    extracted_at,  -- when this content was first read, UTC
+    ---------- what follows from the payment alone; NULL where it has no usd_value or no amount
+    usd_net,  -- net amount in USD, at the payment's own rate
+    usd_fee,  -- fee in USD, at the payment's own rate
+    usd_rate,  -- the payment's own rate: USD per coin
+    fee_rate  -- fee as a part of the amount
 from read_parquet({payments})

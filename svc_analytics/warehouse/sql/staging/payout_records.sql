@@ -26,5 +26,8 @@ select
     ---------- the rest
     comment,  -- the merchant's note
     extra,  -- properties the contract does not name, JSON text
-    extracted_at  -- when this content was first read, UTC
+    extracted_at,  -- when this content was first read, UTC
+    ---------- what follows from the record alone; NULL where it has no usd_value or no amount
+    usd_rate,  -- the record's own rate: USD per coin
+    fee_rate  -- fee as a part of the amount
 from read_parquet({payout_records})

@@ -1,5 +1,5 @@
--- stg_contents: row counts and sums of every month file, to compare with its footer.
--- grain: one row per month file with rows, and currency.
+-- stg_contents: row counts, sums and ends of every month file, to compare with its footer.
+-- grain: one row per month file with rows, currency, kind and status.
 -- from: month files of payments, payout_records.
 
 with held as (
@@ -8,11 +8,15 @@ with held as (
         filename as file_name,
         id,
         currency,
+        'payment' as kind,
+        status,
         amount,
         charged_amount as second_amount,
         net_amount as third_amount,
         fee_amount,
-        usd_value
+        usd_value,
+        usd_rate,
+        paid_at as booked_at
     from read_parquet({payments}, filename = true)
     union all
     select
@@ -20,11 +24,15 @@ with held as (
         filename as file_name,
         id,
         currency,
+        kind,
+        status,
         amount,
         debited_amount as second_amount,
         fee_percent as third_amount,
         fee_amount,
-        usd_value
+        usd_value,
+        usd_rate,
+        settled_at as booked_at
     from read_parquet({payout_records}, filename = true)
 )
 
@@ -32,7 +40,9 @@ select
     stream,  -- payments or payout_records
     file_name,  -- the file, as this connection sees it
     currency,  -- coin slug
-    count(*) as rows,  -- rows of the coin
+    kind,  -- payment, or what the payout record is
+    status,  -- as the service states it
+    count(*) as rows,  -- rows of the group
     bit_xor(md5_number(id)) as ids_digest,  -- exclusive or of the MD5 of their ids
     sum(amount) as amount,  -- sum of amount
     -- sum of charged_amount of payments, debited_amount of payout records
@@ -40,6 +50,11 @@ select
     -- sum of net_amount of payments, fee_percent of payout records
     sum(third_amount) as third_amount,
     sum(fee_amount) as fee_amount,  -- sum of fee_amount
-    coalesce(sum(usd_value), 0)::decimal(38,18) as usd_value  -- sum of usd_value, what was priced
+    coalesce(sum(usd_value), 0)::decimal(38,18) as usd_value,  -- sum of usd_value, what was priced
+    min(booked_at) as first_booked_at,  -- when the first of them is booked, UTC
+    max(booked_at) as last_booked_at,  -- when the last of them is booked, UTC
+    -- the newest that has a usd_value and an amount, as its instant and id, and what it says
+    max({booked_at: booked_at, id: id, amount: amount, usd_value: usd_value, usd_rate: usd_rate})
+        filter (where usd_value is not null and amount <> 0) as newest_priced
 from held
-group by stream, file_name, currency
+group by stream, file_name, currency, kind, status
