@@ -1,14 +1,15 @@
 """The texts that commands print: for people, and as JSON documents."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from shlex import quote
+from typing import TYPE_CHECKING
 
 from svc_analytics.coverage import Spans, describe_span
-from svc_analytics.extraction.lookups import LookupResult
-from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.display_table import table_text
@@ -24,6 +25,10 @@ from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.models import count_findings
 from svc_analytics.warehouse.status import LakeStatus, StreamStatus
 from svc_analytics.webhooks.findings import SAYINGS, describe
+
+if TYPE_CHECKING:  # they load the client, which a statement does not need
+    from svc_analytics.extraction.lookups import LookupResult
+    from svc_analytics.extraction.plan import ExtractionResult
 
 
 def extraction_text(

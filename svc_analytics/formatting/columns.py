@@ -29,6 +29,11 @@ def text_columns(table: pa.Table) -> Iterator[list[pa.Array]]:
         ]
 
 
+def chunked_texts(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    """Return a whole column of a table as texts, NULL where it is NULL."""
+    return pa.chunked_array([column_texts(each, field) for each in column.chunks], pa.string())
+
+
 def column_texts(column: pa.Array, field: pa.Field) -> pa.Array:
     """Return a column as texts, NULL where it is NULL.
 

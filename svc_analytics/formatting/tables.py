@@ -49,13 +49,17 @@ def csv_parts(table: pa.Table, *, is_safe: bool = False) -> Iterator[str]:
     """Yield a table as CSV: its head, then some rows at a time; `is_safe` for spreadsheets."""
     yield csv_line(table.column_names)
     foreign = [pa.types.is_string(field.type) for field in table.schema]
+    numbers = [is_exact_number(field) for field in table.schema]
     for columns in text_columns(table):
         if is_safe:
             columns = [
                 changed_where(column, FORMULA, escape_formula) if is_foreign else column
                 for column, is_foreign in zip(columns, foreign, strict=True)
             ]
-        quoted = [changed_where(column, _MARKS, _quote) for column in columns]
+        quoted = [
+            column if is_number else changed_where(column, _MARKS, _quote)
+            for column, is_number in zip(columns, numbers, strict=True)
+        ]
         yield from (f"{line}\n" for line in pc.binary_join_element_wise(*quoted, ",").to_pylist())
 
 

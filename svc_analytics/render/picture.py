@@ -9,6 +9,7 @@ from warnings import catch_warnings, filterwarnings
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 # Letters become outlines: the picture does not depend on the reader's fonts.
@@ -24,6 +25,7 @@ LOOK: dict[str, Any] = {
     "hatch.linewidth": 0.6,
     "timezone": "UTC",  # the defaults leave it as the machine's own settings have it
 }
+_UNDATED = {"Date": None, "Creator": None, "Format": None}
 _REFERENCE = re.compile(r'(\bid="|href="#|url\(#)')
 
 
@@ -63,8 +65,11 @@ def save_picture(
         draw(figure.subplots())
         if caption:
             figure.supxlabel(caption, x=0.99, ha="right", fontsize=6, color="#666666")
-        undated = {"Date": None, "Creator": None, "Format": None} if form == "svg" else None
-        figure.savefig(out, format=form, metadata=undated, dpi=dpi)
+        if form == "svg":  # drawn once: savefig would draw the same a second time
+            canvas: Any = FigureCanvasSVG(figure)
+            canvas.print_svg(out, metadata=_UNDATED)
+        else:
+            figure.savefig(out, format=form, dpi=dpi)
 
 
 def _embed(text: str, name: str, title: str) -> str:

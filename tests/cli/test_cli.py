@@ -382,6 +382,13 @@ def test_help_answers_without_heavy_imports() -> None:
     assert out.stdout.decode().splitlines()[-1] == "[]"
 
 
+def test_a_statement_does_not_load_the_client() -> None:
+    """It reads the lake alone; the client would be a third of its start."""
+    script = "import sys, svc_analytics.cli.commands.statement; print('httpx' in sys.modules)"
+    out = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert out.stdout.decode().strip() == "False"
+
+
 def test_interrupting_says_what_is_kept(
     run: Run, connected: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

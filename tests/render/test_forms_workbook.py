@@ -1,5 +1,6 @@
 """A statement as a workbook, read back by another library."""
 
+from dataclasses import replace
 from datetime import datetime, time
 from decimal import Decimal
 from pathlib import Path
@@ -15,6 +16,7 @@ from svc_analytics.formatting.values import is_ratio, value_text
 from svc_analytics.instants import to_micros
 from svc_analytics.render.workbook import cells as workbook_cells
 from svc_analytics.render.workbook import workbook
+from svc_analytics.render.workbook.columns import significant_digits
 from svc_analytics.warehouse.definitions import definitions_table, label_of
 from tests.support.fake_service import NOW
 from tests.support.form_material import FORMULA, PERSIAN, Make, Save
@@ -227,4 +229,17 @@ def test_a_text_longer_than_a_cell_says_that_it_was_cut(make: Make, tmp_path: Pa
 )
 def test_significant_digits_decide_what_is_exact(value: str, digits: int) -> None:
     """Zeros at either end cost a spreadsheet nothing."""
-    assert workbook_cells.significant_digits(Decimal(value)) == digits
+    assert significant_digits(pa.array([value])).to_pylist() == [digits]
+
+
+@pytest.mark.parametrize("text", ["<r><t>paid</t></r>", "<r>a & b</r>", "<r></r>", "<r>"])
+def test_a_text_like_the_files_own_xml_stays_text(make: Make, tmp_path: Path, text: str) -> None:
+    """Whoever pays writes the reference: it neither breaks the file nor shows as another text."""
+    made = make()
+    lines = made.tables["lines"]
+    place = lines.schema.get_field_index("reference_id")
+    texts = pa.array([text] * len(lines), pa.string())
+    tables = made.tables | {"lines": lines.set_column(place, "reference_id", texts)}
+    folder = replace(made, tables=tables).save(tmp_path / "out", ("xlsx",))
+    found = columns_of(sheet_of(open_book(folder), "lines"))[label_of("reference_id")]
+    assert [cell.value for cell in found] == [text] * 7

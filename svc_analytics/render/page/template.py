@@ -1,6 +1,6 @@
 """The templates of pages, which escape every text."""
 
-from functools import partial
+from functools import cache, partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
@@ -9,6 +9,7 @@ from svc_analytics.instants import from_micros, parse_instant, readable_instant
 from svc_analytics.render.figures import meaning
 
 
+@cache
 def load_template(name: str) -> Template:
     """Return a page's template, which escapes every text."""
     environment = Environment(

@@ -8,6 +8,7 @@ it. Texts are always strings: none becomes a formula, a link or a number.
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import cache
 from typing import Any
 
 from svc_analytics.formatting.numbers import COIN, COUNT, PLAIN, RATE, RATIO, ROUNDED, USD
@@ -17,21 +18,13 @@ from svc_analytics.formatting.values import value_text
 EXACT_DIGITS = 15
 LONGEST_TEXT = 32_767
 CUT = "… (cut: the whole text is in the other forms)"
+RICH = "<r>"
 DAY_FORMAT, INSTANT_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
 _FIRST_YEAR = 1901  # Excel counts the days before it wrongly
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
-_UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
+UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
 _PLACES = {USD: 2, RATE: 8, RATIO: 4, COUNT: 0, PLAIN: 0}  # of a ratio: 2 of its percentage
 _FORMATS = {RATIO: "0.00%", COUNT: "#,##0", PLAIN: "0"}
-
-
-def significant_digits(value: Decimal | int) -> int:
-    """Count the significant digits of a number.
-
-    >>> significant_digits(Decimal("1200.0500")), significant_digits(Decimal("1E-18"))
-    (6, 1)
-    """
-    return len(value_text(value).lstrip("-").replace(".", "").strip("0"))
 
 
 def shown_places(kind: str, scale: int | None, longest: int) -> int:
@@ -61,11 +54,17 @@ def number_format(value: Decimal | int, kind: str, places: int, room: int = 0) -
     >>> number_format(Decimal("0.125"), "USD", 2), number_format(7, "count", 0, room=2)
     ('"≈"#,##0.00;"≈"-#,##0.00', '#,##0_._0_0')
     """
+    is_cut = fifteen_digits(value) != value or bool(value_text(value).partition(".")[2][places:])
+    return format_of(kind, places, room, is_cut=is_cut)
+
+
+@cache
+def format_of(kind: str, places: int, room: int = 0, *, is_cut: bool) -> str:
+    """Return the Excel format of numbers of a kind; one that is cut has the mark before it."""
     points = "." + "0" * places if places else ""
     form = _FORMATS.get(kind, f"#,##0{points}")
     shown = len(form.partition(".")[2])  # the sign of a percentage takes a place too
     form += ("_." if room and not shown else "") + "_0" * max(room - shown, 0)
-    is_cut = fifteen_digits(value) != value or value_text(value).partition(".")[2][places:]
     return f'"{ROUNDED}"{form};"{ROUNDED}"-{form}' if is_cut else form
 
 
@@ -75,7 +74,7 @@ def fifteen_digits(value: Decimal | int) -> Decimal:
     >>> fifteen_digits(Decimal("12345678901234.56"))
     Decimal('12345678901234.6')
     """
-    return _FIFTEEN.plus(Decimal(value)).normalize(_FIFTEEN)
+    return Decimal(value).normalize(_FIFTEEN)
 
 
 @dataclass
@@ -84,6 +83,7 @@ class CellWriter:
 
     workbook: Any
     looks: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    forms: dict[str, Any] = field(default_factory=dict)
 
     def look(self, **properties: Any) -> Any:
         """Return a format of the workbook."""
@@ -100,8 +100,13 @@ class CellWriter:
             text = text[: LONGEST_TEXT - len(CUT)] + CUT
         if escape_formula(text) != text:
             properties["quote_prefix"] = True
-        style = self.look(**properties) if properties else None
-        sheet.write_string(row, column, text.translate(_UNREADABLE), style)
+        style, text = self.look(**properties) if properties else None, text.translate(UNREADABLE)
+        if text.startswith(RICH):
+            # Between these marks the library takes a text for its own XML; in parts it does not.
+            parts = [text[:1], text[1:2], text[2:], *([style] if style else [])]
+            sheet.write_rich_string(row, column, *parts)
+        else:
+            sheet.write_string(row, column, text, style)
 
     def number(
         self, sheet: Any, row: int, column: int, value: Decimal | int, form: str, **more: Any
@@ -109,7 +114,14 @@ class CellWriter:
         """Write a number with its first 15 digits."""
         # A Decimal is printed digit by digit; as a float the 16th digit could be off.
         kept = fifteen_digits(value)
-        sheet.write_number(row, column, kept, self.look(num_format=form, **more))
+        look = self.look(num_format=form, **more) if more else self._plain_look(form)
+        sheet.write_number(row, column, kept, look)
+
+    def _plain_look(self, form: str) -> Any:
+        """Return the look of a number that has nothing but its format; a sheet has many."""
+        if form not in self.forms:
+            self.forms[form] = self.look(num_format=form)
+        return self.forms[form]
 
     def instant(
         self,

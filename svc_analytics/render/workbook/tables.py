@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date
-from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from svc_analytics.formatting.cells import PERIODS, kind_in_row
+from svc_analytics.formatting.columns import BATCH, chunked_texts
 from svc_analytics.formatting.display import head_of
-from svc_analytics.formatting.numbers import COIN, kind_of, scale_of
-from svc_analytics.formatting.standing import RUNNING, Standing
-from svc_analytics.formatting.values import is_exact_number, is_ratio, rows_of, value_text
-from svc_analytics.render.workbook.cells import (
-    DAY_FORMAT,
-    EXACT_DIGITS,
-    CellWriter,
-    number_format,
-    shown_places,
-    significant_digits,
-    whole_digits,
-)
+from svc_analytics.formatting.numbers import COIN, kind_of
+from svc_analytics.formatting.standing import Standing
+from svc_analytics.formatting.values import is_exact_number, is_ratio
+from svc_analytics.render.workbook.cells import EXACT_DIGITS, CellWriter, whole_digits
+from svc_analytics.render.workbook.columns import Part, significant_digits
 from svc_analytics.warehouse.definitions import label_of
 
 HEAD = 1  # the row of the column heads, below the caption
@@ -62,43 +53,46 @@ def write_table(pen: CellWriter, page: Page) -> None:
     behind = [place for place, column in enumerate(columns) if column.has_exact]
     pen.text(sheet, 0, 0, f"{page.title}: {page.standing.text}", bold=True)
     _write_heads(pen, sheet, columns, behind)
-    longest = _longest(page.table)
-    for row, values in enumerate(rows_of(page.table), HEAD + 1):
-        maker = _Row(
-            pen,
-            sheet,
-            row,
-            page.standing,
-            longest,
-            dict(zip(page.table.column_names, values, strict=True)),
-        )
-        for place, column in enumerate(columns):
-            maker.write(place, column)
-        for place, source in enumerate(behind, len(columns)):
-            maker.write_exact(place, columns[source])
+    longest, row = _longest(page.table), HEAD + 1
+    for rows in page.table.to_batches(max_chunksize=BATCH):
+        part = Part(pen, sheet, rows, page.standing, longest)
+        writers = [part.writer(column.field) for column in columns]
+        writers += [part.exact_writer(columns[source].field) for source in behind]
+        for index in range(rows.num_rows):
+            for place, write in enumerate(writers):
+                write(index, row + index, place)
+        row += rows.num_rows
     _set_up(sheet, page, len(columns))
 
 
 def _lay_out(field: pa.Field, page: Page) -> _Column:
     """Return a column's head and width, and whether a value has more digits than a cell keeps."""
-    known = page.table[field.name].drop_null().to_pylist()
+    texts = chunked_texts(page.table[field.name], field)
     head = head_of(field, label_of)
     if pa.types.is_timestamp(field.type):
         head += f", {'UTC' if field.type.tz else page.zone}"
-        has_exact = any(value.microsecond for value in known)
+        is_long = pc.match_substring(texts, ".")
     else:
-        is_number = is_exact_number(field)
-        has_exact = is_number and any(significant_digits(v) > EXACT_DIGITS for v in known)
-    width = _width(field, [len(value_text(value)) for value in known], has_exact=has_exact)
+        is_long = pc.greater(significant_digits(texts), EXACT_DIGITS)
+    is_exact = is_exact_number(field) or pa.types.is_timestamp(field.type)
+    has_exact = is_exact and pc.any(is_long).as_py() is True
+    width = _width(field, _most_letters(texts, field), has_exact=has_exact)
     return _Column(field, head, max(width, min(len(head) + 3, 24), NARROWEST), has_exact)
 
 
-def _width(field: pa.Field, lengths: list[int], *, has_exact: bool) -> float:
+def _most_letters(texts: pa.ChunkedArray, field: pa.Field) -> int:
+    """Return the length of a column's longest text, zeros at the end of a ratio left out."""
+    if is_ratio(field):
+        texts = pc.utf8_rtrim(pc.utf8_rtrim(texts, "0"), ".")
+    return pc.max(pc.utf8_length(texts)).as_py() or 0
+
+
+def _width(field: pa.Field, letters: int, *, has_exact: bool) -> float:
     """Return the width of a column: of dates fixed, of numbers with their separators."""
     if pa.types.is_timestamp(field.type):
         return 20
     most = 24 if has_exact else WIDEST
-    return min(max(lengths, default=0) * 1.15 + 2, most)
+    return min(letters * 1.15 + 2, most)
 
 
 def _write_heads(
@@ -126,59 +120,13 @@ def _longest(table: pa.Table) -> dict[str, int]:
     ]
     if not amounts or "currency" not in table.column_names:
         return {}
+    ends = [(name, end) for name in amounts for end in ("min", "max")]
     longest: dict[str, int] = {}
-    for currency, *values in rows_of(table.select(["currency", *amounts])):
-        most = max((whole_digits(value) for value in values if value is not None), default=1)
-        longest[str(currency)] = max(longest.get(str(currency), 1), most)
+    for row in table.group_by("currency").aggregate(ends).to_pylist():
+        currency = str(row.pop("currency"))
+        digits = [whole_digits(value) for value in row.values() if value is not None]
+        longest[currency] = max(digits, default=1)
     return longest
-
-
-@dataclass(frozen=True)
-class _Row:
-    """One row of a sheet, with what its numbers need to know of their coin."""
-
-    pen: CellWriter
-    sheet: Any
-    number: int
-    standing: Standing
-    longest: dict[str, int]
-    values: dict[str, Any]
-
-    def write(self, place: int, column: _Column) -> None:
-        """Write the value of a column; an unknown one leaves the cell empty."""
-        value, field = self.values[column.field.name], column.field
-        if value is None:
-            return
-        if is_exact_number(field):
-            self._number(place, value, field)
-        elif isinstance(value, bool):
-            self.sheet.write_boolean(self.number, place, value)
-        elif isinstance(value, date):
-            form = f'{DAY_FORMAT}" {RUNNING}"' if self._is_running(field, value) else DAY_FORMAT
-            self.pen.instant(self.sheet, self.number, place, value, form)
-        else:
-            self.pen.text(self.sheet, self.number, place, self._text(value, field))
-
-    def write_exact(self, place: int, column: _Column) -> None:
-        """Write every digit of a column's value as text."""
-        value = self.values[column.field.name]
-        text = value_text(value, is_ratio=is_ratio(column.field))
-        self.pen.text(self.sheet, self.number, place, text, align="right")
-
-    def _number(self, place: int, value: Decimal | int, field: pa.Field) -> None:
-        currency, kind = str(self.values.get("currency") or ""), kind_in_row(self.values, field)
-        scale = scale_of(self.standing.scales, currency)
-        places = shown_places(kind, scale, self.longest.get(currency, 1))
-        self.pen.number(self.sheet, self.number, place, value, number_format(value, kind, places))
-
-    def _text(self, value: Any, field: pa.Field) -> str:
-        if isinstance(value, (list, dict)):
-            return json.dumps(value, ensure_ascii=False, default=value_text)
-        running = f" {RUNNING}" * self._is_running(field, value)
-        return f"{value_text(value)}{running}"
-
-    def _is_running(self, field: pa.Field, value: Any) -> bool:
-        return field.name in PERIODS and self.standing.is_running(value, field.name)
 
 
 def _set_up(sheet: Any, page: Page, width: int) -> None:

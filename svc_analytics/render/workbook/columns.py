@@ -1,0 +1,164 @@
+"""The columns of a sheet: what is known of a whole column is found once, not for each cell."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_analytics.formatting.cells import PERIODS, kind_in_row
+from svc_analytics.formatting.columns import column_texts
+from svc_analytics.formatting.numbers import scale_of
+from svc_analytics.formatting.sanitize import FORMULA
+from svc_analytics.formatting.standing import RUNNING, Standing
+from svc_analytics.formatting.values import is_exact_number, python_values, value_text
+from svc_analytics.render.workbook.cells import (
+    DAY_FORMAT,
+    EXACT_DIGITS,
+    LONGEST_TEXT,
+    RICH,
+    UNREADABLE,
+    CellWriter,
+    format_of,
+    shown_places,
+)
+
+WriteCell = Callable[[int, int, int], None]  # of a row of the table: to this row and place
+_ODD = f"{FORMULA}|^{RICH}|[{''.join(map(chr, UNREADABLE))}]"
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a table, and what their cells need to know of the sheet and of their coins."""
+
+    pen: CellWriter
+    sheet: Any
+    rows: pa.RecordBatch
+    standing: Standing
+    longest: dict[str, int]  # how many digits the amounts of a coin have before the point
+
+    def writer(self, column: pa.Field) -> WriteCell:
+        """Return what writes the cells of a column; an unknown value leaves its cell empty."""
+        values = self.rows.column(column.name)
+        if is_exact_number(column):
+            return _Numbers(self, column, values).write
+        if pa.types.is_string(column.type) and column.name not in PERIODS:
+            return _Texts(self, column_texts(values, column)).write
+        return _Others(self, column, python_values(values, column.name)).write
+
+    def exact_writer(self, column: pa.Field) -> WriteCell:
+        """Return what writes every digit of a column's values as text."""
+        texts = column_texts(self.rows.column(column.name), column)
+        return _Texts(self, texts, {"align": "right"}).write
+
+    def column_or_empty(self, name: str) -> list[str]:
+        """Return a column's texts, empty ones where the table has no such column."""
+        if name not in self.rows.schema.names:
+            return [""] * self.rows.num_rows
+        return [str(value or "") for value in self.rows.column(name).to_pylist()]
+
+
+class _Texts:
+    """Texts as they are; one like a formula or like XML, or too long, takes the longer way."""
+
+    def __init__(self, part: Part, texts: pa.Array, look: dict[str, Any] | None = None) -> None:
+        odd = pc.or_(
+            pc.match_substring_regex(texts, _ODD), pc.greater(pc.utf8_length(texts), LONGEST_TEXT)
+        )
+        self._part = part
+        self._texts = texts.to_pylist()
+        self._odd = odd.to_pylist() if pc.any(odd).as_py() else None
+        self._look, self._style = look or {}, None
+
+    def write(self, index: int, row: int, place: int) -> None:
+        if not (text := self._texts[index]):
+            return
+        if self._odd and self._odd[index]:
+            self._part.pen.text(self._part.sheet, row, place, text, **self._look)
+            return
+        if self._look and self._style is None:
+            self._style = self._part.pen.look(**self._look)
+        self._part.sheet.write_string(row, place, text, self._style)
+
+
+class _Numbers:
+    """Numbers with 15 digits, each in the format of its kind and its coin."""
+
+    def __init__(self, part: Part, column: pa.Field, values: pa.Array) -> None:
+        self._part, self._column = part, column
+        self._values = python_values(values, column.name)
+        texts = column_texts(values, column)
+        self._digits = significant_digits(texts).to_pylist()
+        self._places = decimal_places(texts).to_pylist()
+        self._coins, self._units = part.column_or_empty("currency"), part.column_or_empty("unit")
+        self._forms: dict[tuple[str, str], tuple[str, int]] = {}
+
+    def write(self, index: int, row: int, place: int) -> None:
+        value = self._values[index]
+        if value is None:
+            return
+        kind, places = self._form(self._coins[index], self._units[index])
+        is_cut = self._digits[index] > EXACT_DIGITS or self._places[index] > places
+        form = format_of(kind, places, is_cut=is_cut)
+        self._part.pen.number(self._part.sheet, row, place, value, form)
+
+    def _form(self, coin: str, unit: str) -> tuple[str, int]:
+        """Return the kind of the numbers of a coin and unit, and how many places they show."""
+        if (coin, unit) not in self._forms:
+            kind = kind_in_row({"unit": unit}, self._column)
+            scale = scale_of(self._part.standing.scales, coin)
+            places = shown_places(kind, scale, self._part.longest.get(coin, 1))
+            self._forms[coin, unit] = kind, places
+        return self._forms[coin, unit]
+
+
+class _Others:
+    """Days, instants, flags, lists, and the texts of periods, of which one may be running."""
+
+    def __init__(self, part: Part, column: pa.Field, values: Sequence[Any]) -> None:
+        self._part, self._values = part, values
+        self._name = column.name if column.name in PERIODS else ""
+
+    def write(self, index: int, row: int, place: int) -> None:
+        value, pen, sheet = self._values[index], self._part.pen, self._part.sheet
+        if value is None:
+            return
+        if isinstance(value, bool):
+            sheet.write_boolean(row, place, value)
+        elif isinstance(value, date):
+            form = f'{DAY_FORMAT}" {RUNNING}"' if self._is_running(value) else DAY_FORMAT
+            pen.instant(sheet, row, place, value, form)
+        elif isinstance(value, (list, dict)):
+            text = json.dumps(value, ensure_ascii=False, default=value_text)
+            pen.text(sheet, row, place, text)
+        else:
+            running = f" {RUNNING}" * self._is_running(value)
+            pen.text(sheet, row, place, f"{value_text(value)}{running}")
+
+    def _is_running(self, value: Any) -> bool:
+        return bool(self._name) and self._part.standing.is_running(value, self._name)
+
+
+def significant_digits(texts: pa.Array) -> pa.Array:
+    """Count the significant digits of numbers that are plain texts.
+
+    >>> significant_digits(pa.array(["1200.05", "0.000000000000000001"])).to_pylist()
+    [6, 1]
+    """
+    bare = pc.replace_substring_regex(texts, "[-.]", "")
+    return pc.utf8_length(pc.utf8_trim(bare, "0"))
+
+
+def decimal_places(texts: pa.Array) -> pa.Array:
+    """Count the digits in use behind the point of numbers that are plain texts.
+
+    >>> decimal_places(pa.array(["1200.05", "0.01500000", "12"])).to_pylist()
+    [2, 3, 0]
+    """
+    fractions = pc.replace_substring_regex(texts, "^[^.]*[.]?", "")
+    return pc.utf8_length(pc.utf8_rtrim(fractions, "0"))
