@@ -140,6 +140,10 @@ def payments(part: Part, places: Numbers) -> pa.Table:
         "paid_at": paid_at,
         "extra": _nulls(len(numbers)),
         "extracted_at": pa.repeat(pa.scalar(part.period.end, pa.int64()), len(numbers)),
+        "usd_net": _money(units * 99 * rates, 10),
+        "usd_fee": _money(units * rates, 10),
+        "usd_rate": _money(rates, 2),
+        "fee_rate": _money(np.ones_like(units), 2),
     }
     return _table(PAYMENTS, columns)
 
@@ -150,7 +154,7 @@ def payout_records(part: Part, places: Numbers) -> pa.Table:
     is_payout, count = places % 3 == 2, records_count(part)
     units = np.where(is_payout, _units(numbers), _units(returned) // 4)
     sources = np.where(is_payout, numbers, returned)
-    created = _instants(part.period, places, count)
+    created, rates = _instants(part.period, places, count), _rates(sources, part.place)
     columns = {
         "id": _uuids(numbers, 4),
         "reference_id": _numbered("out-", numbers),
@@ -161,7 +165,7 @@ def payout_records(part: Part, places: Numbers) -> pa.Table:
         "debited_amount": _money(np.where(is_payout, units * 101, units * 100), 8),
         "fee_amount": _money(np.where(is_payout, units, 0), 8),
         "fee_percent": _money(np.where(is_payout, 1, 0), 0),
-        "usd_value": _money(units * _rates(sources, part.place), 8),
+        "usd_value": _money(units * rates, 8),
         "payer_id": _uuids(_mixed(sources, 3).astype(np.int64) % 50_021, 3),
         "payment_id": _masked(_uuids(returned, 1), is_payout),
         "comment": _nulls(len(places)),
@@ -169,6 +173,8 @@ def payout_records(part: Part, places: Numbers) -> pa.Table:
         "settled_at": created + MINUTE,
         "extra": _nulls(len(places)),
         "extracted_at": pa.repeat(pa.scalar(part.period.end, pa.int64()), len(places)),
+        "usd_rate": _money(rates, 2),
+        "fee_rate": _money(np.where(is_payout, 1, 0), 2),
     }
     return _table(PAYOUT_RECORDS, columns)
 
@@ -272,7 +278,8 @@ def _nulls(count: int) -> pa.Array:
 def _table(stream: Stream, columns: dict[str, pa.Array | Numbers]) -> pa.Table:
     """Return rows of a stream; whatever is no array of Arrow's is an instant."""
     arrays = []
-    for field in stream.record_schema:
+    for field in stream.schema:
         values = columns[field.name]
-        arrays.append(pa.array(values).cast(INSTANT) if field.type == INSTANT else values)
-    return pa.Table.from_arrays(arrays, schema=stream.record_schema)
+        is_whole = field.type == INSTANT
+        arrays.append((pa.array(values) if is_whole else values).cast(field.type))
+    return pa.Table.from_arrays(arrays, schema=stream.schema)

@@ -71,7 +71,7 @@ def refresh(folder: Path, shape: Shape) -> None:
     with open_writer(Lake(folder), MERCHANT, NOW) as writer:
         writer.begin_run(watermark=END, is_open_ended=True, judged_at=NOW)
         for rows in batches(PAYMENTS, more, NEW):
-            writer.buffer(PAYMENTS).add(rows)
+            writer.buffer(PAYMENTS).add(_records(PAYMENTS, rows))
         writer.buffer(PAYMENTS).cover((newest.period.end - HOUR, newest.period.end))
         writer.publish()
 
@@ -97,9 +97,14 @@ def _newest_first(part: Part) -> Iterator[Page]:
         top = part.period.end
         for rows in batches(stream, part, PAGE, is_reversed=True):
             first = int(stream.instants(rows)[0])
-            yield stream, rows, (first, top)
+            yield stream, _records(stream, rows), (first, top)
             top = first
         yield stream, stream.no_rows, (part.period.start, top)
+
+
+def _records(stream: Stream, rows: pa.Table) -> pa.Table:
+    """Return rows as they are read, without what a month file adds to them."""
+    return rows.select(stream.record_schema.names)
 
 
 def _taken(writer: LakeWriter, page: Page) -> float:
