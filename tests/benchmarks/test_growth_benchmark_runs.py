@@ -4,12 +4,13 @@ from pathlib import Path
 
 import pytest
 
+from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.benchmarks import growth_work as work
 from tests.benchmarks.child_cost import Cost, cost_of
 from tests.benchmarks.growth_benchmark import line
-from tests.benchmarks.growth_lakes import NEWEST, Shape, make_lake
+from tests.benchmarks.growth_lakes import NEWEST, Shape, batches, make_lake, parts
 
 SHAPE = Shape(3_000, months=3, newest=0.5)
 
@@ -30,6 +31,15 @@ def test_the_newest_month_of_a_lake_can_be_sealed(made: Path) -> None:
     work.check(made)  # which must find nothing
     rows = {label: footer.totals.rows for label, footer in Lake(made).footers(PAYMENTS).items()}
     assert rows == {"0000-00": 0, "2026-08": 750, "2026-09": 750, "2026-10": 1_500}
+
+
+def test_what_follows_from_a_record_is_written_exactly() -> None:
+    """
+    The lakes' amounts are chosen so that nothing must be divided: the quotients are the same.
+    """
+    for stream in STREAMS.values():
+        rows = next(batches(stream, parts(SHAPE)[0]))
+        assert with_derived(stream, rows.select(stream.record_schema.names)).equals(rows)
 
 
 def test_records_handed_to_a_writer_make_the_same_lake(made: Path, tmp_path: Path) -> None:
