@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -115,13 +115,21 @@ def replace_file(
     *,
     about: Mapping[str, Any] = MappingProxyType({}),
     suffix: str = SUFFIX,
+    repeated: Sequence[str] | None = None,
 ) -> None:
-    """Replace a side file atomically, with what it says about its rows."""
+    """Replace a side file atomically, with what it says about its rows.
+
+    `repeated` are the columns whose values repeat, where that is known: others take longer.
+    """
     with (
         atomic_write(path, suffix=suffix) as temporary,
         temporary.open("w+b") as file,
         pq.ParquetWriter(
-            file, schema.remove_metadata(), compression="zstd", write_page_checksum=True
+            file,
+            schema.remove_metadata(),
+            compression="zstd",
+            use_dictionary=True if repeated is None else list(repeated),
+            write_page_checksum=True,
         ) as writer,
     ):
         for table in tables:

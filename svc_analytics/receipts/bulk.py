@@ -7,18 +7,16 @@ is computed. All others go to `verify_receipt`, which alone defines the verdicts
 import binascii
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
-import duckdb
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.errors import DataError
-from svc_analytics.interrupts import interruptible
+from svc_analytics.receipts.canonical import is_canonical
 from svc_analytics.schema import MONEY
 from svc_analytics.signing.receipts import (
     BY_NEWEST,
@@ -28,7 +26,6 @@ from svc_analytics.signing.receipts import (
     OLDER_BUT_EQUAL,
     UNSIGNED_BUT_EQUAL,
     Verdict,
-    parse_receipt,
     verify_receipt,
 )
 from svc_analytics.signing.secrets import Secret, SigningSecret, oldest_date, valid_until
@@ -36,7 +33,6 @@ from svc_analytics.signing.token_form import FACTS, MAX_TOKEN_LENGTH, SIGNATURE
 
 BLOCK = 64  # bytes of a SHA-256 block
 FOREVER = (1 << 63) - 1
-TRIMMED = -1  # amounts without trailing zeros
 NO_KEY = -1
 
 # The records that tokens are compared with, row by row; no payment_id means no record.
@@ -48,67 +44,15 @@ RECORDS = pa.schema(
 )
 # What the service may know better than we do offline.
 UNSURE = frozenset({"bad_signature", "unknown_payment", "not_checked"})
+Tokens: TypeAlias = Sequence[str | None] | pa.ChunkedArray
 VerifyOnline = Callable[[str, Verdict], Verdict]
 
-_SIGNATURE = re.compile(rb"[A-Za-z0-9_-]+")
+_SIGNED = re.compile(rf"\.[A-Za-z0-9_-]{{{SIGNATURE}}}\Z")
 _NEWEST = Verdict("valid", BY_NEWEST)
 _OLDER = Verdict("valid_previous_secret", BY_OLDER)
 _BY_RECORD = Verdict("proven_by_record", OLDER_BUT_EQUAL)
 _UNSIGNED = Verdict("bad_signature", UNSIGNED_BUT_EQUAL)
 _NOT_COVERED = "the lake was not read for its time: run extract, or verify with --online"
-
-# `places` is how many decimals the service writes for a currency. A DECIMAL(38,18) as
-# text always has 18, so it is cut to that many; should a cut digit not be zero, the
-# text equals no token, and `verify_receipt` decides.
-_IS_CANONICAL = """
-with amounts as (
-    select *, {amounts}
-    from rows
-),
-
-payloads as (
-    select
-        token,
-        concat(
-            '{{"payment_id":', to_json(payment_id),
-            ',"receipt_no":', to_json(receipt_no),
-            ',"merchant_id":', to_json(merchant_id),
-            ',"reference_id":', to_json(reference_id),
-            ',"currency":', to_json(currency),
-            ',"amount":"', amount_text,
-            '","charged_amount":"', charged_amount_text,
-            '","fee_bearer":', to_json(fee_bearer),
-            ',"net_amount":"', net_amount_text,
-            '","paid_at":"', strftime(make_timestamp(paid_at), '%Y-%m-%dT%H:%M:%S'),
-            case
-                when paid_at % 1000000 = 0 then 'Z"}}'
-                when paid_at % 1000 = 0
-                    then strftime(make_timestamp(paid_at), '.%g') || 'Z"}}'
-                else strftime(make_timestamp(paid_at), '.%f') || 'Z"}}'
-            end
-        ) as payload
-    from amounts
-),
-
-expected as (
-    select
-        token,
-        -- Not translate(): it takes ten times as long.
-        replace(replace(replace(to_base64(encode(payload)), '=', ''), '+', '-'), '/', '_') as text
-    from payloads
-)
-
-select
-    starts_with(token, concat('v1.', text, '.'))
-    and strlen(token) = strlen(text) + 47 as is_canonical
-from expected
-"""
-_AMOUNT_TEXT = """
-        case
-            when places < 0 then rtrim(rtrim({0}::varchar, '0'), '.')
-            when places = 0 then left({0}::varchar, -19)
-            else left({0}::varchar, places - 18)
-        end as {0}_text"""
 
 
 class BulkVerifier:
@@ -131,58 +75,43 @@ class BulkVerifier:
         self._is_covered = is_covered
         self._keys = _keys_of(self._ring, self._webhook_ring)
         self._oldest = oldest_date(self._ring)
-        self._connection = duckdb.connect(config={"threads": 1})
 
-    def verify(self, tokens: Sequence[str | None], records: pa.Table) -> list[Verdict]:
+    def verify(self, tokens: Tokens, records: pa.Table) -> list[Verdict]:
         """Return the verdict on each token against the record in the same row of `RECORDS`."""
-        verdicts: list[Verdict | None] = [None] * len(tokens)
-        if self._ring:
-            for row, verdict in self._verify_canonical(tokens, records):
-                verdicts[row] = verdict
+        verdicts = self._verify_canonical(_as_texts(tokens), records)
         rest = [row for row, verdict in enumerate(verdicts) if verdict is None]
         rows = records.take(pa.array(rest, pa.int64())).to_pylist()
-        for row, record in zip(rest, rows, strict=True):
-            verdicts[row] = self._verify_one(tokens[row], record)
-        online = self.verify_online
-        return [
-            online(token, verdict) if online and token and verdict.verdict in UNSURE else verdict
-            for token, verdict in zip(tokens, verdicts, strict=True)
-            if verdict
-        ]
+        for row, token, record in zip(rest, _pick(tokens, rest), rows, strict=True):
+            verdicts[row] = self._verify_one(token, record)
+        return self._made_sure(tokens, verdicts)
 
-    def _verify_canonical(
-        self, tokens: Sequence[str | None], records: pa.Table
-    ) -> Iterator[tuple[int, Verdict | None]]:
-        """Yield verdicts on tokens whose facts equal the record's; None where not certain."""
-        plain = [t if t and t.isascii() and len(t) <= MAX_TOKEN_LENGTH else None for t in tokens]
-        texts = pa.array(plain, pa.string())
-        rows = np.flatnonzero(self._is_canonical(texts, records))
+    def _made_sure(self, tokens: Tokens, verdicts: list[Verdict]) -> list[Verdict]:
+        """Let `verify_online` decide where a verdict is unsure."""
+        if self.verify_online:
+            unsure = [row for row, verdict in enumerate(verdicts) if verdict.verdict in UNSURE]
+            for row, token in zip(unsure, _pick(tokens, unsure), strict=True):
+                verdicts[row] = self.verify_online(token, verdicts[row]) if token else verdicts[row]
+        return verdicts
+
+    def _verify_canonical(self, texts: pa.Array, records: pa.Table) -> list[Any]:
+        """Return verdicts on tokens whose facts equal the record's; None where not certain."""
+        verdicts = np.full(len(texts), None, object)
+        if not self._ring:
+            return list(verdicts)
+        rows = np.flatnonzero(is_canonical(texts, records))
         paid_at = np.asarray(records["paid_at"].combine_chunks().fill_null(0))[rows]
-        signed = [(tokens[row] or "").encode() for row in rows.tolist()]
-        keys, signers = self._keys, match_signers(self._keys, signed)
+        tokens = _take(texts, rows)
+        keys, signers = self._keys, match_signers(self._keys, tokens)
         self._keys = _most_used_first(keys, signers)
-        for row, token, signer, at in zip(
-            rows.tolist(), signed, signers.tolist(), paid_at.tolist(), strict=True
-        ):
-            if signer == NO_KEY:
-                yield row, self._verify_unsigned(token, at)
-            elif at <= keys[signer].until:
-                yield row, keys[signer].verdict
+        for place, key in enumerate(keys):
+            verdicts[rows[(signers == place) & (paid_at <= key.until)]] = key.verdict
+        unsigned = np.flatnonzero(signers == NO_KEY)
+        for row, token in zip(unsigned, _pick(tokens, unsigned), strict=True):
+            verdicts[rows[row]] = self._verify_unsigned(token or "", paid_at[row])
+        return list(verdicts)
 
-    @interruptible()
-    def _is_canonical(self, texts: pa.Array, records: pa.Table) -> npt.NDArray[np.bool_]:
-        """Tell which tokens are, up to the signature, what the service would issue."""
-        table = records.append_column("token", texts)
-        table = table.append_column("places", _places_written(texts, records))
-        with self._connection.cursor() as cursor:
-            cursor.register("rows", table)
-            amounts = ",".join(_AMOUNT_TEXT.format(fact) for fact in sorted(MONEY_FACTS))
-            answer = cursor.sql(_IS_CANONICAL.format(amounts=amounts)).to_arrow_table()
-        flags = answer["is_canonical"].combine_chunks().fill_null(False)
-        return np.asarray(flags.to_numpy(zero_copy_only=False))
-
-    def _verify_unsigned(self, token: bytes, paid_at: int) -> Verdict | None:
-        if not _SIGNATURE.fullmatch(token, len(token) - SIGNATURE):
+    def _verify_unsigned(self, token: str, paid_at: int) -> Verdict | None:
+        if not _SIGNED.search(token):
             return None
         is_older = self._oldest is not None and paid_at < self._oldest
         return _BY_RECORD if is_older else _UNSIGNED
@@ -211,32 +140,35 @@ class _MacKey:
         self.verdict = verdict
         self.until = FOREVER if until is None else until
 
-    def matches(self, tokens: Sequence[bytes]) -> npt.NDArray[np.bool_]:
+    def matches(self, tokens: pa.Array) -> npt.NDArray[np.bool_]:
         """Tell which tokens this key signed, comparing whole MACs as canonical text."""
-        received = _as_matrix(b"".join([token[-SIGNATURE:] for token in tokens]), SIGNATURE)
-        digests = b"\0".join(self._digests(tokens)) + b"\0" * bool(tokens)
+        texts = tokens.cast(pa.binary())
+        signatures = pc.binary_slice(texts, -SIGNATURE).cast(pa.binary(SIGNATURE))
+        received = _as_matrix(signatures.buffers()[1], SIGNATURE)
+        signed = pc.binary_slice(texts, 0, -SIGNATURE - 1).to_pylist()
+        digests = b"\0".join(self._digests(signed)) + b"\0" * bool(signed)
         # 33 bytes make 44 characters, so one call encodes all digests.
         text = binascii.b2a_base64(digests, newline=False).replace(b"+", b"-").replace(b"/", b"_")
         expected = _as_matrix(text, SIGNATURE + 1)[:, :SIGNATURE]
         differing = np.bitwise_or.reduce(received ^ expected, axis=1)
         return np.asarray(differing == 0)
 
-    def _digests(self, tokens: Sequence[bytes]) -> Iterator[bytes]:
+    def _digests(self, texts: Iterable[bytes]) -> Iterator[bytes]:
         copy_inner, copy_outer = self._inner.copy, self._outer.copy
-        for token in tokens:
+        for text in texts:
             inner = copy_inner()
-            inner.update(token[: -SIGNATURE - 1])
+            inner.update(text)
             outer = copy_outer()
             outer.update(inner.digest())
             yield outer.digest()
 
 
-def match_signers(keys: Sequence[_MacKey], tokens: Sequence[bytes]) -> npt.NDArray[np.int64]:
+def match_signers(keys: Sequence[_MacKey], tokens: pa.Array) -> npt.NDArray[np.int64]:
     """Return for each token the place of the key that signed it, or `NO_KEY`."""
     signers = np.full(len(tokens), NO_KEY)
     for place, key in enumerate(keys):
         rest = np.flatnonzero(signers == NO_KEY)
-        is_match = key.matches([tokens[row] for row in rest.tolist()])
+        is_match = key.matches(_take(tokens, rest))
         signers[rest[is_match]] = place
     return signers
 
@@ -258,23 +190,25 @@ def _keys_of(ring: Sequence[SigningSecret], webhook_ring: Sequence[SigningSecret
     return list(keys.values())
 
 
-def _as_matrix(text: bytes, width: int) -> npt.NDArray[np.uint8]:
+def _as_matrix(text: Any, width: int) -> npt.NDArray[np.uint8]:
     return np.frombuffer(text, np.uint8).reshape(-1, width)
 
 
-def _places_written(texts: pa.Array, records: pa.Table) -> pa.Array:
-    """Return the decimals the service writes per currency, read from one token of each."""
-    currencies = records["currency"].combine_chunks()
-    known = pc.unique(currencies.drop_null())
-    firsts = (pc.index(currencies, currency).as_py() for currency in known)
-    places = pa.array([_places(texts[first].as_py()) for first in firsts], pa.int64())
-    return places.take(pc.index_in(currencies, known)).fill_null(TRIMMED)
+def _as_texts(tokens: Tokens) -> pa.Array:
+    """Return tokens as one array; NULL where one is longer or odder than any can be."""
+    if not isinstance(tokens, Sequence):
+        return tokens.combine_chunks()
+    plain = (t if t and t.isascii() and len(t) <= MAX_TOKEN_LENGTH else None for t in tokens)
+    return pa.array(plain, pa.string())
 
 
-def _places(token: str | None) -> int:
-    try:
-        facts = parse_receipt(token or "").facts
-    except DataError:
-        return TRIMMED
-    places = {len(facts[fact].partition(".")[2]) for fact in MONEY_FACTS}
-    return places.pop() if len(places) == 1 else TRIMMED
+def _take(texts: pa.Array, rows: npt.NDArray[np.int64]) -> pa.Array:
+    """Return some rows in order; tokens are long, so all of them are not copied."""
+    return texts if len(rows) == len(texts) else texts.take(pa.array(rows))
+
+
+def _pick(tokens: Tokens, rows: Iterable[int]) -> list[str | None]:
+    """Return the tokens of these rows."""
+    if isinstance(tokens, Sequence):
+        return [tokens[row] for row in rows]
+    return list(tokens.take(pa.array(rows, pa.int64())).to_pylist())

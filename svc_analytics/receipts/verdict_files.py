@@ -14,6 +14,7 @@ from svc_analytics.lake.side_files import read_about, read_side_file, replace_fi
 
 # Not the suffix that the lake's writer deletes: it may start while this file is written.
 UNFINISHED = ".checking"
+_REPEATED = [name for name in VERDICTS.names if name not in ("payment_id", "receipt_sha256")]
 
 
 def read_verdicts(path: Path) -> pa.Table | None:
@@ -40,4 +41,4 @@ def count_verdicts(path: Path, basis: dict[str, Any]) -> int | None:
 def write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:
     """Replace a month's file of verdicts, with what they depend on."""
     filled = (table for table in tables if len(table))
-    replace_file(path, VERDICTS, filled, about=basis, suffix=UNFINISHED)
+    replace_file(path, VERDICTS, filled, about=basis, suffix=UNFINISHED, repeated=_REPEATED)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -220,13 +221,18 @@ def _verdict_tables(
 ) -> Iterator[pa.Table]:
     """Yield a month's verdicts, reused ones and new ones, and count both."""
     for group in read_groups(job.payments, _INPUT):
-        group = group.filter(pc.is_valid(group["receipt"]))
+        group = _where(group, np.asarray(pc.is_valid(group["receipt"])))
         place = _places_of(group, reusable)
         unchanged = reusable.take(pa.array(place[place >= 0]))
-        checked = _verify_rows(group.filter(pa.array(place < 0)), job, verifier)
+        checked = _verify_rows(_where(group, place < 0), job, verifier)
         counts.update(checked=len(checked), unchanged=len(unchanged))
         yield unchanged
         yield checked
+
+
+def _where(rows: pa.Table, mask: npt.NDArray[np.bool_]) -> pa.Table:
+    """Return the rows of a mask; tokens are long, so all of them are not copied."""
+    return rows if mask.all() else rows.filter(pa.array(mask))
 
 
 def _reusable(before: pa.Table | None, ring: str, is_online: bool) -> pa.Table:
@@ -252,16 +258,17 @@ def _places_of(group: pa.Table, reusable: pa.Table) -> Any:
 
 
 def _verify_rows(rows: pa.Table, job: _Month, verifier: BulkVerifier) -> pa.Table:
-    tokens = rows["receipt"].to_pylist()
-    verdicts = verifier.verify(tokens, _records_of(rows, job.merchant_id))
+    verdicts = verifier.verify(rows["receipt"], _records_of(rows, job.merchant_id))
+    tokens = rows["receipt"].cast(pa.binary()).to_pylist()
+    differences = [verdict.differences for verdict in verdicts]
     columns = {
         "payment_id": rows["id"],
-        "receipt_sha256": [hashlib.sha256(token.encode()).hexdigest() for token in tokens],
+        "receipt_sha256": [hashlib.sha256(token).hexdigest() for token in tokens],
         "verdict": [verdict.verdict for verdict in verdicts],
         "reason": [verdict.reason for verdict in verdicts],
-        "differences": [differences_text(verdict.differences) for verdict in verdicts],
+        "differences": [differences_text(d) if d else None for d in differences],
         "checked_at": np.full(len(rows), job.now),
-        "ring": [job.ring] * len(rows),
+        "ring": pa.repeat(job.ring, len(rows)),
         "record_extracted_at": rows["extracted_at"],
     }
     return pa.table(columns, schema=VERDICTS)
@@ -271,7 +278,7 @@ def _records_of(rows: pa.Table, merchant_id: str) -> pa.Table:
     """Return rows of a payments file as the records that tokens are compared with."""
     columns = {
         "payment_id": rows["id"],
-        "merchant_id": pa.array([merchant_id] * len(rows), pa.string()),
+        "merchant_id": pa.repeat(merchant_id, len(rows)),
         "paid_at": rows["paid_at"].cast(pa.int64()),
     }
     arrays = [columns[name] if name in columns else rows[name] for name in RECORDS.names]
