@@ -1,6 +1,9 @@
 """Extract into a lake: several workers sweep segments, one writer publishes their rows."""
 
+import threading
 from typing import Any
+
+import pyarrow as pa
 
 from svc_analytics.api.client import Client, open_client
 from svc_analytics.config import Settings
@@ -41,6 +44,10 @@ def extract(
     """
     request = request or Request()
     with open_client(settings, workers, client) as service:
+        # Arrow loads pandas with its first array, which takes as long as several pages take
+        # to come: not in their time.
+        loading = threading.Thread(target=pa.array, args=([],))
+        loading.start()
         profile, told = _read_merchant(service, settings)
         streams = _readable_streams(settings)
         clock = judge_clock(service, told, streams)
@@ -52,6 +59,7 @@ def extract(
             _begin_run(writer, request, clock)
             segments = plan_segments(writer, settings, request, run)
             reading = None if request.confirms is None else Reading()
+            loading.join()
             WorkerPool(service, writer, segments, run, on_page, reading).work(workers)
             if reading:
                 _confirm(request, run, reading.seen(), writer)

@@ -1,11 +1,15 @@
-"""Schedule segments among workers: an idle one takes the older half of the longest."""
+"""Schedule segments among workers: an idle one takes the older part of another's.
+
+Of the open end first, to learn where history begins; then of the newest long one, so that
+few months are being read at a time; in the end of the longest.
+"""
 
 import threading
 
 import numpy as np
 import numpy.typing as npt
 
-from svc_analytics.extraction.segments import Progress, Segment, advance
+from svc_analytics.extraction.segments import KEPT_PAGES, Progress, Segment, advance
 from svc_analytics.schema import Instants
 
 SHARED_PAGES = 3  # pages left that make a segment worth splitting
@@ -36,6 +40,7 @@ class SegmentQueue:
                 segment = self._waiting.pop() if self._waiting else self._steal()
                 if segment:
                     self._active.append(segment)
+                    self._wake_if_worth()
                     return segment
                 if not self._active:
                     return None
@@ -49,8 +54,7 @@ class SegmentQueue:
         with self._changed:
             progress = advance(segment, instants, is_repeat, is_last)
             self._note_bounds(segment)
-            if self._longest():  # waking an idle worker in vain costs more than reading a page
-                self._changed.notify()
+            self._wake_if_worth()
             return progress
 
     def note_times(self, fetching: float, reading: float) -> None:
@@ -104,16 +108,19 @@ class SegmentQueue:
             self._is_cancelled = True
             self._changed.notify_all()
 
-    def _steal(self) -> Segment | None:
-        longest = self._longest()
-        return longest.split() if longest else None
+    def _wake_if_worth(self) -> None:
+        if self._best_to_split():  # waking an idle worker in vain costs more than reading a page
+            self._changed.notify()
 
-    def _longest(self) -> Segment | None:
+    def _steal(self) -> Segment | None:
+        best = self._best_to_split()
+        return best.split() if best else None
+
+    def _best_to_split(self) -> Segment | None:
         """The segment most worth splitting, if any is."""
         shared = [segment for segment in self._active if self._may_split(segment.stream.name)]
-        longest = max(shared, key=lambda segment: segment.expected_pages, default=None)
-        is_worth = longest is not None and longest.expected_pages >= SHARED_PAGES
-        return longest if is_worth else None
+        best = max(shared, key=_worth, default=None)
+        return best if best is not None and best.expected_pages >= SHARED_PAGES else None
 
     def _may_split(self, name: str) -> bool:
         """Tell whether another worker would help: pages take long, and bounds are heeded."""
@@ -129,3 +136,10 @@ class SegmentQueue:
             self._heeds_bounds[name] = False
         elif segment.top < self._tops[name]:
             self._heeds_bounds.setdefault(name, True)
+
+
+def _worth(segment: Segment) -> tuple[bool, bool, float]:
+    """Order segments by how much they are worth splitting."""
+    pages = segment.expected_pages
+    is_long = pages >= 2 * KEPT_PAGES
+    return segment.is_open_ended and is_long, is_long, segment.end if is_long else pages

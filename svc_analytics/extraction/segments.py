@@ -13,6 +13,9 @@ from svc_analytics.schema import Instants, Stream
 # the oldest part sends no lower bound and reads on to the end of the list.
 GUESSED_HISTORY = 10 * 365 * DAY
 KEPT_PAGES = 32  # a worker keeps no more than this when another is idle
+# Of an open end each keeps so many times as much as the one before: idle workers learn where
+# history begins in a few steps, however long it is.
+FARTHER = 2
 PADDING = SECOND  # added to both bounds: the contract does not say if they are inclusive
 
 
@@ -30,6 +33,8 @@ class Segment:
     is_ordered: bool = True
     is_bounded: bool = True  # whether the service heeds the bounds requested
     readings: int = 1  # how often it is read by now
+    since: int | None = None  # from here down its pages tell how dense it is
+    kept_pages: int = KEPT_PAGES  # when an idle worker takes the rest
     doubtful: Span | None = None  # swept, but the list moved meanwhile: to be read again
     has_moved: bool = False  # just before the next page
 
@@ -44,23 +49,31 @@ class Segment:
         return self.end <= self.start
 
     @property
+    def is_open_ended(self) -> bool:
+        """Whether it reaches back to wherever history begins."""
+        return self.start == BEGINNING
+
+    @property
     def reach(self) -> int:
         """The time left, in microseconds; a guess where the segment is open-ended."""
-        return GUESSED_HISTORY if self.start == BEGINNING else self.end - self.start
+        return GUESSED_HISTORY if self.is_open_ended else self.end - self.start
 
     @property
     def expected_pages(self) -> float:
         """The number of pages left, if the rest is as dense as what was seen."""
-        if not (self.is_ordered and self.rows and self.end < self.top):
+        if not (self.is_ordered and self.rows and self.since and self.end < self.since):
             return 0
-        return self.pages * self.reach / (self.top - self.end)
+        return self.pages * self.reach / (self.since - self.end)
 
     def split(self) -> "Segment":
         """Split off the older half, or more, so that few months are being read at a time."""
-        kept = min(0.5, KEPT_PAGES / self.expected_pages)
+        kept = min(0.5, self.kept_pages / self.expected_pages)
         middle = self.end - max(int(self.reach * kept), 1)
         older = Segment(self.stream, self.start, middle, middle, readings=self.readings)
-        self.start = middle
+        older.since = middle
+        if older.is_open_ended:
+            older.kept_pages = FARTHER * self.kept_pages
+        self.start, self.kept_pages = middle, KEPT_PAGES
         return older
 
     def doubt(self) -> None:
@@ -106,8 +119,10 @@ def advance(
     segment.pages += 1
     segment.rows += len(instants)
     if len(instants):
-        lowest = int(instants.min())
-        segment.is_bounded &= int(instants.max()) < segment.top + 2 * PADDING
+        lowest, highest = int(instants.min()), int(instants.max())
+        segment.is_bounded &= highest < segment.top + 2 * PADDING
+        if segment.since is None:
+            segment.since = min(highest, segment.top)  # a shop may have closed long ago
         segment.oldest = lowest if segment.oldest is None else min(segment.oldest, lowest)
     reached = segment.start if is_last else _reached(segment)
     covered = ((reached, segment.end),) if reached < segment.end else ()

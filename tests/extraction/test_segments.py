@@ -7,8 +7,8 @@ import pytest
 
 from svc_analytics.extraction import scheduler
 from svc_analytics.extraction.scheduler import SegmentQueue
-from svc_analytics.extraction.segments import KEPT_PAGES, Segment
-from svc_analytics.instants import HOUR
+from svc_analytics.extraction.segments import FARTHER, KEPT_PAGES, Segment
+from svc_analytics.instants import BEGINNING, HOUR
 from svc_analytics.schema import PAYMENTS
 
 START, END = 1_000 * HOUR, 1_100 * HOUR
@@ -20,16 +20,38 @@ def as_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scheduler, "WORTH_WAITING", 3.0)
 
 
-def queue_after(hours: float, *, waited: float = 9.0, out_of_order: bool = False) -> SegmentQueue:
-    """A queue with 100 hours of one stream, of which one page of that many hours was read."""
-    queue = SegmentQueue([Segment.of(PAYMENTS, (START, END))])
+def queue_after(
+    hours: float,
+    *,
+    waited: float = 9.0,
+    out_of_order: bool = False,
+    quiet: int = 0,
+    start: int = START,
+) -> SegmentQueue:
+    """A queue with 100 hours of one stream, of which one page of that many hours was read.
+
+    Nothing is in its newest `quiet` hours.
+    """
+    queue = SegmentQueue([Segment.of(PAYMENTS, (start, END + quiet * HOUR))])
     segment = queue.take()
     assert segment
-    instants = END - np.arange(1, 11, dtype=np.int64) * int(hours * HOUR) // 10
-    is_repeat = np.zeros(10, np.bool_)
+    instants = END - np.arange(11, dtype=np.int64) * int(hours * HOUR) // 10
+    is_repeat = np.zeros(11, np.bool_)
     queue.advance(segment, instants[::-1] if out_of_order else instants, is_repeat, is_last=False)
     queue.note_times(waited, 1.0)
     return queue
+
+
+def read_an_hour(queue: SegmentQueue, segment: Segment) -> None:
+    """Read a page of a segment, of one hour."""
+    page = segment.top - np.arange(1, 11, dtype=np.int64) * HOUR // 10
+    queue.advance(segment, page, np.zeros(10, np.bool_), is_last=False)
+
+
+def kept_pages(queue: SegmentQueue, end: int) -> int:
+    """How many pages of an hour are left of the part that was read down to there."""
+    (start,) = (first for first, last in active(queue) if last == end + 1 or last == end)
+    return round((end - start) / HOUR)
 
 
 def active(queue: SegmentQueue) -> list[tuple[int, int]]:
@@ -55,6 +77,21 @@ def test_of_a_long_rest_the_first_keeps_a_bounded_part() -> None:
     assert KEPT_PAGES - 1 < kept < KEPT_PAGES + 1
 
 
+def test_time_before_the_newest_record_tells_nothing_of_the_rest() -> None:
+    """A shop closed a thousand hours ago, ten hours a page: half of the ninety left is taken."""
+    older = queue_after(10, quiet=1_000).take()
+    assert older and older.end == START + 45 * HOUR + 1
+
+
+def test_of_an_open_end_each_keeps_twice_what_the_one_before_kept() -> None:
+    """A page an hour: the first keeps 32, the next 64, so that the beginning is soon passed."""
+    queue = queue_after(1, start=BEGINNING)
+    second = queue.take()
+    assert second and kept_pages(queue, END - HOUR) == KEPT_PAGES
+    read_an_hour(queue, second)
+    assert queue.take() and kept_pages(queue, second.end) == FARTHER * KEPT_PAGES
+
+
 def test_a_part_shows_first_whether_bounds_are_heeded() -> None:
     """Then it is shared on; parts touch one another, and together are the whole."""
     queue = queue_after(1)
@@ -63,8 +100,7 @@ def test_a_part_shows_first_whether_bounds_are_heeded() -> None:
     queue = queue_after(1)
     second = queue.take()
     assert second
-    page = second.top - np.arange(1, 11, dtype=np.int64) * HOUR // 10
-    queue.advance(second, page, np.zeros(10, np.bool_), is_last=False)
+    read_an_hour(queue, second)
     assert took_more(queue) and len(active(queue)) == 3
     left = active(queue)
     assert left[0][0] == START and left[0][1] == left[1][0] and left[-1][1] == END - HOUR + 1
