@@ -3,8 +3,6 @@
 import threading
 from typing import Any
 
-import pyarrow as pa
-
 from svc_analytics.api.client import Client, open_client
 from svc_analytics.config import Settings
 from svc_analytics.coverage import Spans
@@ -23,6 +21,7 @@ from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writer import LakeWriter, open_writer
+from svc_analytics.records.bulk_parser import load_parser
 from svc_analytics.schema import STREAMS, Stream
 
 
@@ -43,11 +42,8 @@ def extract(
     merchants or not to the lake's; after any other error, what was covered is kept.
     """
     request = request or Request()
+    threading.Thread(target=load_parser).start()  # while the service answers the first calls
     with open_client(settings, workers, client) as service:
-        # Arrow loads pandas with its first array, which takes as long as several pages take
-        # to come: not in their time.
-        loading = threading.Thread(target=pa.array, args=([],))
-        loading.start()
         profile, told = _read_merchant(service, settings)
         streams = _readable_streams(settings)
         clock = judge_clock(service, told, streams)
@@ -59,7 +55,6 @@ def extract(
             _begin_run(writer, request, clock)
             segments = plan_segments(writer, settings, request, run)
             reading = None if request.confirms is None else Reading()
-            loading.join()
             WorkerPool(service, writer, segments, run, on_page, reading).work(workers)
             if reading:
                 _confirm(request, run, reading.seen(), writer)

@@ -18,7 +18,7 @@ from svc_analytics.extraction.seams import Seam, named_keys, record_keys
 from svc_analytics.extraction.segments import PADDING, Progress, Segment
 from svc_analytics.extraction.stall import StallWatch
 from svc_analytics.instants import BEGINNING, SECOND, format_instant
-from svc_analytics.records.bulk_parser import ScannedPage, scan_page
+from svc_analytics.records.bulk_parser import ScannedPage, load_parser, scan_page
 from svc_analytics.records.page import Page
 
 _DECODING = threading.Lock()  # decoding is CPU-bound under the GIL: one page at a time
@@ -83,6 +83,7 @@ class Sweep:
     def _read_page(self) -> bool:
         """Read the next page; tell whether it is the last."""
         page = self._next_page()
+        load_parser()  # not in the time that a page takes to be read
         came_at, end_before = time.monotonic(), self._segment.end
         self._scan(page)
         if self._is_time_to_deliver(came_at):

@@ -46,6 +46,14 @@ def parse_list(stream: Stream, body: bytes) -> Page:
     return Page(body, check_cursor(page.next_cursor), page.data)
 
 
+def load_parser() -> None:
+    """Load what the first page needs; return at once when that is done.
+
+    Arrow loads pandas with its first array: as long as several pages take to come.
+    """
+    pa.array([])
+
+
 def scan_page(stream: Stream, page: Page, at: int) -> ScannedPage:
     """Return the ids and instants of a page; its other values stay text if they are regular."""
     if scanned := _scan_texts(stream, page, at):

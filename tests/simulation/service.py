@@ -112,8 +112,8 @@ class Service:
         else:
             number_text, _, place = query["cursor"].partition("_")
             number = int(number_text)
-        walk = self._walks[number]
-        if walk.pages >= self.cursor_life:
+        walk = self._walks[number] if number < len(self._walks) else None
+        if walk is None or walk.pages >= self.cursor_life:
             status = self.chance.choice([400, 404, 409, 410, 422])
             return refusal(status, "VALIDATION_FAILED"), None
         walk.pages += 1
