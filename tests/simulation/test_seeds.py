@@ -158,7 +158,7 @@ FOUND_BY = {
     "files are not synced": 20_158,
     "folders are not synced": 20_154,
     "what was set aside is forgotten": 20_155,
-    "a page without a cursor is taken for the last": 20_164,
+    "a page without a cursor is taken for the last": 20_193,
 }
 
 
