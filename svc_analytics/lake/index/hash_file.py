@@ -25,7 +25,7 @@ _GROUP = np.uint64((1 << 20) - 1)  # the bits of a row group
 _ENTRIES = 512  # in a block: 4 KiB, which a disk reads at once
 _DIRECTORY = np.dtype([("first", "<u8"), ("crc", "<u8")])
 _TAIL = 256  # bytes
-_MANY = 4  # where one block of so many is wanted, all are read: seeking costs more
+_MANY = 2  # where one block of so many is wanted, all are read: seeking costs more
 _DAMAGED = "the hashes are not the ones that were written"
 
 
