@@ -51,6 +51,7 @@ def extract(
         _require_past(request, clock)
         clocks = {"service": clock.service, "machine": clock.machine, "judged": clock.now}
         with open_writer(lake, profile, clock.machine, clocks) as writer:
+            run.notes += writer.notes
             run.retracted = _retract_early_claims(writer, service, streams, clock)
             _begin_run(writer, request, clock)
             segments = plan_segments(writer, settings, request, run)

@@ -3,8 +3,9 @@
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
@@ -93,9 +94,9 @@ class WorkerPool:
                 continue
             self._take(batch)
             if self._is_time_to_publish():
-                self._publish()
+                self._publish(self._writer.save)
             elif self._writer.buffered_bytes >= self._buffer_limit():
-                self._publish(holds_back=True)
+                self._publish(partial(self._writer.publish, holds_back=True))
 
     def _take(self, batch: PageBatch) -> None:
         # If Ctrl-C arrives while pages become rows, dropping them is safe: their time is
@@ -175,10 +176,10 @@ class WorkerPool:
         waited = time.monotonic() - self._published_at
         return waited >= max(CHECKPOINT, 10 * self._publish_cost)
 
-    def _publish(self, *, holds_back: bool = False) -> None:
+    def _publish(self, publish: Callable[[], None] | None = None) -> None:
         began = time.monotonic()
         with self._unpublishable():
-            self._writer.publish(holds_back=holds_back)
+            (publish or self._writer.publish)()
         self._published_at = time.monotonic()
         self._publish_cost = self._published_at - began
         self._run.published = self._writer.published

@@ -14,6 +14,7 @@ FOOTER_KEY = "svc_analytics"
 ORIGIN = "0000-00"  # a file without rows: it covers the time before the first month with a file
 IDS_FOLDER = ".ids"
 PARENTS_FOLDER = ".parents"
+RUNS_FOLDER = ".runs"  # rows that wait to be merged into a month, and no reader sees
 VERDICTS_FOLDER = "receipt_verdicts"
 
 QUARANTINE = pa.schema(

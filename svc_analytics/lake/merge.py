@@ -61,9 +61,8 @@ def _sort_keys(stream: Stream) -> list[tuple[str, str]]:
     return [(stream.instant, "ascending"), ("id", "ascending")]
 
 
-def plan_upsert(stream: Stream, rows: pa.Table, path: Path) -> Upsert:
-    """Compare new rows, one per id, with the versions that a month file holds."""
-    held = read_rows(stream, path, rows["id"])
+def plan_upsert(stream: Stream, rows: pa.Table, held: pa.Table) -> Upsert:
+    """Compare new rows, one per id, with the versions of them that a month file holds."""
     if not len(held):
         superseded = held.append_column("is_restatement", pa.array([], pa.bool_()))
         return Upsert(rows, held, superseded, bool(len(rows)))

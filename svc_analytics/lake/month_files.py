@@ -1,6 +1,6 @@
 """The month files of one stream while a writer is open: footers, replacements."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import PartitionFooter, Shared
+from svc_analytics.lake.index.hashes import Hashes
 from svc_analytics.lake.index.month_index import MonthIndex, Texts
 from svc_analytics.lake.index.shared import find_shared, shared_columns
 from svc_analytics.lake.lake import Lake, whole_coverage
@@ -45,7 +46,7 @@ class MonthFiles:
         self.footers = lake.footers(stream, merchant_id)
         self.stats = stats
         self.judged_at: int | None = None  # how far time has come, by the run's clock
-        self._merchant_id = merchant_id
+        self.merchant_id = merchant_id
         self._index = MonthIndex(lake, stream, keeps=True)
 
     @property
@@ -73,6 +74,10 @@ class MonthFiles:
                     self._retract(home, new.filter(pc.is_in(new["id"], value_set=ids)))
             self._remove_rows(label, ids)
 
+    def shared_hashes(self, label: str, hashes: Hashes) -> Hashes:
+        """Return which of these hashes, sorted, ids of a month's file may have."""
+        return self._index.shared_hashes(label, hashes)
+
     def confirm(self, span: Span) -> None:
         """Note that the complete time within a span was read twice, and alike."""
         for label, footer in list(self.footers.items()):
@@ -95,7 +100,7 @@ class MonthFiles:
         tables: Iterable[pa.Table],
         coverage: Coverage,
         quarantined: int,
-        expected: ControlTotals | None,
+        expected: ControlTotals | Callable[[], ControlTotals] | None,
         *,
         incoming: Iterable[pa.Table],
         confirmed: Spans = (),
@@ -108,7 +113,7 @@ class MonthFiles:
         unsettled = difference(confirmed, coverage.complete)
         footer = PartitionFooter(
             stream=self.stream.name,
-            merchant_id=self._merchant_id,
+            merchant_id=self.merchant_id,
             owns=self.owned_span(label),
             coverage=coverage,
             quarantined=quarantined,

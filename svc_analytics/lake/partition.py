@@ -69,17 +69,18 @@ def write_partition(
     stream: Stream,
     tables: Iterable[pa.Table],
     footer: PartitionFooter,
-    expected: ControlTotals | None = None,
+    expected: ControlTotals | Callable[[], ControlTotals] | None = None,
 ) -> PartitionFooter:
     """Replace a month file by these rows, already in order; return its footer with totals.
 
     Amounts that follow from a record are derived where its row has none of them.
     The new file is read back before it takes the name: its rows must have the totals of
-    its footer, and those `expected`. After any failure the old file is as it was.
+    its footer, and those `expected`, which may be known only once all rows were given. After
+    any failure the old file is as it was.
     """
     with atomic_write(path) as temporary:
         footer = _write(temporary, stream, tables, footer)
-        _check(temporary, stream, footer, expected)
+        _check(temporary, stream, footer, expected() if callable(expected) else expected)
     return footer
 
 

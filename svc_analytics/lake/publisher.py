@@ -2,6 +2,8 @@
 
 from collections.abc import Collection
 from dataclasses import replace
+from functools import partial
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +18,7 @@ from svc_analytics.lake.merge import (
     deduplicate,
     merge_rows,
     plan_upsert,
+    read_rows,
 )
 from svc_analytics.lake.month_coverage import (
     CoverageUpdate,
@@ -31,6 +34,10 @@ from svc_analytics.lake.quarantine import (
     keep_quarantine,
     resolve_quarantine,
 )
+from svc_analytics.lake.runs.moved import Dropped
+from svc_analytics.lake.runs.run_file import Terms
+from svc_analytics.lake.runs.waiting import WaitingMonth
+from svc_analytics.lake.spill import Spill, claims_of
 from svc_analytics.lake.write_buffer import WriteBuffer
 from svc_analytics.periods import month_of
 
@@ -50,6 +57,7 @@ class StreamPublisher:
         self._lake = files.lake.path
         self._stream = files.stream
         self._unread_window: Spans = ()
+        self._spill = Spill(files)
 
     def set_lookback(self, complete: Spans, lookback: int) -> None:
         """Set how much of the newest complete time this run is to read again."""
@@ -64,43 +72,103 @@ class StreamPublisher:
             if footer.quarantined > on_file.get(label, 0)
         )
 
-    def publish(self, buffer: WriteBuffer, *, holds_back: bool = False) -> WriteBuffer:
+    def publish(
+        self, buffer: WriteBuffer, *, holds_back: bool = False, is_checkpoint: bool = False
+    ) -> WriteBuffer:
         """Bring every month up to what is buffered; return what waits for the next time.
 
-        Only if it `holds_back`, a month that is still being read waits, to be written once.
+        Only if it `holds_back`, a month that is still being read waits, to be written once: in
+        memory, or spilled if there is much of it. At a checkpoint only large months wait, and
+        what waits is spilled: it is to survive a kill.
         """
         if holds_back and buffer.is_empty:
             return buffer
-        rows = self._deduplicate(buffer)
-        waiting = self._hold_back(buffer, rows) if holds_back else WriteBuffer()
+        rows, size = self._deduplicate(buffer), buffer.size
+        waits = self._spill.choose(buffer, rows, is_checkpoint=is_checkpoint) if holds_back else ()
+        held = {label: rows.pop(label) for label in sorted({*waits} & rows.keys())}
+        waiting = buffer.hold_back({*waits})
         quarantine = self._keep_quarantine(buffer, rows)
-        update = self._plan_coverage(buffer, {*rows, *quarantine.open})
-        self.files.relocate(rows)
-        labels = {*self.files.footers, *rows, *quarantine.open, *update.gained} - {ORIGIN}
+        claims = claims_of(waiting.covered, buffer, waits, quarantine.open)
+        share = _count(held) / max(_count(held) + _count(rows), 1)
+        if is_checkpoint or share > 0.5 or self._spill.are_broken(waiting.months, claims):
+            self._spill.write(waiting.months, held, claims, self._terms)
+            waiting.covered = ()
+        else:
+            waiting.keep(held.values(), int(size * share))
+        self._publish(buffer, rows, quarantine)
+        return waiting
+
+    def publish_found(self) -> list[str]:
+        """Publish what a dead writer left waiting; return what was found, in words."""
+        found = self._spill.find(count_quarantined(self._lake, self._stream))
+        if found.terms:
+            own = self._terms
+            self._terms = found.terms
+            self.publish(WriteBuffer(months=found.months))
+            self._terms = own
+        return found.describe(self._stream)
+
+    @property
+    def _terms(self) -> Terms:
+        """By what covered time is published: that of this run, or of one that was cut short."""
+        unread = self._unread_window
+        return Terms(self.watermark, self.fills_months, self.files.judged_at, unread)
+
+    @_terms.setter
+    def _terms(self, terms: Terms) -> None:
+        self.watermark, self.fills_months = terms.watermark, terms.fills_months
+        self.files.judged_at, self._unread_window = terms.judged_at, terms.unread
+
+    def _publish(
+        self, buffer: WriteBuffer, rows: dict[str, pa.Table], quarantine: QuarantineUpdate
+    ) -> None:
+        """Publish rows, and what was spilled of the months that do not wait any more."""
+        dropped = self._complete_runs(buffer, rows, quarantine.open)
+        months = buffer.months
+        update = self._plan_coverage(buffer, {*rows, *months, *quarantine.open})
+        self.files.relocate(rows | self._spill.find_elsewhere(months, dropped))
+        labels = {*self.files.footers, *rows, *months, *quarantine.open, *update.gained} - {ORIGIN}
         for label in sorted(labels):
-            new = rows.get(label, self._stream.no_rows)
-            self._publish_month(label, new, quarantine.open.get(label, 0), update)
+            quarantined = quarantine.open.get(label, 0)
+            if label in months:
+                self._merge_month(months[label], dropped, quarantined, update)
+            else:
+                new = rows.get(label, self._stream.no_rows)
+                self._publish_month(label, new, quarantined, update)
         self._publish_origin(update)
         resolve_quarantine(self._lake, self._stream, quarantine.cleared, self.files.now)
-        return waiting
+        self._spill.remove(months)
+
+    def _complete_runs(
+        self, buffer: WriteBuffer, rows: dict[str, pa.Table], quarantined: dict[str, int]
+    ) -> Dropped:
+        """Spill the rows of months that have runs too; return what gives way to later rows."""
+        labels = self._spill.to_merge(rows, buffer.months)
+        last = {label: rows.pop(label) for label in sorted(labels & rows.keys())}
+        claims = claims_of(buffer.covered, buffer, labels, quarantined)
+        self._spill.write(buffer.months, last, claims, self._terms)
+        buffer.take_claims()
+        dropped = self._spill.find_dropped(buffer.months)
+        self._keep_conflicts(dropped.last, dropped.versions)
+        return dropped
 
     def _deduplicate(self, buffer: WriteBuffer) -> dict[str, pa.Table]:
         """Return the buffered rows by month, one per id; keep conflicting versions."""
         buffer.pack()
         rows, earlier = deduplicate(self._stream, buffer.tables)
+        self._keep_conflicts(rows, earlier)
+        return self._by_month(rows)
+
+    def _keep_conflicts(self, rows: pa.Table, earlier: pa.Table) -> None:
+        """Keep the earlier versions of rows that differ from them."""
         if len(earlier):
             conflicts = conflicting_versions(self._stream, rows, earlier)
             for label, versions in self._by_month(conflicts).items():
                 self.files.keep_superseded(label, versions)
-        return self._by_month(rows)
-
-    def _hold_back(self, buffer: WriteBuffer, rows: dict[str, pa.Table]) -> WriteBuffer:
-        read = self.files.coverage.remove(buffer.retracted).read
-        return buffer.hold_back(rows, union(read, buffer.covered))
 
     def _keep_quarantine(self, buffer: WriteBuffer, rows: dict[str, pa.Table]) -> QuarantineUpdate:
         """Write rejected records to their file, before any month counts them."""
-        ids = pa.concat_tables([self._stream.no_rows, *rows.values()])["id"]
+        ids = chain((table["id"] for table in rows.values()), self._spill.ids(buffer.months))
         quarantine = keep_quarantine(
             self._lake, self._stream, buffer.rejected, ids, is_ordered=buffer.is_ordered
         )
@@ -122,18 +190,49 @@ class StreamPublisher:
         gained = Coverage.of(covered, self.watermark).mark_provisional(buffer.doubtful)
         return replace(update, gained=coverage_by_month(gained, origin, first))
 
+    def _merge_month(
+        self, month: WaitingMonth, dropped: Dropped, quarantined: int, update: CoverageUpdate
+    ) -> None:
+        """Bring a month up to its runs, all at once."""
+        label = month.label
+        before = self.files.footers.get(label)
+        coverage, is_same = self._plan_month(label, quarantined, update)
+        with self._spill.merge(month, dropped) as merge:
+            is_news = merge.is_news
+            if is_news or not is_same:
+                tables = merge.tables(partial(self.files.keep_superseded, label))
+                confirmed = update.confirmed(before) if before and not is_news else ()
+                self.files.write(
+                    label,
+                    tables,
+                    coverage,
+                    quarantined,
+                    partial(getattr, merge, "totals"),  # known once all rows were given
+                    incoming=self._spill.incoming(month),
+                    confirmed=confirmed,
+                )
+
+    def _plan_month(
+        self, label: str, quarantined: int, update: CoverageUpdate
+    ) -> tuple[Coverage, bool]:
+        """Return what a month's file is to cover, and whether that is what it says already."""
+        before = self.files.footers.get(label)
+        coverage = update.apply(label, before.coverage if before else Coverage())
+        if before is None:
+            return coverage, False
+        is_same = (before.coverage, before.quarantined) == (coverage, quarantined)
+        # Made again, the same claim is of another time: the file must say of which.
+        return coverage, is_same and not update.retracts(before.coverage)
+
     def _publish_month(
         self, label: str, rows: pa.Table, quarantined: int, update: CoverageUpdate
     ) -> None:
         before = self.files.footers.get(label)
-        coverage = update.apply(label, before.coverage if before else Coverage())
-        is_same = before and (before.coverage, before.quarantined) == (coverage, quarantined)
-        # Made again, the same claim is of another time: the file must say of which.
-        is_same = is_same and before and not update.retracts(before.coverage)
+        coverage, is_same = self._plan_month(label, quarantined, update)
         if is_same and not len(rows):
             return
         path = self.files.path(label)
-        upsert = plan_upsert(self._stream, rows, path)
+        upsert = plan_upsert(self._stream, rows, read_rows(self._stream, path, rows["id"]))
         self.files.keep_superseded(label, upsert.superseded)
         if upsert.is_news or not is_same:
             tables = merge_rows(self._stream, path, upsert.rows)
@@ -177,3 +276,7 @@ class StreamPublisher:
             by_month[period.label] = rows.slice(start, end - start)
             start = end
         return by_month
+
+
+def _count(rows: dict[str, pa.Table]) -> int:
+    return sum(map(len, rows.values()))

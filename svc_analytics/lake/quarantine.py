@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_analytics.coverage import Span
 from svc_analytics.instants import BEGINNING
@@ -60,7 +61,7 @@ def keep_quarantine(
     lake: Path,
     stream: Stream,
     rejected: Iterable[QuarantinedRecord],
-    good_ids: pa.ChunkedArray,
+    good_ids: Iterable[pa.ChunkedArray],
     *,
     is_ordered: bool = True,
 ) -> QuarantineUpdate:
@@ -84,10 +85,9 @@ def keep_quarantine(
         rows = {key: _unplaced(row) for key, row in rows.items()}
     if rows != held:
         _write_rows(lake, stream, rows)
-    good = set(good_ids.to_pylist())
     unresolved = [row for row in rows.values() if row["resolved_at"] is None]
-    cleared = frozenset(row["record_id"] for row in unresolved) & good
-    still_open = _open_by_month(row for row in unresolved if row["record_id"] not in good)
+    cleared = _find_good({row["record_id"] for row in unresolved} - {None}, good_ids)
+    still_open = _open_by_month(row for row in unresolved if row["record_id"] not in cleared)
     return QuarantineUpdate(len(rows) - known, still_open, cleared)
 
 
@@ -113,6 +113,15 @@ def open_quarantine(lake: Path, stream: Stream) -> dict[str, int]:
     rows = sorted(_read_rows(lake, stream).values(), key=lambda row: row["first_seen_at"])
     unresolved = (row for row in rows if row["resolved_at"] is None and row["record_id"])
     return {row["record_id"]: row["first_seen_at"] for row in unresolved}
+
+
+def _find_good(rejected: Collection[str], good_ids: Iterable[pa.ChunkedArray]) -> frozenset[str]:
+    """Return which ids are good too."""
+    wanted = pa.array(sorted(rejected), pa.string())
+    if not len(wanted):
+        return frozenset()
+    found = (ids.filter(pc.is_in(ids, value_set=wanted)) for ids in good_ids)
+    return frozenset(record_id for ids in found for record_id in ids.to_pylist())
 
 
 def _narrowed(held: dict[str, Any], again: dict[str, Any]) -> dict[str, Any]:

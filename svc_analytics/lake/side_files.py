@@ -116,8 +116,9 @@ def replace_file(
     about: Mapping[str, Any] = MappingProxyType({}),
     suffix: str = SUFFIX,
     repeated: Sequence[str] | None = None,
+    compression: str = "zstd",
 ) -> None:
-    """Replace a side file atomically, with what it says about its rows.
+    """Replace a side file atomically, a table a row group, with what it says about its rows.
 
     `repeated` are the columns whose values repeat, where that is known: others take longer.
     """
@@ -127,7 +128,7 @@ def replace_file(
         pq.ParquetWriter(
             file,
             schema.remove_metadata(),
-            compression="zstd",
+            compression=compression,
             use_dictionary=True if repeated is None else list(repeated),
             write_page_checksum=True,
         ) as writer,

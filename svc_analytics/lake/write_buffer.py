@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, Span, Spans, difference, union
 from svc_analytics.lake.quarantine import QuarantinedRecord
-from svc_analytics.periods import Period, month
+from svc_analytics.lake.runs.waiting import WaitingMonth
+from svc_analytics.periods import month
 
 PACKED_ROWS = 6_400  # rows copied into one block at a time
 
@@ -24,6 +25,7 @@ class WriteBuffer:
     doubtful: Spans = ()  # of what is covered: only provisionally
     size: int = 0  # about what the rows take in memory, in bytes
     is_ordered: bool = True  # whether the list was newest-first wherever it was read
+    months: dict[str, WaitingMonth] = field(default_factory=dict)  # spilled, by label
     _loose: list[pa.Table] = field(default_factory=list)
 
     def add(
@@ -52,6 +54,8 @@ class WriteBuffer:
         spans = union(spans)
         self.covered = Coverage(self.covered).remove(spans).complete
         self.retracted = union(self.retracted, spans)
+        for each in self.months.values():
+            each.retract(spans)
 
     def doubt(self, spans: Iterable[Span]) -> None:
         """Mark covered intervals as read only provisionally."""
@@ -59,25 +63,26 @@ class WriteBuffer:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing waits for publishing."""
+        """Whether nothing was added since what waits was spilled."""
         return not (self.tables or self._loose or self.rejected or self.covered or self.retracted)
 
-    def hold_back(self, rows: dict[str, pa.Table], read: Spans) -> "WriteBuffer":
-        """Move months that are still being read out of `rows` into another buffer.
-
-        If they are most of the rows they stay: memory is to be freed. `read` is all time
-        of the stream that was read by now, published or not.
-        """
-        unread = sorted(label for label in rows if not _is_read(month(label), read))
-        held = sum(len(rows[label]) for label in unread)
-        total = sum(map(len, rows.values()))
-        if 2 * held > total:
-            return WriteBuffer()
-        # Copied: a slice would keep in memory all that is published now.
-        tables = [_copy(rows.pop(label)) for label in unread]
-        waiting = WriteBuffer(tables, covered=self._uncover(unread), doubtful=self.doubtful)
-        waiting.size = self.size * held // max(total, 1)
+    def hold_back(self, labels: set[str]) -> "WriteBuffer":
+        """Move what is covered and spilled of these months into another buffer."""
+        waiting = WriteBuffer(covered=self._uncover(labels), doubtful=self.doubtful)
+        waiting.months = {each: self.months.pop(each) for each in labels & self.months.keys()}
         return waiting
+
+    def keep(self, rows: Iterable[pa.Table], size: int) -> None:
+        """Keep rows in memory, of about this size."""
+        # Copied: a slice would keep in memory all that is published now.
+        self.tables.extend(table.take(pa.array(np.arange(len(table)))) for table in rows)
+        self.size = size
+
+    def take_claims(self) -> None:
+        """Count what its spilled months cover as covered by itself."""
+        months = self.months.values()
+        self.covered = union(self.covered, *(each.covered for each in months))
+        self.doubtful = union(self.doubtful, *(each.doubtful for each in months))
 
     def _uncover(self, labels: Iterable[str]) -> Spans:
         """Take the coverage of these months out of the buffer, and return it."""
@@ -85,13 +90,3 @@ class WriteBuffer:
         remaining = difference(self.covered, months)
         taken, self.covered = difference(self.covered, remaining), remaining
         return taken
-
-
-def _is_read(period: Period, read: Spans) -> bool:
-    """Whether a month was read from its start to its end, or to the newest time read."""
-    newest = read[-1][1] if read else period.start
-    return not difference([(period.start, max(period.start, min(period.end, newest)))], read)
-
-
-def _copy(rows: pa.Table) -> pa.Table:
-    return rows.take(pa.array(np.arange(len(rows))))

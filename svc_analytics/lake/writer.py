@@ -14,7 +14,14 @@ from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.index.parents import refresh_parents
 from svc_analytics.lake.lake import Lake, write_description
-from svc_analytics.lake.layout import IDS_FOLDER, LAYOUT, ORIGIN, PARENTS_FOLDER, data_folders
+from svc_analytics.lake.layout import (
+    IDS_FOLDER,
+    LAYOUT,
+    ORIGIN,
+    PARENTS_FOLDER,
+    RUNS_FOLDER,
+    data_folders,
+)
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
 from svc_analytics.lake.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.partition import write_partition
@@ -35,6 +42,7 @@ class LakeWriter:
     def __init__(self, lake: Lake, merchant_id: str, now: int) -> None:
         self.lake = lake
         self.published = PublishStats()  # by this writer so far, of all streams
+        self.notes: list[str] = []  # of what an earlier writer left
         self._publishers = {
             name: StreamPublisher(MonthFiles(lake, stream, merchant_id, now, self.published))
             for name, stream in STREAMS.items()
@@ -109,10 +117,23 @@ class LakeWriter:
 
     def publish(self, *, holds_back: bool = False) -> None:
         """Publish all that is buffered, or let months that are still being read wait."""
-        for name, publisher in self._publishers.items():
-            self._buffers[name] = publisher.publish(self._buffers[name], holds_back=holds_back)
+        self._publish_each(holds_back=holds_back)
         if not holds_back:  # else the same memory is wanted again at once
             pa.default_memory_pool().release_unused()
+
+    def save(self) -> None:
+        """Make safe all that is buffered: publish it, or spill it where a large month waits."""
+        self._publish_each(holds_back=True, is_checkpoint=True)
+        pa.default_memory_pool().release_unused()
+
+    def publish_found(self) -> None:
+        """Publish what a writer that was killed left waiting on disk."""
+        for publisher in self._publishers.values():
+            self.notes += publisher.publish_found()
+
+    def _publish_each(self, **how: bool) -> None:
+        for name, publisher in self._publishers.items():
+            self._buffers[name] = publisher.publish(self._buffers[name], **how)
 
 
 @contextmanager
@@ -160,6 +181,7 @@ def _begin_writing(
     writer = LakeWriter(lake, profile["id"], now)
     if unfinished is not None:
         recover(lake, unfinished, now)
+    writer.publish_found()
     merchant = profile | {"read_at": format_instant(now)}
     told = {name: None if at is None else format_instant(at) for name, at in clocks.items()}
     document = {"layout": LAYOUT, "merchant": merchant, "clocks": told}
@@ -181,8 +203,8 @@ def _begin(lake: Lake, merchant_id: str, now: int) -> None:
 
 def _remove_leftovers(lake: Lake) -> None:
     """Remove what a killed run left: half-written files, abandoned snapshots."""
-    hashes = (f"{IDS_FOLDER}/{name}" for name in STREAMS)
-    for folder in (".", *data_folders(), *hashes, PARENTS_FOLDER):
+    own = (f"{folder}/{name}" for folder in (IDS_FOLDER, RUNS_FOLDER) for name in STREAMS)
+    for folder in (".", *data_folders(), *own, PARENTS_FOLDER):
         for file in (lake.path / folder).glob(".*.writing"):
             # `analytics.duckdb` is written under a lock of its own.
             if file.is_file() and not file.name.startswith(".analytics"):

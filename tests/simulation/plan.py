@@ -62,6 +62,9 @@ class Plan:
     row_group: int
     staged_limit: int
     lies: bool = False  # the disk
+    large_month: int = 0  # bytes of a month from which on it is spilled at a checkpoint
+    checkpoint: float = 5.0  # seconds between two
+    batch_pages: int = 32  # that a worker delivers together
 
 
 def draw_plan(seed: int) -> Plan:
@@ -86,6 +89,9 @@ def draw_plan(seed: int) -> Plan:
         row_group=chance.choice([2, 5, 12_000]),
         staged_limit=chance.choice([1, 2_000, 10**9]),
         lies=chance.random() < 0.1,
+        large_month=chance.choice([-1, -1, 8 * 1024 * 1024]),  # any month, even one without a file
+        checkpoint=chance.choice([0.5, 5.0]),
+        batch_pages=chance.choice([1, 1, 32]),
     )
 
 

@@ -33,9 +33,9 @@ from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError, SvcError
 from svc_analytics.extraction import run as run_module
-from svc_analytics.extraction import workers
+from svc_analytics.extraction import sweep, workers
 from svc_analytics.extraction.plan import Request
-from svc_analytics.lake import partition
+from svc_analytics.lake import partition, spill
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lake.side_files import read_side_file
@@ -162,6 +162,9 @@ def sized(plan: Plan) -> Iterator[None]:
     small = [
         (partition, "ROW_GROUP", plan.row_group),
         (workers, "BUFFER_LIMIT", plan.staged_limit),
+        (workers, "CHECKPOINT", plan.checkpoint),
+        (sweep, "BATCH_PAGES", plan.batch_pages),
+        (spill, "LARGE_MONTH", plan.large_month),
     ]
     before = [(place, name, getattr(place, name)) for place, name, _ in small]
     for place, name, value in small:

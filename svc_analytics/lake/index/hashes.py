@@ -15,6 +15,14 @@ def hash_texts(texts: pa.ChunkedArray) -> Hashes:
     return np.concatenate([np.empty(0, np.uint64), *map(_hash_chunk, filled)])
 
 
+def is_among(sorted_hashes: Hashes, wanted: Hashes) -> npt.NDArray[np.bool_]:
+    """Tell of each wanted hash whether it is among the sorted ones."""
+    if not len(sorted_hashes):
+        return np.zeros(len(wanted), np.bool_)
+    places = np.minimum(np.searchsorted(sorted_hashes, wanted), len(sorted_hashes) - 1)
+    return np.asarray(sorted_hashes[places] == wanted)
+
+
 def _hash_chunk(texts: pa.Array) -> Hashes:
     _, bounds, content = texts.buffers()
     ends = np.frombuffer(bounds, np.int32)[texts.offset : texts.offset + len(texts) + 1]
