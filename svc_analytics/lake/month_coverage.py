@@ -73,7 +73,8 @@ def first_month_start(
     covered month, if the run `fills_months`.
     """
     starts = [month(label).start for label in new_labels]
-    starts.append(_first_start(labels, default=month_of(covered[-1][1] - 1).start))
+    newest = month_of(covered[-1][1] - 1).start if covered else max(starts)
+    starts.append(_first_start(labels, default=newest))
     if fills_months:
         starts += [month_of(start).start for start, _ in covered if start >= 0]
     return min(starts)
@@ -86,7 +87,7 @@ def coverage_by_month(gained: Coverage, origin: Coverage, first: int) -> dict[st
     into them: also between or after months that have a file, where a power cut took some.
     """
     moved = origin.clip(first, max((end for _, end in origin.read), default=first))
-    ours = gained.clip(first, gained.read[-1][1]).add(moved)
+    ours = gained.clip(first, max((end for _, end in gained.read), default=first)).add(moved)
     by_month = {ORIGIN: gained.clip(BEGINNING, first)}
     for start, end in ours.read:
         for period in utc_months(start, end):

@@ -182,7 +182,7 @@ class StreamPublisher:
         stale = stale_coverage(self._unread_window, covered)
         self._unread_window = difference(self._unread_window, stale)
         update = CoverageUpdate(buffer.retracted, stale)
-        if not covered:
+        if not covered and not labels:
             return update
         footers = self.files.footers
         first = first_month_start(covered, footers, labels, fills_months=self.fills_months)

@@ -97,7 +97,8 @@ class Spill:
             suspects = np.unique(np.concatenate([np.empty(0, np.uint64), *hashes]))
             if len(suspects):
                 runs = (Remaining(run, dropped) for run in each.runs)
-                found[label] = pa.concat_tables(read_among(run, suspects) for run in runs)
+                tables = (read_among(self._stream, run, suspects) for run in runs)
+                found[label] = pa.concat_tables(tables)
         return found
 
     def merge(self, waiting: WaitingMonth, dropped: Dropped) -> AbstractContextManager[MonthMerge]:

@@ -84,7 +84,7 @@ def find_dropped(stream: Stream, months: Sequence[Sequence[Source]], suspects: H
     tables: list[pa.Table] = []
     orders: dict[str, int] = {}
     for source in sources:
-        rows = read_among(source, moved)
+        rows = read_among(stream, source, moved)
         tables.append(rows)
         orders.update(dict.fromkeys(rows["id"].to_pylist(), source.order))
     gone = {
@@ -96,10 +96,12 @@ def find_dropped(stream: Stream, months: Sequence[Sequence[Source]], suspects: H
     return Dropped(versions, last, orders, gone)
 
 
-def read_among(source: Source, sorted_hashes: Hashes) -> pa.Table:
+def read_among(stream: Stream, source: Source, sorted_hashes: Hashes) -> pa.Table:
     """Return the records of a source whose ids may have one of these hashes."""
-    groups = (source.read(group) for group in range(len(source.groups)))
-    return pa.concat_tables(rows.filter(_are_among(sorted_hashes, rows["id"])) for rows in groups)
+    columns = stream.record_schema.names
+    groups = (source.read(group, columns) for group in range(len(source.groups)))
+    found = (rows.filter(_are_among(sorted_hashes, rows["id"])) for rows in groups)
+    return pa.concat_tables([stream.no_rows, *found])
 
 
 def _moved(stream: Stream, months: Sequence[Sequence[Source]], suspects: Hashes) -> Hashes:
