@@ -102,11 +102,17 @@ class Lake:
         labels = (file.stem for file in self.folder(stream).glob("*.parquet"))
         return sorted(label for label in labels if label != ORIGIN)
 
-    def footers(self, stream: Stream, merchant_id: str | None = None) -> dict[str, PartitionFooter]:
-        """The footers of a stream's files by month, the origin's included."""
+    def footers(
+        self, stream: Stream, merchant_id: str | None = None, *, folder: Path | None = None
+    ) -> dict[str, PartitionFooter]:
+        """The footers of a stream's files by month, the origin's included.
+
+        With the `folder` of a snapshot they are those of its links.
+        """
         merchant_id = merchant_id or self.merchant_id
         footers = {}
-        for file in sorted(self.folder(stream).glob("*.parquet")):
+        found = folder.glob("*.pq") if folder else self.folder(stream).glob("*.parquet")
+        for file in sorted(found):
             footer = read_footer(file)
             if (footer.merchant_id, footer.stream) != (merchant_id, stream.name):
                 raise LakeError(f"{file} is of another merchant or stream: move it out of the lake")
@@ -119,13 +125,16 @@ class Lake:
         """The time that was read of a stream, in all its files."""
         return whole_coverage(self.footers(stream))
 
-    def snapshot(self, names: Collection[str] | None = None) -> AbstractContextManager[Path]:
+    def snapshot(
+        self, names: Collection[str] | None = None, *, held_later: Collection[str] = ()
+    ) -> AbstractContextManager[Path]:
         """Give a folder in which whole files stand still while they are being read.
 
-        `names` are the folders to be read, by default all.
+        `names` are the folders to be read, by default all; the files of those `held_later` are
+        not held to their checksums yet.
         """
         self.require()
-        return open_snapshot(self.path, names)
+        return open_snapshot(self.path, names, held_later=held_later)
 
 
 def check_lake(lake: object) -> None:

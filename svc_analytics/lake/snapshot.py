@@ -16,23 +16,42 @@ _PREFIX = ".snapshot-"
 
 
 @contextmanager
-def open_snapshot(lake: Path, names: Collection[str] | None = None) -> Iterator[Path]:
+def open_snapshot(
+    lake: Path, names: Collection[str] | None = None, *, held_later: Collection[str] = ()
+) -> Iterator[Path]:
     """Give a folder with links to the lake's Parquet files as they are now, each found whole.
 
     DuckDB opens a file twice by its path; a replacement in between would mix an old
     footer with new data. A hard link keeps the old file (design 4). `names` are the folders
     to be read, by default all. Raises `LakeError` naming a damaged file.
+
+    Of the folders `held_later` the caller holds the files that it reads to their checksums,
+    by `hold_files`: who reads one month need not read all bytes of ten years.
     """
     folder, lock = _locked_folder(lake)
     try:
         for name in data_folders() if names is None else names:
             _link_files(lake / name, folder / name)
-            for file in sorted((folder / name).iterdir()):
-                require_whole(file, lake / name / f"{file.stem}.parquet")
+            if name not in held_later:
+                hold_files(lake, folder, name)
         yield folder
     finally:
         lock.release()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def hold_files(
+    lake: Path, snapshot: Path, name: str, labels: Collection[str] | None = None
+) -> list[Path]:
+    """Hold files of a snapshot's folder to their checksums, by default all; return their paths."""
+    chosen = [
+        file
+        for file in sorted((snapshot / name).iterdir())
+        if labels is None or file.stem in labels
+    ]
+    for file in chosen:
+        require_whole(file, lake / name / f"{file.stem}.parquet")
+    return chosen
 
 
 def remove_abandoned_snapshots(lake: Path) -> None:

@@ -89,7 +89,8 @@ def explain(
     """
     now = time.time_ns() // 1000
     period = named_month(month, now, zone, calendar)
-    with open_warehouse(lake) as warehouse:
+    bounds = None if find_figure(figure).is_of_history else (period.start, period.end)
+    with open_warehouse(lake, period=bounds) as warehouse:
         assertions = read_assertions(lake.path)
         return explain_period(warehouse, period, currency, figure, assertions, now)
 
@@ -126,7 +127,7 @@ def _why_none(figure: Figure, is_asserted: bool) -> str:
 def _order(figure: Figure) -> str:
     """Return what puts the records behind a figure in order."""
     models = {model.name: model for model in read_statement_macros()}
-    columns = models[figure.source.partition("(")[0]].columns
+    columns = models[figure.shown_records.partition("(")[0]].columns
     return next(order for instant, order in _ORDERS.items() if instant in columns)
 
 

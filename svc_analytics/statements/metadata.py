@@ -11,17 +11,21 @@ import pyarrow as pa
 
 from svc_analytics.arguments import as_names
 from svc_analytics.errors import ConfigError, DataError
+from svc_analytics.lake.index.month_index import read_rows_with
 from svc_analytics.records.raw_json import members
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.warehouse.sources import Sources
 from svc_analytics.warehouse.warehouse import Warehouse
 
 _PREFIX = "metadata."
 _BEFORE = "receipt_verdict"  # the column that follows them
 # A refund shows the metadata of its payment; a payout has none.
 _QUERY = """
-    select metadata
+    select coalesce(payments.metadata, parents.metadata) as metadata
     from lines
     left join payments
         on payments.payment_id = coalesce(lines.parent_payment_id, lines.record_id)
+    left join parents on parents.id = lines.parent_payment_id
     order by lines.line_no
 """
 _quick_members = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -44,13 +48,23 @@ def with_metadata(warehouse: Warehouse, lines: pa.Table, names: Sequence[str]) -
     """
     if not names:
         return lines
-    metadata = warehouse.query(_QUERY, tables={"lines": lines})["metadata"].to_pylist()
+    tables = {"lines": lines, "parents": _refunded(warehouse.sources, lines)}
+    metadata = warehouse.query(_QUERY, tables=tables)["metadata"].to_pylist()
     rows = [read_properties(text, names) for text in metadata]
     place = lines.schema.get_field_index(_BEFORE)
     for offset, name in enumerate(names):
         values = pa.array([row.get(name) for row in rows], pa.string())
         lines = lines.add_column(place + offset, f"{_PREFIX}{name}", values)
     return lines
+
+
+def _refunded(sources: Sources, lines: pa.Table) -> pa.Table:
+    """Return the metadata of the payments that lines refund, whenever they were paid."""
+    named = lines["parent_payment_id"].drop_null().to_pylist()
+    columns = ["id", "metadata"]
+    return read_rows_with(
+        sources.lake, PAYMENTS, "id", named, columns=columns, snapshot=sources.folder
+    )
 
 
 def empty_columns(lines: pa.Table) -> list[str]:

@@ -256,7 +256,7 @@ def statement(
     local = as_instant("now", time.time_ns() // 1000 if now is None else now)
     as_of = None if as_of is None else as_instant("as_of", as_of)
     period = named_month(month, local, zone, calendar)
-    with open_warehouse(lake, as_written=True) as warehouse:
+    with open_warehouse(lake, as_written=True, period=(period.start, period.end)) as warehouse:
         coverage = warehouse.coverage()
         read_to = read_until(lake, coverage, as_of)
         clock = max(local, read_to)

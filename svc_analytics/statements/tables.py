@@ -9,9 +9,11 @@ import pyarrow as pa
 
 from svc_analytics.instants import format_instant
 from svc_analytics.periods import Period, month_of
+from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.warehouse.figure_sql import select_others, select_summary
 from svc_analytics.warehouse.models import read_all_models, read_footings
+from svc_analytics.warehouse.sales import cut_payments
 from svc_analytics.warehouse.warehouse import Warehouse
 
 _BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
@@ -23,6 +25,10 @@ _KEPT_IF_SMALL = {
     "payments": "payments",
     "payout_records": "payout_records",
     "ledger_entries": "ledger_entries",
+    "int_payment_entries": "int_payment_entries",
+    "int_payout_entries": "int_payout_entries",
+    "int_entries_since": f"int_entries_since({_BOUNDS})",
+    "int_movements_until": f"int_movements_until({_BOUNDS})",
     "stg_receipt_verdicts": "stg_receipt_verdicts",
     "stg_changes": "stg_changes",
     "int_period_fees": f"int_period_fees({_BOUNDS})",
@@ -32,6 +38,8 @@ _KEPT_IF_SMALL = {
 _KEPT = {
     "stg_files": "stg_files",
     "stg_contents": "stg_contents",
+    "stg_totals": "stg_totals",
+    "stg_parents": "stg_parents",
     "stg_spans": "stg_spans",
     "stg_quarantine": "stg_quarantine",
     "stg_accepted": "stg_accepted",
@@ -66,6 +74,16 @@ _QUERIES = {
     """,
 }
 TABLES = tuple(_QUERIES)
+
+# Of earlier months these are read part by part: a warehouse of one period does not have them.
+_CUT_SALES = """
+    select label, currency, sum(charged_amount) as charged_total
+    from cut
+    inner join int_calendar(make_timestamptz($end::bigint), months := $months)
+        on paid_at >= month_start and paid_at < month_end
+    where status = 'completed'
+    group by label, currency
+"""
 
 # Joined here, for the checks cost too much to be made twice.
 _FLAGGED = """
@@ -109,10 +127,7 @@ def read_tables(
         "label": period.label,
         "assertions": [assertion.to_parameter() for assertion in assertions] or None,
     }
-    signatures = {model.name: model.signature for model in read_all_models()}
-    for name, call in ((_KEPT_IF_SMALL if warehouse.is_small else {}) | _KEPT).items():
-        warehouse.keep(name, f"from {call}", _used(everything, call), signatures[name])
-    everything["months"] = _months_until(warehouse, period) or None
+    _keep(warehouse, period, everything)
     tables = {
         name: warehouse.query(query, _used(everything, query)) for name, query in _QUERIES.items()
     }
@@ -121,6 +136,19 @@ def read_tables(
     unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), found.schema)
     tables["checks"] = pa.concat_tables([tables["checks"], found, unplaced])
     return tables | {"lines": warehouse.query(_FLAGGED, tables=tables)}
+
+
+def _keep(warehouse: Warehouse, period: Period, everything: dict[str, Any]) -> None:
+    """Read once what several tables read; add the calendar's months to the parameters."""
+    signatures = {model.name: model.signature for model in read_all_models()}
+    for name, call in ((_KEPT_IF_SMALL if warehouse.is_small else {}) | _KEPT).items():
+        warehouse.keep(name, f"from {call}", _used(everything, call), signatures[name])
+    months = _months_until(warehouse, period)
+    everything["months"] = [_as_parameter(month) for month in months] or None
+    if warehouse.sources.near:
+        cut = cut_payments(warehouse.sources, [(month.start, month.end) for month in months])
+        used, name = _used(everything, _CUT_SALES), "int_cut_sales"
+        warehouse.keep(name, _CUT_SALES, used, signatures[name], {"cut": cut})
 
 
 def read_omissions(warehouse: Warehouse, period: Period) -> list[dict[str, Any]]:
@@ -134,16 +162,19 @@ def _used(parameters: dict[str, Any], query: str) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if f"${name}" in query}
 
 
-def _months_until(warehouse: Warehouse, period: Period) -> list[dict[str, Any]]:
+def _months_until(warehouse: Warehouse, period: Period) -> list[Period]:
     """List the calendar's months in the period's zone, from the first payment to its end."""
-    first = warehouse.query("select epoch_us(min(paid_at)) as at from payments")["at"][0].as_py()
+    first = warehouse.sources.first_at(PAYMENTS)
     if first is None or first >= period.end:
         return []
     found = month_of(first, period.zone, period.calendar)
     months = []
     while found.start < period.end:
-        bounds = {"month_start": found.start, "month_end": found.end}
-        texts = {name: format_instant(at) for name, at in bounds.items()}
-        months.append({"label": found.label} | texts)
+        months.append(found)
         found = found.shift(1)
     return months
+
+
+def _as_parameter(month: Period) -> dict[str, str]:
+    bounds = {"month_start": month.start, "month_end": month.end}
+    return {"label": month.label} | {name: format_instant(at) for name, at in bounds.items()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import duckdb
@@ -10,6 +11,8 @@ from svc_analytics.warehouse.views import quote
 
 # Files written by DuckDB 2 must still open in the 1.x command line.
 STORAGE_VERSION = "v1.2.0"
+# What DuckDB says of a total of a month file that a decimal cannot hold.
+_TOO_LONG = re.compile(r'Could not convert string "-?\d{21,}(\.\d+)?" to DECIMAL')
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -51,6 +54,6 @@ def error_line(error: Exception) -> str:
     first, *others = str(error).strip().splitlines()
     hints = [line for line in others if line.startswith(("Did you mean", "Candidate bindings"))]
     text = " ".join([first, *hints[:1]])
-    if isinstance(error, duckdb.OutOfRangeException):
+    if isinstance(error, duckdb.OutOfRangeException) or _TOO_LONG.search(text):
         text += " (a sum of more than 38 digits cannot be held)"
     return text

@@ -38,7 +38,7 @@ _HEADER = """\
 -- grain: one row per currency with a position or a movement{grain}. from: {sources}.
 """
 # Without a secret no verdict was ever made: the figures are unknown, not zero.
-_VERIFIED = "select count(*) > 0 as has_verdicts from stg_receipt_verdicts"
+_VERIFIED = "select has_verdicts from stg_verified"
 
 
 def figure_models() -> Iterator[str]:
@@ -158,7 +158,7 @@ def _divided(ratios: list[Figure]) -> list[str]:
 def select_records(figure: Figure) -> str:
     """Return the SQL of the records behind a figure of one coin, `{currency}`."""
     narrowed = f" and {figure.rows}" if figure.rows else ""
-    return f"select * from {figure.source} where currency = {{currency}}{narrowed}"
+    return f"select * from {figure.shown_records} where currency = {{currency}}{narrowed}"
 
 
 def select_one(figure: Figure) -> str:
@@ -237,7 +237,7 @@ def _model(name: str, meaning: str, chosen: Iterable[Figure]) -> str:
 
 def _header(name: str, signature: str, meaning: str, grain: str, figures: Iterable[Figure]) -> str:
     sources = [f"int_{_scan_of(figure.source)}" for figure in _with_operands(list(figures))]
-    listed = ", ".join(dict.fromkeys([*sources, "int_period_known", "stg_receipt_verdicts"]))
+    listed = ", ".join(dict.fromkeys([*sources, "int_period_known", "stg_verified"]))
     return _HEADER.format(
         name=name, signature=signature, meaning=meaning, grain=grain, sources=listed
     )

@@ -43,6 +43,7 @@ class Figure:
     needs: tuple[str, ...] = ()
     operands: tuple[str, ...] = ()  # the figures that it is made of, if it is
     rows: str = ""  # which records of the source stand behind it; all without it
+    records: str = ""  # the table macro of the records to show, if they are others
     column: int | None = None  # its place among the columns of the summary
     is_zero_when_empty: bool = True  # what it is where there is no record; else undefined
     unread: str = ""  # why it is unknown where what it needs was not read
@@ -58,6 +59,16 @@ class Figure:
     def definition(self) -> str:
         """What it means, as a sentence."""
         return f"{self.meaning[:1].upper()}{self.meaning[1:]}."
+
+    @property
+    def shown_records(self) -> str:
+        """The table macro that yields the records to show behind it."""
+        return self.records or self.source
+
+    @property
+    def is_of_history(self) -> bool:
+        """Whether the records behind it are those of all time, not of a period."""
+        return bool(self.records) and "occurred_at >= starts_at" not in self.rows
 
     @property
     def hint(self) -> str:

@@ -1,21 +1,21 @@
 """The views and table macros of `sql/`, made in a DuckDB connection over the month files.
 
 Binding them all takes half a second. So a process makes the whole once, in a database file
-whose staging views ask a variable where the month files lie; later ones are copies of it.
+whose staging views ask variables which files they read; later ones are copies of it.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import duckdb
 
-from svc_analytics.lake.layout import VERDICTS_FOLDER, data_folders
+from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
-from svc_analytics.warehouse.acknowledgements import ACCEPTED, read_acknowledgements
+from svc_analytics.warehouse.acknowledgements import read_acknowledgements
 from svc_analytics.warehouse.models import (
     Check,
     Model,
@@ -49,31 +49,54 @@ _EXCEPTIONS = Model(
     ("statement_checks",),
     "from statement_checks('0001-01-02', '9999-12-30')",
 )
-_FOLDER = "lake_folder"  # the variable that says where the month files of a snapshot lie
-_image: bytes | None = None  # a database with all views over such a folder
+MADE = ("footers", "parents", "acknowledgements")  # files that a reader makes for itself
+_VARIABLE = "lake_{}"  # that says where the files of a placeholder lie
+_image: bytes | None = None  # a database with all views over files that variables name
+# What a tool of others gets, in place of files that only our own readers make.
+_STATED = """(
+    select
+        regexp_extract(file_name, '([^/\\\\]+)\\.[a-z]+$', 1) as month,
+        decode(value) as footer
+    from (
+        from parquet_kv_metadata({payments}) union all from parquet_kv_metadata({payout_records})
+    ) as stated
+    where decode(key) = 'svc_analytics'
+)"""
+_NAMED = """(
+    select *
+    from payments
+    where payment_id in (
+        select payment_id from payout_records union all select payment_id from stg_quarantine
+    )
+)"""
+
+Files = Mapping[str, Sequence[Path]]  # the files that stand for each placeholder
 
 
-def write_snapshot_database(path: Path, folder: Path, config: dict[str, Any]) -> None:
-    """Write a database of all views over the month files of any snapshot: see `say_folder`."""
+def write_snapshot_database(path: Path, files: Files, config: dict[str, Any]) -> None:
+    """Write a database of all views over the files of any snapshot: see `say_files`."""
     global _image
     if _image is None:
         with duckdb.connect(path, config=config) as connection:
-            say_folder(connection, folder)
-            _build(connection, _sources(f"getvariable('{_FOLDER}') || ", "", "pq"))
+            say_files(connection, files)
+            _build(connection, _variables())
         _image = path.read_bytes()
     else:
         path.write_bytes(_image)
 
 
-def say_folder(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
-    """Tell a connection where the month files of its snapshot lie."""
-    connection.execute(f"set variable {_FOLDER} = {quote(os.fspath(folder))}")
+def say_files(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
+    """Tell a connection where the files of its snapshot lie."""
+    said = [
+        f"set variable {_VARIABLE.format(name)} = [{', '.join(map(_path, paths))}]"
+        for name, paths in files.items()
+    ]
+    connection.execute(";".join(said))
 
 
 def write_database(path: Path, folder: Path, config: dict[str, Any]) -> None:
     """Write a database of all views over the lake's own month files, for other tools."""
-    sources = _sources("", os.fspath(folder), "parquet")
-    sources["acknowledgements"] = _accepted_in(folder)
+    sources = _lake_sources(folder)
     if _image is not None:
         path.write_bytes(_image)
     with duckdb.connect(path, config=config) as connection:
@@ -88,12 +111,29 @@ def write_database(path: Path, folder: Path, config: dict[str, Any]) -> None:
         connection.commit()
 
 
-def _accepted_in(folder: Path) -> str:
-    """Return a lake's accepted findings as SQL: other tools have them as they are now."""
+def _lake_sources(folder: Path) -> dict[str, str]:
+    """Return the SQL of each placeholder over a lake's own files, as they are when it is run."""
+    sources = {
+        name: quote(f"{os.fspath(folder)}/{inside}/*.parquet")
+        for name, inside in lake_folders().items()
+    }
     keys = read_acknowledgements(folder)
     pairs = [f"({quote(check)}, {quote(record_id)})" for check, record_id in keys]
     rows = f"values {', '.join(pairs)}" if pairs else "select '', '' where false"
-    return f'({rows}) as accepted ("check", record_id)'
+    return sources | {
+        "all_receipt_verdicts": sources[VERDICTS_FOLDER],
+        "footers": _fill(_STATED, sources),
+        "parents": _NAMED,
+        "acknowledgements": f'({rows}) as accepted ("check", record_id)',
+    }
+
+
+def _variables() -> dict[str, str]:
+    """Return the SQL of each placeholder over the files that variables name."""
+    named = [*lake_folders(), "all_receipt_verdicts"]
+    sources = {name: f"getvariable('{_VARIABLE.format(name)}')" for name in named}
+    made = {name: f"read_parquet(getvariable('{_VARIABLE.format(name)}'))" for name in MADE}
+    return sources | made
 
 
 def _build(connection: duckdb.DuckDBPyConnection, sources: dict[str, str]) -> None:
@@ -104,10 +144,11 @@ def _build(connection: duckdb.DuckDBPyConnection, sources: dict[str, str]) -> No
 
 
 def build_views(
-    connection: duckdb.DuckDBPyConnection, folder: Path, models: Collection[str]
+    connection: duckdb.DuckDBPyConnection, files: Files, models: Collection[str]
 ) -> None:
-    """Create macros and the views named, with comments, over the month files of a snapshot."""
-    _create_all(connection, _sources("", os.fspath(folder), "pq"), models)
+    """Create macros and the views named, with comments, over the files of a snapshot."""
+    say_files(connection, files)
+    _create_all(connection, _variables(), models)
 
 
 def _create_all(
@@ -163,18 +204,17 @@ def _is_of_period(check: Check) -> str:
     return "occurred_at < ends_at::timestamptz and last_at >= starts_at::timestamptz"
 
 
-def folders_read(models: Collection[str] | None) -> list[str]:
-    """Return the lake's folders that these models read, or all."""
+def placeholders_read(models: Collection[str] | None) -> set[str]:
+    """Return the placeholders of files that these models read, or all."""
+    everything = _variables()
     if models is None:
-        return data_folders()
+        return set(everything)
     chosen = [model.sql for model in read_all_models() if model.name in models]
-    return [
-        inside for name, inside in _folders().items() if any(f"{{{name}}}" in sql for sql in chosen)
-    ]
+    return {name for name in everything if any(f"{{{name}}}" in sql for sql in chosen)}
 
 
-def _folders() -> dict[str, str]:
-    """Return the folder of each placeholder."""
+def lake_folders() -> dict[str, str]:
+    """Return the folder of the lake that each placeholder stands for."""
     kinds = {"": "{}", "changes_": "changes/{}", "quarantine_": "quarantine/{}"}
     folders = {
         f"{prefix}{name}": kind.format(name) for prefix, kind in kinds.items() for name in STREAMS
@@ -182,20 +222,14 @@ def _folders() -> dict[str, str]:
     return folders | {name: name for name in (VERDICTS_FOLDER, *SIDE_STREAMS)}
 
 
-def _sources(variable: str, folder: str, suffix: str) -> dict[str, str]:
-    """Return the SQL of each placeholder's files: a literal, behind a variable or not."""
-    sources = {
-        name: variable + quote(f"{folder}/{inside}/*.{suffix}")
-        for name, inside in _folders().items()
-    }
-    accepted = variable + quote(f"{folder}/{ACCEPTED}")
-    return sources | {"acknowledgements": f"read_parquet({accepted})"}
-
-
 def _fill(sql: str, sources: dict[str, str]) -> str:
     for name, literal in sources.items():
         sql = sql.replace(f"{{{name}}}", literal)
     return sql.rstrip()
+
+
+def _path(path: Path) -> str:
+    return quote(os.fspath(path))
 
 
 def quote(text: str) -> str:

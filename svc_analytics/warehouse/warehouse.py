@@ -8,25 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import duckdb
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage, union
+from svc_analytics.coverage import Coverage, Span, union
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.interrupts import interruptible, run_interruptibly
-from svc_analytics.lake.lake import Lake, whole_coverage
-from svc_analytics.lake.layout import data_folders
+from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
-from svc_analytics.warehouse.acknowledgements import write_accepted
 from svc_analytics.warehouse.answers import to_exact_table
 from svc_analytics.warehouse.connection import CONFIG, error_line, is_select, lock_down, prepare
+from svc_analytics.warehouse.sources import Sources, as_in_the_lake, open_sources
 from svc_analytics.warehouse.views import (
+    Files,
     build_views,
-    folders_read,
-    say_folder,
+    lake_folders,
+    say_files,
     write_snapshot_database,
 )
 
@@ -44,16 +43,16 @@ class Warehouse:
         self,
         connection: duckdb.DuckDBPyConnection,
         lake: Lake,
-        folder: Path,
+        sources: Sources,
         *,
         is_small: bool,
-        read_to: int | None,
     ) -> None:
         self._connection = connection
         self._lake = lake
-        self._folder = folder
+        self._folder = sources.folder
+        self.sources = sources
         self.is_small = is_small  # whether all records fit in little memory
-        self.read_to = read_to  # the end of the newest read in UTC microseconds, if any
+        self.read_to = sources.read_to  # the end of the newest read in UTC microseconds, if any
 
     def query_readonly(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:
         """Answer a query that may come from anywhere: one SELECT, or nothing."""
@@ -88,21 +87,28 @@ class Warehouse:
             )
 
     @interruptible()
-    def keep(self, name: str, query: str, values: Mapping[str, Any], signature: str) -> None:
+    def keep(
+        self,
+        name: str,
+        query: str,
+        values: Mapping[str, Any],
+        signature: str,
+        tables: Mapping[str, pa.Table | pa.RecordBatchReader] | None = None,
+    ) -> None:
         """Answer a query once: whatever reads `name` from here on reads its rows.
 
         The views stay as they are. With the `signature` of a table macro these are its rows,
-        whatever it is called with.
+        whatever it is called with. `tables` can be queried by name beside the views.
         """
         table = f"kept_{name}" if signature else name
-        with self._naming_errors():
-            create, run = f"create temp table {table} as {query}", self._connection.execute
+        with self._naming_errors(), self._registered(tables or {}) as connection:
+            create, run = f"create temp table {table} as {query}", connection.execute
             run_interruptibly(self._connection, lambda: run(create, dict(values)))
             if signature:
                 run(f"create temp macro {name}{signature} as table from {table}")
 
     @contextmanager
-    def _registered(self, tables: Mapping[str, pa.Table]) -> Iterator[duckdb.DuckDBPyConnection]:
+    def _registered(self, tables: Mapping[str, Any]) -> Iterator[duckdb.DuckDBPyConnection]:
         try:
             for name, table in tables.items():
                 self._connection.register(name, table)
@@ -116,7 +122,7 @@ class Warehouse:
         try:
             yield
         except duckdb.Error as error:
-            text = _as_in_the_lake(error_line(error), self._folder, self._lake)
+            text = as_in_the_lake(error_line(error), self._folder, self._lake)
             raise QueryError(text) from error
 
     def coverage(self) -> dict[str, Coverage]:
@@ -142,62 +148,60 @@ class Warehouse:
 
 @contextmanager
 def open_warehouse(
-    lake: Lake, models: Collection[str] | None = None, *, as_written: bool = False
+    lake: Lake,
+    models: Collection[str] | None = None,
+    *,
+    as_written: bool = False,
+    period: Span | None = None,
 ) -> Iterator[Warehouse]:
     """Open the views over a snapshot of the lake, in memory, locked against any change.
 
     Every file that they read is held to its checksums first: DuckDB does not do it.
     `models` names those to make, sources included; without it there are all. Queries over
-    a small lake run `as_written` if asked: optimizing ours takes longer than running them.
+    few records run `as_written` if asked: optimizing ours takes longer than running them.
+
+    With a `period`, in UTC microseconds, the macros of a statement give its figures as over the
+    whole lake, and cost what its months cost: the other payments of history are not there.
     """
-    # A torn or foreign file is named here, not by DuckDB.
-    footers = [lake.footers(stream) for stream in STREAMS.values()]
-    is_small = sum(each.totals.rows for found in footers for each in found.values()) <= SMALL_LAKE
-    read_to = max((end for found in footers for _, end in whole_coverage(found).read), default=None)
-    with lake.snapshot(folders_read(models)) as folder:
-        if models is None or "stg_accepted" in models:
-            write_accepted(lake.path, folder)
-        connection = _open_views(lake, folder, models, as_written=as_written and is_small)
+    with open_sources(lake, models, period) as sources:
+        is_small = sources.rows <= SMALL_LAKE
+        connection = _open_views(lake, sources, models, as_written=as_written and is_small)
         try:
-            yield Warehouse(connection, lake, folder, is_small=is_small, read_to=read_to)
+            yield Warehouse(connection, lake, sources, is_small=is_small)
         finally:
             connection.close()
 
 
 @interruptible()
 def _open_views(
-    lake: Lake, folder: Path, models: Collection[str] | None, *, as_written: bool
+    lake: Lake, sources: Sources, models: Collection[str] | None, *, as_written: bool
 ) -> duckdb.DuckDBPyConnection:
+    folder = sources.folder
     try:
         if models is None:
-            _require_files(lake, folder)
+            _require_files(lake, sources.files)
             path = folder / "views.duckdb"
-            write_snapshot_database(path, folder, CONFIG)
+            write_snapshot_database(path, sources.files, CONFIG)
             connection = duckdb.connect(path, read_only=True, config=CONFIG)
             prepare(connection, folder)
-            say_folder(connection, folder)
+            say_files(connection, sources.files)
         else:
             connection = duckdb.connect(config=CONFIG)
             prepare(connection, folder)
-            build_views(connection, folder, models)
+            build_views(connection, sources.files, models)
         lock_down(connection, folder, as_written=as_written)
     except duckdb.Error as error:
-        reason = _as_in_the_lake(error_line(error), folder, lake)
+        reason = as_in_the_lake(error_line(error), folder, lake)
         message = f"{lake.path} cannot be read ({reason}): run svc-analytics extract"
         raise LakeError(message) from error
     return connection
 
 
-def _require_files(lake: Lake, folder: Path) -> None:
+def _require_files(lake: Lake, files: Files) -> None:
     """Refuse a lake that lacks a side file; views that are copied do not look for them."""
-    for name in data_folders():
-        if not any((folder / name).glob("*.pq")):
+    for name, inside in lake_folders().items():
+        if not files[name]:
             message = (
-                f"{lake.path} cannot be read ({name} holds no file): run svc-analytics extract"
+                f"{lake.path} cannot be read ({inside} holds no file): run svc-analytics extract"
             )
             raise LakeError(message)
-
-
-def _as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
-    """Name the lake's own files where DuckDB names those of the snapshot."""
-    return text.replace(str(folder), str(lake.path)).replace(".pq", ".parquet")

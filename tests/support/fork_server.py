@@ -25,13 +25,9 @@ from types import SimpleNamespace
 from typing import Any
 
 from svc_analytics.cli import app
-from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.side_files import begin_side_folders, replace_file
-from svc_analytics.lake.snapshot import open_snapshot
-from svc_analytics.schema import STREAMS
-from svc_analytics.warehouse import views
-from svc_analytics.warehouse.acknowledgements import write_accepted
-from svc_analytics.warehouse.connection import CONFIG
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.writer import open_writer
+from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.simulation.disk import Disk
 
 # Libraries that would start threads of their own when they load are told not to.
@@ -129,14 +125,11 @@ def load() -> None:
 def make_views() -> None:
     """Make the views once, over no records: each child has them by a copy."""
     with TemporaryDirectory() as folder:
-        lake = Path(folder)
-        for stream in STREAMS.values():
-            begin_side_folders(lake, stream)
-            (lake / stream.name).mkdir()
-            replace_file(lake / stream.name / f"{ORIGIN}.parquet", stream.schema, ())
-        with open_snapshot(lake) as snapshot:
-            write_accepted(lake, snapshot)
-            views.write_snapshot_database(lake / "views", snapshot, CONFIG)
+        lake = Lake(folder)
+        with open_writer(lake, {"id": "nobody"}, now=0):
+            pass
+        with open_warehouse(lake):
+            pass
 
 
 def serve(folder: Path) -> None:

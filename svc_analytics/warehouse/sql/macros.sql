@@ -138,6 +138,14 @@ create macro is_at_rate(fee, base, rate, unit) as
 create macro utc_day(moment) as
     date_trunc('day', moment::timestamptz at time zone 'UTC') at time zone 'UTC';
 
+-- utc_month(moment): when the UTC month of an instant begins.
+create macro utc_month(moment) as
+    date_trunc('month', moment::timestamptz at time zone 'UTC') at time zone 'UTC';
+
+-- utc_days_end(ends_at): when the last UTC day ends of an interval that ends at an instant.
+create macro utc_days_end(ends_at) as
+    utc_day(ends_at::timestamptz - interval 1 microsecond) + interval 1 day;
+
 -- is_within(moment, starts_at, ends_at): whether an instant lies in a period, its end left out.
 create macro is_within(moment, starts_at, ends_at) as
     moment >= starts_at::timestamptz and moment < ends_at::timestamptz;

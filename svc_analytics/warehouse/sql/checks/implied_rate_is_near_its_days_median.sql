@@ -10,10 +10,10 @@ with priced as (
         occurred_at,
         currency,
         occurred_on as day,
-        muldiv18(usd_value, 1, abs(gross)) as rate
+        usd_rate as rate
     from ledger_entries
     where usd_value is not null and gross <> 0
-        and is_within(occurred_at, utc_day(starts_at), utc_day(ends_at) + interval 1 day)
+        and is_within(occurred_at, utc_day(starts_at), utc_days_end(ends_at))
 ),
 
 medians as (

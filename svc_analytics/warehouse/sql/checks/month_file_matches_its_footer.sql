@@ -4,18 +4,19 @@
 -- that they state.
 
 with found as (
-    select file_name, sum(rows)::bigint as rows, bit_xor(ids_digest) as digest
+    select stream, month, sum(rows)::bigint as rows, bit_xor(ids_digest) as digest
     from stg_contents
-    group by file_name
+    group by stream, month
 )
 
 select
-    regexp_extract(file_name, '([^/\\]+)\.[a-z]+$', 1) as record_id,
+    month as record_id,
     null::timestamptz as occurred_at,
     null::varchar as currency,
     stream || ': ' || coalesce(found.rows, 0) || ' rows, its footer vouches for ' || stg_files.rows
         as detail
 from stg_files
-left join found using (file_name)
+inner join stg_read_files using (stream, month)
+left join found using (stream, month)
 where coalesce(found.rows, 0) <> stg_files.rows
     or lower(lpad(hex(coalesce(digest, 0::uhugeint)), 32, '0')) <> ids_digest

@@ -7,7 +7,7 @@
 with stated as (
     select
         stream,
-        file_name,
+        month,
         told ->> 'currency' as currency,
         told ->> 'kind' as kind,
         told ->> 'status' as status,
@@ -19,6 +19,7 @@ with stated as (
         case when stream = 'payments' then 'charged_amount' else 'debited_amount' end as second,
         case when stream = 'payments' then 'net_amount' else 'fee_percent' end as third
     from stg_files
+    inner join stg_read_files using (stream, month)
     cross join unnest(from_json(footer -> 'groups', '["json"]')) as listed (told)
 ),
 
@@ -39,15 +40,15 @@ totals as (
 )
 
 select
-    regexp_extract(coalesce(held.file_name, totals.file_name), '([^/\\]+)\.[a-z]+$', 1)
-        as record_id,
+    coalesce(held.month, totals.month) as record_id,
     null::timestamptz as occurred_at,
     coalesce(held.currency, totals.currency) as currency,
     coalesce(held.stream, totals.stream)
         || ': its amounts are not those its footer vouches for' as detail
 from stg_contents as held
 full join totals
-    on totals.file_name = held.file_name
+    on totals.stream = held.stream
+    and totals.month = held.month
     and totals.currency = held.currency
     and totals.kind = held.kind
     and totals.status = held.status

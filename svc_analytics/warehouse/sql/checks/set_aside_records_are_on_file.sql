@@ -16,7 +16,7 @@ with held as (
 counted as (
     select
         stream,
-        regexp_extract(file_name, '([^/\\]+)\.[a-z]+$', 1) as month,
+        month,
         quarantined as counted
     from stg_files
 )

@@ -3,7 +3,8 @@
 -- service's records do not show. Unknown without an asserted balance.
 -- label: Movement outside the API. formula: asserted balance - position when it was read off.
 -- group: Position. unit: coin. sign: either. needs: closing.
--- source: int_entries_until_asserted(starts_at, ends_at, assertions := assertions).
+-- source: int_movements_until_asserted(starts_at, ends_at, assertions := assertions).
+-- records: int_entries_until_asserted(starts_at, ends_at, assertions := assertions).
 -- of: asserted_balance, asserted_position.
 
 asserted_balance - asserted_position

@@ -8,5 +8,5 @@
 
 case
     when count(*) = 0 then 0::decimal(38,18)
-    else sum(muldiv18(usd_value, fee_amount, amount))
+    else sum(usd_fee)
 end

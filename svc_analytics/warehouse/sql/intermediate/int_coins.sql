@@ -1,8 +1,10 @@
 -- int_coins: every coin that a movement is in, or a record that may be one.
--- grain: one row per currency. from: ledger_entries, int_omissions.
+-- grain: one row per currency. from: stg_totals, int_omissions.
 
 with found as (
-    select currency from ledger_entries
+    select currency
+    from stg_totals
+    where status = 'completed' and kind in ('payment', 'payout', 'refund')
     union
     select currency from int_omissions where currency is not null
 )

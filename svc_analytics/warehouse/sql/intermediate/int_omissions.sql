@@ -1,17 +1,11 @@
 -- int_omissions: what figures may lack: time not read, records set aside, records not understood.
 -- grain: one row per gap, rejected record, and record of an unknown status or kind, that nobody
 -- has accepted.
--- from: int_coverage_gaps, stg_quarantine, payments, int_unclassified, stg_accepted.
+-- from: int_coverage_gaps, stg_quarantine, stg_parents, int_unclassified, stg_accepted.
 -- A payout record is listed by when it was made and booked by when it settled: within a day, as
 -- `settles_within` of its stream says.
 
-with parents as (
-    select payment_id, paid_at
-    from payments
-    where payment_id in (select payment_id from stg_quarantine)
-),
-
-gaps as (
+with gaps as (
     select
         'time_was_read_without_gap' as check_name,
         stream,
@@ -32,7 +26,7 @@ rejected as (
         'record_could_be_held' as check_name,
         stream,
         stg_quarantine.record_id,
-        currency,
+        stg_quarantine.currency,
         reason as detail,
         true as is_counted,
         booked_from as omitted_from,
@@ -41,7 +35,7 @@ rejected as (
             then coalesce(paid_at, '0001-01-01 00:00:00+00'::timestamptz) end as payments_from,
         paid_at + interval 1 microsecond as payments_to
     from stg_quarantine
-    left join parents on parents.payment_id = stg_quarantine.payment_id
+    left join stg_parents as parents on parents.payment_id = stg_quarantine.payment_id
 ),
 
 omissions as (

@@ -10,7 +10,7 @@ select
     occurred_on as day,  -- UTC day of occurred_at
     abs(gross) as amount,  -- in currency, without sign
     usd_value,  -- as recorded, USD
-    muldiv18(usd_value, 1, abs(gross)) as rate,  -- USD per coin, half up at 18 places
+    usd_rate as rate,  -- USD per coin, half up at 18 places
     -- 1 for the newest of its day; at one instant refunds come first, then payouts, then payments,
     -- and then the highest id
     row_number() over (

@@ -10,6 +10,7 @@ with incurred as (
         currency,
         amount as base,
         fee_amount as fee,
+        fee_rate as rate,
         fee_bearer
     from payments
     where status = 'completed'
@@ -22,6 +23,7 @@ with incurred as (
         currency,
         amount as base,
         fee_amount as fee,
+        fee_rate as rate,
         'merchant' as fee_bearer
     from payout_records
     where status = 'completed' and kind in ('payout', 'refund')
@@ -35,6 +37,6 @@ select
     currency,  -- coin slug
     base,  -- the amount the fee was charged on, in currency
     fee,  -- the fee, in currency
-    ratio(fee, base) as rate,  -- fee over base, half up at 8 places; NULL on a zero base
+    rate,  -- fee over base, half up at 8 places; NULL on a zero base
     fee_bearer  -- who bears it; the merchant on payout records (contract, Fee rules)
 from incurred

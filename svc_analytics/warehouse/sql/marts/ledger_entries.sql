@@ -1,46 +1,14 @@
 -- ledger_entries: every movement of money: plus into the business wallet, minus out of it.
--- grain: one row per completed payment, payout or refund. from: payments, payout_records.
+-- grain: one row per completed payment, payout or refund.
+-- from: int_payment_entries, int_payout_entries.
 
-with payment_entries as (
-    select
-        'payment' as kind,
-        payment_id as record_id,
-        paid_at as occurred_at,
-        month,
-        paid_on as occurred_on,
-        currency,
-        amount as gross,
-        -fee_amount as fee,
-        net_amount as net,
-        usd_value,
-        payer_id,
-        null::varchar as parent_payment_id
-    from payments
-    where status = 'completed'
-),
-
-payout_entries as (
-    select
-        kind,
-        payout_id as record_id,
-        settled_at as occurred_at,
-        month,
-        settled_on as occurred_on,
-        currency,
-        -amount as gross,
-        -fee_amount as fee,
-        -debited_amount as net,
-        usd_value,
-        payer_id,
-        payment_id as parent_payment_id
-    from payout_records
-    where status = 'completed' and kind in ('payout', 'refund')
-),
-
-entries as (
-    select * from payment_entries
+with entries as (
+    select * from int_payment_entries
     union all
-    select * from payout_entries
+    select
+        kind, record_id, occurred_at, month, occurred_on, currency, gross, fee, net, usd_value,
+        payer_id, parent_payment_id, usd_rate, fee_rate
+    from int_payout_entries
 )
 
 select
@@ -56,5 +24,8 @@ select
     usd_value,  -- value in USD as recorded by the service, without sign; NULL when it gave none
     payer_id,  -- opaque handle of the customer, UUID
     parent_payment_id,  -- the refunded payment; NULL unless a refund
-    occurred_on  -- UTC day of occurred_at
+    occurred_on,  -- UTC day of occurred_at
+    usd_rate,  -- USD per coin: usd_value over amount, half up at 18 places; NULL without a value
+    -- fee_amount over amount without its sign, half up at 8 places; NULL on a zero amount
+    fee_rate
 from entries

@@ -1,12 +1,5 @@
 -- refunds: money returned to payers, each with the payment it returns.
--- grain: one row per refund. from: payout_records, payments.
-
--- Few payments are refunded: only those are read, which keeps years of payments out of memory.
-with parents as (
-    select payment_id, currency, paid_at, month, charged_amount, fee_amount
-    from payments
-    where payment_id in (select payment_id from payout_records where kind = 'refund')
-)
+-- grain: one row per refund. from: payout_records, stg_parents.
 
 select
     payout_records.payout_id,  -- the refund, UUID
@@ -35,5 +28,5 @@ select
     parents.charged_amount as payment_charged_amount,  -- the cap for all refunds of the payment
     parents.fee_amount as payment_fee_amount  -- the payment's fee, which a refund does not return
 from payout_records
-left join parents on parents.payment_id = payout_records.payment_id
+left join stg_parents as parents on parents.payment_id = payout_records.payment_id
 where payout_records.kind = 'refund'

@@ -13,6 +13,7 @@ ranked as (
         currency,
         abs(gross) as amount,
         usd_value,
+        usd_rate,
         occurred_at,
         row_number() over (
             partition by currency order by occurred_at desc, kind desc, record_id desc
@@ -42,7 +43,7 @@ valued as (
     select
         currency,
         known(has_all, position) as position,
-        known(has_newest, muldiv18(usd_value, 1, amount)) as implied_rate,
+        known(has_newest, usd_rate) as implied_rate,
         known(has_newest, occurred_at) as implied_rate_at,
         known(has_all, muldiv(position, usd_value, amount)::decimal(38,18)) as usd_exposure
     from judged

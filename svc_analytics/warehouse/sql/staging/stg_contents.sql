@@ -1,11 +1,11 @@
 -- stg_contents: row counts, sums and ends of every month file, to compare with its footer.
--- grain: one row per month file with rows, currency, kind and status.
+-- grain: one row per month file that is read and has rows, currency, kind and status.
 -- from: month files of payments, payout_records.
 
 with held as (
     select
         'payments' as stream,
-        filename as file_name,
+        regexp_extract(filename, '([^/\\]+)\.[a-z]+$', 1) as month,
         id,
         currency,
         'payment' as kind,
@@ -21,7 +21,7 @@ with held as (
     union all
     select
         'payout_records' as stream,
-        filename as file_name,
+        regexp_extract(filename, '([^/\\]+)\.[a-z]+$', 1) as month,
         id,
         currency,
         kind,
@@ -38,7 +38,7 @@ with held as (
 
 select
     stream,  -- payments or payout_records
-    file_name,  -- the file, as this connection sees it
+    month,  -- the file's month, as text 2026-10
     currency,  -- coin slug
     kind,  -- payment, or what the payout record is
     status,  -- as the service states it
@@ -56,5 +56,7 @@ select
     -- the newest that has a usd_value and an amount, as its instant and id, and what it says
     max({booked_at: booked_at, id: id, amount: amount, usd_value: usd_value, usd_rate: usd_rate})
         filter (where usd_value is not null and amount <> 0) as newest_priced
+-- What a statement reads of other months lies in a file that has no footer.
 from held
-group by stream, file_name, currency, kind, status
+where month <> 'elsewhere'
+group by stream, month, currency, kind, status

@@ -1,19 +1,14 @@
 -- stg_files: the counts and checksums that every month file states in its footer.
 -- grain: one row per month file. from: footers of payments, payout_records.
 
-with footers as (
-    select file_name, decode(value)::json as footer
-    from parquet_kv_metadata({payments})
-    where decode(key) = 'svc_analytics'
-    union all
-    select file_name, decode(value)::json as footer
-    from parquet_kv_metadata({payout_records})
-    where decode(key) = 'svc_analytics'
+with stated as (
+    select month, footer::json as footer
+    from {footers}
 )
 
 select
     footer ->> 'stream' as stream,  -- payments or payout_records
-    file_name,  -- the file, as this connection sees it
+    month,  -- its month, as text 2026-10; 0000-00 for the one without rows
     footer,  -- the whole footer, JSON
     (footer ->> 'rows')::bigint as rows,  -- how many rows the file vouches for
     footer ->> 'ids_digest' as ids_digest,  -- exclusive or of the MD5 of all ids, hexadecimal
@@ -24,4 +19,4 @@ select
     -- what time it was when its coverage was claimed, UTC
     make_timestamptz(coalesce(footer ->> 'judged_at', footer ->> 'written_at')::bigint)
         as claimed_at
-from footers
+from stated

@@ -4,7 +4,7 @@
 
 with footers as (
     select 'receipt_verdicts' as folder, file_name, key, value
-    from parquet_kv_metadata({receipt_verdicts})
+    from parquet_kv_metadata({all_receipt_verdicts})
     union all
     select 'changes/payments' as folder, file_name, key, value
     from parquet_kv_metadata({changes_payments})
@@ -18,14 +18,13 @@ with footers as (
 ),
 
 found as (
-    select folder, file_name from footers
+    select folder, regexp_extract(file_name, '([^/\\]+)\.[a-z]+$', 1) as label from footers
     union all
-    select stream as folder, file_name from stg_files
+    select stream as folder, month as label from stg_files
 ),
 
 present as (
-    select distinct folder, regexp_extract(file_name, '([^/\\]+)\.[a-z]+$', 1) as label
-    from found
+    select distinct folder, label from found
 ),
 
 kept as (

@@ -14,11 +14,11 @@ with earlier as (
 ),
 
 paid as (
-    select currency, paid_at, amount as base, fee_amount as fee
-    from int_period_payments(utc_day(starts_at), utc_day(ends_at) + interval 1 day)
+    select currency, paid_at, amount as base, fee_amount as fee, fee_rate as rate
+    from int_period_payments(utc_day(starts_at), utc_days_end(ends_at))
     where amount <> 0
     union all
-    select payments.currency, paid_at, amount as base, fee_amount as fee
+    select payments.currency, paid_at, amount as base, fee_amount as fee, fee_rate as rate
     from payments
     inner join earlier on earlier.currency = payments.currency and paid_at >= day_start
     where status = 'completed' and amount <> 0 and paid_at < utc_day(starts_at)
@@ -38,7 +38,7 @@ rated as (
         base,
         fee,
         unit,
-        ratio(fee, base) as rate
+        rate
     from paid
     inner join units on units.currency = paid.currency
 ),

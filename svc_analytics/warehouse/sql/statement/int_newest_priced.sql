@@ -1,37 +1,55 @@
 -- int_newest_priced(starts_at, ends_at):
 -- the newest movement of each coin before a period's end that has a value in USD.
--- grain: one row per currency with a priced movement of more than nothing. from: ledger_entries.
+-- grain: one row per currency with a priced movement of more than nothing.
+-- from: int_entries_since, stg_totals, int_whole_files.
 
-with newest as (
+with priced as (
+    select
+        kind, record_id, currency, occurred_at, abs(gross) as amount, usd_value, usd_rate as rate
+    from int_entries_since(starts_at, ends_at)
+    where usd_value is not null and gross <> 0
+    union all
+    -- Of earlier months the files state their newest one.
+    select
+        kind,
+        newest_id as record_id,
+        currency,
+        newest_at as occurred_at,
+        abs(newest_amount) as amount,
+        newest_usd_value as usd_value,
+        newest_usd_rate as rate
+    from stg_totals
+    inner join int_whole_files(starts_at) using (stream, month)
+    where status = 'completed' and kind in ('payment', 'payout', 'refund')
+        and newest_id is not null
+),
+
+newest as (
     select currency, max(occurred_at) as newest_at
-    from ledger_entries
-    where usd_value is not null and gross <> 0 and occurred_at < ends_at::timestamptz
+    from priced
     group by currency
 ),
 
 -- Only the newest instant of each coin needs an order among its records.
 ranked as (
     select
-        ledger_entries.*,
+        priced.*,
         row_number() over (
-            partition by ledger_entries.currency order by kind desc, record_id desc
-        ) as place_in_day
-    from ledger_entries
-    inner join newest
-        on newest.currency = ledger_entries.currency and newest_at = occurred_at
-    where usd_value is not null and gross <> 0
+            partition by priced.currency order by kind desc, record_id desc
+        ) as place
+    from priced
+    inner join newest on newest.currency = priced.currency and newest_at = occurred_at
 )
 
 select
-    entry_id,  -- kind and record, unique
+    kind || ':' || record_id as entry_id,  -- kind and record, unique
     record_id,  -- payment_id or payout_id
     kind,  -- payment, payout or refund
     currency,  -- coin slug
     occurred_at,  -- when the money moved, UTC
-    occurred_on as day,  -- UTC day of occurred_at
-    abs(gross) as amount,  -- in currency, without sign
+    (occurred_at at time zone 'UTC')::date as day,  -- UTC day of occurred_at
+    amount,  -- in currency, without sign
     usd_value,  -- as recorded, USD
-    muldiv18(usd_value, 1, abs(gross)) as rate,  -- USD per coin, half up at 18 places
-    place_in_day  -- 1 for the newest of its day
+    rate  -- USD per coin, half up at 18 places
 from ranked
-where place_in_day = 1
+where place = 1

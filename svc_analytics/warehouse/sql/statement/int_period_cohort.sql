@@ -32,6 +32,11 @@ select
     receipt,  -- signed receipt token
     extra,  -- properties the contract does not name, JSON text
     extracted_at,  -- when this content was first read, UTC
+    ---------- what follows from them
+    usd_net,  -- net_amount at the payment's own rate, USD
+    usd_fee,  -- fee_amount at the payment's own rate, USD
+    usd_rate,  -- USD per coin, half up at 18 places
+    fee_rate,  -- fee over amount, half up at 8 places
     refunded  -- returned of it to date, in its own coin; NULL when nothing was
 from int_period_payments(starts_at, ends_at) as paid
 left join returned

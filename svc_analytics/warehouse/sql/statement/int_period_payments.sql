@@ -26,6 +26,11 @@ select
     metadata,  -- the merchant's own data, JSON text
     receipt,  -- signed receipt token
     extra,  -- properties the contract does not name, JSON text
-    extracted_at  -- when this content was first read, UTC
+    extracted_at,  -- when this content was first read, UTC
+    ---------- what follows from them
+    usd_net,  -- net_amount at the payment's own rate, USD
+    usd_fee,  -- fee_amount at the payment's own rate, USD
+    usd_rate,  -- USD per coin, half up at 18 places
+    fee_rate  -- fee over amount, half up at 8 places
 from payments
 where status = 'completed' and is_within(paid_at, starts_at, ends_at)

@@ -1,18 +1,11 @@
 -- int_period_refunds(starts_at, ends_at):
 -- the completed refunds of a period, each with the payment it returns.
--- grain: one row per refund. from: payout_records, payments.
+-- grain: one row per refund. from: payout_records, stg_parents.
 
 with settled as (
     select *
     from payout_records
     where kind = 'refund' and status = 'completed' and is_within(settled_at, starts_at, ends_at)
-),
-
--- A period's refunds are few: only their payments are looked up among those of all years.
-parents as (
-    select *
-    from payments
-    where payment_id in (select payment_id from settled)
 )
 
 select
@@ -52,4 +45,4 @@ select
         settled.usd_value - muldiv18(parents.usd_value, settled.amount, parents.amount)
     ) as usd_drift  -- usd_value less the value at the payment's rate; NULL when one is unknown
 from settled
-left join parents on parents.payment_id = settled.payment_id
+left join stg_parents as parents on parents.payment_id = settled.payment_id

@@ -2,47 +2,11 @@
 -- refunds by the month of the payment and the month of the refund.
 -- grain: one row per month of payment, month of refund and currency with a refund, up to the
 -- period's end.
--- from: payments, refunds, int_period_known.
+-- from: refunds, int_calendar, int_sold, int_period_known.
 -- `months` lists the calendar's months as {label, month_start, month_end}; without it, UTC months.
 
-with beginning as (
-    select date_trunc('month', min(paid_at at time zone 'UTC')) as first_month from payments
-),
-
-bounds as (
-    select
-        first_month,
-        ends_at::timestamptz at time zone 'UTC' - interval 1 microsecond as last_moment
-    from beginning
-),
-
-utc_months as (
-    select
-        strftime(first_day, '%Y-%m') as label,
-        first_day at time zone 'UTC' as month_start,
-        (first_day + interval 1 month) at time zone 'UTC' as month_end
-    from bounds
-    cross join unnest(
-        generate_series(first_month, last_moment, interval 1 month)
-    ) as listed (first_day)
-    where months is null
-),
-
-calendar as (
-    select * from utc_months
-    union all
-    select given.label, given.month_start, given.month_end
-    from unnest(
-        months::struct(label varchar, month_start timestamptz, month_end timestamptz)[]
-    ) as listed (given)
-),
-
-sold as (
-    select label, currency, sum(charged_amount) as charged_total
-    from payments
-    inner join calendar on paid_at >= month_start and paid_at < month_end
-    where status = 'completed'
-    group by label, currency
+with calendar as (
+    select * from int_calendar(ends_at, months := months)
 ),
 
 returned as (
@@ -69,7 +33,8 @@ judged as (
         paid_from >= coalesce(payments_whole_from, paid_from) as has_payments,
         paid_from >= coalesce(refunds_whole_from, paid_from) as has_refunds
     from returned
-    left join sold on sold.label = payment_month and sold.currency = returned.currency
+    left join int_sold(ends_at, months := months) as sold
+        on sold.label = payment_month and sold.currency = returned.currency
     inner join int_period_known(starts_at, ends_at, known_to := known_to) as found
         on found.currency = returned.currency
 )

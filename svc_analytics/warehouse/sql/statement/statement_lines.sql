@@ -1,20 +1,14 @@
 -- statement_lines(starts_at, ends_at, zone := 'UTC', label := null, known_to := null):
 -- every movement of a period, one line each.
 -- grain: one row per ledger entry, in stable order.
--- from: ledger_entries, int_line_records, int_period_known, int_period_refunds, int_refunded.
+-- from: ledger_entries, int_movements_until, int_line_records, int_period_known,
+-- int_period_refunds, int_refunded.
 
 with openings as (
     select currency, sum(net) as opening
-    from ledger_entries
+    from int_movements_until(starts_at, ends_at)
     where occurred_at < starts_at::timestamptz
     group by currency
-),
-
-entries as (
-    select *
-    from ledger_entries
-    left join openings using (currency)
-    where is_within(occurred_at, starts_at, ends_at)
 ),
 
 running as (
@@ -25,7 +19,9 @@ running as (
             partition by currency order by occurred_at, kind, record_id
             rows between unbounded preceding and current row
         ) as running_position
-    from entries
+    from ledger_entries
+    left join openings using (currency)
+    where is_within(occurred_at, starts_at, ends_at)
 ),
 
 returned as (
@@ -71,10 +67,10 @@ select
     known(has_opening and has_closing, running_position) as running_position,
     fee_bearer,  -- who bears a payment's fee
     fee_percent,  -- the rate a payout record states
-    ratio(-fee, abs(gross)) as effective_fee_rate,  -- fee over amount, 8 places
+    fee_rate as effective_fee_rate,  -- fee over amount without its sign, 8 places
     usd_value,  -- value in USD as recorded, without sign
     -- USD per coin of this record, 18 places
-    muldiv18(usd_value, 1, abs(gross)) as implied_usd_rate,
+    usd_rate as implied_usd_rate,
     -- returned of the payment before this refund; NULL where an earlier one may be missing
     known(parent_paid_at >= coalesce(refunds_whole_from, parent_paid_at), refunded_before)
         as refunded_before,

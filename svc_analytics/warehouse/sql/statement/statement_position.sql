@@ -1,7 +1,7 @@
 -- statement_position(starts_at, ends_at, zone := 'UTC', known_to := null):
 -- the position in each coin, day by day: what payments, refunds and payouts left in the wallet.
 -- grain: one row per local day of the period and currency with a position or a movement.
--- from: ledger_entries, int_period_known, int_lake.
+-- from: int_movements_until, int_period_known, int_lake.
 
 with bounds as (
     select
@@ -12,8 +12,7 @@ with bounds as (
 
 entries as (
     select currency, net, occurred_at, (occurred_at at time zone zone)::date as local_day
-    from ledger_entries
-    where occurred_at < ends_at::timestamptz
+    from int_movements_until(starts_at, ends_at)
 ),
 
 openings as (

@@ -1,0 +1,178 @@
+"""The neighbourhood of a period: the payments that its figures rest on, and no others.
+
+A statement reads the payments of its own months, all payout records, and the totals that the
+footers state of every other month. Of other months it needs few payments one by one: those
+whose nature is unknown, those that share a number with one of the period, and those of the last
+day before it that tell the fee tier. They are found by footers and indexes, without a scan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial, reduce
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from svc_analytics.coverage import Span
+from svc_analytics.instants import BEGINNING, DAY, to_micros
+from svc_analytics.lake.footer import PartitionFooter
+from svc_analytics.lake.index.month_index import MonthIndex, open_groups, read_rows_with
+from svc_analytics.lake.index.shared import shared_columns
+from svc_analytics.lake.lake import Lake
+from svc_analytics.periods import utc_months
+from svc_analytics.schema import MONEY, PAYMENTS
+
+Footers = Mapping[str, PartitionFooter]  # by month
+Wanted = Callable[[pa.Table], pa.ChunkedArray]  # a mask of the rows that are wanted
+
+_COMPLETED = "completed"
+_DATED = ["currency", "status", "amount", PAYMENTS.instant]
+_NOTHING = pa.scalar(Decimal(0), MONEY)
+_NO_ROWS = PAYMENTS.schema.empty_table()
+
+
+def near_months(period: Span) -> set[str]:
+    """Return the UTC months of all UTC days that a period touches."""
+    start, end = period
+    return {month.label for month in utc_months(start // DAY * DAY, (end - 1) // DAY * DAY + DAY)}
+
+
+@dataclass(frozen=True)
+class Elsewhere:
+    """The month files of payments in a snapshot that a period's figures do not rest on whole."""
+
+    lake: Lake
+    folder: Path  # of the snapshot's payments
+    footers: Footers
+    near: frozenset[str]
+
+    @property
+    def far(self) -> list[str]:
+        """The other months with payments, the newest first."""
+        months = (month for month, footer in self.footers.items() if footer.totals.rows)
+        return sorted({*months} - self.near, reverse=True)
+
+    def rows(self) -> pa.Table:
+        """Return the payments of other months that the period's figures rest on."""
+        found = [*self._unclassified(), *self._of_last_days(), *self._sharers()]
+        rows = pa.concat_tables([_NO_ROWS, *found])
+        _, places = np.unique(rows["id"].to_numpy(zero_copy_only=False), return_index=True)
+        return rows.take(pa.array(np.sort(places)))
+
+    def _unclassified(self) -> Iterator[pa.Table]:
+        """Yield the payments whose status is not known: whether they are money, nobody knows."""
+        for month in self.far:
+            if any(status != _COMPLETED for _, _, status in self.footers[month].totals.counts):
+                yield from self._read(month, ["status"], _is_unclassified)
+
+    def _of_last_days(self) -> Iterator[pa.Table]:
+        """Yield each coin's payments of its last day before the period's months."""
+        months = [month for month in self.far if month < min(self.near)]
+        sought = {coin for month in months for coin in self._coins(month)}
+        for month in months:
+            days = self._last_days(month, sought & self._coins(month))
+            sought -= days.keys()
+            if days:
+                yield from self._read(month, _DATED, partial(_is_of_days, days), min(days.values()))
+
+    def _sharers(self) -> Iterator[pa.Table]:
+        """Yield the payments that carry a number of a payment of the period's months."""
+        for column in shared_columns(PAYMENTS):
+            if numbers := self._shared(column):
+                yield self._rows_with(column, numbers, self.far, PAYMENTS.schema.names)
+
+    def _shared(self, column: str) -> set[str]:
+        """Return the numbers of the period's months that payments of others may carry too.
+
+        For any two months that have one, the footer of one of them names it, or says that there
+        are many.
+        """
+        near = [month for month in self.near if month in self.footers]
+        stated = [(footer.shared or {}).get(column) for footer in self.footers.values()]
+        if None in stated:
+            index = MonthIndex(self.lake, PAYMENTS, self.folder.parent)
+            columns = [index.column(month, column).drop_null() for month in near]
+            return {number for each in columns for number in each.to_pylist()}
+        named = {number for numbers in stated for number in numbers or ()}
+        if not named:
+            return set()
+        return {*self._rows_with(column, named, near, [column])[column].to_pylist()}
+
+    def _rows_with(
+        self, column: str, values: set[str], months: list[str], columns: list[str]
+    ) -> pa.Table:
+        return read_rows_with(
+            self.lake, PAYMENTS, column, values, months, columns, self.folder.parent
+        )
+
+    def _coins(self, month: str) -> set[str]:
+        """Return the coins that completed payments of a month are in."""
+        counts = self.footers[month].totals.counts
+        return {coin for coin, _, status in counts if status == _COMPLETED}
+
+    def _last_days(self, month: str, coins: set[str]) -> dict[str, int]:
+        """Return when the last UTC day of these coins begins in a month, where they have one."""
+        days: dict[str, int] = {}
+        if not coins:
+            return days
+        with self._open(month) as (file, _):
+            for group in reversed(range(file.num_row_groups)):
+                rows = file.read_row_group(group, columns=_DATED, use_threads=False)
+                for coin in coins - days.keys():
+                    last = pc.max(_instants(rows.filter(_is_paid(rows, coin)))).as_py()
+                    if last is not None:
+                        days[coin] = last // DAY * DAY
+                if coins <= days.keys():
+                    break
+        return days
+
+    def _read(
+        self, month: str, columns: list[str], wanted: Wanted, since: int = BEGINNING
+    ) -> Iterator[pa.Table]:
+        """Yield the rows wanted of a month; of groups with none only these columns are read.
+
+        Groups of rows that all lie before `since` are left out.
+        """
+        with self._open(month) as (file, _):
+            place = file.schema_arrow.get_field_index(PAYMENTS.instant)
+            for group in range(file.num_row_groups):
+                last = file.metadata.row_group(group).column(place).statistics.max
+                if to_micros(last) < since:
+                    continue
+                mask = wanted(file.read_row_group(group, columns=columns, use_threads=False))
+                if pc.any(mask).as_py():
+                    yield file.read_row_group(group, use_threads=False).filter(mask)
+
+    def _open(self, month: str) -> AbstractContextManager[tuple[pq.ParquetFile, str]]:
+        """Open a month's file; its pages are held to their checksums as they are read."""
+        return open_groups(self.folder / f"{month}.pq", self.lake.month_path(PAYMENTS, month))
+
+
+def _is_unclassified(rows: pa.Table) -> pa.ChunkedArray:
+    return pc.not_equal(rows["status"], _COMPLETED)
+
+
+def _is_paid(rows: pa.Table, coin: str) -> pa.ChunkedArray:
+    """Mark the completed payments in a coin that are of more than nothing."""
+    is_money = pc.and_(pc.equal(rows["status"], _COMPLETED), pc.not_equal(rows["amount"], _NOTHING))
+    return pc.and_(pc.equal(rows["currency"], coin), is_money)
+
+
+def _is_of_days(days: Mapping[str, int], rows: pa.Table) -> pa.ChunkedArray:
+    """Mark the rows that lie on the day of their coin or later."""
+    masks = [
+        pc.and_(pc.equal(rows["currency"], coin), pc.greater_equal(_instants(rows), start))
+        for coin, start in days.items()
+    ]
+    return reduce(pc.or_, masks)
+
+
+def _instants(rows: pa.Table) -> pa.ChunkedArray:
+    return rows[PAYMENTS.instant].cast(pa.int64())

@@ -1,0 +1,13 @@
+-- stg_read_files: the month files whose rows are read here. A statement reads those of its months.
+-- grain: one row per month file. from: month files of payments, payout_records.
+
+with found as (
+    select 'payments' as stream, file_name from parquet_file_metadata({payments})
+    union all
+    select 'payout_records' as stream, file_name from parquet_file_metadata({payout_records})
+)
+
+select
+    stream,  -- payments or payout_records
+    regexp_extract(file_name, '([^/\\]+)\.[a-z]+$', 1) as month  -- its month, as text 2026-10
+from found
