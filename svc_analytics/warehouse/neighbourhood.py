@@ -8,6 +8,7 @@ day before it that tell the fee tier. They are found by footers and indexes, wit
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -58,6 +59,16 @@ class Elsewhere:
         """The other months with payments, the newest first."""
         months = (month for month, footer in self.footers.items() if footer.totals.rows)
         return sorted({*months} - self.near, reverse=True)
+
+    def audited(self, share: int) -> set[str]:
+        """Return another month whose totals are to be held against its rows, once in a while.
+
+        Chance decides, of one statement in `share`: the same each time that the same period is
+        stated of the same files.
+        """
+        seed = sorted(self.near), max(each.written_at for each in self.footers.values())
+        chance = random.Random(repr(seed))  # noqa: S311 - it hides nothing
+        return {chance.choice(self.far)} if self.far and not chance.randrange(share) else set()
 
     def rows(self) -> pa.Table:
         """Return the payments of other months that the period's figures rest on."""

@@ -22,6 +22,7 @@ from svc_analytics.warehouse.acknowledgements import ACCEPTED, write_accepted
 from svc_analytics.warehouse.neighbourhood import Elsewhere, near_months
 from svc_analytics.warehouse.views import Files, lake_folders, placeholders_read
 
+SHARE = 8  # of so many statements, one holds an earlier month's rows against its totals too
 _FOOTERS = pa.schema([("month", pa.string()), ("footer", pa.string())])
 
 Footers = Mapping[str, dict[str, PartitionFooter]]  # by stream and month
@@ -68,6 +69,7 @@ def open_sources(
     With a `period` the payments are those that its figures rest on: see `neighbourhood`.
     """
     wanted = placeholders_read(models)
+    wanted |= {PAYMENTS.name} if "totalled_payments" in wanted else set()
     folders = {name: inside for name, inside in lake_folders().items() if name in wanted}
     if "all_receipt_verdicts" in wanted:
         folders[VERDICTS_FOLDER] = VERDICTS_FOLDER
@@ -80,11 +82,15 @@ def open_sources(
         files |= _made(lake, folder, footers, wanted)
         if "all_receipt_verdicts" in wanted:
             files["all_receipt_verdicts"] = sorted((folder / VERDICTS_FOLDER).iterdir())
+        if PAYMENTS.name in wanted:
+            files["totalled_payments"] = [*files[PAYMENTS.name]]
         if near and PAYMENTS.name in wanted:
+            elsewhere = Elsewhere(lake, folder / PAYMENTS.name, footers[PAYMENTS.name], near)
             path = folder / "elsewhere.pq"
-            found = footers[PAYMENTS.name]
-            pq.write_table(Elsewhere(lake, folder / PAYMENTS.name, found, near).rows(), path)
+            pq.write_table(elsewhere.rows(), path)
             files[PAYMENTS.name].append(path)
+            audited = elsewhere.audited(SHARE)
+            files["totalled_payments"] += hold_files(lake.path, folder, PAYMENTS.name, audited)
         yield Sources(lake, folder, footers, files, near)
 
 

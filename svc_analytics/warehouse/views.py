@@ -122,6 +122,7 @@ def _lake_sources(folder: Path) -> dict[str, str]:
     rows = f"values {', '.join(pairs)}" if pairs else "select '', '' where false"
     return sources | {
         "all_receipt_verdicts": sources[VERDICTS_FOLDER],
+        "totalled_payments": sources["payments"],
         "footers": _fill(_STATED, sources),
         "parents": _NAMED,
         "acknowledgements": f'({rows}) as accepted ("check", record_id)',
@@ -130,7 +131,7 @@ def _lake_sources(folder: Path) -> dict[str, str]:
 
 def _variables() -> dict[str, str]:
     """Return the SQL of each placeholder over the files that variables name."""
-    named = [*lake_folders(), "all_receipt_verdicts"]
+    named = [*lake_folders(), "all_receipt_verdicts", "totalled_payments"]
     sources = {name: f"getvariable('{_VARIABLE.format(name)}')" for name in named}
     made = {name: f"read_parquet(getvariable('{_VARIABLE.format(name)}'))" for name in MADE}
     return sources | made

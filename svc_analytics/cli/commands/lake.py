@@ -6,10 +6,11 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import reports
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, table_text
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress, table_text
 from svc_analytics.cli.options import open_lake, shared_options, wide_option
 from svc_analytics.errors import ConfigError, QueryError
 from svc_analytics.formatting import tables
+from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
@@ -35,22 +36,35 @@ def status(data_dir: str | None, as_json: bool) -> None:
 
 
 @click.command()
+@click.option(
+    "--deep",
+    "is_deep",
+    is_flag=True,
+    help="Make each month's statement twice too: as always, and from every row. It takes long.",
+)
 @wide_option
 @shared_options
-def check(is_wide: bool, data_dir: str | None, as_json: bool) -> None:
+def check(is_deep: bool, is_wide: bool, data_dir: str | None, as_json: bool) -> None:
     """Check the lake against every rule.
 
     Lists each row that breaks a rule. A blocking finding keeps a statement from being
-    final; an advisory one informs.
+    final; an advisory one informs. A statement reads the rows of its month and the totals
+    of all others; --deep holds every month's figures against all rows.
     """
-    with open_warehouse(open_lake(data_dir)) as warehouse:
+    lake = open_lake(data_dir)
+    with open_warehouse(lake) as warehouse:
         findings = warehouse.query(_FINDINGS)
+    if is_deep:
+        findings = pa.concat_tables(
+            [findings, check_deeply(lake, findings.schema, note=echo_progress)]
+        )
     if as_json:
         click.echo(tables.to_json({"findings": tables.to_objects(findings)}))
     else:
         click.echo(table_text(findings, is_wide=is_wide) if len(findings) else "every rule holds")
     blocking = findings["severity"].to_pylist().count("blocking")
-    echo_note(f"{len(read_checks())} rules, {len(findings)} findings, {blocking} of them blocking")
+    rules = len(read_checks()) + is_deep
+    echo_note(f"{rules} rules, {len(findings)} findings, {blocking} of them blocking")
     if blocking:
         raise SystemExit(EXIT_ATTENTION)
 

@@ -17,7 +17,7 @@ with held as (
         usd_value,
         usd_rate,
         paid_at as booked_at
-    from read_parquet({payments}, filename = true)
+    from read_parquet({totalled_payments}, filename = true)
     union all
     select
         'payout_records' as stream,
@@ -56,7 +56,5 @@ select
     -- the newest that has a usd_value and an amount, as its instant and id, and what it says
     max({booked_at: booked_at, id: id, amount: amount, usd_value: usd_value, usd_rate: usd_rate})
         filter (where usd_value is not null and amount <> 0) as newest_priced
--- What a statement reads of other months lies in a file that has no footer.
 from held
-where month <> 'elsewhere'
 group by stream, month, currency, kind, status
