@@ -20,6 +20,7 @@ from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.month_files import Note
 from svc_analytics.lake.writer import LakeWriter, open_writer
 from svc_analytics.records.bulk_parser import load_parser
 from svc_analytics.schema import STREAMS, Stream
@@ -33,11 +34,12 @@ def extract(
     workers: int = 8,
     client: Client | None = None,
     on_page: OnPage | None = None,
+    note: Note = lambda text: None,
 ) -> ExtractionResult:
     """Read what a lake lacks and publish it; return what was done.
 
     `on_page` is called for every page with its stream, its count of rows, and the instant
-    down to which the stream was read by then.
+    down to which the stream was read by then; `note` is told what else takes its time.
     Raises `ConfigError` before anything is written when the keys belong to two
     merchants or not to the lake's; after any other error, what was covered is kept.
     """
@@ -50,7 +52,7 @@ def extract(
         run = ExtractionResult(profile["id"], clock.now, notes=[*clock.notes])
         _require_past(request, clock)
         clocks = {"service": clock.service, "machine": clock.machine, "judged": clock.now}
-        with open_writer(lake, profile, clock.machine, clocks) as writer:
+        with open_writer(lake, profile, clock.machine, clocks, note) as writer:
             run.notes += writer.notes
             run.retracted = _retract_early_claims(writer, service, streams, clock)
             _begin_run(writer, request, clock)

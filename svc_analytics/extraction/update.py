@@ -70,5 +70,7 @@ def read_again(
     """
     if on_page is None:
         with page_bar() as bar:
-            return read_again(lake, settings, request, workers=workers, on_page=bar.show)
+            return run.extract(
+                lake, settings, request, workers=workers, on_page=bar.show, note=bar.say
+            )
     return run.extract(lake, settings, request, workers=workers, on_page=on_page)

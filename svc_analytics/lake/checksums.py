@@ -70,6 +70,12 @@ def signed_footer(file: BinaryIO) -> bytes:
     return footer + len(footer).to_bytes(4, "little") + _MAGIC
 
 
+def raw_footer(path: Path) -> bytes:
+    """Return a file's footer as it is; raise `ValueError` if it has none."""
+    with path.open("rb") as file:
+        return _read_raw_footer(file)
+
+
 def read_signature(path: Path) -> str:
     """Return what tells this version of a file from any other; its end says it."""
     with path.open("rb") as file:

@@ -57,6 +57,11 @@ class ControlTotals:
         amounts = (value for amounts in rest.sums.values() for value in amounts.values())
         return not (rest.rows or rest.ids_digest or any(amounts) or any(rest.counts.values()))
 
+    @property
+    def is_by_currency(self) -> bool:
+        """Whether these are those of a file of layout 1."""
+        return any(len(group) == 1 for group in self.sums)
+
     def by_currency(self) -> "ControlTotals":
         """Return them as a file of layout 1 states them."""
         whole = ControlTotals(self.rows, self.ids_digest)

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file
-from svc_analytics.lake.checksums import BLANK, find_signature, read_signed_footer
+from svc_analytics.lake.checksums import BLANK, find_signature, raw_footer, read_signed_footer
 from svc_analytics.lake.control_totals import ControlTotals, Group, GroupEnds, PricedRow
 from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, tool_version
 from svc_analytics.money import format_amount
@@ -173,6 +173,16 @@ def read_footer(path: Path) -> PartitionFooter:
         # Another tool has rewritten it, in types that may have cost digits.
         raise damaged_file(path)
     return footer
+
+
+def is_of_earlier_layout(path: Path) -> bool:
+    """Tell whether a month file is of an earlier layout; a damaged one is named elsewhere."""
+    try:
+        # Nearly every file of a lake is of today's: then to look for the words is enough.
+        is_likely = any(b'"layout": %d,' % each in raw_footer(path) for each in range(1, LAYOUT))
+        return is_likely and read_footer(path).layout < LAYOUT
+    except (LakeError, OSError, ValueError):
+        return False
 
 
 def _known_footer(raw: bytes) -> PartitionFooter | None:

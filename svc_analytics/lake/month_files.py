@@ -1,7 +1,7 @@
 """The month files of one stream while a writer is open: footers, replacements."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -16,12 +16,14 @@ from svc_analytics.lake.index.hashes import Hashes
 from svc_analytics.lake.index.month_index import MonthIndex, Texts
 from svc_analytics.lake.index.shared import find_shared, shared_columns
 from svc_analytics.lake.lake import Lake, whole_coverage
-from svc_analytics.lake.layout import ORIGIN
+from svc_analytics.lake.layout import LAYOUT, ORIGIN
 from svc_analytics.lake.merge import drop_rows, read_rows
 from svc_analytics.lake.month_coverage import owned_span
-from svc_analytics.lake.partition import read_groups, write_partition
+from svc_analytics.lake.partition import read_groups, upgrade_partition, write_partition
 from svc_analytics.lake.side_files import keep_changes
 from svc_analytics.schema import Stream
+
+Note = Callable[[str], None]  # is told what is being done
 
 
 @dataclass
@@ -88,6 +90,19 @@ class MonthFiles:
                 self.write(
                     label, groups, coverage, quarantined, totals, incoming=(), confirmed=confirmed
                 )
+
+    def upgrade(self, note: Note) -> bool:
+        """Write the files of an earlier layout anew, one by one; tell whether there were any.
+
+        The origin's is the last: whoever reads a folder as one table has its columns.
+        """
+        earlier = [label for label, footer in self.footers.items() if footer.layout < LAYOUT]
+        for place, label in enumerate(sorted(earlier, key=lambda label: (label == ORIGIN, label))):
+            note(f"bringing {self.stream.words} up to date: month {place + 1} of {len(earlier)}")
+            footer = replace(self.footers[label], shared=self._shared(label, ()))
+            self.footers[label] = upgrade_partition(self.path(label), footer)
+            self._index.save(label)
+        return bool(earlier)
 
     def keep_superseded(self, label: str, versions: pa.Table) -> None:
         """Write superseded versions of records to a side file."""

@@ -10,7 +10,10 @@ from pathlib import Path
 from filelock import BaseFileLock, FileLock, Timeout
 
 from svc_analytics.lake.checksums import require_whole
+from svc_analytics.lake.footer import is_of_earlier_layout, read_footer
 from svc_analytics.lake.layout import data_folders
+from svc_analytics.lake.partition import upgrade_partition
+from svc_analytics.schema import STREAMS
 
 _PREFIX = ".snapshot-"
 
@@ -23,7 +26,8 @@ def open_snapshot(
 
     DuckDB opens a file twice by its path; a replacement in between would mix an old
     footer with new data. A hard link keeps the old file (design 4). `names` are the folders
-    to be read, by default all. Raises `LakeError` naming a damaged file.
+    to be read, by default all. Month files of an earlier layout are not linked: what they hold
+    is written here as files of today's. Raises `LakeError` naming a damaged file.
 
     Of the folders `held_later` the caller holds the files that it reads to their checksums,
     by `hold_files`: who reads one month need not read all bytes of ten years.
@@ -34,6 +38,8 @@ def open_snapshot(
             _link_files(lake / name, folder / name)
             if name not in held_later:
                 hold_files(lake, folder, name)
+            if name in STREAMS:
+                _upgrade_files(folder / name, lake / name)
         yield folder
     finally:
         lock.release()
@@ -52,6 +58,13 @@ def hold_files(
     for file in chosen:
         require_whole(file, lake / name / f"{file.stem}.parquet")
     return chosen
+
+
+def _upgrade_files(folder: Path, source: Path) -> None:
+    for file in sorted(folder.iterdir()):
+        if is_of_earlier_layout(file):
+            require_whole(file, source / f"{file.stem}.parquet")
+            upgrade_partition(file, read_footer(file))
 
 
 def remove_abandoned_snapshots(lake: Path) -> None:

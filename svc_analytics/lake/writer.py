@@ -23,7 +23,7 @@ from svc_analytics.lake.layout import (
     data_folders,
 )
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
-from svc_analytics.lake.month_files import MonthFiles, PublishStats
+from svc_analytics.lake.month_files import MonthFiles, Note, PublishStats
 from svc_analytics.lake.partition import write_partition
 from svc_analytics.lake.publisher import StreamPublisher
 from svc_analytics.lake.recovery import dirty_marker, lock_holder, recover
@@ -53,6 +53,12 @@ class LakeWriter:
             name: WriteBuffer(retracted=publisher.months_with_lost_quarantine())
             for name, publisher in self._publishers.items()
         }
+
+    def upgrade(self, note: Note) -> None:
+        """Bring month files of an earlier layout up to date."""
+        upgraded = [publisher.files.upgrade(note) for publisher in self._publishers.values()]
+        if any(upgraded):
+            note("the months held are up to date")
 
     def has_early_claims(self, now: int) -> bool:
         """Whether files cover time that has not come, or had not when they were written."""
@@ -138,11 +144,16 @@ class LakeWriter:
 
 @contextmanager
 def open_writer(
-    lake: Lake, profile: dict[str, Any], now: int, clocks: Clocks | None = None
+    lake: Lake,
+    profile: dict[str, Any],
+    now: int,
+    clocks: Clocks | None = None,
+    note: Note = lambda text: None,
 ) -> Iterator[LakeWriter]:
     """Lock the lake and give its writer; a lake is begun if there is none.
 
-    `clocks` are what the clocks of the run told, to be noted in `lake.json`.
+    One of an earlier layout is brought up to date first, of which `note` is told. `clocks` are
+    what the clocks of the run told, to be noted in `lake.json`.
 
     Raises `ConfigError` when the lake is another merchant's, `LakeBusy` when another
     process writes, `LakeError` when the folder cannot be written or a file is torn.
@@ -154,7 +165,9 @@ def open_writer(
         with locked(lake.path / ".lock", doing, holder=holder):
             check_merchant(lake, profile)  # again: another process may have begun it meanwhile
             with dirty_marker(lake, now) as unfinished:
-                yield _begin_writing(lake, profile, now, unfinished, clocks or {})
+                writer = _begin_writing(lake, profile["id"], now, unfinished, note)
+                _describe(lake, profile, now, clocks or {})
+                yield writer
                 refresh_parents(lake)
     except OSError as error:
         reason = error.strerror or type(error).__name__
@@ -173,20 +186,24 @@ def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
 
 
 def _begin_writing(
-    lake: Lake, profile: dict[str, Any], now: int, unfinished: int | None, clocks: Clocks
+    lake: Lake, merchant_id: str, now: int, unfinished: int | None, note: Note
 ) -> LakeWriter:
     _remove_leftovers(lake)
-    _begin(lake, profile["id"], now)
+    _begin(lake, merchant_id, now)
     # It reads all footers: a torn file is found before anything is changed.
-    writer = LakeWriter(lake, profile["id"], now)
+    writer = LakeWriter(lake, merchant_id, now)
+    writer.upgrade(note)
     if unfinished is not None:
         recover(lake, unfinished, now)
     writer.publish_found()
+    return writer
+
+
+def _describe(lake: Lake, profile: dict[str, Any], now: int, clocks: Clocks) -> None:
     merchant = profile | {"read_at": format_instant(now)}
     told = {name: None if at is None else format_instant(at) for name, at in clocks.items()}
     document = {"layout": LAYOUT, "merchant": merchant, "clocks": told}
     write_description(lake.path, document)
-    return writer
 
 
 def _begin(lake: Lake, merchant_id: str, now: int) -> None:
