@@ -19,6 +19,7 @@ from svc_analytics.instants import parse_bound
 FILE = "acknowledgements.csv"
 ACCEPTED = "acknowledgements.pq"  # the same beside the files of a snapshot
 COLUMNS = ("check", "record_id", "reason", "by", "at")
+ACCEPTED_SCHEMA = pa.schema([(name, pa.string()) for name in COLUMNS[:2]])
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,7 @@ def write_accepted(lake: Path, snapshot: Path) -> None:
     """Write the accepted findings of a lake into a snapshot, where views read them."""
     keys = list(read_acknowledgements(lake))
     columns = {name: [key[place] for key in keys] for place, name in enumerate(COLUMNS[:2])}
-    schema = pa.schema([(name, pa.string()) for name in columns])
-    pq.write_table(pa.table(columns, schema), snapshot / ACCEPTED)
+    pq.write_table(pa.table(columns, ACCEPTED_SCHEMA), snapshot / ACCEPTED)
 
 
 def acknowledge(checks: pa.Table, accepted: Acknowledgements) -> pa.Table:

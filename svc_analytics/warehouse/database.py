@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
+import json
+from contextlib import suppress
+from hashlib import file_digest, sha256
 from pathlib import Path
 
 import duckdb
 from filelock import FileLock
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write
+from svc_analytics.files import atomic_write, write_json
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.footer import is_of_earlier_layout
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
-from svc_analytics.warehouse.connection import CONFIG, error_line
-from svc_analytics.warehouse.views import write_database
+from svc_analytics.warehouse.connection import error_line
+from svc_analytics.warehouse.images import describe_database, write_database
+
+_ABOUT = ".views.json"  # what the database was made of, and its hash
 
 
 @interruptible()
 def write_views(lake: Lake) -> Path:
-    """Re-make `analytics.duckdb`: the same views over the lake's own files, for other tools."""
+    """Make `analytics.duckdb`: the same views over the lake's own files, for other tools.
+
+    Its views look into the lake's files whenever they are queried. So it is made anew only when
+    its views, the lake's place or the accepted findings are others than it was made of.
+    """
     lake.require()
     _require_todays_layout(lake)
     path = lake.path / "analytics.duckdb"
     try:
-        with FileLock(lake.path / ".views.lock"), atomic_write(path) as temporary:
-            temporary.unlink(missing_ok=True)  # what a killed run left
-            write_database(temporary, lake.path, CONFIG)
+        with FileLock(lake.path / ".views.lock"):
+            made_of = sha256(describe_database(lake.path).encode()).hexdigest()
+            if _read_about(lake.path) != {"made_of": made_of, "sha256": _hash(path)}:
+                _write(lake, path)
+                write_json(lake.path / _ABOUT, {"made_of": made_of, "sha256": _hash(path)})
     except (duckdb.Error, OSError) as error:
         raise LakeError(f"cannot make {path}: {error_line(error)}") from error
     return path
@@ -41,3 +52,22 @@ def _require_todays_layout(lake: Lake) -> None:
             "which brings its files up to date"
         )
         raise LakeError(message)
+
+
+def _write(lake: Lake, path: Path) -> None:
+    with atomic_write(path) as temporary:
+        temporary.unlink(missing_ok=True)  # what a killed run left
+        write_database(temporary, lake.path)
+
+
+def _read_about(lake: Path) -> object:
+    with suppress(OSError, ValueError):
+        return json.loads((lake / _ABOUT).read_bytes())
+    return None
+
+
+def _hash(path: Path) -> str:
+    """Return a file's hash; nothing where there is none."""
+    with suppress(FileNotFoundError), path.open("rb") as file:
+        return file_digest(file, "sha256").hexdigest()
+    return ""

@@ -23,7 +23,7 @@ from svc_analytics.warehouse.neighbourhood import Elsewhere, near_months
 from svc_analytics.warehouse.views import Files, lake_folders, placeholders_read
 
 SHARE = 8  # of so many statements, one holds an earlier month's rows against its totals too
-_FOOTERS = pa.schema([("month", pa.string()), ("footer", pa.string())])
+FOOTERS = pa.schema([("month", pa.string()), ("footer", pa.string())])
 
 Footers = Mapping[str, dict[str, PartitionFooter]]  # by stream and month
 
@@ -143,4 +143,4 @@ def _write_footers(path: Path, footers: Footers) -> None:
         for found in footers.values()
         for month, footer in found.items()
     ]
-    pq.write_table(pa.Table.from_pylist(rows, _FOOTERS), path)
+    pq.write_table(pa.Table.from_pylist(rows, FOOTERS), path)

@@ -1,7 +1,6 @@
 """The views and table macros of `sql/`, made in a DuckDB connection over the month files.
 
-Binding them all takes half a second. So a process makes the whole once, in a database file
-whose staging views ask variables which files they read; later ones are copies of it.
+Which files they read stands in variables, so that one database of views serves every snapshot.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import duckdb
 
@@ -51,7 +49,6 @@ _EXCEPTIONS = Model(
 )
 MADE = ("footers", "parents", "acknowledgements")  # files that a reader makes for itself
 _VARIABLE = "lake_{}"  # that says where the files of a placeholder lie
-_image: bytes | None = None  # a database with all views over files that variables name
 # What a tool of others gets, in place of files that only our own readers make.
 _STATED = """(
     select
@@ -73,18 +70,6 @@ _NAMED = """(
 Files = Mapping[str, Sequence[Path]]  # the files that stand for each placeholder
 
 
-def write_snapshot_database(path: Path, files: Files, config: dict[str, Any]) -> None:
-    """Write a database of all views over the files of any snapshot: see `say_files`."""
-    global _image
-    if _image is None:
-        with duckdb.connect(path, config=config) as connection:
-            say_files(connection, files)
-            _build(connection, _variables())
-        _image = path.read_bytes()
-    else:
-        path.write_bytes(_image)
-
-
 def say_files(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
     """Tell a connection where the files of its snapshot lie."""
     said = [
@@ -94,24 +79,7 @@ def say_files(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
     connection.execute(";".join(said))
 
 
-def write_database(path: Path, folder: Path, config: dict[str, Any]) -> None:
-    """Write a database of all views over the lake's own month files, for other tools."""
-    sources = _lake_sources(folder)
-    if _image is not None:
-        path.write_bytes(_image)
-    with duckdb.connect(path, config=config) as connection:
-        if _image is None:
-            _build(connection, sources)
-            return
-        connection.execute("SET TimeZone='UTC'")
-        connection.begin()
-        for model in read_all_models():
-            if model.reads_files:
-                _create(connection, model, _fill(model.sql, sources), model.columns)
-        connection.commit()
-
-
-def _lake_sources(folder: Path) -> dict[str, str]:
+def lake_sources(folder: Path) -> dict[str, str]:
     """Return the SQL of each placeholder over a lake's own files, as they are when it is run."""
     sources = {
         name: quote(f"{os.fspath(folder)}/{inside}/*.parquet")
@@ -123,13 +91,13 @@ def _lake_sources(folder: Path) -> dict[str, str]:
     return sources | {
         "all_receipt_verdicts": sources[VERDICTS_FOLDER],
         "totalled_payments": sources["payments"],
-        "footers": _fill(_STATED, sources),
+        "footers": fill(_STATED, sources),
         "parents": _NAMED,
         "acknowledgements": f'({rows}) as accepted ("check", record_id)',
     }
 
 
-def _variables() -> dict[str, str]:
+def variables() -> dict[str, str]:
     """Return the SQL of each placeholder over the files that variables name."""
     named = [*lake_folders(), "all_receipt_verdicts", "totalled_payments"]
     sources = {name: f"getvariable('{_VARIABLE.format(name)}')" for name in named}
@@ -137,22 +105,15 @@ def _variables() -> dict[str, str]:
     return sources | made
 
 
-def _build(connection: duckdb.DuckDBPyConnection, sources: dict[str, str]) -> None:
-    connection.execute("SET TimeZone='UTC'")
-    connection.begin()
-    _create_all(connection, sources)
-    connection.commit()
-
-
 def build_views(
     connection: duckdb.DuckDBPyConnection, files: Files, models: Collection[str]
 ) -> None:
     """Create macros and the views named, with comments, over the files of a snapshot."""
     say_files(connection, files)
-    _create_all(connection, _variables(), models)
+    create_all(connection, variables(), models)
 
 
-def _create_all(
+def create_all(
     connection: duckdb.DuckDBPyConnection,
     sources: dict[str, str],
     models: Collection[str] | None = None,
@@ -160,10 +121,10 @@ def _create_all(
     connection.execute(read_macros())
     for model in read_all_models():
         if models is None or model.name in models:
-            _create(connection, model, _fill(model.sql, sources), model.columns)
+            create(connection, model, fill(model.sql, sources), model.columns)
     if models is None:
-        _create(connection, _CHECKS, _fill(_findings(), sources), _FINDING)
-        _create(connection, _EXCEPTIONS, _EXCEPTIONS.sql, _FINDING)
+        create(connection, _CHECKS, fill(read_findings(), sources), _FINDING)
+        create(connection, _EXCEPTIONS, _EXCEPTIONS.sql, _FINDING)
 
 
 def public_models() -> list[tuple[Model, Mapping[str, str]]]:
@@ -173,7 +134,7 @@ def public_models() -> list[tuple[Model, Mapping[str, str]]]:
     return sorted(found, key=lambda item: item[0].name)
 
 
-def _create(
+def create(
     connection: duckdb.DuckDBPyConnection, model: Model, body: str, columns: Mapping[str, str]
 ) -> None:
     meaning = quote(f"{model.meaning} Grain: {model.grain}.")
@@ -188,7 +149,7 @@ def _create(
     connection.execute(";".join(comments))
 
 
-def _findings() -> str:
+def read_findings() -> str:
     """Return the SQL of the findings of all checks in an interval."""
     return "\nunion all\n".join(
         f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
@@ -207,7 +168,7 @@ def _is_of_period(check: Check) -> str:
 
 def placeholders_read(models: Collection[str] | None) -> set[str]:
     """Return the placeholders of files that these models read, or all."""
-    everything = _variables()
+    everything = variables()
     if models is None:
         return set(everything)
     chosen = [model.sql for model in read_all_models() if model.name in models]
@@ -223,7 +184,7 @@ def lake_folders() -> dict[str, str]:
     return folders | {name: name for name in (VERDICTS_FOLDER, *SIDE_STREAMS)}
 
 
-def _fill(sql: str, sources: dict[str, str]) -> str:
+def fill(sql: str, sources: dict[str, str]) -> str:
     for name, literal in sources.items():
         sql = sql.replace(f"{{{name}}}", literal)
     return sql.rstrip()

@@ -20,13 +20,13 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.answers import to_exact_table
 from svc_analytics.warehouse.connection import CONFIG, error_line, is_select, lock_down, prepare
+from svc_analytics.warehouse.images import write_snapshot_database
 from svc_analytics.warehouse.sources import Sources, as_in_the_lake, open_sources
 from svc_analytics.warehouse.views import (
     Files,
     build_views,
     lake_folders,
     say_files,
-    write_snapshot_database,
 )
 
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
@@ -181,7 +181,7 @@ def _open_views(
         if models is None:
             _require_files(lake, sources.files)
             path = folder / "views.duckdb"
-            write_snapshot_database(path, sources.files, CONFIG)
+            write_snapshot_database(path)
             connection = duckdb.connect(path, read_only=True, config=CONFIG)
             prepare(connection, folder)
             say_files(connection, sources.files)

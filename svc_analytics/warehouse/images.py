@@ -1,0 +1,93 @@
+"""Databases that hold all views: one for a snapshot, one beside the lake for other tools.
+
+Binding the views takes a second. So a process does it once, over files without rows, and every
+database is a copy of that image.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from svc_analytics.interrupts import interruptible
+from svc_analytics.lake.index.parents import PARENTS
+from svc_analytics.lake.layout import QUARANTINE, VERDICTS, VERDICTS_FOLDER, changes_schema
+from svc_analytics.schema import SIDE_STREAMS, STREAMS
+from svc_analytics.warehouse.acknowledgements import ACCEPTED_SCHEMA
+from svc_analytics.warehouse.connection import CONFIG
+from svc_analytics.warehouse.models import read_all_models, read_macros
+from svc_analytics.warehouse.sources import FOOTERS
+from svc_analytics.warehouse.views import (
+    Files,
+    create,
+    create_all,
+    fill,
+    lake_sources,
+    read_findings,
+    say_files,
+    variables,
+)
+
+
+def write_snapshot_database(path: Path) -> None:
+    """Write a database of all views over the files of any snapshot: see `say_files`."""
+    path.write_bytes(_image())
+
+
+def write_database(path: Path, folder: Path) -> None:
+    """Write a database of all views over the lake's own month files, for other tools."""
+    path.write_bytes(_image())
+    sources = lake_sources(folder)
+    with duckdb.connect(path, config=CONFIG) as connection:
+        connection.execute("SET TimeZone='UTC'")
+        connection.begin()
+        for model in read_all_models():
+            if model.reads_files:
+                create(connection, model, fill(model.sql, sources), model.columns)
+        connection.commit()
+
+
+def describe_database(folder: Path) -> str:
+    """Return all that a database of the views over a lake's own files is made of."""
+    models = [model.sql for model in read_all_models()]
+    made_of = [duckdb.__version__, read_macros(), models, read_findings(), lake_sources(folder)]
+    return repr(made_of)
+
+
+@cache
+@interruptible()
+def _image() -> bytes:
+    """Return a database of all views over files that variables name."""
+    with TemporaryDirectory(prefix="svc-analytics-") as folder:
+        path, files = Path(folder, "views.duckdb"), _files_without_rows(Path(folder))
+        with duckdb.connect(path, config=CONFIG) as connection:
+            say_files(connection, files)
+            connection.execute("SET TimeZone='UTC'")
+            connection.begin()
+            create_all(connection, variables())
+            connection.commit()
+        return path.read_bytes()
+
+
+def _files_without_rows(folder: Path) -> Files:
+    """Write a file for each placeholder: of the columns that its files have."""
+    schemas: dict[str, pa.Schema] = {
+        VERDICTS_FOLDER: VERDICTS,
+        "all_receipt_verdicts": VERDICTS,
+        "totalled_payments": STREAMS["payments"].schema,
+        "footers": FOOTERS,
+        "parents": PARENTS,
+        "acknowledgements": ACCEPTED_SCHEMA,
+    }
+    for name, stream in {**STREAMS, **SIDE_STREAMS}.items():
+        schemas[name] = stream.schema
+    for name, stream in STREAMS.items():
+        schemas |= {f"changes_{name}": changes_schema(stream), f"quarantine_{name}": QUARANTINE}
+    for name, schema in schemas.items():
+        pq.write_table(schema.empty_table(), folder / f"{name}.pq")
+    return {name: [folder / f"{name}.pq"] for name in schemas}
