@@ -28,6 +28,7 @@ from svc_analytics.warehouse.views import (
     create_all,
     fill,
     lake_sources,
+    read_exceptions,
     read_findings,
     say_files,
     variables,
@@ -55,7 +56,8 @@ def write_database(path: Path, folder: Path) -> None:
 def describe_database(folder: Path) -> str:
     """Return all that a database of the views over a lake's own files is made of."""
     models = [model.sql for model in read_all_models()]
-    made_of = [duckdb.__version__, read_macros(), models, read_findings(), lake_sources(folder)]
+    findings = [read_findings(), read_exceptions()]
+    made_of = [duckdb.__version__, read_macros(), models, *findings, lake_sources(folder)]
     return repr(made_of)
 
 

@@ -125,8 +125,21 @@ def read_statement_macros() -> tuple[Model, ...]:
 
 @cache
 def read_checks() -> tuple[Check, ...]:
-    """Return the rules, by name."""
+    """Return the rules over records and files, by name."""
+    rules = (*read_statement_checks(), *read_lake_checks())
+    return tuple(sorted(rules, key=lambda rule: rule.name))
+
+
+@cache
+def read_statement_checks() -> tuple[Check, ...]:
+    """Return the rules that each statement is held against, by name."""
     return tuple(map(_read_check, _sql_files("checks")))
+
+
+@cache
+def read_lake_checks() -> tuple[Check, ...]:
+    """Return the rules that cost too much for each statement: `check` alone applies them."""
+    return tuple(map(_read_check, _sql_files("lake_checks")))
 
 
 @cache

@@ -18,8 +18,9 @@ from svc_analytics.warehouse.models import (
     Check,
     Model,
     read_all_models,
-    read_checks,
+    read_lake_checks,
     read_macros,
+    read_statement_checks,
 )
 
 _FINDING = {
@@ -45,7 +46,7 @@ _EXCEPTIONS = Model(
     "rows that break a rule, over all time.",
     "one row per finding",
     ("statement_checks",),
-    "from statement_checks('0001-01-02', '9999-12-30')",
+    "",
 )
 MADE = ("footers", "parents", "acknowledgements")  # files that a reader makes for itself
 _VARIABLE = "lake_{}"  # that says where the files of a placeholder lie
@@ -124,7 +125,7 @@ def create_all(
             create(connection, model, fill(model.sql, sources), model.columns)
     if models is None:
         create(connection, _CHECKS, fill(read_findings(), sources), _FINDING)
-        create(connection, _EXCEPTIONS, _EXCEPTIONS.sql, _FINDING)
+        create(connection, _EXCEPTIONS, read_exceptions(), _FINDING)
 
 
 def public_models() -> list[tuple[Model, Mapping[str, str]]]:
@@ -150,12 +151,24 @@ def create(
 
 
 def read_findings() -> str:
-    """Return the SQL of the findings of all checks in an interval."""
+    """Return the SQL of the findings of a statement's rules in an interval."""
     return "\nunion all\n".join(
+        f"{_findings(check)} where occurred_at is null or {_is_of_period(check)}"
+        for check in read_statement_checks()
+    )
+
+
+def read_exceptions() -> str:
+    """Return the SQL of the findings of all rules over all time."""
+    of_statements = "from statement_checks('0001-01-02', '9999-12-30')"
+    return "\nunion all\n".join([of_statements, *map(_findings, read_lake_checks())])
+
+
+def _findings(check: Check) -> str:
+    return (
         f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
         "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, detail, occurred_at "
-        f"from ({check.sql.rstrip()}) where occurred_at is null or {_is_of_period(check)}"
-        for check in read_checks()
+        f"from ({check.sql.rstrip()})"
     )
 
 

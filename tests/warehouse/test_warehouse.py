@@ -18,6 +18,8 @@ import pytest
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.formatting import tables
+from svc_analytics.lake.footer import read_footer
+from svc_analytics.lake.partition import write_partition
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import Secret
@@ -117,6 +119,7 @@ def _amount(chance: random.Random) -> Decimal:
     return Decimal(chance.choice([1, 1, -1]) * units).scaleb(-places)
 
 
+OTHER_RATES = "from exceptions where check_name = 'derived_amounts_follow_from_the_record'"
 MONTHLY = "net_settlement_monthly"
 IDENTITIES = [
     ("sum(net) from ledger_entries", f"sum(rail_movement) from {MONTHLY}"),
@@ -419,6 +422,18 @@ def test_an_altered_month_file_is_found(tmp_path: Path) -> None:
     pq.write_table(table.slice(1).replace_schema_metadata({"svc_analytics": footer}), path)
     names = lake.sql("select distinct check_name from exceptions")["check_name"].to_list()
     assert {"month_file_matches_its_footer", "month_file_matches_its_totals"} <= set(names)
+
+
+def test_a_derived_amount_that_does_not_follow_is_found(tmp_path: Path) -> None:
+    """G2: a file is whole, and vouches for a rate that its record does not give."""
+    lake = extracted(LEDGER, tmp_path).lake
+    assert not len(lake.sql(OTHER_RATES))
+    path = lake.month_path(PAYMENTS, "2026-10")
+    rows, place = pq.read_table(path), PAYMENTS.schema.get_field_index("fee_rate")
+    field = PAYMENTS.schema.field(place)
+    half = pa.array([Decimal("0.5")] * len(rows), field.type)
+    write_partition(path, PAYMENTS, [rows.set_column(place, field, half)], read_footer(path))
+    assert len(lake.sql(OTHER_RATES)) == len(rows)
 
 
 @pytest.mark.parametrize(
