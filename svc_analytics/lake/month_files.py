@@ -76,6 +76,10 @@ class MonthFiles:
                     self._retract(home, new.filter(pc.is_in(new["id"], value_set=ids)))
             self._remove_rows(label, ids)
 
+    def may_hold(self, hashes: Hashes) -> list[str]:
+        """Return the months that may hold one of these hashes, sorted, of ids."""
+        return self._index.may_hold(self.footers, "id", hashes)
+
     def shared_hashes(self, label: str, hashes: Hashes) -> Hashes:
         """Return which of these hashes, sorted, ids of a month's file may have."""
         return self._index.shared_hashes(label, hashes)
@@ -181,7 +185,7 @@ class MonthFiles:
         homes = np.repeat(np.arange(len(rows)), [len(table) for table in rows.values()])
         places = {label: place for place, label in enumerate(rows)}
         texts, found = Texts.of(ids), {}
-        for label in self.footers:
+        for label in self.may_hold(texts.hashes):
             foreign = texts.only(homes != places.get(label, -1))
             held = self._index.rows(label, "id", foreign, ["id"])
             if len(held):

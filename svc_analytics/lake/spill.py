@@ -92,8 +92,8 @@ class Spill:
         """Return the rows, by month, whose ids may stand in the file of another month."""
         found = {}
         for label, each in months.items():
-            others = sorted(self._files.footers.keys() - {label, ORIGIN})
-            hashes = [self._files.shared_hashes(other, each.hashes) for other in others]
+            others = {*self._files.may_hold(each.hashes)} - {label, ORIGIN}
+            hashes = [self._files.shared_hashes(other, each.hashes) for other in sorted(others)]
             suspects = np.unique(np.concatenate([np.empty(0, np.uint64), *hashes]))
             if len(suspects):
                 runs = (Remaining(run, dropped) for run in each.runs)

@@ -75,14 +75,7 @@ class HashFile:
     def find(self, section: int, hashes: Hashes) -> Found:
         """Return where these sorted hashes may be; raise `ValueError` at a damaged block."""
         of = self._sections[section]
-        low, high = hashes & ~_GROUP, hashes | _GROUP
-        entries = self._between(of, low, high)
-        starts = np.searchsorted(entries, low)
-        begun = entries[np.minimum(starts, len(entries) - 1)] if len(entries) else ~low
-        found = np.flatnonzero((begun & ~_GROUP == low) & (starts < len(entries)))
-        ends = np.searchsorted(entries, high[found], "right")
-        groups = np.unique(entries[_spanned(starts[found], ends, len(entries))] & _GROUP)
-        return Found(found, groups.tolist())
+        return find_entries(self._between(of, hashes & ~_GROUP, hashes | _GROUP), hashes)
 
     def _between(self, of: _Section, low: Hashes, high: Hashes) -> Hashes:
         """Return the blocks that can hold entries from `low` to `high`, pair by pair."""
@@ -115,6 +108,24 @@ class HashFile:
 def entries_of(hashes: Hashes, group: int) -> Hashes:
     """Return the entries of a row group's hashes."""
     return (hashes & ~_GROUP) | np.uint64(group)
+
+
+def group_of(entries: Hashes) -> Hashes:
+    """Return the row groups that entries name."""
+    return entries & _GROUP
+
+
+def find_entries(entries: Hashes, hashes: Hashes) -> Found:
+    """Return where these hashes may be; both are in order."""
+    low = hashes & ~_GROUP
+    starts = np.searchsorted(entries, low)
+    begun = entries[np.minimum(starts, len(entries) - 1)] if len(entries) else ~low
+    found = np.flatnonzero((begun & ~_GROUP == low) & (starts < len(entries)))
+    if not len(found):
+        return Found()
+    ends = np.searchsorted(entries, hashes[found] | _GROUP, "right")
+    groups = np.unique(group_of(entries[_spanned(starts[found], ends, len(entries))]))
+    return Found(found, groups.tolist())
 
 
 def write_hash_file(path: Path, signature: str, sections: Iterable[Hashes]) -> None:

@@ -22,6 +22,7 @@ from svc_analytics.lake.checksums import (
 )
 from svc_analytics.lake.index.hash_file import Found, HashFile, entries_of, write_hash_file
 from svc_analytics.lake.index.hashes import Hashes, hash_texts
+from svc_analytics.lake.index.recent import RecentHashes
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import IDS_FOLDER
 from svc_analytics.schema import PAYMENTS, Stream
@@ -77,6 +78,7 @@ class MonthIndex:
         self._folder = lake.path / IDS_FOLDER / stream.name
         self._columns = INDEXED.get(stream.name, ("id",))
         self._keeps = keeps
+        self._recent = RecentHashes(self._columns)  # a reader writes no month, and has none
 
     def version(self, label: str) -> str:
         """Return what tells this version of a month's file from any other."""
@@ -99,13 +101,21 @@ class MonthIndex:
 
     def save(self, label: str) -> None:
         """Index the file of a month as it is now."""
+        self._recent.remove(label)
         with (
             self._open(label) as (file, signature),
             suppress(OSError),  # the next run makes it again
         ):
+            sections: Iterable[Hashes] = (_entries(file, column) for column in self._columns)
+            if self._recent.has_room(file.metadata.num_rows):
+                sections = [*sections]
+                self._recent.add(label, sections)
             self._folder.mkdir(parents=True, exist_ok=True)
-            sections = (_entries(file, column) for column in self._columns)
             write_hash_file(self._index_path(label), signature, sections)
+
+    def may_hold(self, labels: Iterable[str], column: str, hashes: Hashes) -> list[str]:
+        """Return the months that may hold one of these sorted hashes, by what is in memory."""
+        return self._recent.may_hold(labels, column, hashes)
 
     def rows(
         self, label: str, column: str, texts: Texts, columns: Iterable[str] | None = None

@@ -67,7 +67,7 @@ def _with_new(
     sought = pa.chunked_array([values.drop_null().unique()], pa.string())
     texts = Texts.of(sought).without(pa.chunked_array([known], pa.string()))
     found = {*known}
-    for label in others:
+    for label in index.may_hold(others, column, texts.hashes):
         held = index.held(label, column, texts)
         found.update(held.to_pylist())
         texts = texts.without(pa.chunked_array([held])) if len(held) else texts
