@@ -146,9 +146,10 @@ def _keep(warehouse: Warehouse, period: Period, everything: dict[str, Any]) -> N
     months = _months_until(warehouse, period)
     everything["months"] = [_as_parameter(month) for month in months] or None
     if warehouse.sources.near:
-        cut = cut_payments(warehouse.sources, [(month.start, month.end) for month in months])
         used, name = _used(everything, _CUT_SALES), "int_cut_sales"
-        warehouse.keep(name, _CUT_SALES, used, signatures[name], {"cut": cut})
+        bounds = [(month.start, month.end) for month in months]
+        with cut_payments(warehouse.sources, bounds) as cut:
+            warehouse.keep(name, _CUT_SALES, used, signatures[name], {"cut": cut})
 
 
 def read_omissions(warehouse: Warehouse, period: Period) -> list[dict[str, Any]]:

@@ -66,9 +66,11 @@ class Elsewhere:
         Chance decides, of one statement in `share`: the same each time that the same period is
         stated of the same files.
         """
+        if not self.far:
+            return set()
         seed = sorted(self.near), max(each.written_at for each in self.footers.values())
         chance = random.Random(repr(seed))  # noqa: S311 - it hides nothing
-        return {chance.choice(self.far)} if self.far and not chance.randrange(share) else set()
+        return set() if chance.randrange(share) else {chance.choice(self.far)}
 
     def rows(self) -> pa.Table:
         """Return the payments of other months that the period's figures rest on."""

@@ -7,10 +7,12 @@ footers state, and of the payments of those that a bound cuts: of these four col
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import pyarrow as pa
 
 from svc_analytics.coverage import Span
+from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.index.month_index import open_groups
 from svc_analytics.schema import PAYMENTS
@@ -20,9 +22,29 @@ _COLUMNS = ["currency", "status", "charged_amount", PAYMENTS.instant]
 _SCHEMA = pa.schema([PAYMENTS.schema.field(name) for name in _COLUMNS])
 
 
-def cut_payments(sources: Sources, months: Sequence[Span]) -> pa.RecordBatchReader:
-    """Return the payments of files that lie in no single one of these months, part by part."""
-    return pa.RecordBatchReader.from_batches(_SCHEMA, _batches(sources, months))
+@contextmanager
+def cut_payments(sources: Sources, months: Sequence[Span]) -> Iterator[pa.RecordBatchReader]:
+    """Give the payments of files that lie in no single one of these months, part by part.
+
+    A damaged file is named as everywhere else: DuckDB would wrap it in words of its own.
+    """
+    damage: list[LakeError] = []
+    try:
+        batches = _naming_damage(_batches(sources, months), damage)
+        yield pa.RecordBatchReader.from_batches(_SCHEMA, batches)
+    except QueryError as error:
+        raise (damage or [error])[0] from error.__cause__
+
+
+def _naming_damage(
+    batches: Iterator[pa.RecordBatch], damage: list[LakeError]
+) -> Iterator[pa.RecordBatch]:
+    """Yield the batches; note why no more come when a file is damaged."""
+    try:
+        yield from batches
+    except LakeError as error:
+        damage.append(error)
+        raise
 
 
 def _batches(sources: Sources, months: Sequence[Span]) -> Iterator[pa.RecordBatch]:

@@ -90,6 +90,8 @@ def open_sources(
             pq.write_table(elsewhere.rows(), path)
             files[PAYMENTS.name].append(path)
             audited = elsewhere.audited(SHARE)
+            if not files["totalled_payments"]:  # without the origin's file either
+                audited = audited or {*elsewhere.far[:1]}
             files["totalled_payments"] += hold_files(lake.path, folder, PAYMENTS.name, audited)
         yield Sources(lake, folder, footers, files, near)
 

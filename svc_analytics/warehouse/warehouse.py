@@ -17,7 +17,7 @@ from svc_analytics.coverage import Coverage, Span, union
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.interrupts import interruptible, run_interruptibly
 from svc_analytics.lake.lake import Lake
-from svc_analytics.schema import STREAMS
+from svc_analytics.schema import PAYMENTS, STREAMS
 from svc_analytics.warehouse.answers import to_exact_table
 from svc_analytics.warehouse.connection import CONFIG, error_line, is_select, lock_down, prepare
 from svc_analytics.warehouse.images import write_snapshot_database
@@ -200,7 +200,8 @@ def _open_views(
 def _require_files(lake: Lake, files: Files) -> None:
     """Refuse a lake that lacks a side file; views that are copied do not look for them."""
     for name, inside in lake_folders().items():
-        if not files[name]:
+        found = files["totalled_payments" if name == PAYMENTS.name else name]
+        if not found:
             message = (
                 f"{lake.path} cannot be read ({inside} holds no file): run svc-analytics extract"
             )
