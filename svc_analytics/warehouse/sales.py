@@ -33,7 +33,9 @@ def cut_payments(sources: Sources, months: Sequence[Span]) -> Iterator[pa.Record
         batches = _naming_damage(_batches(sources, months), damage)
         yield pa.RecordBatchReader.from_batches(_SCHEMA, batches)
     except QueryError as error:
-        raise (damage or [error])[0] from error.__cause__
+        if damage:
+            raise damage[0] from error
+        raise
 
 
 def _naming_damage(
