@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Span
 from svc_analytics.instants import BEGINNING, DAY, to_micros
 from svc_analytics.lake.footer import PartitionFooter
-from svc_analytics.lake.index.month_index import MonthIndex, open_groups, read_rows_with
+from svc_analytics.lake.index.month_index import MonthIndex, Texts, open_groups
 from svc_analytics.lake.index.shared import shared_columns
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import utc_months
@@ -97,11 +97,13 @@ class Elsewhere:
 
     def _sharers(self) -> Iterator[pa.Table]:
         """Yield the payments that carry a number of a payment of the period's months."""
+        index = MonthIndex(self.lake, PAYMENTS, self.folder.parent)
         for column in shared_columns(PAYMENTS):
-            if numbers := self._shared(column):
-                yield self._rows_with(column, numbers, self.far, PAYMENTS.schema.names)
+            numbers = Texts.of(self._shared(index, column))
+            for _, rows in index.rows_by_month(self.far, column, numbers, PAYMENTS.schema.names):
+                yield rows
 
-    def _shared(self, column: str) -> set[str]:
+    def _shared(self, index: MonthIndex, column: str) -> pa.ChunkedArray:
         """Return the numbers of the period's months that payments of others may carry too.
 
         For any two months that have one, the footer of one of them names it, or says that there
@@ -110,20 +112,14 @@ class Elsewhere:
         near = [month for month in self.near if month in self.footers]
         stated = [(footer.shared or {}).get(column) for footer in self.footers.values()]
         if None in stated:
-            index = MonthIndex(self.lake, PAYMENTS, self.folder.parent)
             columns = [index.column(month, column).drop_null() for month in near]
-            return {number for each in columns for number in each.to_pylist()}
-        named = {number for numbers in stated for number in numbers or ()}
-        if not named:
-            return set()
-        return {*self._rows_with(column, named, near, [column])[column].to_pylist()}
-
-    def _rows_with(
-        self, column: str, values: set[str], months: list[str], columns: list[str]
-    ) -> pa.Table:
-        return read_rows_with(
-            self.lake, PAYMENTS, column, values, months, columns, self.folder.parent
-        )
+        else:
+            named = sorted({number for numbers in stated for number in numbers or ()})
+            texts = Texts.of(pa.chunked_array([named], pa.string()))
+            found = index.rows_by_month(near, column, texts, [column])
+            columns = [rows[column] for _, rows in found]
+        chunks = [chunk for each in columns for chunk in each.chunks]
+        return pa.chunked_array([pa.chunked_array(chunks, pa.string()).unique()])
 
     def _coins(self, month: str) -> set[str]:
         """Return the coins that completed payments of a month are in."""

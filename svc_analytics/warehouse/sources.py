@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,25 +75,43 @@ def open_sources(
         folders[VERDICTS_FOLDER] = VERDICTS_FOLDER
     names = {*folders.values(), *STREAMS}  # the footers of all months say what was read
     later = [*STREAMS, VERDICTS_FOLDER] if period else [*STREAMS]
-    with lake.snapshot(sorted(names), held_later=later) as folder:
-        footers = _read_footers(lake, folder)
-        near = frozenset(near_months(period)) if period else None
-        files = {name: _files(lake, folder, inside, near) for name, inside in folders.items()}
-        files |= _made(lake, folder, footers, wanted)
-        if "all_receipt_verdicts" in wanted:
-            files["all_receipt_verdicts"] = sorted((folder / VERDICTS_FOLDER).iterdir())
-        if PAYMENTS.name in wanted:
-            files["totalled_payments"] = [*files[PAYMENTS.name]]
-        if near and PAYMENTS.name in wanted:
-            elsewhere = Elsewhere(lake, folder / PAYMENTS.name, footers[PAYMENTS.name], near)
-            path = folder / "elsewhere.pq"
-            pq.write_table(elsewhere.rows(), path)
-            files[PAYMENTS.name].append(path)
-            audited = elsewhere.audited(SHARE)
-            if not files["totalled_payments"]:  # without the origin's file either
-                audited = audited or {*elsewhere.far[:1]}
-            files["totalled_payments"] += hold_files(lake.path, folder, PAYMENTS.name, audited)
-        yield Sources(lake, folder, footers, files, near)
+    with ExitStack() as stack:
+        try:
+            folder = stack.enter_context(lake.snapshot(sorted(names), held_later=later))
+            sources = _read_sources(lake, folder, folders, wanted, period)
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            message = f"{lake.path} cannot be read: {reason} while its files were put aside"
+            raise LakeError(f"{message}; free some space there, and allow writing") from error
+        yield sources
+
+
+def _read_sources(
+    lake: Lake,
+    folder: Path,
+    folders: Mapping[str, str],
+    wanted: Collection[str],
+    period: Span | None,
+) -> Sources:
+    """Choose, and make, the files of a snapshot that are to be read."""
+    footers = _read_footers(lake, folder)
+    near = frozenset(near_months(period)) if period else None
+    files = {name: _files(lake, folder, inside, near) for name, inside in folders.items()}
+    files |= _made(lake, folder, footers, wanted)
+    if "all_receipt_verdicts" in wanted:
+        files["all_receipt_verdicts"] = sorted((folder / VERDICTS_FOLDER).iterdir())
+    if PAYMENTS.name in wanted:
+        files["totalled_payments"] = [*files[PAYMENTS.name]]
+    if near and PAYMENTS.name in wanted:
+        elsewhere = Elsewhere(lake, folder / PAYMENTS.name, footers[PAYMENTS.name], near)
+        path = folder / "elsewhere.pq"
+        pq.write_table(elsewhere.rows(), path)
+        files[PAYMENTS.name].append(path)
+        audited = elsewhere.audited(SHARE)
+        if not files["totalled_payments"]:  # without the origin's file either
+            audited = audited or {*elsewhere.far[:1]}
+        files["totalled_payments"] += hold_files(lake.path, folder, PAYMENTS.name, audited)
+    return Sources(lake, folder, footers, files, near)
 
 
 def as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:

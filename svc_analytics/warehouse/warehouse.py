@@ -19,7 +19,14 @@ from svc_analytics.interrupts import interruptible, run_interruptibly
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import PAYMENTS, STREAMS
 from svc_analytics.warehouse.answers import to_exact_table
-from svc_analytics.warehouse.connection import CONFIG, error_line, is_select, lock_down, prepare
+from svc_analytics.warehouse.connection import (
+    CONFIG,
+    bound_memory,
+    error_line,
+    is_select,
+    lock_down,
+    prepare,
+)
 from svc_analytics.warehouse.images import write_snapshot_database
 from svc_analytics.warehouse.sources import Sources, as_in_the_lake, open_sources
 from svc_analytics.warehouse.views import (
@@ -189,6 +196,8 @@ def _open_views(
             connection = duckdb.connect(config=CONFIG)
             prepare(connection, folder)
             build_views(connection, sources.files, models)
+        if sources.near:
+            bound_memory(connection)
         lock_down(connection, folder, as_written=as_written)
     except duckdb.Error as error:
         reason = as_in_the_lake(error_line(error), folder, lake)

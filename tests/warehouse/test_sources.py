@@ -1,5 +1,7 @@
 """What a statement reads of a lake that lacks a file, or has a damaged one."""
 
+import errno
+import os
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -50,3 +52,14 @@ def test_a_damaged_file_that_a_bound_cuts_is_named(
     with pytest.raises(LakeError) as caught:
         statement(lake, "2026-10")
     assert str(caught.value).startswith(f"{path} is torn or altered: move it away")
+
+
+def test_a_full_disk_is_one_clear_line(lake: Lake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a reader puts aside needs a little space: without it, the line says so."""
+
+    def refuse(*given: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(pq, "write_table", refuse)
+    with pytest.raises(LakeError, match="No space left on device .* free some space there"):
+        statement(lake, "2026-10")
