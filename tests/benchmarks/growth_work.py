@@ -34,8 +34,8 @@ def summarize(folder: Path, period: Period = NEWEST, memory: str | None = None) 
     if memory:
         CONFIG["memory_limit"] = memory
     bounds = "(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
-    with open_warehouse(Lake(folder)) as warehouse:
-        edges = {"s": period.start, "e": period.end}
+    edges = {"s": period.start, "e": period.end}
+    with open_warehouse(Lake(folder), period=(period.start, period.end)) as warehouse:
         warehouse.query(f"from statement_summary{bounds}", edges)
 
 
