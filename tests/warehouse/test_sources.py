@@ -61,5 +61,5 @@ def test_a_full_disk_is_one_clear_line(lake: Lake, monkeypatch: pytest.MonkeyPat
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(pq, "write_table", refuse)
-    with pytest.raises(LakeError, match="No space left on device .* free some space there"):
+    with pytest.raises(LakeError, match=r"No space left on device .* free some space there"):
         statement(lake, "2026-10")

@@ -65,7 +65,7 @@ def _tiers(view: View) -> tuple[Tiers, dict[str, Decimal]]:
 
 def _rows(view: View) -> list[Row]:
     """Return the payments of the period's UTC days, and of each coin's last day before."""
-    first, last = view.start // DAY, view.end // DAY
+    first, last = view.start // DAY, (view.end - 1) // DAY
     sales = [row for row in view.books.sales if row["amount"] and row["paid_at"] // DAY <= last]
     before: dict[str, int] = {}
     for row in sales:

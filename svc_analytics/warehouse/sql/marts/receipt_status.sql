@@ -2,6 +2,11 @@
 -- grain: one row per payment. from: payments, stg_receipt_verdicts.
 -- A verdict on an older version of the record does not count for this one.
 
+-- Found apart: where a file says that all its payments have a token, none of them is read.
+with missing as (
+    select payment_id as missing_id from payments where receipt is null
+)
+
 select
     payments.payment_id,  -- the payment, UUID
     payments.receipt_no,  -- receipt number, SVC-...
@@ -12,17 +17,18 @@ select
     payments.charged_amount,  -- what the payer paid
     -- valid, valid_previous_secret, proven_by_record, facts_mismatch, bad_signature,
     -- unknown_payment, malformed, missing (a payment without a token) or not_checked
-    case when payments.receipt is null then 'missing'
+    case when missing_id is not null then 'missing'
         else coalesce(checked.verdict, 'not_checked') end as verdict,
     -- the verdict in words
-    case when payments.receipt is null then 'the payment has no receipt token'
+    case when missing_id is not null then 'the payment has no receipt token'
         else coalesce(
             checked.reason, 'its receipt was never checked: run svc-analytics receipts verify'
         ) end as reason,
     checked.differences,  -- each fact that differs from the record, with both values, JSON
     checked.checked_at  -- when it was checked, UTC; NULL when never
 from payments
+left join missing on missing_id = payments.payment_id
 left join stg_receipt_verdicts as checked
     on checked.payment_id = payments.payment_id
     and checked.record_extracted_at = payments.extracted_at
-    and payments.receipt is not null
+    and missing_id is null

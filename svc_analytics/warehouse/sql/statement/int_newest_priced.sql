@@ -6,10 +6,10 @@
 with priced as (
     select
         kind, record_id, currency, occurred_at, abs(gross) as amount, usd_value, usd_rate as rate
-    from int_entries_since(starts_at, ends_at)
+    from int_entries_since(ends_at, ends_at)
     where usd_value is not null and gross <> 0
     union all
-    -- Of earlier months the files state their newest one.
+    -- Of months before that of the end the files state their newest one: no row of them is read.
     select
         kind,
         newest_id as record_id,
@@ -19,7 +19,7 @@ with priced as (
         newest_usd_value as usd_value,
         newest_usd_rate as rate
     from stg_totals
-    inner join int_whole_files(starts_at) using (stream, month)
+    inner join int_whole_files(ends_at) using (stream, month)
     where status = 'completed' and kind in ('payment', 'payout', 'refund')
         and newest_id is not null
 ),
