@@ -102,7 +102,7 @@ class MonthFiles:
         """
         earlier = [label for label, footer in self.footers.items() if footer.layout < LAYOUT]
         for place, label in enumerate(sorted(earlier, key=lambda label: (label == ORIGIN, label))):
-            note(f"bringing {self.stream.words} up to date: month {place + 1} of {len(earlier)}")
+            note(f"bringing {self.stream.words} up to date: file {place + 1} of {len(earlier)}")
             footer = replace(self.footers[label], shared=self._shared(label, ()))
             self.footers[label] = upgrade_partition(self.path(label), footer)
             self._index.save(label)

@@ -94,7 +94,7 @@ def test_it_is_brought_up_to_date_with_the_same_rows_and_claims(old: Lakehouse) 
         for claim in CLAIMS:
             assert getattr(footer, claim) == getattr(before[name], claim), (name, claim)
     assert old.sql(OF_RECORDS).equals(rows) and old.sql("from exceptions").equals(findings)
-    assert said[:2] == [f"bringing payments up to date: month {n} of 5" for n in (1, 2)]
+    assert said[:2] == [f"bringing payments up to date: file {n} of 5" for n in (1, 2)]
     check_figures(old)
 
 
