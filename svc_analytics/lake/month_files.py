@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import PartitionFooter, Shared
-from svc_analytics.lake.index.hashes import Hashes
+from svc_analytics.lake.index.hashes import Hashes, join
 from svc_analytics.lake.index.month_index import MonthIndex, Texts
 from svc_analytics.lake.index.shared import find_shared, shared_columns
 from svc_analytics.lake.lake import Lake, whole_coverage
@@ -24,6 +24,7 @@ from svc_analytics.lake.side_files import keep_changes
 from svc_analytics.schema import Stream
 
 Note = Callable[[str], None]  # is told what is being done
+LOOKED_UP = 500_000  # hashes at a time, at most
 
 
 @dataclass
@@ -76,13 +77,21 @@ class MonthFiles:
                     self._retract(home, new.filter(pc.is_in(new["id"], value_set=ids)))
             self._remove_rows(label, ids)
 
-    def may_hold(self, hashes: Hashes) -> list[str]:
-        """Return the months that may hold one of these hashes, sorted, of ids."""
-        return self._index.may_hold(self.footers, "id", hashes)
-
     def shared_hashes(self, label: str, hashes: Hashes) -> Hashes:
         """Return which of these hashes, sorted, ids of a month's file may have."""
-        return self._index.shared_hashes(label, hashes)
+        if not self.footers[label].totals.rows:
+            return hashes[:0]
+        parts = (self._index.shared_hashes(label, part) for part in _portions(hashes))
+        return np.concatenate([*parts])
+
+    def hashes_elsewhere(self, label: str, hashes: Hashes) -> Hashes:
+        """Return which of a month's hashes, sorted, ids in the files of others may have."""
+        return join(
+            self.shared_hashes(other, part)
+            for part in _portions(hashes)
+            for other in self._may_hold(part)
+            if other not in (label, ORIGIN)
+        )
 
     def confirm(self, span: Span) -> None:
         """Note that the complete time within a span was read twice, and alike."""
@@ -164,7 +173,9 @@ class MonthFiles:
     def _shared(self, label: str, incoming: Iterable[pa.Table]) -> Shared:
         """Return which values of a month other months hold too, its incoming rows included."""
         others = {
-            month: each for month, each in self.footers.items() if month not in (label, ORIGIN)
+            month: each
+            for month, each in self.footers.items()
+            if each.totals.rows and month not in (label, ORIGIN)
         }
         before = self.footers.get(label)
         known = before.shared if before else {}
@@ -185,12 +196,15 @@ class MonthFiles:
         homes = np.repeat(np.arange(len(rows)), [len(table) for table in rows.values()])
         places = {label: place for place, label in enumerate(rows)}
         texts, found = Texts.of(ids), {}
-        for label in self.may_hold(texts.hashes):
+        for label in self._may_hold(texts.hashes):
             foreign = texts.only(homes != places.get(label, -1))
             held = self._index.rows(label, "id", foreign, ["id"])
             if len(held):
                 found[label] = held["id"].combine_chunks()
         return found
+
+    def _may_hold(self, hashes: Hashes) -> list[str]:
+        return self._index.may_hold(self.footers, "id", hashes)
 
     def _retract(self, home: str, moving: pa.Table) -> None:
         """Retract the instants of moving rows from the coverage of their new month."""
@@ -219,3 +233,8 @@ class MonthFiles:
         expected = footer.totals - control_totals(self.stream, leaving)
         remaining, quarantined = drop_rows(path, ids), footer.quarantined
         self.write(label, remaining, footer.coverage, quarantined, expected, incoming=())
+
+
+def _portions(hashes: Hashes) -> list[Hashes]:
+    """Cut hashes into portions: each that is looked up takes several times its memory."""
+    return np.array_split(hashes, len(hashes) // LOOKED_UP + 1)

@@ -7,9 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from svc_analytics.coverage import Spans, difference, intersection, union
-from svc_analytics.lake.index.hashes import hash_texts
+from svc_analytics.lake.index.hashes import hash_texts, join
 from svc_analytics.lake.index.shared import shared_columns
-from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.month_files import MonthFiles
 from svc_analytics.lake.runs.folder import Claims, Found, RunFolder
 from svc_analytics.lake.runs.month_merge import MonthMerge
@@ -85,16 +84,15 @@ class Spill:
 
     def find_dropped(self, months: Months) -> Dropped:
         """Return which rows of these months give way to later ones, of any of them."""
-        suspects = doubles(each.hashes for each in months.values())
+        hashes = [each.hashes for each in months.values()]
+        suspects = doubles(hashes[0] if len(hashes) == 1 else join(hashes))
         return find_dropped(self._stream, [each.runs for each in months.values()], suspects)
 
     def find_elsewhere(self, months: Months, dropped: Dropped) -> Rows:
         """Return the rows, by month, whose ids may stand in the file of another month."""
         found = {}
         for label, each in months.items():
-            others = {*self._files.may_hold(each.hashes)} - {label, ORIGIN}
-            hashes = [self._files.shared_hashes(other, each.hashes) for other in sorted(others)]
-            suspects = np.unique(np.concatenate([np.empty(0, np.uint64), *hashes]))
+            suspects = self._files.hashes_elsewhere(label, each.hashes)
             if len(suspects):
                 runs = (Remaining(run, dropped) for run in each.runs)
                 tables = (read_among(self._stream, run, suspects) for run in runs)
@@ -163,4 +161,5 @@ def claims_of(
 def _is_read(period: Period, read: Spans) -> bool:
     """Whether a month was read from its start to its end, or to the newest time read."""
     newest = read[-1][1] if read else period.start
-    return not difference([(period.start, max(period.start, min(period.end, newest)))], read)
+    end = min(period.end, newest)
+    return period.start < end and not difference([(period.start, end)], read)

@@ -39,6 +39,7 @@ from tests.support.publishing import after, before, begin, contents, read_all
 from tests.support.rings import rings
 
 PARTS = 4  # tests that share the calls of one kind of failure
+SPILLED = 19  # the same, of a publication that spills: it makes many more
 KILLED = 5  # of so many calls one is that at which the system kills a process
 USUALLY_KILLED = 45  # the same, in every run
 UNTOUCHED = {record["id"] for record in before().payments} - {before().payments[3]["id"]}
@@ -55,7 +56,9 @@ class Bench:
     folder: Path
     start: Path  # without a lake when it does not exist
     kept: set[str]  # payments that must be there whatever happens
+    spills: bool = False  # whether months wait on disk while they are read
     calls: int = 0
+    replaced: list[str] = field(default_factory=list)
     begun: int = 0  # the call by which the lake has its description
     moments: list[Disk] = field(default_factory=list)  # the disk when each call was to be made
     goal: Contents = field(default_factory=dict)
@@ -88,9 +91,10 @@ class Bench:
 
         disk = Disk(lake.parent, note)
         with disk.installed():
-            read_all(lake, after())
+            read_all(lake, after(), spills=self.spills)
         note()
         self.calls, self.goal = len(disk.calls), contents(lake)
+        self.replaced = [path for kind, path in disk.calls if kind == "replace"]
         self.begun = disk.calls.index(("replace", "data/lake.json")) + 1
 
 
@@ -100,6 +104,16 @@ def bench() -> Iterator[Bench]:
     with quick_folder() as folder:
         bench = Bench(folder, begin(folder / "start"), UNTOUCHED - {MOVED})
         bench.rehearse()
+        yield bench
+
+
+@pytest.fixture(scope="module")
+def spilling() -> Iterator[Bench]:
+    """Publish into a lake that is there what has waited on disk."""
+    with quick_folder() as folder:
+        bench = Bench(folder, begin(folder / "start"), UNTOUCHED - {MOVED}, spills=True)
+        bench.rehearse()
+        assert sum(path.endswith(".run") for path in bench.replaced) > 3
         yield bench
 
 
@@ -168,6 +182,35 @@ def test_each_call_of_a_publication(bench: Bench, kind: str, part: int) -> None:
         publish(lake, disk)
         check(bench, lake)
         check_recovery(bench, lake)
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    rings(zip(FAILINGS, (1, 9, 17), strict=True), product(FAILINGS, range(SPILLED))),
+)
+def test_each_call_of_a_publication_that_spills(spilling: Bench, kind: str, part: int) -> None:
+    """E1, E2, E5, E6: of what waited on disk too, nothing is lost, doubled or left over."""
+    for call in range(1 + part, spilling.calls + 1, SPILLED):
+        lake = spilling.take()
+        disk = Disk(lake.parent)
+        FAILINGS[kind](disk, call)
+        publish(lake, disk, spills=True)
+        check(spilling, lake)
+        check_recovery(spilling, lake)
+
+
+@pytest.mark.parametrize("part", rings([5, 14], range(SPILLED)))
+def test_a_kill_and_a_power_cut_at_any_call_of_a_spill_lose_nothing(
+    spilling: Bench, part: int
+) -> None:
+    """E1, G1: what the dead run spilled is published, or void and read again."""
+    for call in range(1 + part, spilling.calls + 1, SPILLED):
+        lake, disk = spilling.take_at(call)
+        check(spilling, lake)
+        if call % 2:
+            disk.lose_power(random.Random(call))
+            check(spilling, lake)
+        check_recovery(spilling, lake)
 
 
 def test_a_kill_and_a_power_cut_at_any_call_lose_nothing(bench: Bench) -> None:
@@ -285,11 +328,11 @@ def test_a_recovered_lake_has_the_views_of_one_that_never_failed(bench: Bench) -
     assert recovered == views(lake)
 
 
-def publish(lake: Path, disk: Disk) -> None:
+def publish(lake: Path, disk: Disk, *, spills: bool = False) -> None:
     """Publish as far as it goes; what fails is said in one line that names the lake."""
     try:
         with disk.installed():
-            read_all(lake, after())
+            read_all(lake, after(), spills=spills)
     except Killed:
         pass
     except LakeError as error:
@@ -299,7 +342,9 @@ def publish(lake: Path, disk: Disk) -> None:
 def check(bench: Bench, lake: Path) -> None:
     """Every file is old or new, and no payment is lost or doubled."""
     for name, body in contents(lake).items():
-        is_temporary = Path(name).name.startswith(".") or name.startswith((".snap", ".ids"))
+        is_temporary = Path(name).name.startswith(".") or name.startswith(
+            (".snap", ".ids", ".runs")
+        )
         assert is_temporary or body in bench.states[name], name
     ids = [
         record_id
@@ -315,7 +360,7 @@ def check_recovery(bench: Bench, lake: Path) -> None:
     state = frozenset(contents(lake).items())
     if state in bench.recovered:
         return
-    read_all(lake, after())
+    read_all(lake, after(), spills=bench.spills)
     found = contents(lake)
     assert found.keys() == bench.goal.keys()
     assert [name for name in found if found[name] != bench.goal[name]] == []

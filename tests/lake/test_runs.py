@@ -1,12 +1,30 @@
 """Runs: months that wait on disk while they are read, and are merged once."""
 
+import errno
+from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from svc_analytics.coverage import difference
+from svc_analytics.coverage import Coverage, difference
+from svc_analytics.errors import LakeError
+from svc_analytics.instants import DAY, to_micros
+from svc_analytics.lake.lake import Lake
+from svc_analytics.schema import PAYMENTS
+from tests.simulation.disk import Disk, failure
 from tests.support.rings import rings
-from tests.support.waiting import Told, draw_story, tell_at_once, tell_spilling
+from tests.support.waiting import (
+    Killed,
+    Told,
+    draw_story,
+    rejected,
+    rows,
+    small_portions,
+    tell_at_once,
+    tell_spilling,
+    writing,
+)
 
 STORIES = rings(range(0, 40, 10), range(0, 2_000, 10))
 
@@ -31,3 +49,130 @@ def test_what_waited_on_disk_comes_to_be_as_if_published_at_once(
         assert not difference(spilled.coverage.read, told.coverage.read), seed
         assert not [*(tmp_path / f"{seed} spilled").glob(".runs*")], seed
     assert found > 10
+
+
+DAY_1, DAY_2, DAY_3 = (to_micros(datetime(2026, 10, day, tzinfo=UTC)) for day in (8, 7, 6))
+DAMAGES: dict[str, Callable[[bytes], bytes]] = {
+    "a flipped bit in the rows": lambda body: body[:40] + bytes([body[40] ^ 1]) + body[41:],
+    "a flipped bit in the footer": lambda body: body[:-60] + bytes([body[-60] ^ 1]) + body[-59:],
+    "cut short": lambda body: body[:-30],
+    "empty": lambda body: b"",
+    "zeros": lambda body: bytes(len(body)),
+}
+
+
+@pytest.fixture
+def waiting(tmp_path: Path) -> Path:
+    """A lake whose writer was killed with three days of October waiting, a run each."""
+    folder = tmp_path / "data"
+    with small_portions(), writing(folder) as writer:
+        for number, day in enumerate((DAY_1, DAY_2, DAY_3)):
+            writer.buffer(PAYMENTS).add(rows((f"id-{number}", day, "5")), size=1)
+            writer.buffer(PAYMENTS).cover((day, day + DAY))
+            writer.save()
+        raise Killed
+    return folder
+
+
+def runs_of(folder: Path) -> list[Path]:
+    return sorted(folder.glob(".runs/*/*.run"))
+
+
+def test_nobody_sees_what_waits(waiting: Path) -> None:
+    """No row, and no claim of time, before the month takes it in."""
+    assert len(runs_of(waiting)) == 3
+    assert Lake(waiting).coverage(PAYMENTS) == Coverage()
+    assert Told.of(waiting).rows == []
+
+
+def test_the_next_writer_publishes_what_waits_and_says_so(waiting: Path) -> None:
+    """Whichever it is: nothing of it is read again."""
+    with writing(waiting) as writer:
+        assert writer.notes == [
+            "3 rows of payments that an interrupted run had read and not yet published were "
+            "found, and are published now"
+        ]
+    assert [row["id"] for row in Told.of(waiting).rows] == ["id-0", "id-1", "id-2"]
+    assert Lake(waiting).coverage(PAYMENTS).complete == ((DAY_3, DAY_1 + DAY),)
+    assert runs_of(waiting) == []
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES.keys())
+def test_a_damaged_run_and_those_behind_it_are_void(
+    waiting: Path, damage: Callable[[bytes], bytes]
+) -> None:
+    """A run may cover time whose rows are in the one before it: their time is read again."""
+    second = runs_of(waiting)[1]
+    second.write_bytes(damage(second.read_bytes()))
+    with writing(waiting) as writer:
+        assert "2 files of rows of payments" in writer.notes[1]
+        assert "their time is read again" in writer.notes[1]
+    assert [row["id"] for row in Told.of(waiting).rows] == ["id-0"]
+    assert Lake(waiting).coverage(PAYMENTS).read == ((DAY_1, DAY_1 + DAY),)
+    assert runs_of(waiting) == []
+
+
+def test_a_lost_run_voids_those_behind_it(waiting: Path) -> None:
+    """Each names the one before: of a chain without its beginning nothing is believed."""
+    runs_of(waiting)[0].unlink()
+    with writing(waiting):
+        pass
+    assert Told.of(waiting).rows == [] and runs_of(waiting) == []
+
+
+def test_a_run_whose_rejected_records_are_lost_is_void(tmp_path: Path) -> None:
+    """What its time held is not all on file any more: it is read again."""
+    folder = tmp_path / "data"
+    with small_portions(), writing(folder) as writer:
+        buffer = writer.buffer(PAYMENTS)
+        buffer.add(rows(("id-0", DAY_1, "5")), [rejected(b"bad", DAY_1)], size=1)
+        buffer.cover((DAY_1, DAY_1 + DAY))
+        writer.save()
+        raise Killed
+    (folder / "quarantine" / "payments" / "rejected.parquet").unlink()
+    with writing(folder) as writer:
+        assert "were removed" in writer.notes[0]
+    assert Lake(folder).coverage(PAYMENTS) == Coverage()
+
+
+def test_a_doubt_and_a_retraction_survive_on_disk(tmp_path: Path) -> None:
+    """What was covered only provisionally stays so; what was taken back stays taken back."""
+    folder = tmp_path / "data"
+    with small_portions(), writing(folder) as writer:
+        for step in ("cover", "take back"):
+            buffer = writer.buffer(PAYMENTS)
+            if step == "cover":
+                buffer.add(rows(("id-0", DAY_1, "5"), ("id-1", DAY_2, "5")), size=1)
+                buffer.cover((DAY_3, DAY_1 + DAY))
+                buffer.doubt([(DAY_2, DAY_1)])
+            else:
+                buffer.retract([(DAY_3, DAY_2)])
+            writer.save()
+        raise Killed
+    with writing(folder):
+        pass
+    coverage = Lake(folder).coverage(PAYMENTS)
+    assert coverage == Coverage(((DAY_1, DAY_1 + DAY),), ((DAY_2, DAY_1),))
+
+
+def test_a_full_disk_while_spilling_is_one_line(tmp_path: Path) -> None:
+    """E5: the lake is as it was, and the next writer finds nothing half written."""
+    disk = Disk(tmp_path)
+
+    def fate(number: int, kind: str, path: str) -> None:
+        if kind == "write" and ".run" in path:
+            raise failure(errno.ENOSPC, path)
+
+    disk.fate = fate
+    with (
+        pytest.raises(LakeError, match="No space left on device; the records written before"),
+        disk.installed(),
+        small_portions(),
+        writing(tmp_path / "data") as writer,
+    ):
+        writer.buffer(PAYMENTS).add(rows(("id-0", DAY_1, "5")), size=1)
+        writer.save()
+    with writing(tmp_path / "data") as writer:
+        assert writer.notes == []
+    assert Told.of(tmp_path / "data").rows == []
+    assert not [*(tmp_path / "data").glob(".runs/*/*")]

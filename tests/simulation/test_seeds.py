@@ -17,7 +17,7 @@ import pytest
 from svc_analytics import files
 from svc_analytics.extraction import clock, segments
 from svc_analytics.extraction import plan as plan_module
-from svc_analytics.lake import merge, month_files, partition, publisher
+from svc_analytics.lake import merge, month_files, partition, publisher, write_buffer
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.quarantine import QuarantineUpdate
 from svc_analytics.periods import month_of
@@ -105,7 +105,13 @@ def _loses_power(plan: Plan) -> bool:
     return any(t.loses_power and 40 < t.killed_at_call < 110 for t in troubles)
 
 
+def _spills(plan: Plan) -> bool:
+    """Whether there is something to spill, and pages enough for it to wait there."""
+    return len(plan.entries) > 3 and plan.large_month < 0 and plan.batch_pages == 1
+
+
 LIKELY: dict[str, Callable[[Plan], bool]] = {
+    "time is claimed while its rows wait": _spills,
     "rows stay in the month they left": _moves,
     "what is to be read again stays complete": _is_late_and_cut_short,
     "files are not synced": _loses_power,
@@ -144,6 +150,11 @@ PLANTED: dict[str, tuple[Any, str, Any]] = {
         "_find_cursor",
         lambda envelope: envelope.get("next_cursor") or None,
     ),
+    "time is claimed while its rows wait": (
+        write_buffer.WriteBuffer,
+        "_uncover",
+        lambda buffer, labels: (),
+    ),
 }
 # The first seed that finds each bug; where it no longer does, another is searched for.
 FOUND_BY = {
@@ -158,6 +169,7 @@ FOUND_BY = {
     "files are not synced": 20_158,
     "folders are not synced": 20_154,
     "what was set aside is forgotten": 20_155,
+    "time is claimed while its rows wait": 20_243,
     "a page without a cursor is taken for the last": 20_193,
 }
 

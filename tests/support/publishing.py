@@ -8,18 +8,21 @@ import os
 import signal
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from unittest.mock import patch
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.config import Settings
-from svc_analytics.extraction import run
+from svc_analytics.extraction import run, sweep, workers
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
+from svc_analytics.lake import spill
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.runs import run_file
 from svc_analytics.signing.secrets import Secret
 from tests.simulation.disk import Disk
 from tests.simulation.stand_ins import installed
@@ -69,9 +72,22 @@ def frozen() -> Iterator[World]:
         yield world
 
 
-def read_all(lake: Path, service: FakeService) -> None:
-    """Read everything again and publish it."""
-    with frozen() as world:
+@contextmanager
+def spilling(service: FakeService) -> Iterator[None]:
+    """Let pages be small, and the two newest months wait on disk until all is read."""
+    service.page_size = lambda page: 9
+    with (
+        patch.object(spill, "_is_read", lambda period, read: period.label < "2026-10"),
+        patch.object(sweep, "BATCH_PAGES", 1),
+        patch.object(workers, "BUFFER_LIMIT", 1),
+        patch.object(run_file, "GROUP_ROWS", 4),
+    ):
+        yield
+
+
+def read_all(lake: Path, service: FakeService, *, spills: bool = False) -> None:
+    """Read everything again and publish it; what waits is spilled, if it is to be."""
+    with frozen() as world, spilling(service) if spills else nullcontext():
         limiter = RateLimiter(SETTINGS.patience, lambda: world.now)
         try:
             with Client(SETTINGS, limiter=limiter, transport=service.transport) as client:

@@ -1,5 +1,7 @@
 """Hashes of texts, the same on every machine: what tells where a text may be."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -21,6 +23,13 @@ def is_among(sorted_hashes: Hashes, wanted: Hashes) -> npt.NDArray[np.bool_]:
         return np.zeros(len(wanted), np.bool_)
     places = np.minimum(np.searchsorted(sorted_hashes, wanted), len(sorted_hashes) - 1)
     return np.asarray(sorted_hashes[places] == wanted)
+
+
+def join(parts: Iterable[Hashes]) -> Hashes:
+    """Return all of these hashes, sorted; in place, for there may be many."""
+    hashes = np.concatenate([np.empty(0, np.uint64), *parts])
+    hashes.sort()
+    return hashes
 
 
 def _hash_chunk(texts: pa.Array) -> Hashes:

@@ -5,7 +5,7 @@ its row says so in its footer. What it says may be out of date, but nothing is m
 reader that counts such values need not read every month.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import pyarrow as pa
 
@@ -25,7 +25,7 @@ def shared_columns(stream: Stream) -> list[str]:
 def find_shared(
     index: MonthIndex,
     stream: Stream,
-    others: Iterable[str],
+    others: Collection[str],
     known: Shared,
     incoming: Iterable[pa.Table],
 ) -> Shared:
@@ -36,7 +36,7 @@ def find_shared(
     columns = shared_columns(stream)
     found: dict[str, tuple[str, ...] | None] = {name: known.get(name, ()) for name in columns}
     wanted = [column for column in columns if found[column] is not None]
-    for rows in _batches(incoming, wanted) if wanted else ():
+    for rows in _batches(incoming, wanted) if wanted and others else ():
         for column in wanted:
             found[column] = _with_new(index, [*others], column, found[column], rows[column])
     return found

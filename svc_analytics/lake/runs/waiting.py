@@ -3,10 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from svc_analytics.coverage import Spans, difference, union
-from svc_analytics.lake.index.hashes import Hashes, is_among
+from svc_analytics.lake.index.hashes import Hashes, is_among, join
 from svc_analytics.lake.runs.run_file import Run
 
 
@@ -26,8 +24,8 @@ class WaitingMonth:
         self.covered = union(difference(self.covered, run.head.retracted), run.head.covered)
         self.doubtful = union(self.doubtful, run.head.doubtful)
         while self._hashes and len(self._hashes[-1]) <= 2 * len(hashes):
-            hashes = np.concatenate([self._hashes.pop(), hashes])
-        self._hashes.append(np.sort(hashes))
+            hashes = join([self._hashes.pop(), hashes])
+        self._hashes.append(join([hashes]))
 
     def retract(self, spans: Iterable[tuple[int, int]]) -> None:
         """Mark intervals as not covered after all."""
@@ -37,7 +35,7 @@ class WaitingMonth:
     def hashes(self) -> Hashes:
         """The hashes of the ids of all its rows, sorted."""
         if len(self._hashes) != 1:
-            self._hashes = [np.sort(np.concatenate([np.empty(0, np.uint64), *self._hashes]))]
+            self._hashes = [join(self._hashes)]
         return self._hashes[0]
 
     def holds_any(self, hashes: Hashes) -> bool:
