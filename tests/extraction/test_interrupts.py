@@ -100,8 +100,8 @@ def test_an_interrupted_demo_leaves_nothing_behind(kernel: Kernel, tmp_path: Pat
     folder.mkdir()
     (folder / ".gitignore").write_text("*\n")
     kernel.run(OPENING.format(folder=str(folder)))
-    for seconds in (0.6, 1.7):
-        demo = f"svc.demo_lake({str(folder)!r}, months=2, payments=400)"
+    for seconds in (0.6, 1.7):  # it takes longer than that
+        demo = f"svc.demo_lake({str(folder)!r}, months=2, payments=6_000)"
         t = kernel.run(demo, stop_after=seconds)["traceback"]
         assert t == [INTERRUPTED], "\n".join(t)
         assert {path.name for path in folder.iterdir()} == {".gitignore", ".demo.lock"}
