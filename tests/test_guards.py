@@ -156,6 +156,12 @@ def test_modules_stay_short_and_folders_small() -> None:
     assert not {folder.name: count for folder, count in folders.items() if count > 18}
 
 
+def test_every_folder_of_modules_is_a_package() -> None:
+    """Two modules of one name in two folders without it are one module to a test runner."""
+    folders = {path.parent for path in PACKAGE.rglob("*.py")}
+    assert not [folder for folder in folders if not (folder / "__init__.py").is_file()]
+
+
 def test_docstrings_begin_with_one_line() -> None:
     """What a caller gets, in a sentence that fits a line."""
     kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)

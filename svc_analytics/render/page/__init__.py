@@ -1,0 +1,1 @@
+"""A statement as a page: HTML, and the PDF printed from it."""

@@ -1,0 +1,1 @@
+"""A statement as an Excel workbook: one sheet a table."""
