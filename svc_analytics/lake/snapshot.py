@@ -11,7 +11,7 @@ from filelock import BaseFileLock, FileLock, Timeout
 
 from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.footer import is_of_earlier_layout, read_footer
-from svc_analytics.lake.layout import data_folders
+from svc_analytics.lake.layout import ORIGIN, data_folders
 from svc_analytics.lake.partition import upgrade_partition
 from svc_analytics.schema import STREAMS
 
@@ -49,12 +49,13 @@ def open_snapshot(
 def hold_files(
     lake: Path, snapshot: Path, name: str, labels: Collection[str] | None = None
 ) -> list[Path]:
-    """Hold files of a snapshot's folder to their checksums, by default all; return their paths."""
-    chosen = [
-        file
-        for file in sorted((snapshot / name).iterdir())
-        if labels is None or file.stem in labels
-    ]
+    """Hold files of a snapshot's folder to their checksums, by default all; return their paths.
+
+    The one without rows comes last: from the first of them DuckDB guesses how many rows all have,
+    and so which side of a join it holds in memory.
+    """
+    files = sorted((snapshot / name).iterdir(), key=lambda file: (file.stem == ORIGIN, file))
+    chosen = [file for file in files if labels is None or file.stem in labels]
     for file in chosen:
         require_whole(file, lake / name / f"{file.stem}.parquet")
     return chosen

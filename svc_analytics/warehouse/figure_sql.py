@@ -101,7 +101,8 @@ def select_figures(chosen: Iterable[Figure], *, every_coin: bool = False) -> str
     chosen = list(chosen)
     ratios = [figure for figure in chosen if figure.denominator]
     scans = _by_scan(figure for figure in _with_operands(chosen) if not figure.operands)
-    steps = [_step("coins", f"select currency from {_KNOWN}")]
+    steps = [_step("found", f"select * from {_KNOWN}")]
+    steps += [_step("coins", "select currency from found")]
     steps += [_step(scan, _counted(figures)) for scan, figures in scans.items()]
     steps += [_step("counted", _joined(scans)), _step("verified", _VERIFIED)]
     steps += _divided(ratios) if ratios else []
@@ -115,7 +116,7 @@ select
     {_commented(stated)}
 from counted
 cross join verified
-inner join {_KNOWN} as found on found.currency = counted.currency
+inner join found on found.currency = counted.currency
 {"left join ratios on ratios.currency = counted.currency" if ratios else ""}
 {"" if every_coin else "where movements_count > 0 or closing_position <> 0 or lacks_records"}"""
 
