@@ -30,7 +30,6 @@ _SIGNATURE = re.compile(
 )
 _TRAILER = 8  # bytes after the footer: its length, and the magic
 _MAGIC = b"PAR1"
-_USUAL_SIZE = 64 * 1024  # bytes: nearly every footer fits
 _SIGNED_END = 2048  # bytes: they hold the checksums, and what Parquet writes behind them
 _CHUNK = 1 << 20  # bytes
 _REMEDIES = {
@@ -148,15 +147,13 @@ def _read_footer(file: BinaryIO) -> tuple[bytes, bytes | None]:
 
 def _read_raw_footer(file: BinaryIO) -> bytes:
     size = file.seek(0, os.SEEK_END)
-    file.seek(max(size - _USUAL_SIZE, 0))
-    tail = file.read()
-    length = int.from_bytes(tail[-_TRAILER:-4], "little")
-    if tail[-4:] != _MAGIC or length + _TRAILER > size:
+    file.seek(max(size - _TRAILER, 0))
+    trailer = file.read()
+    length = int.from_bytes(trailer[:4], "little")
+    if trailer[4:] != _MAGIC or length + _TRAILER > size:
         raise ValueError("no Parquet file")
-    if length + _TRAILER > len(tail):
-        file.seek(size - length - _TRAILER)
-        tail = file.read()
-    return tail[-length - _TRAILER : -_TRAILER]
+    file.seek(size - length - _TRAILER)
+    return file.read(length)
 
 
 def _crc32(file: BinaryIO, size: int) -> int:

@@ -21,6 +21,7 @@ from svc_analytics.schema import SIDE_STREAMS, STREAMS
 from svc_analytics.warehouse.acknowledgements import ACCEPTED_SCHEMA
 from svc_analytics.warehouse.connection import CONFIG
 from svc_analytics.warehouse.models import read_all_models, read_macros
+from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS
 from svc_analytics.warehouse.sources import FOOTERS
 from svc_analytics.warehouse.views import (
     Files,
@@ -81,7 +82,7 @@ def _files_without_rows(folder: Path) -> Files:
     schemas: dict[str, pa.Schema] = {
         VERDICTS_FOLDER: VERDICTS,
         "all_receipt_verdicts": VERDICTS,
-        "totalled_payments": STREAMS["payments"].schema,
+        "other_payouts": OTHER_PAYOUTS,
         "footers": FOOTERS,
         "parents": PARENTS,
         "acknowledgements": ACCEPTED_SCHEMA,
@@ -89,6 +90,7 @@ def _files_without_rows(folder: Path) -> Files:
     for name, stream in {**STREAMS, **SIDE_STREAMS}.items():
         schemas[name] = stream.schema
     for name, stream in STREAMS.items():
+        schemas[f"totalled_{name}"] = stream.schema
         schemas |= {f"changes_{name}": changes_schema(stream), f"quarantine_{name}": QUARANTINE}
     for name, schema in schemas.items():
         pq.write_table(schema.empty_table(), folder / f"{name}.pq")

@@ -1,7 +1,7 @@
 """The neighbourhood of a period: the payments that its figures rest on, and no others.
 
-A statement reads the payments of its own months, all payout records, and the totals that the
-footers state of every other month. Of other months it needs few payments one by one: those
+A statement reads the records of its own months, what other months returned, and the totals that
+the footers state of every other month. Of other months it needs few payments one by one: those
 whose nature is unknown, those that share a number with one of the period, and those of the last
 day before it that tell the fee tier. They are found by footers and indexes, without a scan.
 """
@@ -9,11 +9,12 @@ day before it that tell the fee tier. They are found by footers and indexes, wit
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial, reduce
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -27,13 +28,16 @@ from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.index.month_index import MonthIndex, Texts, open_groups
 from svc_analytics.lake.index.shared import shared_columns
 from svc_analytics.lake.lake import Lake
+from svc_analytics.periods import month as month_named
 from svc_analytics.periods import utc_months
-from svc_analytics.schema import MONEY, PAYMENTS
+from svc_analytics.schema import MONEY, PAYMENTS, Stream
 
 Footers = Mapping[str, PartitionFooter]  # by month
 Wanted = Callable[[pa.Table], pa.ChunkedArray]  # a mask of the rows that are wanted
 
-_COMPLETED = "completed"
+COMPLETED = "completed"
+KINDS = ("payment", "payout", "refund")  # others are counted in no figure
+
 _DATED = ["currency", "status", "amount", PAYMENTS.instant]
 _NOTHING = pa.scalar(Decimal(0), MONEY)
 _NO_ROWS = PAYMENTS.schema.empty_table()
@@ -45,18 +49,30 @@ def near_months(period: Span) -> set[str]:
     return {month.label for month in utc_months(start // DAY * DAY, (end - 1) // DAY * DAY + DAY)}
 
 
+def booked_near(footers: Footers, near: Collection[str]) -> set[str]:
+    """Return these months, and those whose files hold a record that was booked in one of them."""
+    start, end = month_named(min(near)).start, month_named(max(near)).end
+    spans = {label: footer.ends.values() for label, footer in footers.items()}
+    return {*near} | {
+        label
+        for label, ends in spans.items()
+        if any(each.first < end and each.last >= start for each in ends)
+    }
+
+
 @dataclass(frozen=True)
-class Elsewhere:
-    """The month files of payments in a snapshot that a period's figures do not rest on whole."""
+class OtherMonths:
+    """The month files of a stream in a snapshot that a period's figures do not rest on whole."""
 
     lake: Lake
-    folder: Path  # of the snapshot's payments
+    folder: Path  # of the stream's files in the snapshot
     footers: Footers
     near: frozenset[str]
+    stream: Stream = PAYMENTS
 
     @property
     def far(self) -> list[str]:
-        """The other months with payments, the newest first."""
+        """The other months with records, the newest first."""
         months = (month for month, footer in self.footers.items() if footer.totals.rows)
         return sorted({*months} - self.near, reverse=True)
 
@@ -72,18 +88,43 @@ class Elsewhere:
         chance = random.Random(repr(seed))  # noqa: S311 - it hides nothing
         return set() if chance.randrange(share) else {chance.choice(self.far)}
 
-    def rows(self) -> pa.Table:
-        """Return the payments of other months that the period's figures rest on."""
-        found = [*self._unclassified(), *self._of_last_days(), *self._sharers()]
-        rows = pa.concat_tables([_NO_ROWS, *found])
+    def open(self, month: str) -> AbstractContextManager[tuple[pq.ParquetFile, str]]:
+        """Open a month's file; its pages are held to their checksums as they are read."""
+        return open_groups(self.folder / f"{month}.pq", self.lake.month_path(self.stream, month))
+
+    def has_unclassified(self, month: str) -> bool:
+        """Tell whether a month has records of which nobody knows whether they are money."""
+        groups = self.footers[month].totals.counts
+        return any(status != COMPLETED or kind not in KINDS for _, kind, status in groups)
+
+
+@dataclass(frozen=True)
+class Elsewhere(OtherMonths):
+    """The payments of other months that a period's figures rest on."""
+
+    def write(self, path: Path) -> int:
+        """Write them to a file; return how many there are.
+
+        Those of an unknown status may be many: they pass a row group at a time.
+        """
+        with pq.ParquetWriter(path, PAYMENTS.schema) as writer:
+            count = 0
+            for rows in chain(self._unclassified(), [self._completed()]):
+                writer.write_table(rows)
+                count += len(rows)
+        return count
+
+    def _completed(self) -> pa.Table:
+        """Return the completed payments that are needed, each once."""
+        found = pa.concat_tables([_NO_ROWS, *self._of_last_days(), *self._sharers()])
+        rows = found.filter(pc.equal(found["status"], COMPLETED))
         _, places = np.unique(rows["id"].to_numpy(zero_copy_only=False), return_index=True)
         return rows.take(pa.array(np.sort(places)))
 
     def _unclassified(self) -> Iterator[pa.Table]:
         """Yield the payments whose status is not known: whether they are money, nobody knows."""
-        for month in self.far:
-            if any(status != _COMPLETED for _, _, status in self.footers[month].totals.counts):
-                yield from self._read(month, ["status"], _is_unclassified)
+        for month in filter(self.has_unclassified, self.far):
+            yield from self._read(month, ["status"], _is_unclassified)
 
     def _of_last_days(self) -> Iterator[pa.Table]:
         """Yield each coin's payments of its last day before the period's months."""
@@ -124,14 +165,14 @@ class Elsewhere:
     def _coins(self, month: str) -> set[str]:
         """Return the coins that completed payments of a month are in."""
         counts = self.footers[month].totals.counts
-        return {coin for coin, _, status in counts if status == _COMPLETED}
+        return {coin for coin, _, status in counts if status == COMPLETED}
 
     def _last_days(self, month: str, coins: set[str]) -> dict[str, int]:
         """Return when the last UTC day of these coins begins in a month, where they have one."""
         days: dict[str, int] = {}
         if not coins:
             return days
-        with self._open(month) as (file, _):
+        with self.open(month) as (file, _):
             for group in reversed(range(file.num_row_groups)):
                 rows = file.read_row_group(group, columns=_DATED, use_threads=False)
                 for coin in coins - days.keys():
@@ -149,7 +190,7 @@ class Elsewhere:
 
         Groups of rows that all lie before `since` are left out.
         """
-        with self._open(month) as (file, _):
+        with self.open(month) as (file, _):
             place = file.schema_arrow.get_field_index(PAYMENTS.instant)
             for group in range(file.num_row_groups):
                 last = file.metadata.row_group(group).column(place).statistics.max
@@ -159,18 +200,14 @@ class Elsewhere:
                 if pc.any(mask).as_py():
                     yield file.read_row_group(group, use_threads=False).filter(mask)
 
-    def _open(self, month: str) -> AbstractContextManager[tuple[pq.ParquetFile, str]]:
-        """Open a month's file; its pages are held to their checksums as they are read."""
-        return open_groups(self.folder / f"{month}.pq", self.lake.month_path(PAYMENTS, month))
-
 
 def _is_unclassified(rows: pa.Table) -> pa.ChunkedArray:
-    return pc.not_equal(rows["status"], _COMPLETED)
+    return pc.not_equal(rows["status"], COMPLETED)
 
 
 def _is_paid(rows: pa.Table, coin: str) -> pa.ChunkedArray:
     """Mark the completed payments in a coin that are of more than nothing."""
-    is_money = pc.and_(pc.equal(rows["status"], _COMPLETED), pc.not_equal(rows["amount"], _NOTHING))
+    is_money = pc.and_(pc.equal(rows["status"], COMPLETED), pc.not_equal(rows["amount"], _NOTHING))
     return pc.and_(pc.equal(rows["currency"], coin), is_money)
 
 

@@ -17,15 +17,22 @@ from svc_analytics.lake.index.parents import parents_in
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
 from svc_analytics.lake.snapshot import hold_files
-from svc_analytics.schema import PAYMENTS, STREAMS, Stream
+from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import ACCEPTED, write_accepted
-from svc_analytics.warehouse.neighbourhood import Elsewhere, near_months
+from svc_analytics.warehouse.neighbourhood import (
+    Elsewhere,
+    OtherMonths,
+    booked_near,
+    near_months,
+)
+from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS, OtherPayouts
 from svc_analytics.warehouse.views import Files, lake_folders, placeholders_read
 
 SHARE = 8  # of so many statements, one holds an earlier month's rows against its totals too
 FOOTERS = pa.schema([("month", pa.string()), ("footer", pa.string())])
 
 Footers = Mapping[str, dict[str, PartitionFooter]]  # by stream and month
+Near = Mapping[str, frozenset[str]]  # months by stream; none where every month is to be read
 
 
 @dataclass(frozen=True)
@@ -36,16 +43,17 @@ class Sources:
     folder: Path
     footers: Footers
     files: Files
-    near: frozenset[str] | None  # the months whose payments are all there; None for every month
+    near: Near  # the months whose records are all there
+    elsewhere: int  # whole records of other months that are there too
 
     @property
     def rows(self) -> int:
         """How many records are in the month files to be read."""
-        return sum(
+        return self.elsewhere + sum(
             footer.totals.rows
             for name, found in self.footers.items()
             for month, footer in found.items()
-            if self.near is None or name != PAYMENTS.name or month in self.near
+            if not self.near or month in self.near[name]
         )
 
     def first_at(self, stream: Stream) -> int | None:
@@ -66,10 +74,11 @@ def open_sources(
 ) -> Iterator[Sources]:
     """Give the files that these models read, or all, each held to its checksums.
 
-    With a `period` the payments are those that its figures rest on: see `neighbourhood`.
+    With a `period` the records are those that its figures rest on: see `neighbourhood`.
     """
     wanted = placeholders_read(models)
-    wanted |= {PAYMENTS.name} if "totalled_payments" in wanted else set()
+    wanted |= {name for name in STREAMS if f"totalled_{name}" in wanted}
+    wanted |= {"other_payouts"} if period else set()
     folders = {name: inside for name, inside in lake_folders().items() if name in wanted}
     if "all_receipt_verdicts" in wanted:
         folders[VERDICTS_FOLDER] = VERDICTS_FOLDER
@@ -95,23 +104,52 @@ def _read_sources(
 ) -> Sources:
     """Choose, and make, the files of a snapshot that are to be read."""
     footers = _read_footers(lake, folder)
-    near = frozenset(near_months(period)) if period else None
+    near = _near(period, footers) if period else {}
     files = {name: _files(lake, folder, inside, near) for name, inside in folders.items()}
-    files |= _made(lake, folder, footers, wanted)
+    files |= _made(lake, folder, footers, wanted, near)
     if "all_receipt_verdicts" in wanted:
         files["all_receipt_verdicts"] = sorted((folder / VERDICTS_FOLDER).iterdir())
-    if PAYMENTS.name in wanted:
-        files["totalled_payments"] = [*files[PAYMENTS.name]]
-    if near and PAYMENTS.name in wanted:
-        elsewhere = Elsewhere(lake, folder / PAYMENTS.name, footers[PAYMENTS.name], near)
-        path = folder / "elsewhere.pq"
-        pq.write_table(elsewhere.rows(), path)
-        files[PAYMENTS.name].append(path)
-        audited = elsewhere.audited(SHARE)
-        if not files["totalled_payments"]:  # without the origin's file either
-            audited = audited or {*elsewhere.far[:1]}
-        files["totalled_payments"] += hold_files(lake.path, folder, PAYMENTS.name, audited)
-    return Sources(lake, folder, footers, files, near)
+    count = 0
+    for name in filter(wanted.__contains__, STREAMS):
+        files[f"totalled_{name}"] = [*files[name]]
+        if near:
+            count += _add_elsewhere(lake, folder, name, footers, near, files)
+    return Sources(lake, folder, footers, files, near, count)
+
+
+def _near(period: Span, footers: Footers) -> Near:
+    """Return the months whose files a period needs whole.
+
+    A payout record may be booked in a later month than that of its file.
+    """
+    months = near_months(period)
+    payouts = booked_near(footers[PAYOUT_RECORDS.name], months)
+    return {PAYMENTS.name: frozenset(months), PAYOUT_RECORDS.name: frozenset(payouts)}
+
+
+def _add_elsewhere(
+    lake: Lake,
+    folder: Path,
+    name: str,
+    footers: Footers,
+    near: Near,
+    files: dict[str, list[Path]],
+) -> int:
+    """Add what is read of a stream's other months; return how many whole records there are."""
+    place = (lake, folder / name, footers[name], near[name])
+    path = folder / f"{name}.pq"
+    others = OtherMonths(*place)
+    if name == PAYMENTS.name:
+        count = Elsewhere(*place).write(path)
+    else:
+        [narrow] = files["other_payouts"]
+        count = OtherPayouts(*place, PAYOUT_RECORDS).write(narrow, path)
+    files[name].append(path)
+    audited = others.audited(SHARE)
+    if not files[f"totalled_{name}"]:  # without the origin's file either
+        audited = audited or {*others.far[:1]}
+    files[f"totalled_{name}"] += hold_files(lake.path, folder, name, audited)
+    return count
 
 
 def as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
@@ -129,28 +167,33 @@ def _read_footers(lake: Lake, folder: Path) -> Footers:
         raise LakeError(as_in_the_lake(str(error), folder, lake)) from error
 
 
-def _files(lake: Lake, folder: Path, inside: str, near: frozenset[str] | None) -> list[Path]:
+def _files(lake: Lake, folder: Path, inside: str, near: Near) -> list[Path]:
     """Return the files to be read of one folder of a snapshot, held to their checksums.
 
-    Of payments and of verdicts on them these are the files of the months that are near.
+    Of records and of verdicts on payments these are the files of the months that are near.
     """
-    if near and inside in (PAYMENTS.name, VERDICTS_FOLDER):
-        return hold_files(lake.path, folder, inside, near | {ORIGIN})
+    months = near.get(PAYMENTS.name if inside == VERDICTS_FOLDER else inside)
+    if months:
+        return hold_files(lake.path, folder, inside, months | {ORIGIN})
     if inside in STREAMS:
         return hold_files(lake.path, folder, inside)
     return sorted((folder / inside).iterdir())
 
 
 def _made(
-    lake: Lake, folder: Path, footers: Footers, wanted: Collection[str]
+    lake: Lake, folder: Path, footers: Footers, wanted: Collection[str], near: Near
 ) -> dict[str, list[Path]]:
     """Make the files that are no files of the lake: what its footers say, what was accepted."""
     made = {}
+    if "other_payouts" in wanted:
+        made["other_payouts"] = [folder / "other_payouts.pq"]
+        pq.write_table(OTHER_PAYOUTS.empty_table(), *made["other_payouts"])
     if "footers" in wanted:
         made["footers"] = [folder / "footers.pq"]
         _write_footers(folder / "footers.pq", footers)
     if "parents" in wanted:
-        made["parents"] = sorted(parents_in(lake, folder).iterdir())
+        labels = near.get(PAYOUT_RECORDS.name)
+        made["parents"] = sorted(parents_in(lake, folder, labels).iterdir())
     if "acknowledgements" in wanted:
         made["acknowledgements"] = [folder / ACCEPTED]
         write_accepted(lake.path, folder)

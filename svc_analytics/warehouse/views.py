@@ -48,7 +48,8 @@ _EXCEPTIONS = Model(
     ("statement_checks",),
     "",
 )
-MADE = ("footers", "parents", "acknowledgements")  # files that a reader makes for itself
+# Files that a reader makes for itself.
+MADE = ("footers", "parents", "other_payouts", "acknowledgements")
 _VARIABLE = "lake_{}"  # that says where the files of a placeholder lie
 # What a tool of others gets, in place of files that only our own readers make.
 _STATED = """(
@@ -66,6 +67,14 @@ _NAMED = """(
     where payment_id in (
         select payment_id from payout_records union all select payment_id from stg_quarantine
     )
+)"""
+
+_NO_OTHERS = """(
+    select
+        kind, payment_id, reference_id, currency, amount, settled_at,
+        currency as payment_currency, settled_at as payment_paid_at
+    from read_parquet({payout_records})
+    where false
 )"""
 
 Files = Mapping[str, Sequence[Path]]  # the files that stand for each placeholder
@@ -91,7 +100,8 @@ def lake_sources(folder: Path) -> dict[str, str]:
     rows = f"values {', '.join(pairs)}" if pairs else "select '', '' where false"
     return sources | {
         "all_receipt_verdicts": sources[VERDICTS_FOLDER],
-        "totalled_payments": sources["payments"],
+        **{f"totalled_{name}": sources[name] for name in STREAMS},
+        "other_payouts": fill(_NO_OTHERS, sources),
         "footers": fill(_STATED, sources),
         "parents": _NAMED,
         "acknowledgements": f'({rows}) as accepted ("check", record_id)',
@@ -100,7 +110,8 @@ def lake_sources(folder: Path) -> dict[str, str]:
 
 def variables() -> dict[str, str]:
     """Return the SQL of each placeholder over the files that variables name."""
-    named = [*lake_folders(), "all_receipt_verdicts", "totalled_payments"]
+    totalled = [f"totalled_{name}" for name in STREAMS]
+    named = [*lake_folders(), "all_receipt_verdicts", *totalled]
     sources = {name: f"getvariable('{_VARIABLE.format(name)}')" for name in named}
     made = {name: f"read_parquet(getvariable('{_VARIABLE.format(name)}'))" for name in MADE}
     return sources | made

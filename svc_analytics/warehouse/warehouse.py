@@ -17,7 +17,7 @@ from svc_analytics.coverage import Coverage, Span, union
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.interrupts import interruptible, run_interruptibly
 from svc_analytics.lake.lake import Lake
-from svc_analytics.schema import PAYMENTS, STREAMS
+from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.answers import to_exact_table
 from svc_analytics.warehouse.connection import (
     CONFIG,
@@ -167,7 +167,7 @@ def open_warehouse(
     few records run `as_written` if asked: optimizing ours takes longer than running them.
 
     With a `period`, in UTC microseconds, the macros of a statement give its figures as over the
-    whole lake, and cost what its months cost: the other payments of history are not there.
+    whole lake, and cost what its months cost: the other records of history are not there.
     """
     with open_sources(lake, models, period) as sources:
         is_small = sources.rows <= SMALL_LAKE
@@ -206,7 +206,7 @@ def _open_views(
 def _require_files(lake: Lake, files: Files) -> None:
     """Refuse a lake that lacks a side file; views that are copied do not look for them."""
     for name, inside in lake_folders().items():
-        found = files["totalled_payments" if name == PAYMENTS.name else name]
+        found = files[f"totalled_{name}" if name in STREAMS else name]
         if not found:
             message = (
                 f"{lake.path} cannot be read ({inside} holds no file): run svc-analytics extract"

@@ -1,5 +1,6 @@
 """The index of a stream's month files: finds rows by a value, reading only where they may be."""
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -234,6 +235,7 @@ def open_groups(path: Path, name: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
     """
     try:
         with pa.OSFile(str(path)) as source:
+            _read_nothing_ahead(source.fileno())
             footer = signed_footer(source)
             metadata = pq.read_metadata(pa.BufferReader(footer))
             with pq.ParquetFile(
@@ -242,6 +244,12 @@ def open_groups(path: Path, name: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
                 yield file, signature_of(footer)
     except DAMAGE as error:
         raise damaged(name, error) from error
+
+
+def _read_nothing_ahead(file: int) -> None:
+    """Ask the system for what is read alone: it would fetch the columns beside it too."""
+    with suppress(AttributeError, OSError):  # only where there is a call for it
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
 
 
 def _entries(file: pq.ParquetFile, column: str) -> Hashes:

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import LakeError
 from svc_analytics.files import make_folder
 from svc_analytics.lake.checksums import DAMAGE, hold_to_signature, read_signature
-from svc_analytics.lake.index.month_index import MonthIndex, Texts
+from svc_analytics.lake.index.month_index import MonthIndex, Texts, open_groups
 from svc_analytics.lake.index.parent_sources import ParentFile, ParentSources
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN, PARENTS_FOLDER, quarantine_path
@@ -45,7 +45,7 @@ def refresh_parents(lake: Lake) -> None:
     damaged.
     """
     with suppress(OSError, LakeError):
-        parents = _Parents(lake)
+        parents = Parents(lake)
         make_folder(parents.folder)
         files = {label: parents.keep(label) for label in parents.named_in}
         if not parents.path(ORIGIN).exists():
@@ -61,7 +61,7 @@ def parents_in(lake: Lake, folder: Path, labels: Iterable[str] | None = None) ->
     `labels` are the months of the payout records, by default all, those rejected included.
     They are true of the month files that the snapshot has, and of the lake's where it has none.
     """
-    parents, target = _Parents(lake, folder), folder / PARENTS_FOLDER.removeprefix(".")
+    parents, target = Parents(lake, folder), folder / PARENTS_FOLDER.removeprefix(".")
     target.mkdir()
     pq.write_table(PARENTS.empty_table(), target / f"{ORIGIN}.pq")  # there is always a file
     for label in parents.named_in if labels is None else [*labels, REJECTED]:
@@ -76,7 +76,7 @@ class _Named(msgspec.Struct):
     payment_id: object = None
 
 
-class _Parents:
+class Parents:
     """The parents of a lake's payout records, as kept and as they are to be.
 
     A writer has no `snapshot`, and the lake to itself.
@@ -117,6 +117,23 @@ class _Parents:
         if not (self._is_true(label) and self._is_linked(label, target)):
             rows, _ = self._make(label, self._kept(label))
             pq.write_table(rows, target)
+
+    def columns(self, label: str, names: list[str]) -> pa.Table:
+        """Return columns of a file's parents; of the kept ones nothing else is read."""
+        if label not in self.named_in:
+            return PARENTS.empty_table().select(names)
+        if self._is_true(label):
+            expected = self.sources.files[label].signature
+            if not expected:
+                return PARENTS.empty_table().select(names)
+            with (
+                suppress(LakeError),
+                open_groups(self.path(label), self.path(label)) as (file, signature),
+            ):
+                if signature == expected:
+                    return file.read(names, use_threads=False)
+        rows, _ = self._make(label, self._kept(label))
+        return rows.select(names)
 
     def _is_true(self, label: str) -> bool:
         """Tell whether the kept parents of a file are the true ones."""

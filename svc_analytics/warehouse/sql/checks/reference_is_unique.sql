@@ -4,10 +4,17 @@
 -- says: payout or refund shares its reference with another one / payouts or refunds share their
 -- reference with another one.
 
-with referenced as (
-    select *, count(*) over (partition by reference_id) as sharers
-    from payout_records
-    where reference_id is not null
+with carried as (
+    select reference_id from payout_records where reference_id is not null
+    union all
+    select reference_id from stg_other_payouts where reference_id is not null
+),
+
+shared as (
+    select reference_id, count(*) as sharers
+    from carried
+    group by reference_id
+    having count(*) > 1
 )
 
 select
@@ -15,5 +22,5 @@ select
     settled_at as occurred_at,
     currency,
     'reference ' || reference_id || ' stands on ' || sharers || ' records' as detail
-from referenced
-where sharers > 1
+from payout_records
+inner join shared using (reference_id)

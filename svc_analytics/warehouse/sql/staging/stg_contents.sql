@@ -33,7 +33,7 @@ with held as (
         usd_value,
         usd_rate,
         settled_at as booked_at
-    from read_parquet({payout_records}, filename = true)
+    from read_parquet({totalled_payout_records}, filename = true)
 )
 
 select

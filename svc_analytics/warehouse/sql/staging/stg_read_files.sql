@@ -1,11 +1,12 @@
--- stg_read_files: the month files whose rows are held against their totals. Of payments a statement
--- takes those of its months, and by chance one other.
+-- stg_read_files: the month files whose rows are held against their totals. A statement takes
+-- those of its months, and by chance one other of each stream.
 -- grain: one row per month file. from: month files of payments, payout_records.
 
 with found as (
     select 'payments' as stream, file_name from parquet_file_metadata({totalled_payments})
     union all
-    select 'payout_records' as stream, file_name from parquet_file_metadata({payout_records})
+    select 'payout_records' as stream, file_name
+    from parquet_file_metadata({totalled_payout_records})
 )
 
 select

@@ -1,13 +1,12 @@
 -- int_period_cohort(starts_at, ends_at, as_of := null):
 -- the completed payments of a period with what was returned of each to date.
--- grain: one row per completed payment. from: int_period_payments, payout_records, int_lake.
+-- grain: one row per completed payment. from: int_period_payments, int_returned, int_lake.
 
 with returned as (
     select payment_id, currency, sum(amount) as refunded
-    from payout_records
+    from int_returned
     cross join int_lake
-    where kind = 'refund' and status = 'completed'
-        and settled_at < coalesce(as_of::timestamptz, read_to)
+    where settled_at < coalesce(as_of::timestamptz, read_to)
     group by payment_id, currency
 )
 

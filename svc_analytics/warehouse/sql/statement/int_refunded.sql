@@ -1,11 +1,11 @@
 -- int_refunded(starts_at, ends_at):
 -- how much of its payment was refunded, up to and with each refund of a period.
--- grain: one row per completed refund. from: payout_records.
+-- grain: one row per completed refund. from: int_returned.
 
 with returned as (
     select payout_id, payment_id, currency, amount, settled_at
-    from payout_records
-    where kind = 'refund' and status = 'completed' and settled_at < ends_at::timestamptz
+    from int_returned
+    where settled_at < ends_at::timestamptz
 ),
 
 -- Only payments with a refund in the period matter.

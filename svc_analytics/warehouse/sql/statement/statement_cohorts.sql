@@ -2,11 +2,21 @@
 -- refunds by the month of the payment and the month of the refund.
 -- grain: one row per month of payment, month of refund and currency with a refund, up to the
 -- period's end.
--- from: refunds, int_calendar, int_sold, int_period_known.
+-- from: refunds, stg_other_payouts, int_calendar, int_sold, int_period_known.
 -- `months` lists the calendar's months as {label, month_start, month_end}; without it, UTC months.
 
 with calendar as (
     select * from int_calendar(ends_at, months := months)
+),
+
+paid_back as (
+    select payment_paid_at, settled_at, currency, payment_currency, amount
+    from refunds
+    where status = 'completed'
+    union all
+    select payment_paid_at, settled_at, currency, payment_currency, amount
+    from stg_other_payouts
+    where kind = 'refund'
 ),
 
 returned as (
@@ -17,12 +27,12 @@ returned as (
         currency,
         count(*) as refunds_count,
         sum(amount) as refunds_paid
-    from refunds
+    from paid_back
     inner join calendar as paid
         on payment_paid_at >= paid.month_start and payment_paid_at < paid.month_end
     inner join calendar as settled
         on settled_at >= settled.month_start and settled_at < settled.month_end
-    where status = 'completed' and currency = payment_currency
+    where currency = payment_currency
     group by paid.label, settled.label, paid.month_start, currency
 ),
 
