@@ -3,19 +3,23 @@
 A group is a currency, kind and status; the kind of a payment is `payment`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cache
 from itertools import cycle
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 
 from svc_analytics.interrupts import interruptible
 from svc_analytics.money import EXACT
 from svc_analytics.schema import Stream
+
+if TYPE_CHECKING:
+    import duckdb
 
 Group = tuple[str, ...]  # currency, kind, status; only the currency in a file of layout 1
 _KEY = ("currency", "kind", "status")
@@ -30,7 +34,7 @@ class ControlTotals:
     sums: Mapping[Group, Mapping[str, Decimal]] = field(default_factory=dict)  # by column
     counts: Mapping[Group, int] = field(default_factory=dict)  # none in a file of layout 1
 
-    def __add__(self, other: "ControlTotals") -> "ControlTotals":
+    def __add__(self, other: ControlTotals) -> ControlTotals:
         sums = {group: dict(amounts) for group, amounts in self.sums.items()}
         for group, amounts in other.sums.items():
             total = sums.setdefault(group, {})
@@ -43,7 +47,7 @@ class ControlTotals:
         rows, digest = self.rows + other.rows, self.ids_digest ^ other.ids_digest
         return ControlTotals(rows, digest, sums, counts)
 
-    def __sub__(self, other: "ControlTotals") -> "ControlTotals":
+    def __sub__(self, other: ControlTotals) -> ControlTotals:
         negated = {
             group: {name: EXACT.minus(value) for name, value in amounts.items()}
             for group, amounts in other.sums.items()
@@ -51,7 +55,7 @@ class ControlTotals:
         counts = {group: -count for group, count in other.counts.items()}
         return self + ControlTotals(-other.rows, other.ids_digest, negated, counts)
 
-    def is_same(self, other: "ControlTotals") -> bool:
+    def is_same(self, other: ControlTotals) -> bool:
         """Tell whether both are of the same rows, whatever groups add up to zero."""
         rest = self - other
         amounts = (value for amounts in rest.sums.values() for value in amounts.values())
@@ -62,7 +66,7 @@ class ControlTotals:
         """Whether these are those of a file of layout 1."""
         return any(len(group) == 1 for group in self.sums)
 
-    def by_currency(self) -> "ControlTotals":
+    def by_currency(self) -> ControlTotals:
         """Return them as a file of layout 1 states them."""
         whole = ControlTotals(self.rows, self.ids_digest)
         for group, amounts in self.sums.items():
@@ -92,7 +96,7 @@ class GroupEnds:
     last: int
     newest_priced: PricedRow | None = None
 
-    def join(self, other: "GroupEnds") -> "GroupEnds":
+    def join(self, other: GroupEnds) -> GroupEnds:
         """Return the ends of both sets of rows together."""
         priced = [each for each in (self.newest_priced, other.newest_priced) if each]
         newest = max(priced, key=lambda row: (row.at, row.id.encode()), default=None)
@@ -107,6 +111,8 @@ def totalled_columns(stream: Stream) -> list[str]:
 @interruptible()
 def control_totals(stream: Stream, table: pa.Table) -> ControlTotals:
     """Return the control totals of a table of a stream's rows; sums are exact."""
+    import duckdb  # here, for a process that only reads totals needs none of it
+
     if not len(table):
         return ControlTotals()
     with _connection().cursor() as cursor:
@@ -148,6 +154,8 @@ def group_ends(stream: Stream, table: pa.Table) -> dict[Group, GroupEnds]:
 @cache
 def _connection() -> duckdb.DuckDBPyConnection:
     """Return the process's one connection: starting DuckDB costs more than a count."""
+    import duckdb
+
     return duckdb.connect(config={"threads": 1})
 
 

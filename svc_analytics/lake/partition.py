@@ -42,16 +42,17 @@ def read_groups(
     path: Path,
     columns: list[str] | None = None,
     where: Callable[[pa.ChunkedArray], pa.ChunkedArray] | None = None,
+    groups: range | None = None,
 ) -> Iterator[pa.Table]:
     """Yield a file's row groups in order, once all its bytes are held to their checksums.
 
     `where` takes the ids of a group and returns a mask of the rows wanted; of groups
-    with none, only the ids are read.
+    with none, only the ids are read. `groups` are the row groups to read, by default all.
     """
     try:
         hold_to_signature(path)
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
-            for group in range(file.num_row_groups):
+            for group in range(file.num_row_groups) if groups is None else groups:
                 # With threads, each of Arrow's would keep its peak memory allocated.
                 read = partial(file.read_row_group, group, use_threads=False)
                 if where is None:

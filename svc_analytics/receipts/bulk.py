@@ -4,7 +4,6 @@ Where a token is exactly the text the service would issue for the record, only i
 is computed. All others go to `verify_receipt`, which alone defines the verdicts.
 """
 
-import binascii
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.receipts.canonical import is_canonical
+from svc_analytics.receipts.canonical import as_base64url, is_canonical
 from svc_analytics.schema import MONEY
 from svc_analytics.signing.receipts import (
     BY_NEWEST,
@@ -148,8 +147,7 @@ class _MacKey:
         signed = pc.binary_slice(texts, 0, -SIGNATURE - 1).to_pylist()
         digests = b"\0".join(self._digests(signed)) + b"\0" * bool(signed)
         # 33 bytes make 44 characters, so one call encodes all digests.
-        text = binascii.b2a_base64(digests, newline=False).replace(b"+", b"-").replace(b"/", b"_")
-        expected = _as_matrix(text, SIGNATURE + 1)[:, :SIGNATURE]
+        expected = _as_matrix(as_base64url(digests), SIGNATURE + 1)[:, :SIGNATURE]
         differing = np.bitwise_or.reduce(received ^ expected, axis=1)
         return np.asarray(differing == 0)
 

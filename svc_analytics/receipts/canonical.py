@@ -24,6 +24,7 @@ _AT_ONCE = 2_000  # payloads that are encoded together: larger texts are new mem
 TRIMMED = -1  # amounts without trailing zeros
 _MILLIONTH = pa.scalar(Decimal("0.000001"), MONEY)
 _PADS = pa.array([b"", b"\0", b"\0\0"])  # to a multiple of 3 bytes, which make 4 characters
+_TO_URL = bytes.maketrans(b"+/", b"-_")
 _AS_PADDED = pa.array([b"", b"A", b"AA"])  # what those are in base64
 
 
@@ -62,11 +63,20 @@ def _is_encoded(segments: pa.Array, payloads: pa.Array) -> pa.Array:
     pads = pa.array(-np.asarray(pc.binary_length(payloads)) % 3)
     padded = pc.binary_join_element_wise(payloads, _PADS.take(pads), b"")
     _, offsets, data = padded.buffers()
-    text = binascii.b2a_base64(data or b"", newline=False).replace(b"+", b"-").replace(b"/", b"_")
+    text = as_base64url(data or b"")
     places = np.frombuffer(offsets, np.int32, len(padded) + 1) // 3 * 4
     buffers = [None, pa.py_buffer(places), pa.py_buffer(text)]
     encoded = pa.Array.from_buffers(pa.binary(), len(padded), buffers)
     return pc.equal(pc.binary_join_element_wise(segments, _AS_PADDED.take(pads), b""), encoded)
+
+
+def as_base64url(data: Any) -> bytes:
+    """Return bytes as base64url.
+
+    >>> as_base64url(b"~~~???")
+    b'fn5-Pz8_'
+    """
+    return binascii.b2a_base64(data, newline=False).translate(_TO_URL)
 
 
 def _payloads(tokens: pa.Array, records: pa.Table) -> pa.Array:

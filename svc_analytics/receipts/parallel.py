@@ -1,13 +1,11 @@
 """Parallel jobs: some run in this process, the rest in helper processes."""
 
 import os
-from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from multiprocessing import parent_process
-from threading import Thread
-from typing import TypeVar
+from threading import Lock, Thread
+from typing import Generic, TypeVar
 
 Job = TypeVar("Job")
 Result = TypeVar("Result")
@@ -16,32 +14,63 @@ Result = TypeVar("Result")
 def map_shared(
     jobs: Iterable[Job], here: Callable[[Job], Result], there: Callable[[Job], Result], helpers: int
 ) -> Generator[Result]:
-    """Yield each job's result, in any order; give the largest jobs first.
+    """Yield each job's result in order; a job is made only when somebody is free for it.
 
     `here` runs a job in this thread, which would otherwise wait while helpers start;
     `there` runs one in a helper and waits for it. After an error of either, running
     jobs end but no other job starts.
     """
-    waiting, done = deque(jobs), deque[Result]()
+    waiting, done = _Jobs(jobs), _InOrder[Result]()
 
     def feed_a_helper() -> None:
         try:
-            done.extend(map(there, _take_all(waiting)))
+            for number, job in waiting:
+                done.results[number] = there(job)
         except BaseException:
-            waiting.clear()
+            waiting.is_over = True
             raise
 
-    with ThreadPoolExecutor(helpers) as threads:
+    with ThreadPoolExecutor(max(helpers, 1)) as threads:
         try:
             feeders = [threads.submit(feed_a_helper) for _ in range(helpers)]
-            for job in _take_all(waiting):
-                yield here(job)
-                yield from _take_all(done)
+            for number, job in waiting:
+                done.results[number] = here(job)
+                yield from done
             for feeder in feeders:
                 feeder.result()
+                yield from done
         finally:
-            waiting.clear()
-    yield from _take_all(done)
+            waiting.is_over = True
+
+
+class _Jobs(Generic[Job]):
+    """Numbered jobs that several threads take, one by one, until they are over."""
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        self._jobs = enumerate(jobs)
+        self._lock = Lock()
+        self.is_over = False
+
+    def __iter__(self) -> Iterator[tuple[int, Job]]:
+        while not self.is_over:
+            with self._lock:
+                taken = next(self._jobs, None)
+            if taken is None:
+                return
+            yield taken
+
+
+class _InOrder(Generic[Result]):
+    """Results by the number of their job; iterating takes those whose turn it is."""
+
+    def __init__(self) -> None:
+        self.results: dict[int, Result] = {}
+        self._due = 0
+
+    def __iter__(self) -> Iterator[Result]:
+        while self._due in self.results:
+            self._due += 1
+            yield self.results.pop(self._due - 1)
 
 
 def end_with_parent() -> None:
@@ -56,10 +85,3 @@ def _await_parent() -> None:
     if parent := parent_process():
         parent.join()
         os._exit(1)
-
-
-def _take_all(items: deque[Job]) -> Iterator[Job]:
-    """Take items one by one until there are none; other threads may take too."""
-    with suppress(IndexError):
-        while True:
-            yield items.popleft()

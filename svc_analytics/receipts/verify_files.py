@@ -23,10 +23,10 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.receipts.bulk import RECORDS, BulkVerifier, VerifyOnline
 from svc_analytics.receipts.duplicates import DuplicateFinder
 from svc_analytics.receipts.kept_columns import KeptColumns, Wanted, choose, open_kept
+from svc_analytics.receipts.lake_months import differences_text
 from svc_analytics.receipts.pieces import notes_on_pieces
 from svc_analytics.receipts.token_files import BATCH, Batch, read_sources
 from svc_analytics.receipts.token_forms import NAMES
-from svc_analytics.receipts.verify_lake import differences_text
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import Verdict, parse_receipt
 from svc_analytics.signing.secrets import Secrets, parse_ring

@@ -6,51 +6,50 @@ and a fingerprint of the key ring. A later run verifies only where one of them c
 
 import hashlib
 import hmac
-import json
 import time
-from collections import Counter
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError
 from svc_analytics.files import locked
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
-from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN, VERDICTS, VERDICTS_FOLDER
-from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.side_files import begin_side_folders, list_files
 from svc_analytics.periods import utc_months
-from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier, VerifyOnline
-from svc_analytics.receipts.parallel import end_with_parent, map_shared
+from svc_analytics.receipts.bulk import BulkVerifier, VerifyOnline
+from svc_analytics.receipts.lake_months import (
+    Month,
+    Part,
+    begin_worker,
+    count_parts,
+    parts_of,
+    verify_in_worker,
+    verify_part,
+)
+from svc_analytics.receipts.parallel import map_shared
 from svc_analytics.receipts.verdict_files import (
     UNFINISHED,
-    count_verdicts,
     read_verdicts,
     write_verdicts,
 )
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.signing.receipts import FactDifference
-from svc_analytics.signing.secrets import Secret, SigningSecret
+from svc_analytics.signing.secrets import SigningSecret
 
-LONGEST_FACT = 200
-_COLUMNS = ["id", *[fact for fact in RECORDS.names if fact in PAYMENTS.schema.names]]
-_INPUT = [*_COLUMNS, "receipt", "extracted_at"]
+MOST = 8  # processes; more would wait for the one that writes the files
 
 OnRows = Callable[[int], object]
-Counts = Counter[str]  # of verdicts: "checked" and "unchanged"
+_Rings = tuple[Sequence[SigningSecret], Sequence[SigningSecret]]  # of receipts, of webhooks
+_Result = tuple[Part, pa.Table, pa.Table]  # the verdicts on a part: those reused, the new ones
 
 
 @dataclass(frozen=True)
@@ -66,15 +65,18 @@ class VerificationResult(Displayable):
         return Display("Verification of receipts", [], [table])
 
 
-@dataclass(frozen=True)
-class _Month:
-    """One month to verify: the snapshot of its payments, and the file for its verdicts."""
+class _Tally:
+    """Counts verdicts, and tells how many came."""
 
-    payments: Path
-    verdicts: Path
-    merchant_id: str
-    ring: str
-    now: int
+    def __init__(self, on_rows: OnRows | None) -> None:
+        self._on_rows = on_rows
+        self.checked = self.unchanged = 0
+
+    def add(self, checked: int, unchanged: int) -> None:
+        self.checked += checked
+        self.unchanged += unchanged
+        if self._on_rows:
+            self._on_rows(checked + unchanged)
 
 
 def ring_fingerprint(ring: Sequence[SigningSecret]) -> str:
@@ -109,11 +111,12 @@ def verify_lake(
             lake.snapshot([PAYMENTS.name]) as snapshot,
         ):
             _begin_verdicts(lake)
-            jobs = _jobs(lake, snapshot, settings, months)
-            with closing(_results(jobs, settings, workers, verify_online)) as results:
-                total = _total(results, on_rows)
+            rings, tally = (settings.receipt_secrets, settings.webhook_secrets), _Tally(on_rows)
+            verifier = BulkVerifier(*rings, verify_online=verify_online)
+            stored = _months(lake, snapshot, settings, months, verify_online is not None)
+            _verify_months(stored, verifier, rings, workers, tally)
             list_files(lake.path / VERDICTS_FOLDER, VERDICTS, UNFINISHED)
-            return total
+            return VerificationResult(tally.checked, tally.unchanged)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise LakeError(f"cannot write verdicts to {lake.path}: {reason}") from error
@@ -134,167 +137,66 @@ def verify_month(lake: Lake, settings: Settings, start: int, end: int) -> Verifi
     return verify_lake(lake, settings, [period.label for period in utc_months(start, end)])
 
 
-def _jobs(
-    lake: Lake, snapshot: Path, settings: Settings, months: Sequence[str] | None
-) -> list[_Month]:
-    """Return the months to verify, the largest first."""
+def _months(
+    lake: Lake, snapshot: Path, settings: Settings, labels: Sequence[str] | None, is_online: bool
+) -> list[Month]:
+    """Return the months to verify, in order."""
     ring, now = ring_fingerprint(settings.receipt_secrets), time.time_ns() // 1000
-    files = (snapshot / PAYMENTS.name).glob("*.pq")
+    files = sorted((snapshot / PAYMENTS.name).glob("*.pq"))
     folder, merchant_id = lake.path / VERDICTS_FOLDER, lake.merchant_id
     return [
-        _Month(file, folder / f"{file.stem}.parquet", merchant_id, ring, now)
-        for file in sorted(files, key=lambda file: (-file.stat().st_size, file.name))
-        if file.stem != ORIGIN and (months is None or file.stem in months)
+        Month(file, folder / f"{file.stem}.parquet", merchant_id, ring, now, is_online)
+        for file in files
+        if file.stem != ORIGIN and (labels is None or file.stem in labels)
     ]
 
 
+def _verify_months(
+    months: Sequence[Month], verifier: BulkVerifier, rings: _Rings, workers: int, tally: _Tally
+) -> None:
+    """Bring the verdicts of months up to date."""
+    stale = []
+    for month in months:
+        unchanged = month.count_unchanged()
+        if unchanged is None:
+            stale.append(month)
+        else:
+            tally.add(0, unchanged)
+    with closing(_results(stale, verifier, rings, workers)) as results:
+        for month, parts in groupby(results, key=lambda result: result[0].month):
+            write_verdicts(month.verdicts, _counted(parts, tally), month.basis())
+
+
+def _counted(parts: Iterable[_Result], tally: _Tally) -> Iterator[pa.Table]:
+    """Yield the verdicts of parts, reused ones and new ones, and count both."""
+    for _, unchanged, checked in parts:
+        tally.add(len(checked), len(unchanged))
+        yield unchanged
+        yield checked
+
+
 def _results(
-    jobs: Sequence[_Month], settings: Settings, workers: int, verify_online: VerifyOnline | None
-) -> Generator[Counts]:
-    """Verify months one by one, or with helper processes; yield the counts of each."""
-    rings = settings.receipt_secrets, settings.webhook_secrets
-    verifier = BulkVerifier(*rings, verify_online=verify_online)
-    helpers = 0 if verify_online else min(workers, len(jobs)) - 1
+    months: Sequence[Month], verifier: BulkVerifier, rings: _Rings, workers: int
+) -> Generator[_Result]:
+    """Verify parts of months one by one, or with helper processes; yield them in order."""
+    helpers = 0 if verifier.verify_online else min(workers, count_parts(months), MOST) - 1
     if helpers < 1:
-        yield from (_verify_month(job, verifier) for job in jobs)
+        for part, unchanged in parts_of(months):
+            yield part, unchanged, verify_part(part, verifier)
         return
     # Spawned, not forked: DuckDB and Arrow have threads. Secrets go through a pipe.
-    pool = ProcessPoolExecutor(
-        helpers, get_context("spawn"), _begin_worker, tuple(map(_plain, rings))
-    )
+    plain = tuple(map(_plain, rings))
+    pool = ProcessPoolExecutor(helpers, get_context("spawn"), begin_worker, plain)
     try:
         yield from map_shared(
-            jobs,
-            here=lambda job: _verify_month(job, verifier),
-            there=lambda job: pool.submit(_verify_in_worker, job).result(),
+            parts_of(months),
+            here=lambda job: (*job, verify_part(job[0], verifier)),
+            there=lambda job: (*job, pool.submit(verify_in_worker, job[0]).result()),
             helpers=helpers,
         )
     finally:
         pool.shutdown(wait=False)  # no job is running any more, however it ended
 
 
-def _total(results: Iterator[Counts], on_rows: OnRows | None) -> VerificationResult:
-    total = Counts()
-    for counts in results:
-        total += counts
-        if on_rows:
-            on_rows(counts.total())
-    return VerificationResult(total["checked"], total["unchanged"])
-
-
-_worker: list[BulkVerifier] = []  # the one verifier of a worker process
-
-
-def _begin_worker(*rings: tuple[tuple[str, int | None], ...]) -> None:
-    end_with_parent()
-    ring, webhook_ring = (
-        [SigningSecret(Secret(text), valid_from) for text, valid_from in plain] for plain in rings
-    )
-    _worker[:] = [BulkVerifier(ring, webhook_ring)]
-
-
 def _plain(ring: Sequence[SigningSecret]) -> tuple[tuple[str, int | None], ...]:
     return tuple((entry.secret.reveal(), entry.valid_from) for entry in ring)
-
-
-def _verify_in_worker(job: _Month) -> Counts:
-    return _verify_month(job, _worker[0])
-
-
-def _verify_month(job: _Month, verifier: BulkVerifier) -> Counts:
-    """Bring one month's verdicts up to date; count the checked and the unchanged ones."""
-    footer = read_footer(job.payments)
-    ids = f"{footer.totals.ids_digest:x}"
-    basis = {"ring": job.ring, "written_at": footer.written_at, "ids": ids}
-    is_online = verifier.verify_online is not None
-    unchanged = None if is_online else count_verdicts(job.verdicts, basis)
-    if unchanged is not None:
-        return Counts(unchanged=unchanged)
-    reusable = _reusable(read_verdicts(job.verdicts), job.ring, is_online)
-    counts = Counts()
-    write_verdicts(job.verdicts, _verdict_tables(job, reusable, verifier, counts), basis)
-    return counts
-
-
-def _verdict_tables(
-    job: _Month, reusable: pa.Table, verifier: BulkVerifier, counts: Counts
-) -> Iterator[pa.Table]:
-    """Yield a month's verdicts, reused ones and new ones, and count both."""
-    for group in read_groups(job.payments, _INPUT):
-        group = _where(group, np.asarray(pc.is_valid(group["receipt"])))
-        place = _places_of(group, reusable)
-        unchanged = reusable.take(pa.array(place[place >= 0]))
-        checked = _verify_rows(_where(group, place < 0), job, verifier)
-        counts.update(checked=len(checked), unchanged=len(unchanged))
-        yield unchanged
-        yield checked
-
-
-def _where(rows: pa.Table, mask: npt.NDArray[np.bool_]) -> pa.Table:
-    """Return the rows of a mask; tokens are long, so all of them are not copied."""
-    return rows if mask.all() else rows.filter(pa.array(mask))
-
-
-def _reusable(before: pa.Table | None, ring: str, is_online: bool) -> pa.Table:
-    """Return the verdicts made with this key ring; online, without the unsure ones."""
-    if before is None:
-        return VERDICTS.empty_table()
-    mask = pc.equal(before["ring"], ring)
-    if is_online:
-        unsure = pc.is_in(before["verdict"], value_set=pa.array(sorted(UNSURE)))
-        mask = pc.and_(mask, pc.invert(unsure))
-    return before.filter(mask)
-
-
-def _places_of(group: pa.Table, reusable: pa.Table) -> Any:
-    """Return the row of the verdict on each record's current version, or -1."""
-    if not len(reusable):
-        return np.full(len(group), -1)
-    ids = reusable["payment_id"].combine_chunks()
-    place = np.asarray(pc.index_in(group["id"], ids).fill_null(-1))
-    seen_at = np.asarray(reusable["record_extracted_at"].cast(pa.int64()))
-    is_same = seen_at[place] == np.asarray(group["extracted_at"].cast(pa.int64()))
-    return np.where(is_same, place, -1)
-
-
-def _verify_rows(rows: pa.Table, job: _Month, verifier: BulkVerifier) -> pa.Table:
-    verdicts = verifier.verify(rows["receipt"], _records_of(rows, job.merchant_id))
-    tokens = rows["receipt"].cast(pa.binary()).to_pylist()
-    differences = [verdict.differences for verdict in verdicts]
-    columns = {
-        "payment_id": rows["id"],
-        "receipt_sha256": [hashlib.sha256(token).hexdigest() for token in tokens],
-        "verdict": [verdict.verdict for verdict in verdicts],
-        "reason": [verdict.reason for verdict in verdicts],
-        "differences": [differences_text(d) if d else None for d in differences],
-        "checked_at": np.full(len(rows), job.now),
-        "ring": pa.repeat(job.ring, len(rows)),
-        "record_extracted_at": rows["extracted_at"],
-    }
-    return pa.table(columns, schema=VERDICTS)
-
-
-def _records_of(rows: pa.Table, merchant_id: str) -> pa.Table:
-    """Return rows of a payments file as the records that tokens are compared with."""
-    columns = {
-        "payment_id": rows["id"],
-        "merchant_id": pa.repeat(merchant_id, len(rows)),
-        "paid_at": rows["paid_at"].cast(pa.int64()),
-    }
-    arrays = [columns[name] if name in columns else rows[name] for name in RECORDS.names]
-    return pa.table(arrays, schema=RECORDS)
-
-
-def differences_text(differences: Sequence[FactDifference]) -> str | None:
-    """Return differing facts as JSON, each with both values, cut to fit a cell."""
-    if not differences:
-        return None
-    values = {
-        difference.fact: {
-            "receipt": difference.in_receipt[:LONGEST_FACT],
-            "record": difference.in_record and difference.in_record[:LONGEST_FACT],
-        }
-        for difference in differences
-    }
-    # A record of the service may hold an unpaired surrogate, which no file can.
-    return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace").decode()

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from svc_analytics.receipts.parallel import map_shared
 
 
 def test_every_job_is_done_once_and_both_sides_work() -> None:
-    """Whoever is free takes the next; here, each waits until the other has taken one."""
+    """Whoever is free takes the next; here, each waits until the other has taken one.
+
+    Results come in the order of the jobs, whoever was first.
+    """
     both = threading.Barrier(2, timeout=30)
     by: list[str] = []
 
@@ -23,7 +27,7 @@ def test_every_job_is_done_once_and_both_sides_work() -> None:
         return job * 10
 
     done = map_shared(range(50), lambda job: work("here", job), lambda job: work("there", job), 1)
-    assert sorted(done) == list(range(0, 500, 10)) and sorted(by) == ["here", "there"]
+    assert list(done) == list(range(0, 500, 10)) and sorted(by) == ["here", "there"]
 
 
 @pytest.mark.parametrize("side", ["here", "there"])
@@ -47,13 +51,24 @@ def test_an_error_on_either_side_is_raised_and_ends_the_work(side: str) -> None:
     assert len(begun) < 300_000
 
 
+def test_a_job_that_cannot_be_made_ends_the_work() -> None:
+    """A month that cannot be read is told, whoever came to it."""
+
+    def jobs() -> Iterator[int]:
+        yield 1
+        raise OSError("cannot read")
+
+    with pytest.raises(OSError, match="cannot read"):
+        list(map_shared(jobs(), abs, abs, helpers=1))
+
+
 KILLED = """
 import os, signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from svc_analytics.receipts.verify_lake import _begin_worker
+from svc_analytics.receipts.lake_months import begin_worker
 if __name__ == "__main__":
-    pool = ProcessPoolExecutor(1, get_context("spawn"), _begin_worker, ((), ()))
+    pool = ProcessPoolExecutor(1, get_context("spawn"), begin_worker, ((), ()))
     print(pool.submit(os.getpid).result(), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -1,0 +1,190 @@
+"""The months of the lake as parts to verify: few row groups each, by whoever is free.
+
+One process reads which verdicts are still good, and writes the files. It and the others read
+the receipts of a part from the month's file themselves, and give back a table of verdicts.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from svc_analytics.lake.footer import read_footer
+from svc_analytics.lake.layout import VERDICTS
+from svc_analytics.lake.partition import read_groups
+from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier
+from svc_analytics.receipts.parallel import end_with_parent
+from svc_analytics.receipts.verdict_files import count_verdicts, read_verdicts
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.signing.receipts import FactDifference
+from svc_analytics.signing.secrets import Secret, SigningSecret
+
+LONGEST_FACT = 200
+PART_GROUPS = 2  # row groups: little to wait for at the end, and much for one opening of a file
+_COLUMNS = ["id", *[fact for fact in RECORDS.names if fact in PAYMENTS.schema.names]]
+_INPUT = [*_COLUMNS, "receipt", "extracted_at"]
+
+
+@dataclass(frozen=True)
+class Month:
+    """One month to verify: the snapshot of its payments, and the file for its verdicts."""
+
+    payments: Path
+    verdicts: Path
+    merchant_id: str
+    ring: str
+    now: int
+    is_online: bool = False
+
+    def basis(self) -> dict[str, Any]:
+        """Return what its verdicts depend on: the key ring, and the payments as they are."""
+        footer = read_footer(self.payments)
+        ids = f"{footer.totals.ids_digest:x}"
+        return {"ring": self.ring, "written_at": footer.written_at, "ids": ids}
+
+    def count_unchanged(self) -> int | None:
+        """Return how many verdicts are kept, if they are good as they are; else None."""
+        return None if self.is_online else count_verdicts(self.verdicts, self.basis())
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some row groups of a month, and which of their rows have no good verdict; None: all."""
+
+    month: Month
+    groups: range
+    is_new: npt.NDArray[np.bool_] | None = None
+
+
+def parts_of(months: Iterable[Month]) -> Iterator[tuple[Part, pa.Table]]:
+    """Yield the parts of months in order, each with the verdicts on its rows that are good."""
+    for month in months:
+        kept = _reusable(read_verdicts(month.verdicts), month)
+        for part in _cut(month):
+            yield _without_unchanged(part, kept) if len(kept) else (part, kept)
+
+
+def count_parts(months: Iterable[Month]) -> int:
+    """Return how many parts months have."""
+    return sum(len(_cut(month)) for month in months)
+
+
+def _cut(month: Month) -> list[Part]:
+    count = pq.read_metadata(month.payments).num_row_groups
+    starts = range(0, max(count, 1), PART_GROUPS)  # there are verdicts even on no rows
+    return [Part(month, range(start, min(start + PART_GROUPS, count))) for start in starts]
+
+
+def verify_part(part: Part, verifier: BulkVerifier) -> pa.Table:
+    """Return the verdicts on the receipts of a part that have no good one."""
+    if part.is_new is not None and not part.is_new.any():
+        return VERDICTS.empty_table()
+    rows = _read(part, _INPUT)
+    mask = np.asarray(pc.is_valid(rows["receipt"]))
+    rows = _where(rows, mask if part.is_new is None else mask & part.is_new)
+    return _verify_rows(rows, part.month, verifier)
+
+
+def _read(part: Part, columns: list[str]) -> pa.Table:
+    groups = [*read_groups(part.month.payments, columns, groups=part.groups)]
+    return pa.concat_tables(groups) if groups else PAYMENTS.schema.empty_table().select(columns)
+
+
+def _without_unchanged(part: Part, kept: pa.Table) -> tuple[Part, pa.Table]:
+    """Return a part without the rows whose verdicts are good, and those verdicts."""
+    place = _places_of(_read(part, ["id", "extracted_at"]), kept)
+    unchanged = kept.take(pa.array(place[place >= 0]))
+    return Part(part.month, part.groups, place < 0), unchanged
+
+
+def _where(rows: pa.Table, mask: npt.NDArray[np.bool_]) -> pa.Table:
+    """Return the rows of a mask; tokens are long, so all of them are not copied."""
+    return rows if mask.all() else rows.filter(pa.array(mask))
+
+
+def _reusable(before: pa.Table | None, month: Month) -> pa.Table:
+    """Return the verdicts made with this key ring; online, without the unsure ones."""
+    if before is None:
+        return VERDICTS.empty_table()
+    mask = pc.equal(before["ring"], month.ring)
+    if month.is_online:
+        unsure = pc.is_in(before["verdict"], value_set=pa.array(sorted(UNSURE)))
+        mask = pc.and_(mask, pc.invert(unsure))
+    return before.filter(mask)
+
+
+def _places_of(rows: pa.Table, kept: pa.Table) -> Any:
+    """Return the row of the verdict on each record's current version, or -1."""
+    ids = kept["payment_id"].combine_chunks()
+    place = np.asarray(pc.index_in(rows["id"], ids).fill_null(-1))
+    seen_at = np.asarray(kept["record_extracted_at"].cast(pa.int64()))
+    is_same = seen_at[place] == np.asarray(rows["extracted_at"].cast(pa.int64()))
+    return np.where(is_same, place, -1)
+
+
+def _verify_rows(rows: pa.Table, month: Month, verifier: BulkVerifier) -> pa.Table:
+    verdicts = verifier.verify(rows["receipt"], _records_of(rows, month.merchant_id))
+    tokens = rows["receipt"].cast(pa.binary()).to_pylist()
+    differences = [verdict.differences for verdict in verdicts]
+    columns = {
+        "payment_id": rows["id"],
+        "receipt_sha256": [hashlib.sha256(token).hexdigest() for token in tokens],
+        "verdict": [verdict.verdict for verdict in verdicts],
+        "reason": [verdict.reason for verdict in verdicts],
+        "differences": [differences_text(d) if d else None for d in differences],
+        "checked_at": np.full(len(rows), month.now),
+        "ring": pa.repeat(month.ring, len(rows)),
+        "record_extracted_at": rows["extracted_at"],
+    }
+    return pa.table(columns, schema=VERDICTS)
+
+
+def _records_of(rows: pa.Table, merchant_id: str) -> pa.Table:
+    """Return rows of a payments file as the records that tokens are compared with."""
+    columns = {
+        "payment_id": rows["id"],
+        "merchant_id": pa.repeat(merchant_id, len(rows)),
+        "paid_at": rows["paid_at"].cast(pa.int64()),
+    }
+    arrays = [columns[name] if name in columns else rows[name] for name in RECORDS.names]
+    return pa.table(arrays, schema=RECORDS)
+
+
+def differences_text(differences: Sequence[FactDifference]) -> str | None:
+    """Return differing facts as JSON, each with both values, cut to fit a cell."""
+    if not differences:
+        return None
+    values = {
+        difference.fact: {
+            "receipt": difference.in_receipt[:LONGEST_FACT],
+            "record": difference.in_record and difference.in_record[:LONGEST_FACT],
+        }
+        for difference in differences
+    }
+    # A record of the service may hold an unpaired surrogate, which no file can.
+    return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
+_worker: list[BulkVerifier] = []  # the one verifier of a worker process
+
+
+def begin_worker(*rings: tuple[tuple[str, int | None], ...]) -> None:
+    """Begin a process that verifies parts with the key ring and webhook secrets given."""
+    end_with_parent()
+    ring, webhook_ring = (
+        [SigningSecret(Secret(text), valid_from) for text, valid_from in plain] for plain in rings
+    )
+    _worker[:] = [BulkVerifier(ring, webhook_ring)]
+
+
+def verify_in_worker(part: Part) -> pa.Table:
+    """Return the verdicts on a part, in a process that was begun for it."""
+    return verify_part(part, _worker[0])
