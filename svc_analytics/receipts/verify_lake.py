@@ -1,7 +1,7 @@
 """Verify the lake's own receipts: one file of verdicts per UTC month of `paid_at`.
 
 With each verdict the file keeps what it depends on: the token, the version of the record,
-and a fingerprint of the key ring. A later run verifies only where one of them changed.
+and a fingerprint of the key ring and the rules. A later run verifies only where one changed.
 """
 
 import hashlib
@@ -46,6 +46,9 @@ from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import SigningSecret
 
 MOST = 8  # processes; more would wait for the one that writes the files
+# By which receipts are judged, raised with them: what earlier ones found is found anew. By those of
+# 1, digits of a record beyond its token's decimals were not seen.
+RULES = 2
 
 OnRows = Callable[[int], object]
 _Rings = tuple[Sequence[SigningSecret], Sequence[SigningSecret]]  # of receipts, of webhooks
@@ -80,10 +83,10 @@ class _Tally:
 
 
 def ring_fingerprint(ring: Sequence[SigningSecret]) -> str:
-    """Return a hash that changes with any secret or date of a key ring, and reveals none."""
+    """Return a hash that changes with the rules and with any secret or date; it reveals none."""
     mark = b""
     for entry in ring:
-        text = f"svc-analytics ring {entry.valid_from}".encode() + mark
+        text = f"svc-analytics ring {RULES} {entry.valid_from}".encode() + mark
         mark = hmac.new(entry.secret.reveal().encode(), text, hashlib.sha256).digest()
     return mark.hex()[:16]
 

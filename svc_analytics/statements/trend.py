@@ -43,7 +43,8 @@ def monthly_figure(
     if not periods:
         raise ConfigError(f"{lake.path} holds no month up to {last.label}: choose a later one")
     used = models_used_by(query) or frozenset()
-    with open_warehouse(lake, used) as warehouse:
+    bounds = (periods[0].start, periods[-1].end)  # what is needed of other months is there too
+    with open_warehouse(lake, used, period=bounds) as warehouse:
         for name in filter(used.__contains__, _KEPT):
             warehouse.keep(name, f"from {name}", {}, "")
         ends = [end for found in warehouse.coverage().values() for _, end in found.read]

@@ -10,6 +10,7 @@ from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
+from svc_analytics.receipts import verify_lake as module
 from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, verify_month
 from svc_analytics.signing.secrets import parse_secrets
 from svc_analytics.signing.token_form import FACTS
@@ -100,6 +101,16 @@ def test_other_secrets_or_dates_check_everything_again(lake: Lakehouse, secrets:
     """A verdict is only as good as the ring it rests on."""
     verify_lake(lake, KEPT)
     assert verify_lake(lake, Settings(receipt_secrets=parse_secrets(secrets))).checked == 4
+
+
+def test_verdicts_by_earlier_rules_are_found_anew(
+    lake: Lakehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An earlier release did not see each difference: what it found is not relied on."""
+    monkeypatch.setattr(module, "RULES", module.RULES - 1)
+    verify_lake(lake, KEPT)
+    monkeypatch.undo()
+    assert (verify_lake(lake, KEPT).checked, verify_lake(lake, KEPT).checked) == (4, 0)
 
 
 def test_a_torn_file_of_verdicts_is_made_anew(lake: Lakehouse) -> None:
