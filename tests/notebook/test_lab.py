@@ -20,6 +20,7 @@ from playwright.sync_api import Locator, Page, sync_playwright
 import svc_analytics as svc
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.browsers import chromium
+from tests.support.demos import demo_copy
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted(path.name for path in (ROOT / "notebooks").glob("*.ipynb"))
@@ -49,7 +50,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
-    return svc.demo_lake(tmp_path_factory.mktemp("desk") / "data", months=2, payments=300)
+    return demo_copy(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")

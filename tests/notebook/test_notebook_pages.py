@@ -16,6 +16,7 @@ from svc_analytics.cli.app import cli
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.page import make_page
 from tests.support.browsers import browser, pdf_words
+from tests.support.demos import demo_copy
 
 NUMBER = re.compile(r"-?[0-9][0-9,]*\.[0-9]+")
 MANY = ("02", "05")
@@ -23,7 +24,7 @@ MANY = ("02", "05")
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Lakehouse:
-    return svc.demo_lake(tmp_path_factory.mktemp("desk") / "data", months=2, payments=300)
+    return demo_copy(tmp_path_factory)
 
 
 def cell(source: str) -> Any:
