@@ -29,12 +29,14 @@ from tests.support.fake_service import (
 
 EXAMPLES = {"usual": 100, "thorough": 2_000}
 LONGEST = [
-    *("test_kills", "test_hostile_answers"),
-    *("test_lab", "test_notebooks", "test_close", "test_seeds", "test_crash_points", "test_seal"),
-    *("test_close_cli", "test_openapi_fuzzing", "test_money_machine", "test_statement"),
-    *("test_blocks", "test_site"),
-    *("test_forms_page", "test_kill", "test_cli", "test_statement_arithmetic", "test_interrupts"),
-    *("test_statement_properties", "test_warehouse", "test_hostile_names", "test_browser"),
+    *("test_notebooks", "test_close", "test_forgery", "test_crash_points", "test_lab"),
+    *("test_notebook_pages", "test_kills", "test_seal", "test_warehouse", "test_pickers"),
+    *("test_seeds", "test_flips", "test_close_cli", "test_hostile_answers", "test_final"),
+    *("test_compare_cli", "test_explain", "test_fault_files", "test_deep_check", "test_cli"),
+    *("test_page_in_browser", "test_statement_arithmetic", "test_comparison", "test_statement"),
+    *("test_blocks", "test_site", "test_full_scan", "test_hostile_names", "test_kill"),
+    *("test_statement_properties", "test_interrupts", "test_layout_1", "test_forms_page"),
+    *("test_differences", "test_openapi_fuzzing", "test_money_machine", "test_browser"),
 ]
 
 for name, count in EXAMPLES.items():
