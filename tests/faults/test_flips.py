@@ -41,7 +41,7 @@ from tests.support.fake_service import (
 )
 from tests.support.rings import rings
 
-SEEDS, FLIPS = 1000, 10  # in the deep ring, and for each seed
+SEEDS, FLIPS = 2000, 5  # in the deep ring, and for each seed
 SEALED = "statements/2026-10"
 TYPED = {  # by people, so that nothing vouches for them
     "acknowledgements.csv": "check,record_id,reason,by,at\nkind_is_known,x,old,Mina,2026-11-05\n",

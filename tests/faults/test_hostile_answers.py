@@ -388,7 +388,7 @@ def small() -> Iterator[None]:
 FEW = 30  # seeds of one test
 
 
-@pytest.mark.parametrize("first", rings(range(0, 60, FEW), range(0, 15_000, FEW)))
+@pytest.mark.parametrize("first", rings([0], range(0, 15_000, FEW)))
 def test_whatever_a_service_answers_all_is_read_once_it_is_well(first: int) -> None:
     """I1 to I3, I7, I8: every run ends, with a documented error or well."""
     assert try_seeds(range(first, first + FEW))[1] == []

@@ -7,7 +7,7 @@ disk. After each, every file is one that it also was
 without the failure, nothing is lost or doubled, and the next run gives the lake that
 a run without failures gives, to the byte: and so in every view.
 
-Each kind of failure has a quarter of the calls in every run, each kind another, and all of
+Each kind of failure has an eighth of the calls in every run, each kind another, and all of
 them in the deep ring.
 """
 
@@ -38,8 +38,8 @@ from tests.simulation.virtual import Killed
 from tests.support.publishing import after, before, begin, contents, read_all
 from tests.support.rings import rings
 
-PARTS = 4  # tests that share the calls of one kind of failure
-SPILLED = 19  # the same, of a publication that spills: it makes many more
+PARTS = 8  # tests that share the calls of one kind of failure
+SPILLED = 38  # the same, of a publication that spills: it makes many more
 KILLED = 5  # of so many calls one is that at which the system kills a process
 USUALLY_KILLED = 45  # the same, in every run
 UNTOUCHED = {record["id"] for record in before().payments} - {before().payments[3]["id"]}
@@ -199,7 +199,7 @@ def test_each_call_of_a_publication_that_spills(spilling: Bench, kind: str, part
         check_recovery(spilling, lake)
 
 
-@pytest.mark.parametrize("part", rings([5, 14], range(SPILLED)))
+@pytest.mark.parametrize("part", rings([5, 24], range(SPILLED)))
 def test_a_kill_and_a_power_cut_at_any_call_of_a_spill_lose_nothing(
     spilling: Bench, part: int
 ) -> None:

@@ -26,6 +26,7 @@ from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.arithmetic import Books
 from tests.support.desks import machine_clock_at
+from tests.support.rings import rings
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 MONTHS = [f"2026-{number:02d}" for number in range(7, 11)]
@@ -41,6 +42,7 @@ QUIRKS = {
     "cursors that expire": Quirks(page_size=30, cursor_lifetime=5),
     "failures": Quirks(fail_every=7),
 }
+USUAL = ["one to a hundred rows a page", "exclusive bounds", "bounds not heeded", "failures"]
 
 
 @pytest.fixture(scope="module")
@@ -98,12 +100,12 @@ def test_every_month_equals_independent_arithmetic(months: list[Statement], book
         assert made.status == "final"
 
 
-@pytest.mark.parametrize("quirks", QUIRKS.values(), ids=QUIRKS.keys())
+@pytest.mark.parametrize("quirks", rings(USUAL, QUIRKS))
 def test_however_the_service_pages_and_bounds_each_month_is_exact(
-    store: Store, clock: Clock, books: Books, quirks: Quirks, tmp_path: Path
+    store: Store, clock: Clock, books: Books, quirks: str, tmp_path: Path
 ) -> None:
     """Page sizes, bounds, cursors and failures of a service change no digit."""
-    lake = extracted(Service(store, clock, quirks), tmp_path / "data")
+    lake = extracted(Service(store, clock, QUIRKS[quirks]), tmp_path / "data")
     with open_warehouse(lake) as warehouse:
         for period in map(month, MONTHS):
             call = f"statement_summary('{period.label}-01', $end, label := '{period.label}')"

@@ -14,6 +14,7 @@ from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import payment, payout, refund
+from tests.support.rings import rings
 
 COINS = {"usdt": 6, "btc": 8, "eth": 18}
 NOW = datetime(2026, 11, 20, tzinfo=UTC)
@@ -58,7 +59,7 @@ def figures(found: Statement) -> dict[str, dict[str, Any]]:
     return {row["currency"]: row for row in found.tables["summary"].to_pylist()}
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", rings([1], range(3)))
 def test_the_parts_of_a_month_add_up_to_it(desk: Desk, seed: int) -> None:
     """Any cut of the month into intervals: the sums of their figures are the month's."""
     whole = figures(made(desk, *ledger(seed), "2026-10"))
@@ -79,7 +80,7 @@ def test_the_parts_of_a_month_add_up_to_it(desk: Desk, seed: int) -> None:
             assert sum(found[name] for found in mine) == row[name], name
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", rings([2], range(3)))
 def test_the_order_of_the_records_is_nothing(
     desk: Desk, seed: int, service: Any, settings: Any, tmp_path: Any
 ) -> None:
