@@ -6,6 +6,7 @@ from collections.abc import Collection
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_analytics.instants import format_instant
 from svc_analytics.periods import Period, month_of
@@ -85,19 +86,11 @@ _CUT_SALES = """
     group by label, currency
 """
 
-# Joined here, for the checks cost too much to be made twice.
-_FLAGGED = """
-    with flagged as (
-        select record_id, string_agg(distinct check_name, ' ' order by check_name) as flags
-        from checks
-        where record_id is not null
-        group by record_id
-    )
-
-    select lines.*, flags
-    from lines
-    left join flagged on flagged.record_id = lines.record_id
-    order by line_no
+_FLAGS = """
+    select record_id, string_agg(distinct check_name, ' ' order by check_name) as flags
+    from checks
+    where record_id is not null
+    group by record_id
 """
 # What finished tables say of one another.
 _FOOTINGS = " union all ".join(
@@ -135,7 +128,14 @@ def read_tables(
     coins = tables["summary"]["currency"].to_pylist()
     unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), found.schema)
     tables["checks"] = pa.concat_tables([tables["checks"], found, unplaced])
-    return tables | {"lines": warehouse.query(_FLAGGED, tables=tables)}
+    flags = warehouse.query(_FLAGS, tables={"checks": tables["checks"]})
+    return tables | {"lines": _flagged(tables["lines"], flags)}
+
+
+def _flagged(lines: pa.Table, flags: pa.Table) -> pa.Table:
+    """Add to each line the checks that it breaks; the other columns, which may be large, stay."""
+    places = pc.index_in(lines["record_id"], value_set=flags["record_id"])
+    return lines.append_column("flags", flags["flags"].combine_chunks().take(places))
 
 
 def _keep(warehouse: Warehouse, period: Period, everything: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ import duckdb
 
 from svc_analytics.warehouse.views import quote
 
+MOST_MEMORY = "1GiB"  # of DuckDB in a statement: with its results the process stays under 2 GiB
 # Files written by DuckDB 2 must still open in the 1.x command line.
 STORAGE_VERSION = "v1.2.0"
 # What DuckDB says of a total of a month file that a decimal cannot hold.
@@ -32,6 +33,11 @@ def prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
         "allocator_bulk_deallocation_flush_threshold='1MiB'",
     ):
         connection.execute(f"SET {setting}")
+
+
+def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
+    """Let a statement's queries spill rather than take more: a month may have ten million lines."""
+    connection.execute(f"SET memory_limit='{MOST_MEMORY}'")
 
 
 def lock_down(connection: duckdb.DuckDBPyConnection, folder: Path, *, as_written: bool) -> None:

@@ -21,6 +21,7 @@ from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.answers import to_exact_table
 from svc_analytics.warehouse.connection import (
     CONFIG,
+    bound_memory,
     error_line,
     is_select,
     lock_down,
@@ -195,6 +196,8 @@ def _open_views(
             connection = duckdb.connect(config=CONFIG)
             prepare(connection, folder)
             build_views(connection, sources.files, models)
+        if sources.near:
+            bound_memory(connection)
         lock_down(connection, folder, as_written=as_written)
     except duckdb.Error as error:
         reason = as_in_the_lake(error_line(error), folder, lake)

@@ -36,6 +36,7 @@ STATED: dict[str, dict[str, str]] = json.loads((FIXTURE / "figures.json").read_t
 PROFILE = {"id": MERCHANT_ID, "display_name": "Shop"}
 CLAIMS = ("owns", "coverage", "confirmed", "quarantined", "written_at", "judged_at")
 OF_RECORDS = "select * exclude (usd_net, usd_fee, usd_rate, fee_rate) from payments order by all"
+FINDINGS = "from exceptions order by all"
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_it_is_read_as_it_was(old: Lakehouse) -> None:
 
 def test_it_is_brought_up_to_date_with_the_same_rows_and_claims(old: Lakehouse) -> None:
     """The next writer does it first; rows, totals and what was read and when stay as they are."""
-    before, rows, findings = month_files(old), old.sql(OF_RECORDS), old.sql("from exceptions")
+    before, rows, findings = month_files(old), old.sql(OF_RECORDS), old.sql(FINDINGS)
     said: list[str] = []
     bring_up_to_date(old, said.append)
     after = month_files(old)
@@ -93,7 +94,7 @@ def test_it_is_brought_up_to_date_with_the_same_rows_and_claims(old: Lakehouse) 
         assert footer.totals.by_currency() == before[name].totals
         for claim in CLAIMS:
             assert getattr(footer, claim) == getattr(before[name], claim), (name, claim)
-    assert old.sql(OF_RECORDS).equals(rows) and old.sql("from exceptions").equals(findings)
+    assert old.sql(OF_RECORDS).equals(rows) and old.sql(FINDINGS).equals(findings)
     assert said[:2] == [f"bringing payments up to date: file {n} of 5" for n in (1, 2)]
     check_figures(old)
 

@@ -11,9 +11,11 @@ with openings as (
     group by currency
 ),
 
+-- Counted apart from the rest of each movement: a window over whole rows does not fit the memory.
 running as (
     select
-        *,
+        kind,
+        record_id,
         row_number() over (order by occurred_at, kind, record_id) as line_no,
         coalesce(opening, 0) + sum(net) over (
             partition by currency order by occurred_at, kind, record_id
@@ -89,8 +91,10 @@ select
     sha256(receipt) as receipt_sha256,  -- fingerprint of the receipt token
     first_seen_at,  -- when this content was first read, UTC
     record_version  -- which version of the record this is, from 1
-from running
+from ledger_entries
+inner join running using (kind, record_id)
 inner join int_period_known(starts_at, ends_at, known_to := known_to) using (currency)
 left join int_line_records(starts_at, ends_at) using (kind, record_id)
 left join returned using (record_id)
+where is_within(occurred_at, starts_at, ends_at)
 order by line_no
