@@ -60,7 +60,7 @@ def csv_parts(table: pa.Table, *, is_safe: bool = False) -> Iterator[str]:
             column if is_number else changed_where(column, _MARKS, _quote)
             for column, is_number in zip(columns, numbers, strict=True)
         ]
-        yield from (f"{line}\n" for line in pc.binary_join_element_wise(*quoted, ",").to_pylist())
+        yield "".join(f"{line}\n" for line in pc.binary_join_element_wise(*quoted, ",").to_pylist())
 
 
 def csv_line(texts: Iterable[str]) -> str:

@@ -28,6 +28,8 @@ DAMAGE = (pa.ArrowException, OSError, ValueError)  # what reading a damaged file
 _SIGNATURE = re.compile(
     rb'(?:"body_crc32": "(?P<body>[0-9a-f]{8})", )?"footer_sha256": "(?P<footer>[0-9a-f]{64})"'
 )
+_LABEL = b'"footer_sha256": "'
+_BODY = len(b'"body_crc32": "00000000", ')  # bytes, where it stands before the other
 _TRAILER = 8  # bytes after the footer: its length, and the magic
 _MAGIC = b"PAR1"
 _SIGNED_END = 2048  # bytes: they hold the checksums, and what Parquet writes behind them
@@ -54,7 +56,13 @@ def sign(file: BinaryIO) -> None:
 
 def find_signature(footer: bytes) -> re.Match[bytes] | None:
     """Find our checksums, the last: column statistics may hold a merchant's text."""
-    return max(_SIGNATURE.finditer(footer), key=re.Match.start, default=None)
+    place = len(footer)
+    while (place := footer.rfind(_LABEL, 0, place)) >= 0:
+        starts = (max(place - _BODY, 0), place)
+        found = next(filter(None, (_SIGNATURE.match(footer, start) for start in starts)), None)
+        if found is not None:
+            return found
+    return None
 
 
 def read_signed_footer(path: Path) -> bytes:

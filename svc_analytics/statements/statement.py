@@ -36,9 +36,9 @@ from svc_analytics.statements.digests import TableDigest, combined_digest, table
 from svc_analytics.statements.findings import add_findings
 from svc_analytics.statements.metadata import check_names, with_metadata
 from svc_analytics.statements.reasons import find_reasons, read_until, require_begun
-from svc_analytics.statements.tables import TABLES, read_omissions, read_tables
+from svc_analytics.statements.tables import TABLES, open_views, read_omissions, read_tables
 from svc_analytics.statements.unknown import unknown_figures
-from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from svc_analytics.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -256,7 +256,7 @@ def statement(
     local = as_instant("now", time.time_ns() // 1000 if now is None else now)
     as_of = None if as_of is None else as_instant("as_of", as_of)
     period = named_month(month, local, zone, calendar)
-    with open_warehouse(lake, as_written=True, period=(period.start, period.end)) as warehouse:
+    with open_views(lake, period) as warehouse:
         coverage = warehouse.coverage()
         read_to = read_until(lake, coverage, as_of)
         clock = max(local, read_to)

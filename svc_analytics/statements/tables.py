@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from contextlib import AbstractContextManager
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.instants import format_instant
+from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.warehouse.figure_sql import select_others, select_summary
-from svc_analytics.warehouse.models import read_all_models, read_footings
+from svc_analytics.warehouse.models import models_used_by, read_all_models, read_footings
 from svc_analytics.warehouse.sales import cut_payments
-from svc_analytics.warehouse.warehouse import Warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 _BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
 _KNOWN = "known_to := make_timestamptz($known_to::bigint)"
@@ -43,6 +46,7 @@ _KEPT = {
     "stg_parents": "stg_parents",
     "stg_spans": "stg_spans",
     "stg_quarantine": "stg_quarantine",
+    "stg_kept_files": "stg_kept_files",
     "stg_accepted": "stg_accepted",
     "int_lake": "int_lake",
     "int_coverage_gaps": "int_coverage_gaps",
@@ -136,6 +140,18 @@ def _flagged(lines: pa.Table, flags: pa.Table) -> pa.Table:
     """Add to each line the checks that it breaks; the other columns, which may be large, stay."""
     places = pc.index_in(lines["record_id"], value_set=flags["record_id"])
     return lines.append_column("flags", flags["flags"].combine_chunks().take(places))
+
+
+def open_views(lake: Lake, period: Period) -> AbstractContextManager[Warehouse]:
+    """Open the views that a statement's tables are made of, over what a period rests on."""
+    return open_warehouse(lake, _models(), as_written=True, period=(period.start, period.end))
+
+
+@cache
+def _models() -> frozenset[str] | None:
+    # These two read what is kept; their texts name much that is no model.
+    queries = [query for name, query in _QUERIES.items() if name not in ("summary", "figures")]
+    return models_used_by(*queries, *_KEPT_IF_SMALL.values(), *_KEPT.values(), _CUT_SALES)
 
 
 def _keep(warehouse: Warehouse, period: Period, everything: dict[str, Any]) -> None:

@@ -6,7 +6,6 @@ database is a copy of that image.
 
 from __future__ import annotations
 
-from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -35,15 +34,17 @@ from svc_analytics.warehouse.views import (
     variables,
 )
 
+_images: dict[frozenset[str] | None, bytes] = {}  # by the models that are in them, None for all
 
-def write_snapshot_database(path: Path) -> None:
-    """Write a database of all views over the files of any snapshot: see `say_files`."""
-    path.write_bytes(_image())
+
+def write_snapshot_database(path: Path, models: frozenset[str] | None) -> None:
+    """Write a database of these views, or all, over the files of any snapshot: see `say_files`."""
+    path.write_bytes(_image(models))
 
 
 def write_database(path: Path, folder: Path) -> None:
     """Write a database of all views over the lake's own month files, for other tools."""
-    path.write_bytes(_image())
+    path.write_bytes(_image(None))
     sources = lake_sources(folder)
     with duckdb.connect(path, config=CONFIG) as connection:
         connection.execute("SET TimeZone='UTC'")
@@ -62,17 +63,24 @@ def describe_database(folder: Path) -> str:
     return repr(made_of)
 
 
-@cache
+def _image(models: frozenset[str] | None) -> bytes:
+    """Return a database of these views, or all, over files that variables name."""
+    if None in _images:  # which has them too
+        return _images[None]
+    if models not in _images:
+        _images[models] = _make_image(models)
+    return _images[models]
+
+
 @interruptible()
-def _image() -> bytes:
-    """Return a database of all views over files that variables name."""
+def _make_image(models: frozenset[str] | None) -> bytes:
     with TemporaryDirectory(prefix="svc-analytics-") as folder:
         path, files = Path(folder, "views.duckdb"), _files_without_rows(Path(folder))
         with duckdb.connect(path, config=CONFIG) as connection:
             say_files(connection, files)
             connection.execute("SET TimeZone='UTC'")
             connection.begin()
-            create_all(connection, variables())
+            create_all(connection, variables(), models)
             connection.commit()
         return path.read_bytes()
 

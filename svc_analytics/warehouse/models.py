@@ -5,7 +5,7 @@ comment behind or above each column of its last select becomes that column's com
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -27,10 +27,8 @@ _COLUMN = re.compile(
     re.M,
 )
 _COMMENT = re.compile(r"^ {4}-- (.+)$", re.M)
-_NEEDS_ALL = {
-    *("exceptions", "statement_checks"),
-    *("describe", "information_schema", "pragma", "show", "summarize"),
-}
+_NEEDS_ALL = {"describe", "information_schema", "pragma", "show", "summarize"}
+_REMARK = re.compile("--.*")
 
 
 @dataclass(frozen=True)
@@ -170,17 +168,31 @@ def models_used_by(*queries: str) -> frozenset[str] | None:
     Making a view costs more than reading a small one. A query on the catalogue, or one
     that names no model, needs whatever there is.
     """
-    words = set(re.findall(r"\w+", " ".join(queries).casefold()))
+    words = _words(queries)
     models = {model.name: model for model in read_all_models()}
     if words & _NEEDS_ALL or any(word.startswith("duckdb_") for word in words):
         return None
-    needed: set[str] = set()
-    found = words & models.keys()
+    rules = (_REMARK.sub("", rule.sql) for name in words & _RULES.keys() for rule in _RULES[name]())
+    needed = words & _RULES.keys()
+    if "exceptions" in needed:
+        needed.add("statement_checks")
+    found = (words | _words(rules)) & models.keys()
     while found:
         needed |= found
         sources = {source for name in found for source in models[name].sources}
         found = (sources & models.keys()) - needed
     return frozenset(needed) or None
+
+
+# The rules that each model of findings holds records to.
+_RULES: Mapping[str, Callable[[], tuple[Check, ...]]] = {
+    "exceptions": read_checks,
+    "statement_checks": read_statement_checks,
+}
+
+
+def _words(texts: Iterable[str]) -> set[str]:
+    return set(re.findall(r"\w+", "\n".join(texts).casefold()))
 
 
 def _in_order(models: Iterable[Model]) -> tuple[Model, ...]:

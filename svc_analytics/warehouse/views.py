@@ -134,9 +134,9 @@ def create_all(
     for model in read_all_models():
         if models is None or model.name in models:
             create(connection, model, fill(model.sql, sources), model.columns)
-    if models is None:
-        create(connection, _CHECKS, fill(read_findings(), sources), _FINDING)
-        create(connection, _EXCEPTIONS, read_exceptions(), _FINDING)
+    for model, body in ((_CHECKS, read_findings()), (_EXCEPTIONS, read_exceptions())):
+        if models is None or model.name in models:
+            create(connection, model, fill(body, sources), _FINDING)
 
 
 def public_models() -> list[tuple[Model, Mapping[str, str]]]:

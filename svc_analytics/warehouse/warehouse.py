@@ -6,7 +6,7 @@ same views for other tools (design 4 and 13).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -156,7 +156,7 @@ class Warehouse:
 @contextmanager
 def open_warehouse(
     lake: Lake,
-    models: Collection[str] | None = None,
+    models: frozenset[str] | None = None,
     *,
     as_written: bool = False,
     period: Span | None = None,
@@ -181,14 +181,14 @@ def open_warehouse(
 
 @interruptible()
 def _open_views(
-    lake: Lake, sources: Sources, models: Collection[str] | None, *, as_written: bool
+    lake: Lake, sources: Sources, models: frozenset[str] | None, *, as_written: bool
 ) -> duckdb.DuckDBPyConnection:
     folder = sources.folder
     try:
-        if models is None:
+        if models is None or sources.near:
             _require_files(lake, sources.files)
             path = folder / "views.duckdb"
-            write_snapshot_database(path)
+            write_snapshot_database(path, models)
             connection = duckdb.connect(path, read_only=True, config=CONFIG)
             prepare(connection, folder)
             say_files(connection, sources.files)
@@ -209,8 +209,8 @@ def _open_views(
 def _require_files(lake: Lake, files: Files) -> None:
     """Refuse a lake that lacks a side file; views that are copied do not look for them."""
     for name, inside in lake_folders().items():
-        found = files[f"totalled_{name}" if name in STREAMS else name]
-        if not found:
+        found = files.get(f"totalled_{name}" if name in STREAMS else name)
+        if found == []:
             message = (
                 f"{lake.path} cannot be read ({inside} holds no file): run svc-analytics extract"
             )
