@@ -59,6 +59,21 @@ _KEPT = {
     "int_figures": f"int_figures({_BOUNDS}, {_KNOWN}, {_AS_OF}, assertions := $assertions)",
     "int_worth": f"int_figures({_BOUNDS})",
 }
+# The same as footers state, summed from the rows of a warehouse that has them all.
+_TOTALS_OF_ROWS = """(
+    select
+        stream, month, currency, kind, status, rows,
+        first_booked_at as first_at,
+        last_booked_at as last_at,
+        case when stream = 'payments' then third_amount else -second_amount end as net,
+        case when stream = 'payments' then second_amount end as charged_amount,
+        newest_priced.id as newest_id,
+        newest_priced.booked_at as newest_at,
+        newest_priced.amount as newest_amount,
+        newest_priced.usd_value as newest_usd_value,
+        newest_priced.usd_rate as newest_usd_rate
+    from stg_contents
+)"""
 _QUERIES = {
     "summary": select_summary(f"int_figures({_BOUNDS})", "$label"),
     "figures": select_others(f"int_figures({_BOUNDS})"),
@@ -110,10 +125,13 @@ def read_tables(
     as_of: int,
     known_to: int,
     assertions: Collection[Assertion] = (),
+    *,
+    sums_rows: bool = False,
 ) -> dict[str, pa.Table]:
     """Read every table of a period; findings about the tables themselves stand in `checks` too.
 
-    `as_of` bounds what "to date" means, `known_to` how far time had come.
+    `as_of` bounds what "to date" means, `known_to` how far time had come. With `sums_rows` no
+    total is taken from a footer: the warehouse must have all rows.
     """
     everything = {
         "known_to": known_to,
@@ -124,7 +142,7 @@ def read_tables(
         "label": period.label,
         "assertions": [assertion.to_parameter() for assertion in assertions] or None,
     }
-    _keep(warehouse, period, everything)
+    _keep(warehouse, period, everything, {"stg_totals": _TOTALS_OF_ROWS} if sums_rows else {})
     tables = {
         name: warehouse.query(query, _used(everything, query)) for name, query in _QUERIES.items()
     }
@@ -154,10 +172,13 @@ def _models() -> frozenset[str] | None:
     return models_used_by(*queries, *_KEPT_IF_SMALL.values(), *_KEPT.values(), _CUT_SALES)
 
 
-def _keep(warehouse: Warehouse, period: Period, everything: dict[str, Any]) -> None:
+def _keep(
+    warehouse: Warehouse, period: Period, everything: dict[str, Any], instead: dict[str, str]
+) -> None:
     """Read once what several tables read; add the calendar's months to the parameters."""
     signatures = {model.name: model.signature for model in read_all_models()}
-    for name, call in ((_KEPT_IF_SMALL if warehouse.is_small else {}) | _KEPT).items():
+    kept = (_KEPT_IF_SMALL if warehouse.is_small else {}) | _KEPT
+    for name, call in (instead | kept | instead).items():  # these first: others are made of them
         warehouse.keep(name, f"from {call}", _used(everything, call), signatures[name])
     months = _months_until(warehouse, period)
     everything["months"] = [_as_parameter(month) for month in months] or None

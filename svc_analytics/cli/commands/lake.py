@@ -55,9 +55,7 @@ def check(is_deep: bool, is_wide: bool, data_dir: str | None, as_json: bool) -> 
     with open_warehouse(lake) as warehouse:
         findings = warehouse.query(_FINDINGS)
     if is_deep:
-        findings = pa.concat_tables(
-            [findings, check_deeply(lake, findings.schema, note=echo_progress)]
-        )
+        findings = pa.concat_tables([findings, check_deeply(lake, findings, note=echo_progress)])
     if as_json:
         click.echo(tables.to_json({"findings": tables.to_objects(findings)}))
     else:
