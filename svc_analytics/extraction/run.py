@@ -1,6 +1,7 @@
 """Extract into a lake: several workers sweep segments, one writer publishes their rows."""
 
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from svc_analytics.api.client import Client, open_client
@@ -35,11 +36,13 @@ def extract(
     client: Client | None = None,
     on_page: OnPage | None = None,
     note: Note = lambda text: None,
+    on_begin: Callable[[], object] = lambda: None,
 ) -> ExtractionResult:
     """Read what a lake lacks and publish it; return what was done.
 
     `on_page` is called for every page with its stream, its count of rows, and the instant
-    down to which the stream was read by then; `note` is told what else takes its time.
+    down to which the stream was read by then; `note` is told what else takes its time;
+    `on_begin` is called once the lake can be read.
     Raises `ConfigError` before anything is written when the keys belong to two
     merchants or not to the lake's; after any other error, what was covered is kept.
     """
@@ -53,6 +56,7 @@ def extract(
         _require_past(request, clock)
         clocks = {"service": clock.service, "machine": clock.machine, "judged": clock.now}
         with open_writer(lake, profile, clock.machine, clocks, note) as writer:
+            on_begin()
             run.notes += writer.notes
             run.retracted = _retract_early_claims(writer, service, streams, clock)
             _begin_run(writer, request, clock)

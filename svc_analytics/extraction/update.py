@@ -1,6 +1,9 @@
 """Bring a lake up to date: extract, then write its views for other tools."""
 
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
+from threading import Thread
 
 from svc_analytics.arguments import check
 from svc_analytics.config import Settings, read_settings
@@ -46,8 +49,13 @@ def extract(
     check("settings", settings, (Settings, type(None)), "svc.read_settings(), or nothing")
     check("request", request, (Request, type(None)), "a svc.Request, or nothing")
     settings = settings or read_settings(lake.path)
+    # They look into the lake's files whenever they are queried: made while pages are fetched,
+    # they are ready when the last one is written.
+    views = Thread(target=_write_views_early, args=(lake,))
     try:
-        result = read_again(lake, settings, request, workers=workers, on_page=on_page)
+        result = read_again(
+            lake, settings, request, workers=workers, on_page=on_page, on_begin=views.start
+        )
     except BaseException:
         with suppress(SvcError):  # the first error is the one to report
             write_views(lake)
@@ -63,14 +71,20 @@ def read_again(
     *,
     workers: int = 8,
     on_page: OnPage | None = None,
+    on_begin: Callable[[], object] = lambda: None,
 ) -> ExtractionResult:
     """Extract as `extract` does, and leave the views of other tools as they are.
 
-    Once written, they find by themselves what a later reading changes.
+    Once written, they find by themselves what a later reading changes. `on_begin` is called
+    once the lake can be read.
     """
+    read = partial(run.extract, lake, settings, request, workers=workers, on_begin=on_begin)
     if on_page is None:
         with page_bar() as bar:
-            return run.extract(
-                lake, settings, request, workers=workers, on_page=bar.show, note=bar.say
-            )
-    return run.extract(lake, settings, request, workers=workers, on_page=on_page)
+            return read(on_page=bar.show, note=bar.say)
+    return read(on_page=on_page)
+
+
+def _write_views_early(lake: Lake) -> None:
+    with suppress(SvcError):  # whoever writes them at the end tells it
+        write_views(lake)

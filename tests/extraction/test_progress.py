@@ -1,13 +1,16 @@
 """What a person sees while a lake is being filled: rows, pages, and down to which day."""
 
 import io
+import threading
+from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 from tqdm.auto import tqdm
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.extraction import progress
+from svc_analytics.extraction import progress, update
 from svc_analytics.extraction.progress import page_bar
 from svc_analytics.extraction.update import extract
 from svc_analytics.instants import BEGINNING, parse_bound
@@ -61,6 +64,22 @@ def test_pages_are_told_with_the_instant_down_to_which_all_was_read(
 
     desk.extract(on_page=note)
     assert told[-1] == BEGINNING and told == sorted(told, reverse=True)
+
+
+def test_the_views_of_other_tools_are_made_while_pages_come(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They need no page: nobody waits for them behind the last one."""
+    at_once = threading.Event()
+    monkeypatch.setattr(update, "write_views", lambda lake: at_once.set())
+
+    def read(lake: Lakehouse, *_: Any, on_begin: Callable[[], None], **options: Any) -> None:
+        on_begin()
+        assert at_once.wait(30)
+
+    monkeypatch.setattr(update.run, "extract", read)
+    extract(desk.lake, desk.settings)
+    assert at_once.is_set()
 
 
 def test_the_progress_has_no_total(terminal: Terminal) -> None:
