@@ -20,10 +20,13 @@ from svc_analytics.config import read_settings
 from svc_analytics.coverage import Coverage, difference
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import DAY, HOUR
+from svc_analytics.lake.index.month_index import MonthIndex, Texts
 from svc_analytics.lake.lake import Lake
+from svc_analytics.schema import STREAMS
 from svc_analytics.signing.secrets import Secrets, SigningSecret, parse_ring
 from svc_analytics.signing.webhooks import WEBHOOK_TOLERANCE
-from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from svc_analytics.warehouse.sources import Sources
+from svc_analytics.warehouse.warehouse import open_warehouse
 from svc_analytics.webhooks.delivery_log import Lines, WebhookDelivery, read_deliveries
 
 if TYPE_CHECKING:
@@ -45,27 +48,11 @@ OUTPUT = pa.schema(
     ]
 )
 _STREAM_OF = {"payment": "payments", "payout": "payout_records"}
-_WANTED = pa.schema([("n", pa.int64()), ("subject", pa.string()), ("record_id", pa.string())])
-_LOOK_UP = """
-with held as (
-    select 'payment' as subject, payment_id as record_id from payments
-    union
-    select 'payout' as subject, payout_id as record_id from payout_records
-),
-
-quarantined as (
-    select distinct if(stream = 'payments', 'payment', 'payout') as subject, record_id
-    from stg_quarantine
-)
-
-select
-    n,
-    held.record_id is not null as is_held,
-    quarantined.record_id is not null as is_quarantined
-from wanted
-left join held using (subject, record_id)
-left join quarantined using (subject, record_id)
-"""
+_Key = tuple[str, str]  # a stream, and the id of a record of it
+_QUARANTINED = "select distinct stream, record_id from stg_quarantine"
+_MODELS = frozenset(
+    {"stg_files", "stg_spans", "stg_quarantine"}
+)  # none of which reads a month's rows
 
 
 @dataclass(frozen=True)
@@ -92,9 +79,11 @@ def open_reconciler(lake: Lake | None) -> Iterator[Reconciler]:
     if lake is None or not lake.exists:
         yield lambda batch: [ReconciledDelivery(delivery) for delivery in batch]
         return
-    with open_warehouse(lake) as warehouse:
+    with open_warehouse(lake, _MODELS) as warehouse:
         coverage = warehouse.coverage()
-        yield lambda batch: _match(warehouse, coverage, batch)
+        rows = warehouse.query(_QUARANTINED).to_pylist()
+        quarantined = {(row["stream"], row["record_id"]) for row in rows}
+        yield lambda batch: _match(warehouse.sources, quarantined, coverage, batch)
 
 
 def reconcile(
@@ -143,20 +132,38 @@ def verify_webhooks(
 
 
 def _match(
-    warehouse: Warehouse, coverage: dict[str, Coverage], batch: Sequence[WebhookDelivery]
+    sources: Sources,
+    quarantined: set[_Key],
+    coverage: dict[str, Coverage],
+    batch: Sequence[WebhookDelivery],
 ) -> list[ReconciledDelivery]:
-    wanted = [
-        {"n": place, "subject": item.subject, "record_id": item.record_id}
-        for place, item in enumerate(batch)
-        if item.names_money
-    ]
-    tables = {"wanted": pa.Table.from_pylist(wanted, schema=_WANTED)}
-    rows = warehouse.query(_LOOK_UP, tables=tables).to_pylist() if wanted else []
-    known = {row["n"]: (row["is_held"], row["is_quarantined"]) for row in rows}
+    keys = [_key(item) if item.names_money else None for item in batch]
+    held = _held(sources, {key for key in keys if key})
     return [
-        _classify(item, *known[place], coverage) if place in known else ReconciledDelivery(item)
-        for place, item in enumerate(batch)
+        _classify(item, key in held, key in quarantined, coverage)
+        if key
+        else ReconciledDelivery(item)
+        for item, key in zip(batch, keys, strict=True)
     ]
+
+
+def _key(item: WebhookDelivery) -> _Key:
+    return _STREAM_OF[item.subject or ""], item.record_id or ""
+
+
+def _held(sources: Sources, keys: set[_Key]) -> set[_Key]:
+    """Return the records that the lake holds: of its files only the ids are read, where they are.
+
+    They are looked for in the newest months first, for a log is mostly of those.
+    """
+    found = set()
+    for name, footers in sources.footers.items():
+        wanted = sorted(record_id for stream, record_id in keys if stream == name)
+        texts = Texts.of(pa.chunked_array([wanted], pa.string()))
+        index = MonthIndex(sources.lake, STREAMS[name], sources.folder)
+        for _, rows in index.rows_by_month(sorted(footers, reverse=True), "id", texts, ["id"]):
+            found |= {(name, record_id) for record_id in rows["id"].to_pylist()}
+    return found
 
 
 def _classify(

@@ -26,7 +26,6 @@ from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.status import lake_status
 from svc_analytics.warehouse.warehouse import open_warehouse
-from svc_analytics.webhooks.reconcile import reconcile
 from tests.receipts.test_verify_lake import KEPT
 from tests.support.closings import Closer
 from tests.support.desks import Desk
@@ -141,7 +140,6 @@ READERS: dict[str, Hurt] = {
     "explain": lambda desk: desk.lake.explain("2026-10", "usdt", "opening_position"),
     "receipts verify": lambda desk: verify_lake(desk.lake, KEPT),
     "tokens in files": lambda desk: find_payments(desk.lake),
-    "webhooks verify": lambda desk: list(reconcile([], desk.lake, ())),
     "extract": lambda desk: desk.extract(rereads=True),
     "close": lambda desk: Closer(desk).close("2026-10"),
 }  # fmt: skip

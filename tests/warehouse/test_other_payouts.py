@@ -4,7 +4,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.errors import LakeError
@@ -16,6 +15,7 @@ from svc_analytics.warehouse.neighbourhood import booked_near
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout, refund
+from tests.support.flipped_bits import flip_column
 
 
 @pytest.fixture
@@ -40,15 +40,6 @@ def desk(service: FakeService, desk: Desk) -> Desk:
 def october(desk: Desk, table: str) -> list[dict[str, Any]]:
     """A table of October's statement."""
     return list(statement(desk.lake, "2026-10").tables[table].to_pylist())
-
-
-def flip(path: Path, column: str) -> None:
-    """Alter the last byte of a column's values."""
-    place = pq.read_schema(path).get_field_index(column)
-    chunk = pq.read_metadata(path).row_group(0).column(place)
-    content = bytearray(path.read_bytes())
-    content[chunk.data_page_offset + chunk.total_compressed_size - 1] ^= 1
-    path.write_bytes(content)
 
 
 def test_cohorts_and_refunds_to_date_rest_on_other_months(desk: Desk) -> None:
@@ -85,7 +76,7 @@ def test_a_whole_record_of_unknown_nature_is_there(desk: Desk) -> None:
 
 def test_a_flipped_bit_of_what_is_read_is_told(desk: Desk) -> None:
     path = desk.lake.month_path(PAYOUT_RECORDS, "2026-08")
-    flip(path, "amount")
+    flip_column(path, "amount")
     with pytest.raises(LakeError) as caught:
         statement(desk.lake, "2026-10")
     assert str(caught.value).startswith(f"{path} is torn or altered")
@@ -94,14 +85,14 @@ def test_a_flipped_bit_of_what_is_read_is_told(desk: Desk) -> None:
 def test_columns_that_no_figure_needs_are_not_read(desk: Desk) -> None:
     """A statement cannot tell that one was altered, and rests on none; `check` reads them all."""
     right = october(desk, "cohorts")
-    flip(desk.lake.month_path(PAYOUT_RECORDS, "2026-08"), "payer_id")
+    flip_column(desk.lake.month_path(PAYOUT_RECORDS, "2026-08"), "payer_id")
     assert october(desk, "cohorts") == right
     with pytest.raises(LakeError, match="is torn or altered"), open_warehouse(desk.lake):
         pass
 
 
 SPOILT: list[Callable[[Path], None]] = [
-    lambda folder: flip(folder / "2026-08.parquet", "paid_at"),
+    lambda folder: flip_column(folder / "2026-08.parquet", "paid_at"),
     lambda folder: (folder / "2026-08.parquet").unlink(),
     lambda folder: (folder / "sources.json").unlink(),
 ]

@@ -13,6 +13,7 @@ from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse import sales
+from tests.support.flipped_bits import flip_column
 from tests.support.seeded_lakes import make_seeded_lake
 
 SEED = 5  # payments in each month from 2026-05 to 2026-11
@@ -44,11 +45,7 @@ def test_a_damaged_file_that_a_bound_cuts_is_named(
     """Its payments are read through DuckDB, whose own words about it are not shown."""
     monkeypatch.setattr(sales, "_is_cut", lambda footer, months: bool(footer.ends))
     path = lake.month_path(PAYMENTS, "2026-07")
-    place = pq.read_schema(path).get_field_index("charged_amount")
-    column = pq.read_metadata(path).row_group(0).column(place)
-    content = bytearray(path.read_bytes())
-    content[column.data_page_offset + column.total_compressed_size - 1] ^= 1
-    path.write_bytes(content)
+    flip_column(path, "charged_amount")
     with pytest.raises(LakeError) as caught:
         statement(lake, "2026-10")
     assert str(caught.value).startswith(f"{path} is torn or altered: move it away")

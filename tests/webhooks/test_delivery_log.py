@@ -16,11 +16,12 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.cli.reports import statement_text
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import SECOND, format_instant, parse_instant, to_micros
 from svc_analytics.periods import month
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
+from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import Secret, parse_secrets
 from svc_analytics.signing.webhooks import sign_webhook
 from svc_analytics.webhooks import delivery_log
@@ -29,6 +30,7 @@ from svc_analytics.webhooks.reconcile import OUTPUT
 from tests.cli.test_cli import NOW, Run, run
 from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import FakeService, payment, payout
+from tests.support.flipped_bits import flip_column
 
 SECRET = "whsec_one"
 AT = "2026-11-10T00:00:00Z"
@@ -204,6 +206,16 @@ def test_records_the_lake_lacks_are_named(filled: Desk) -> None:
     assert found["in_lake"].isna().to_list() == [False, False, False, True, True]
     assert found["subject"].to_list()[:4] == ["payment", "payout", "payment", "session"]
     assert found["record_id"][2] == LOST["id"] and "missing" in found["reason"][2]
+
+
+def test_of_the_lake_only_ids_are_read(filled: Desk) -> None:
+    """An altered amount changes no answer here, and `check` names it; an altered id is named."""
+    path = filled.lake.month_path(PAYMENTS, "2026-11")
+    flip_column(path, "amount")
+    assert list(svc.verify_webhooks([line(paid())], filled.lake)["in_lake"]) == [True]
+    flip_column(path, "id")
+    with pytest.raises(LakeError, match=r"payments/2026-11\.parquet is torn or altered"):
+        svc.verify_webhooks([line(paid())], filled.lake)
 
 
 def test_time_that_was_not_read_accuses_nobody(filled: Desk) -> None:
