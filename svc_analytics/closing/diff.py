@@ -233,9 +233,12 @@ def _differing_rows(
     common = [name for name in old.column_names if name in new.column_names]
     names = [name for name in common if name in keys or name not in ignored]
     keys = [name for name in keys if name in names]
+    older, newer = old.select(names), new.select(names)
+    if older.equals(newer):  # nearly always: no engine is opened only to say so
+        return
     with interruptible(), duckdb.connect() as connection:
-        connection.register("older", old.select(names))
-        connection.register("newer", new.select(names))
+        connection.register("older", older)
+        connection.register("newer", newer)
         pairs = connection.sql(_difference_query(keys)).to_arrow_table()
     for batch in pairs.to_batches(max_chunksize=_BATCH):
         for pair in batch.to_pylist():
