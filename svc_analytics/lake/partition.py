@@ -24,8 +24,8 @@ from svc_analytics.lake.control_totals import (
     Group,
     GroupEnds,
     control_totals,
-    group_ends,
     totalled_columns,
+    totals_and_ends,
 )
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.footer import PartitionFooter
@@ -115,8 +115,9 @@ def _write(
         ) as writer,
     ):
         for table in _regroup(with_derived(stream, table) for table in tables):
-            totals += control_totals(stream, table)
-            for group, found in group_ends(stream, table).items():
+            of_table, ends_of_table = totals_and_ends(stream, table)
+            totals += of_table
+            for group, found in ends_of_table.items():
                 ends[group] = found.join(ends.get(group, found))
             writer.write_table(table, row_group_size=ROW_GROUP)
         footer = replace(footer, totals=totals, ends=ends, layout=LAYOUT)

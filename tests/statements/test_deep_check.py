@@ -59,10 +59,15 @@ def test_a_file_with_other_totals_than_its_rows_is_named_once(
     desk.service.payments = [payment(n, f"2026-{8 + n:02}-03T00:00:00Z") for n in range(3)]
     desk.extract()
     lake, path = desk.lake, desk.lake.month_path(PAYMENTS, "2026-08")
-    of_rows = partition.control_totals
+    of_rows, of_both = partition.control_totals, partition.totals_and_ends
     rows, footer = [*read_groups(path)], read_footer(path)
     with monkeypatch.context() as patched:
         patched.setattr(partition, "control_totals", lambda *of: of_rows(*of) + of_rows(*of))
+        patched.setattr(
+            partition,
+            "totals_and_ends",
+            lambda *of: (of_rows(*of) + of_rows(*of), of_both(*of)[1]),
+        )
         write_partition(path, PAYMENTS, rows, footer)
     monkeypatch.setattr(deep_check, "_periods", lambda lake: [month("2026-10")])
     with open_warehouse(lake) as warehouse:
