@@ -2,19 +2,27 @@
 
 import errno
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from svc_analytics.coverage import Coverage, difference
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import DAY, to_micros
+from svc_analytics.lake import spill
 from svc_analytics.lake.lake import Lake
-from svc_analytics.schema import PAYMENTS
+from svc_analytics.lake.runs.folder import RunFolder
+from svc_analytics.lake.runs.moved import Dropped
+from svc_analytics.lake.writer import open_writer
+from svc_analytics.schema import PAYMENTS, Stream
 from tests.simulation.disk import Disk, failure
 from tests.support.rings import rings
 from tests.support.waiting import (
+    NOW,
+    PROFILE,
     Killed,
     Told,
     draw_story,
@@ -50,6 +58,32 @@ def test_what_waited_on_disk_comes_to_be_as_if_published_at_once(
         assert not difference(spilled.coverage.read, told.coverage.read), seed
         assert not [*(tmp_path / f"{seed} spilled").glob(".runs*")], seed
     assert found > 5
+
+
+def _find_none(stream: Stream, *of: object) -> Dropped:
+    return Dropped(stream.no_rows, stream.no_rows)
+
+
+PLANTED: dict[str, tuple[Any, str, Any, int]] = {  # with a story that finds it
+    "both versions of what moved stay": (spill, "find_dropped", _find_none, 3),
+    "a row stays in the month that it left": (spill.Spill, "find_elsewhere", lambda *_: {}, 1),
+    "what is taken back stays claimed": (spill.Spill, "are_broken", lambda *_: False, 5),
+    "what is published waits again": (RunFolder, "remove", lambda *_: None, 0),
+}
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_found(bug: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stories that find nothing prove nothing: of each of these, one tells."""
+    place, name, planted, seed = PLANTED[bug]
+    story = draw_story(seed)
+    tell_at_once(tmp_path / "once", story)
+    told = Told.of(tmp_path / "once")
+    monkeypatch.setattr(place, name, planted)
+    tell_spilling(tmp_path / "spilled", story, seed)
+    spilled = Told.of(tmp_path / "spilled")
+    left = [*(tmp_path / "spilled").glob(".runs*")]
+    assert left or (spilled.rows, spilled.coverage.read) != (told.rows, told.coverage.read)
 
 
 DAY_1, DAY_2, DAY_3 = (to_micros(datetime(2026, 10, day, tzinfo=UTC)) for day in (8, 7, 6))
@@ -119,6 +153,31 @@ def test_a_lost_run_voids_those_behind_it(waiting: Path) -> None:
     with writing(waiting):
         pass
     assert Told.of(waiting).rows == [] and runs_of(waiting) == []
+
+
+@pytest.mark.parametrize("removal", range(1, 4))
+def test_a_kill_among_removals_brings_no_older_version_back(tmp_path: Path, removal: int) -> None:
+    """The first run goes first: what is left of a published month is void, not published again."""
+    folder, removed = tmp_path / "data", []
+    with small_portions(), writing(folder) as writer:
+        for amount in ("5", "6", "7"):
+            writer.buffer(PAYMENTS).add(rows(("id-0", DAY_1, amount)), size=1)
+            writer.save()
+        raise Killed
+
+    def fate(number: int, kind: str, path: str) -> None:
+        if kind == "unlink" and path.endswith(".run"):
+            removed.append(path)
+            if len(removed) == removal:
+                raise Killed
+
+    killed = suppress(Killed)
+    with killed, Disk(tmp_path, fate).installed(), open_writer(Lake(folder), PROFILE, NOW):
+        pass
+    with writing(folder):
+        pass
+    assert len(removed) == removal and runs_of(folder) == []
+    assert [row["amount"] for row in Told.of(folder).rows] == [7]
 
 
 def test_a_run_whose_rejected_records_are_lost_is_void(tmp_path: Path) -> None:
