@@ -50,9 +50,7 @@ OUTPUT = pa.schema(
 _STREAM_OF = {"payment": "payments", "payout": "payout_records"}
 _Key = tuple[str, str]  # a stream, and the id of a record of it
 _QUARANTINED = "select distinct stream, record_id from stg_quarantine"
-_MODELS = frozenset(
-    {"stg_files", "stg_spans", "stg_quarantine"}
-)  # none of which reads a month's rows
+_MODELS = frozenset({"stg_files", "stg_spans", "stg_quarantine"})  # no rows of month files
 
 
 @dataclass(frozen=True)
