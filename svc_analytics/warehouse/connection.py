@@ -36,7 +36,7 @@ def prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
 
 
 def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let a statement's queries spill rather than take more: a month may have ten million lines."""
+    """Let a statement's queries spill rather than take more: it may be of a million lines."""
     connection.execute(f"SET memory_limit='{MOST_MEMORY}'")
 
 
