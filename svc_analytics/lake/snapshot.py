@@ -9,7 +9,7 @@ from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from svc_analytics.lake.checksums import require_whole
+from svc_analytics.lake.checksums import DAMAGE, damaged, read_signed_footer, require_whole
 from svc_analytics.lake.footer import is_of_earlier_layout, read_footer
 from svc_analytics.lake.layout import ORIGIN, data_folders
 from svc_analytics.lake.partition import upgrade_partition
@@ -59,6 +59,17 @@ def hold_files(
     for file in chosen:
         require_whole(file, lake / name / f"{file.stem}.parquet")
     return chosen
+
+
+def hold_footers(lake: Path, snapshot: Path, name: str) -> list[Path]:
+    """Hold what the files of a folder say about themselves to its checksums; return their paths."""
+    files = sorted((snapshot / name).iterdir())
+    for file in files:
+        try:
+            read_signed_footer(file)
+        except DAMAGE as error:
+            raise damaged(lake / name / f"{file.stem}.parquet", error) from error
+    return files
 
 
 def _upgrade_files(folder: Path, source: Path) -> None:

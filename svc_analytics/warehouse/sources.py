@@ -16,7 +16,7 @@ from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.index.parents import parents_in
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
-from svc_analytics.lake.snapshot import hold_files
+from svc_analytics.lake.snapshot import hold_files, hold_footers
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import ACCEPTED, write_accepted
 from svc_analytics.warehouse.neighbourhood import (
@@ -108,7 +108,7 @@ def _read_sources(
     files = {name: _files(lake, folder, inside, near) for name, inside in folders.items()}
     files |= _made(lake, folder, footers, wanted, near)
     if "all_receipt_verdicts" in wanted:
-        files["all_receipt_verdicts"] = sorted((folder / VERDICTS_FOLDER).iterdir())
+        files["all_receipt_verdicts"] = hold_footers(lake.path, folder, VERDICTS_FOLDER)
     count = 0
     for name in filter(wanted.__contains__, STREAMS):
         files[f"totalled_{name}"] = [*files[name]]
