@@ -36,8 +36,6 @@ from svc_analytics.warehouse.views import (
     say_files,
 )
 
-# Records whose lines fit the bound of memory: of many more, their order cannot be spilled.
-MOST_BOUNDED = 1_500_000
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
 
 
@@ -198,7 +196,7 @@ def _open_views(
             connection = duckdb.connect(config=CONFIG)
             prepare(connection, folder)
             build_views(connection, sources.files, models)
-        if sources.near and sources.rows <= MOST_BOUNDED:
+        if sources.near:
             bound_memory(connection)
         lock_down(connection, folder, as_written=as_written)
     except duckdb.Error as error:

@@ -11,19 +11,49 @@ with openings as (
     group by currency
 ),
 
--- Counted apart from the rest of each movement: a window over whole rows does not fit the memory.
+movements as (
+    select
+        kind,
+        record_id,
+        currency,
+        occurred_at,
+        date_trunc('day', occurred_at) as day,
+        net
+    from ledger_entries
+    where is_within(occurred_at, starts_at, ends_at)
+),
+
+-- A window over all lines would not fit the memory: lines are counted day by day, behind what
+-- the days before came to.
+days as (
+    select
+        day,
+        currency,
+        coalesce(sum(count(*)) over (
+            order by day range between unbounded preceding and interval 1 microsecond preceding
+        ), 0) as lines_before,
+        coalesce(opening, 0) + coalesce(sum(sum(net)) over (
+            partition by currency order by day
+            rows between unbounded preceding and 1 preceding
+        ), 0) as position_before
+    from movements
+    left join openings using (currency)
+    group by day, currency, opening
+),
+
 running as (
     select
         kind,
         record_id,
-        row_number() over (order by occurred_at, kind, record_id) as line_no,
-        coalesce(opening, 0) + sum(net) over (
-            partition by currency order by occurred_at, kind, record_id
+        lines_before + row_number() over (
+            partition by day order by occurred_at, kind, record_id
+        ) as line_no,
+        position_before + sum(net) over (
+            partition by currency, day order by occurred_at, kind, record_id
             rows between unbounded preceding and current row
         ) as running_position
-    from ledger_entries
-    left join openings using (currency)
-    where is_within(occurred_at, starts_at, ends_at)
+    from movements
+    inner join days using (day, currency)
 ),
 
 returned as (
