@@ -23,6 +23,7 @@ from svc_analytics.warehouse.connection import (
     CONFIG,
     bound_memory,
     error_line,
+    give_back_memory,
     is_select,
     lock_down,
     prepare,
@@ -172,8 +173,11 @@ def open_warehouse(
     """
     with open_sources(lake, models, period) as sources:
         is_small = sources.rows <= SMALL_LAKE
-        connection = _open_views(lake, sources, models, as_written=as_written and is_small)
+        connection = _open_views(lake, sources, models)
         try:
+            if not is_small:
+                give_back_memory(connection)
+            lock_down(connection, sources.folder, as_written=as_written and is_small)
             yield Warehouse(connection, lake, sources, is_small=is_small)
         finally:
             connection.close()
@@ -181,7 +185,7 @@ def open_warehouse(
 
 @interruptible()
 def _open_views(
-    lake: Lake, sources: Sources, models: frozenset[str] | None, *, as_written: bool
+    lake: Lake, sources: Sources, models: frozenset[str] | None
 ) -> duckdb.DuckDBPyConnection:
     folder = sources.folder
     try:
@@ -198,7 +202,6 @@ def _open_views(
             build_views(connection, sources.files, models)
         if sources.near:
             bound_memory(connection)
-        lock_down(connection, folder, as_written=as_written)
     except duckdb.Error as error:
         reason = as_in_the_lake(error_line(error), folder, lake)
         message = f"{lake.path} cannot be read ({reason}): run svc-analytics extract"

@@ -1,62 +1,10 @@
 -- statement_lines(starts_at, ends_at, zone := 'UTC', label := null, known_to := null):
 -- every movement of a period, one line each.
 -- grain: one row per ledger entry, in stable order.
--- from: ledger_entries, int_movements_until, int_line_records, int_period_known,
+-- from: ledger_entries, int_running_lines, int_line_records, int_period_known,
 -- int_period_refunds, int_refunded.
 
-with openings as (
-    select currency, sum(net) as opening
-    from int_movements_until(starts_at, ends_at)
-    where occurred_at < starts_at::timestamptz
-    group by currency
-),
-
-movements as (
-    select
-        kind,
-        record_id,
-        currency,
-        occurred_at,
-        date_trunc('day', occurred_at) as day,
-        net
-    from ledger_entries
-    where is_within(occurred_at, starts_at, ends_at)
-),
-
--- A window over all lines would not fit the memory: lines are counted day by day, behind what
--- the days before came to.
-days as (
-    select
-        day,
-        currency,
-        coalesce(sum(count(*)) over (
-            order by day range between unbounded preceding and interval 1 microsecond preceding
-        ), 0) as lines_before,
-        coalesce(opening, 0) + coalesce(sum(sum(net)) over (
-            partition by currency order by day
-            rows between unbounded preceding and 1 preceding
-        ), 0) as position_before
-    from movements
-    left join openings using (currency)
-    group by day, currency, opening
-),
-
-running as (
-    select
-        kind,
-        record_id,
-        lines_before + row_number() over (
-            partition by day order by occurred_at, kind, record_id
-        ) as line_no,
-        position_before + sum(net) over (
-            partition by currency, day order by occurred_at, kind, record_id
-            rows between unbounded preceding and current row
-        ) as running_position
-    from movements
-    inner join days using (day, currency)
-),
-
-returned as (
+with returned as (
     select
         payout_id as record_id,
         payment_receipt_no as parent_receipt_no,
@@ -122,7 +70,7 @@ select
     first_seen_at,  -- when this content was first read, UTC
     record_version  -- which version of the record this is, from 1
 from ledger_entries
-inner join running using (kind, record_id)
+inner join int_running_lines(starts_at, ends_at) using (kind, record_id)
 inner join int_period_known(starts_at, ends_at, known_to := known_to) using (currency)
 left join int_line_records(starts_at, ends_at) using (kind, record_id)
 left join returned using (record_id)
