@@ -158,12 +158,12 @@ def _month_index(label: str, calendar: str) -> int:
 def _period(index: int, zone: str, calendar: str) -> Period:
     first_day = find_calendar(calendar).first_day
     start, end = (
-        _midnight(first_day(place // 12, place % 12 + 1), zone) for place in (index, index + 1)
+        midnight(first_day(place // 12, place % 12 + 1), zone) for place in (index, index + 1)
     )
     return Period(f"{index // 12:04d}-{index % 12 + 1:02d}", start, end, zone, calendar)
 
 
-def _midnight(day: date, zone: str) -> int:
+def midnight(day: date, zone: str) -> int:
     """Return the first instant of a local day.
 
     Where clocks skip midnight, `fold=0` names the moment of the skip, and where

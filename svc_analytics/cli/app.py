@@ -18,6 +18,10 @@ from svc_analytics.instants import now
 INTERRUPTED = 130
 # Where each command is, and the first line of its help; a test compares it with the command.
 COMMANDS = {
+    "assert": (
+        "cli.commands.balance:assert_",
+        "Write down a coin's balance, as the console shows it.",
+    ),
     "check": ("cli.commands.lake:check", "Check the lake against every rule."),
     "close": ("cli.commands.close:close", "Read a month twice, write its statement and seal it."),
     "compare": (
