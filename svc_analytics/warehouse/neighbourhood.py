@@ -50,13 +50,17 @@ def near_months(period: Span) -> set[str]:
 
 
 def booked_near(footers: Footers, near: Collection[str]) -> set[str]:
-    """Return these months, and those whose files hold a record that was booked in one of them."""
+    """Return these months, and those whose files hold records of both sides, or of these months.
+
+    Of any other file all records were booked before these months, or all behind them: its
+    totals tell what it left. A few records late by months make their whole file be read.
+    """
     start, end = month_named(min(near)).start, month_named(max(near)).end
-    spans = {label: footer.ends.values() for label, footer in footers.items()}
+    ends = {label: footer.ends.values() for label, footer in footers.items() if footer.ends}
     return {*near} | {
         label
-        for label, ends in spans.items()
-        if any(each.first < end and each.last >= start for each in ends)
+        for label, groups in ends.items()
+        if min(each.first for each in groups) < end and max(each.last for each in groups) >= start
     }
 
 

@@ -17,7 +17,7 @@ from svc_analytics.lake.writer import LakeWriter, open_writer
 from svc_analytics.periods import Period
 from svc_analytics.schema import PAYMENTS, STREAMS, Stream
 from svc_analytics.statements.statement import statement
-from svc_analytics.warehouse.connection import CONFIG
+from svc_analytics.warehouse import connection
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.benchmarks.growth_lakes import END, MERCHANT, NEWEST, Part, Shape, batches, parts
@@ -32,7 +32,7 @@ Page = tuple[Stream, pa.Table, Span]  # records, and the time that they are all 
 def summarize(folder: Path, period: Period = NEWEST, memory: str | None = None) -> None:
     """Make the summary of a period alone, within a limit of DuckDB's memory."""
     if memory:
-        CONFIG["memory_limit"] = memory
+        connection.MOST_MEMORY = memory
     bounds = "(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
     edges = {"s": period.start, "e": period.end}
     with open_warehouse(Lake(folder), period=(period.start, period.end)) as warehouse:

@@ -17,6 +17,7 @@ from tests.support.seeded_lakes import Seeded, make_seeded_lake
 
 SEEDS = 200
 QUICK = 13  # of them: one period each, another sort of month each time
+FOUND = [(106, 0)]  # seed and period that once showed a fault: a file of both sides of a month
 
 
 def state(seeded: Seeded, period: Period) -> Statement:
@@ -37,13 +38,13 @@ def compare(seeded: Seeded, period: Period, books: Books) -> list[str]:
     return differences(made, full_scan(books, period, made.as_of, seeded.now))
 
 
-@pytest.mark.parametrize("seed", range(QUICK))
-def test_every_cell_is_that_of_a_full_scan(seed: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("seed", "place"), [*((seed, seed) for seed in range(QUICK)), *FOUND])
+def test_every_cell_is_that_of_a_full_scan(seed: int, place: int, tmp_path: Path) -> None:
     """
     A statement of a month, of whatever zone and calendar, has the figures of all rows.
     """
     seeded = make_seeded_lake(tmp_path / "data", seed)
-    period = seeded.asked[seed % len(seeded.asked)]
+    period = seeded.asked[place % len(seeded.asked)]
     assert compare(seeded, period, Books(seeded.lake.path)) == []
 
 
