@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.calendars import GREGORIAN
+from svc_analytics.language.catalogue import Language
 
 KEY = "svc_standing"
 RUNNING = "(running)"
@@ -32,6 +33,13 @@ class Standing:
     first_open_month: str = ""  # its month, in the calendar of the table's months
     scales: Mapping[str, int] = field(default_factory=dict)  # the places of each coin's amounts
     calendar: str = GREGORIAN  # of the statement's month
+    language: str = "en"  # of what is displayed
+    digits: str = "latin"
+
+    @property
+    def wording(self) -> Language:
+        """The language that the table, or a chart of it, is displayed in."""
+        return Language(self.language, self.digits)
 
     def is_running(self, value: Any, column: str = "") -> bool:
         """Whether a day or a month is not over.

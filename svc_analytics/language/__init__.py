@@ -1,0 +1,1 @@
+"""The languages of a statement: English, and the catalogue of its Persian texts."""

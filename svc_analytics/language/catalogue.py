@@ -1,0 +1,137 @@
+"""A language of a statement: its texts, its direction and its digits.
+
+English stands where it is used. The Persian of every text that is displayed stands in
+`fa.toml`; one that is missing there is displayed in English. A sentence with values is found
+by its pattern, so that sentences of sealed statements can be translated too.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.resources import files
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.language.isolation import PERSIAN_DIGITS, isolate, isolate_persian
+
+LANGUAGES = ("en", "fa", "en+fa")
+DIGITS = ("latin", "fa")
+BETWEEN = " · "  # an English text and its Persian
+_NUMBER = re.compile(
+    r"[\N{ALMOST EQUAL TO}+-]?[0-9][0-9,]*(\.[0-9]+)?%?"
+    r"|[0-9]{4}-[0-9]{2}[-0-9T: .()]*Z?|[0-9]{1,2}:[0-9]{2}"
+)
+_PLACE = re.compile(r"\{([A-Za-z_0-9]+)\}")
+
+
+@dataclass(frozen=True)
+class Language:
+    """`en`, `fa` or both, `en+fa`; numbers in Latin or, beside Persian, in Persian digits.
+
+    >>> Language("fa").text("Net settlement"), Language("fa").direction
+    ('تسویه خالص', 'rtl')
+    """
+
+    code: str = "en"
+    digits: str = "latin"
+
+    def __post_init__(self) -> None:
+        if self.code not in LANGUAGES:
+            raise ConfigError(f"no language {self.code!r:.40}: choose of {', '.join(LANGUAGES)}")
+        if self.digits not in DIGITS:
+            raise ConfigError(f"no digits {self.digits!r:.40}: choose of {', '.join(DIGITS)}")
+        if self.is_english and self.digits != "latin":
+            raise ConfigError("Persian digits need a Persian text: choose the language fa or en+fa")
+
+    @property
+    def is_english(self) -> bool:
+        """Whether it is English alone."""
+        return self.code == "en"
+
+    @property
+    def direction(self) -> str:
+        """`rtl`, from right to left, or `ltr`."""
+        return "rtl" if self.code == "fa" else "ltr"
+
+    def text(self, english: str, **values: object) -> str:
+        """Return a text in the language; in `en+fa` both, the Persian isolated behind.
+
+        With `values`, the English is a pattern such as `net sales of {currency}`.
+        """
+        known = english.format(**values) if values else english
+        persian = None if self.is_english else self.persian(known)
+        if persian is None:
+            return known
+        return persian if self.code == "fa" else f"{known}{BETWEEN}{isolate_persian(persian)}"
+
+    def persian(self, english: str) -> str | None:
+        """Return the Persian of a text, its values isolated; None where there is none."""
+        return _translate(english, self.digits)
+
+    def number(self, text: str) -> str:
+        """Return a number, a day or an instant in the digits of the language, one by one.
+
+        >>> Language("fa", "fa").number("-1,234.50")
+        '-۱٬۲۳۴٫۵۰'
+        """
+        return text.translate(PERSIAN_DIGITS) if self.digits == "fa" else text
+
+
+ENGLISH = Language()
+
+
+@cache
+def read_catalogue() -> dict[str, str]:
+    """Return the Persian of every text, from all sections of `fa.toml`."""
+    text = (files("svc_analytics.language") / "fa.toml").read_text(encoding="utf-8")
+    sections: dict[str, dict[str, str]] = tomllib.loads(text)
+    return {english: persian for found in sections.values() for english, persian in found.items()}
+
+
+@cache
+def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return the texts that have values, those with the longest words first."""
+    found = [english for english in read_catalogue() if _PLACE.search(english)]
+    found.sort(key=lambda english: -len(_PLACE.sub("", english)))
+    return tuple((_pattern(english), read_catalogue()[english]) for english in found)
+
+
+def _pattern(english: str) -> re.Pattern[str]:
+    parts = _PLACE.split(english)
+    parts[::2] = map(re.escape, parts[::2])
+    parts[1::2] = [f"(?P<{name}>.+?)" for name in parts[1::2]]
+    return re.compile("".join(parts), re.DOTALL)
+
+
+@lru_cache(maxsize=4096)
+def _translate(english: str, digits: str) -> str | None:
+    """Return the Persian of a text or of a sentence with values, None for one unknown."""
+    if persian := read_catalogue().get(english):
+        return persian
+    for pattern, persian in _patterns():
+        if match := pattern.fullmatch(english):
+            values = {name: _value(name, text, digits) for name, text in match.groupdict().items()}
+            return _fill(persian, values)
+    return None
+
+
+def _fill(persian: str, values: dict[str, str]) -> str:
+    return _PLACE.sub(lambda place: values[place[1]], persian)
+
+
+def _value(name: str, text: str, digits: str) -> str:
+    """Return a value of a sentence isolated; one with a capital name is a text itself."""
+    if name.isupper():
+        return _translate(text, digits) or isolate(text)
+    return isolate(Language("fa", digits).number(text) if is_number(text) else text)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text is a number, a day or an instant, and no name or id.
+
+    >>> [is_number(text) for text in ("-1,234.5%", "2026-10-23 00:00Z", "SVC-12", "usdt")]
+    [True, True, False, False]
+    """
+    return bool(_NUMBER.fullmatch(text))

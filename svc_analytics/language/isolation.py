@@ -1,0 +1,21 @@
+"""Numbers, ids and foreign words within Persian: isolated, so that no sign changes sides.
+
+In plain texts the isolates are characters of Unicode that are not seen: from U+2066 or U+2067
+up to U+2069. A page turns them into elements.
+"""
+
+LEFT_TO_RIGHT, RIGHT_TO_LEFT, END = "\u2066", "\u2067", "\u2069"
+# One by one from the exact text: a library of numbers would cut long decimals.
+PERSIAN_DIGITS = str.maketrans(
+    "0123456789.,%", "۰۱۲۳۴۵۶۷۸۹\N{ARABIC DECIMAL SEPARATOR}\N{ARABIC THOUSANDS SEPARATOR}٪"
+)
+
+
+def isolate(text: str) -> str:
+    """Return a number, an id or a word of another script, isolated within Persian."""
+    return f"{LEFT_TO_RIGHT}{text}{END}" if text else ""
+
+
+def isolate_persian(text: str) -> str:
+    """Return a Persian text isolated within a line that runs from left to right."""
+    return f"{RIGHT_TO_LEFT}{text}{END}"

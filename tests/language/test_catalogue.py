@@ -1,0 +1,61 @@
+"""The languages of a statement: texts, sentences with values, digits."""
+
+import random
+import re
+
+import pytest
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.language.catalogue import Language, is_number, read_catalogue
+
+LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٫٬", "0123456789.,")
+
+
+def test_a_label_is_given_in_the_language() -> None:
+    """English as it is, Persian from the catalogue, both with the Persian isolated."""
+    assert Language("en").text("Net settlement") == "Net settlement"
+    assert Language("fa").text("Net settlement") == "تسویه خالص"
+    assert Language("en+fa").text("Net settlement") == "Net settlement · \u2067تسویه خالص\u2069"
+
+
+def test_a_sentence_is_found_by_its_pattern_and_its_values_are_isolated() -> None:
+    """A coin stays as it is, between the marks of an isolated text."""
+    assert Language("fa").text("USD per usdt") == "دلار به ازای هر \u2066usdt\u2069"
+    assert Language("fa").text("USD per {coin}", coin="usdt").endswith("\u2066usdt\u2069")
+
+
+def test_a_text_that_nobody_translated_is_displayed_in_english() -> None:
+    """The name of a product is no text of the catalogue."""
+    assert Language("fa").text("Saffron & Tile") == "Saffron & Tile"
+    assert Language("fa").persian("Saffron & Tile") is None
+
+
+def test_persian_digits_keep_every_digit_of_38() -> None:
+    """10,000 random amounts of 38 digits are read back exactly from their Persian digits."""
+    persian, draw = Language("fa", "fa"), random.Random(16)
+    for _ in range(10_000):
+        digits = f"{draw.randrange(10**37, 10**38)}"
+        exact = f"{draw.choice(('', '-'))}{digits[:20]}.{digits[20:]}"
+        shown = persian.number(exact)
+        assert shown.translate(LATIN) == exact
+        assert not set("0123456789.") & set(shown)
+
+
+def test_an_unknown_language_is_refused_in_one_line() -> None:
+    """The error names the languages there are; Persian digits need a Persian text."""
+    with pytest.raises(ConfigError, match="no language 'de': choose of en, fa, en"):
+        Language("de")
+    with pytest.raises(ConfigError, match="Persian digits need a Persian text"):
+        Language("en", "fa")
+
+
+def test_an_id_is_no_number() -> None:
+    """Its digits stay as the service wrote them."""
+    assert is_number("2026-10-23 00:00Z")
+    assert not is_number("eb44395f-edc3-5df0-9030-0b4562e86325")
+
+
+def test_no_persian_text_loses_or_invents_a_value() -> None:
+    """Each value of an English sentence stands in its Persian, and no other does."""
+    for english, persian in read_catalogue().items():
+        assert set(re.findall(r"\{\w+\}", english)) == set(re.findall(r"\{\w+\}", persian)), english
