@@ -42,11 +42,15 @@ SCRIPTS = [
     for line in block.text.splitlines()
     if line.startswith("svc-analytics ")
 ]
-COMMANDS = [
-    command
-    for command in dict.fromkeys([command for command, _ in CONSOLE] + SCRIPTS)
-    if command.split()[1] not in _ENDLESS
-]
+# A balance that is written down restates its month: the months are sealed before.
+COMMANDS = sorted(
+    (
+        command
+        for command in dict.fromkeys([command for command, _ in CONSOLE] + SCRIPTS)
+        if command.split()[1] not in _ENDLESS
+    ),
+    key=lambda command: command.split()[1] == "assert",
+)
 PYTHON = [block for block in blocks("python") if "http.server" not in block.text]
 [RECEIVER] = [block for block in blocks("python") if "http.server" in block.text]
 

@@ -1,0 +1,126 @@
+"""The view `customers`: USD over all coins, the share refunded, and who is verified."""
+
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from svc_analytics.instants import parse_bound
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.extraction.test_lookups import look_up
+from tests.support.desks import Desk
+from tests.support.fake_service import binding
+from tests.support.ledgers import read_ledger
+
+# Rows 1 and 8 have one payer, for payers go round by seven; a refund has that of its payment.
+LEDGER = """
+ kind     currency  amount  fee   at                of  usd_value
+ payment  btc       1       0.01  2026-09-01T08:00      60000
+ payment  usdt      100     1     2026-10-02T08:00      100.5
+ payment  eth       2       0.02  2026-10-03T08:00
+ refund   btc       0.25          2026-10-05T08:00  1   15625
+ refund   eth       1             2026-10-06T08:00  3
+ payment  sol       1       0.01  2026-10-07T08:00      150
+ payment  sol       9       0.01  2026-10-07T09:00      1350
+ payment  usdt      2500    25    2026-10-08T08:00      2500
+"""
+PAID = ("payments_count", "payments_without_usd", "usd_paid")
+RETURNED = ("refunds_count", "refunds_without_usd", "usd_refunded", "usd_refund_ratio")
+
+
+@pytest.fixture
+def sold(desk: Desk) -> Desk:
+    """The ledger above at the service; nothing is read yet. The payment of row 7 has no payer."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.service.payments[-2]["payer_id"] = None
+    return desk
+
+
+def payer(desk: Desk, number: int) -> str:
+    """The payer of a payment of the service, by its place among them."""
+    return str(desk.service.payments[number]["payer_id"])
+
+
+def rows(desk: Desk, *names: str, **payer: str | None) -> list[list[Any]]:
+    """Read columns of the view, of all rows or of a payer; None for what is unknown."""
+    query = f"select {', '.join(names)} from customers"
+    query += " where payer_id is not distinct from $payer_id" if payer else ""
+    with open_warehouse(desk.lake, models_used_by(query)) as warehouse:
+        return [[*row.values()] for row in warehouse.query(query, payer).to_pylist()]
+
+
+def row(desk: Desk, payer_id: str | None, *names: str) -> list[Any]:
+    """Read columns of the only row of a payer."""
+    [found] = rows(desk, *names, payer_id=payer_id)
+    return found
+
+
+def test_a_customer_is_summed_in_usd_over_all_coins(sold: Desk) -> None:
+    """60,000 in btc and 2,500 in usdt, of which a quarter went back."""
+    sold.extract()
+    assert row(sold, payer(sold, 0), *PAID) == [2, 0, 62500]
+    assert row(sold, payer(sold, 0), *RETURNED) == [1, 0, 15625, Decimal("0.25")]
+    assert row(sold, payer(sold, 1), *PAID, *RETURNED) == [1, 0, Decimal("100.5"), 0, 0, 0, 0]
+
+
+def test_what_has_no_value_in_usd_is_counted_and_unknown(sold: Desk) -> None:
+    """No zero stands for it, and no share is made without it."""
+    sold.extract()
+    assert row(sold, payer(sold, 2), *PAID, *RETURNED) == [1, 1, None, 1, 1, None, None]
+
+
+def test_payments_without_a_payer_have_a_row(sold: Desk) -> None:
+    """So that the rows add up to all payments."""
+    sold.extract()
+    assert row(sold, None, *PAID) == [1, 0, 1350]
+
+
+def test_refunds_that_were_never_read_are_unknown(sold: Desk) -> None:
+    """Without a payout-class key nobody knows of refunds: that is not zero."""
+    Desk(sold.service, replace(sold.settings, payout_key=None), sold.lake).extract()
+    assert row(sold, payer(sold, 0), *PAID, *RETURNED) == [2, 0, 62500, None, None, None, None]
+
+
+def test_refunds_are_known_of_those_who_paid_since_they_were_read(sold: Desk) -> None:
+    """Payout records of October only: the first payer paid in September, the second in October."""
+    sold.extract(streams=("payments",))
+    sold.extract(streams=("payout_records",), start=parse_bound("2026-10-01"))
+    assert row(sold, payer(sold, 0), *RETURNED) == [None] * 4
+    assert row(sold, payer(sold, 1), *RETURNED) == [0, 0, 0, 0]
+
+
+def test_a_refund_of_a_payment_that_was_not_read_has_no_share(sold: Desk) -> None:
+    """The September file is lost: the payer keeps 2,500 and the refund; of what, nobody knows."""
+    sold.extract()
+    (sold.lake.path / "payments" / "2026-09.parquet").unlink()
+    assert row(sold, payer(sold, 0), *PAID, *RETURNED) == [1, 0, 2500, 1, 0, 15625, None]
+
+
+def test_a_payer_with_nothing_but_a_refund_has_a_row(sold: Desk) -> None:
+    """No payment was read: what they paid is unknown, not zero."""
+    sold.extract()
+    (sold.lake.path / "payments" / "2026-10.parquet").unlink()
+    assert row(sold, payer(sold, 2), *PAID, *RETURNED) == [0, 0, None, 1, 1, None, None]
+
+
+def test_every_customer_id_that_was_looked_up_has_a_row(sold: Desk) -> None:
+    """Two of one payer, one who never paid, and one without a live binding."""
+    answers = [
+        binding("first", payer_id=payer(sold, 0), supplied_name="Sara"),
+        binding("second", payer_id=payer(sold, 0), status="pending_review"),
+        binding("never paid"),
+        {"customer_id": "unbound", "state": "none", "binding": None},
+    ]
+    sold.service.bindings = {answer["customer_id"]: answer for answer in answers}
+    sold.extract()
+    look_up(sold, customers=[*sold.service.bindings])
+    found = rows(sold, "customer_id", "binding_state", "supplied_name", *PAID[::2])
+    assert len(found) == 8  # and the four payers of whom nobody asked
+    assert sorted(each for each in found if each[0]) == [
+        ["first", "active", "Sara", 2, 62500],
+        ["never paid", "active", None, 0, None],
+        ["second", "pending_review", None, 2, 62500],
+        ["unbound", "none", None, None, None],
+    ]
