@@ -4,10 +4,11 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from svc_analytics.formatting.standing import standing_of
-from svc_analytics.money import format_amount, group_digits
+from svc_analytics.money import group_digits
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -21,10 +22,20 @@ Row = dict[str, Any]
 BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"  # distinct to colour-blind readers
 LIGHT = "#e6e6e6"  # behind what is not over yet
 HATCH = "/////"
+# Grey and crossed: it differs from bars below zero in a grey print too.
+UNKNOWN: dict[str, Any] = {
+    "facecolor": "none",
+    "edgecolor": "#999999",
+    "hatch": "xxx",
+    "linewidth": 0.0,
+    "zorder": 0,
+}
 ROUNDED = Context(prec=80, rounding=ROUND_HALF_UP)  # for texts only: never fed back
 MOST_TICKS = 6
 MOST_DAYS = 100  # on an axis labelled by day; a longer one is labelled by month
 MOST_MONTHS = 120  # on an axis without gaps
+BELOW = "below the axes"  # the name of a legend that a picture makes room for there
+_MARK, _LETTER = 0.45, 0.05  # inches, of an entry in a legend and of each letter of it
 NOWHERE = float("nan")  # the place of an unknown value: nothing is drawn
 _MONTH = re.compile(r"[0-9]{4}-[0-9]{2}")
 
@@ -130,10 +141,12 @@ def all_days(table: Table) -> list[int]:
     return sorted({row["day"].toordinal() for row in rows_of(table)})
 
 
-def mark_unknown(axes: Axes, places: Sequence[int]) -> None:
-    """Mark unknown figures with a cross: an empty place would look like zero."""
+def mark_unknown(axes: Axes, places: Sequence[float], width: float = 1.0) -> None:
+    """Hatch the whole height where a figure is unknown: an empty place would look like zero."""
     if places:
-        axes.plot(places, [0] * len(places), "x", color=GREY, label="unknown", clip_on=False)
+        spans = [(place - width / 2, width) for place in places]
+        look: dict[str, Any] = {"transform": axes.get_xaxis_transform(), "label": "unknown"}
+        axes.broken_barh(spans, (0, 1), **UNKNOWN, **look)
 
 
 def label_places(axes: Axes, labels: list[str]) -> None:
@@ -165,13 +178,10 @@ def finish_days(axes: Axes, table: Table, unit: str) -> None:
 
 
 def amounts(axis: Any) -> None:
-    """Write the ticks of an axis as plain amounts."""
-    axis.set_major_formatter(lambda value, _: tick(value))
+    """Write the ticks of an axis as plain amounts, all with the same places."""
+    from svc_analytics.charts.ticks import AmountFormatter  # loads matplotlib
 
-
-def tick(value: float) -> str:
-    """Write a tick's value as a plain amount: no exponent, thousands separators."""
-    return group_digits(format_amount(Decimal(f"{value:.10g}")))
+    axis.set_major_formatter(AmountFormatter())
 
 
 def quotient(part: Decimal | None, whole: Decimal | None) -> float:
@@ -190,21 +200,42 @@ def percent_axis(axis: Any, drawn: list[float]) -> None:
 
 def finish(axes: Axes, title: str, drawn: Sequence[Any], why: str) -> None:
     """Write the title, and why nothing is drawn: empty axes would look like zero."""
-    axes.set_title(title)
+    axes.set_title(title, y=1.0)  # where it would stand anyway: the library would search
     if not drawn:
         axes.text(0.5, 0.5, why, transform=axes.transAxes, ha="center", va="center", color=GREY)
 
 
-def add_legend(axes: Axes, **options: Any) -> None:
+def add_legend(axes: Axes, label: str = "", **options: Any) -> None:
     """Add a legend in small letters, without a frame."""
-    axes.legend(frameon=False, fontsize="small", **options)
+    axes.legend(frameon=False, fontsize="small", **options).set_label(label)
 
 
 def legend_below(axes: Axes) -> None:
     """Add a legend below the axes, unless only one kind of mark is drawn."""
     _, names = axes.get_legend_handles_labels()
     if len(names) > 1 or names == ["unknown"]:
-        add_legend(axes, ncols=3, loc="upper center", bbox_to_anchor=(0.5, -0.12))
+        lines = len(axes.get_xlabel().splitlines())
+        below = -0.12 - 0.08 * lines
+        where: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, below)}
+        add_legend(axes, label=BELOW, ncols=legend_columns(axes, names), **where)
+
+
+def legend_columns(axes: Axes, names: list[str]) -> int:
+    """Return how many entries of a legend stand side by side in the width of the picture."""
+    from matplotlib.figure import Figure  # takes long to load
+
+    figure = axes.get_figure(root=True)
+    room = figure.get_figwidth() - 2 * _MARK if isinstance(figure, Figure) else 0.0
+    fitting = (n for n in (3, 2) if n <= len(names) and _legend_width(names, n) <= room)
+    return next(fitting, 1)
+
+
+def _legend_width(names: list[str], columns: int) -> float:
+    """Return the width of a legend in inches; its first columns hold what is over."""
+    rows, over = divmod(len(names), columns)
+    ends = [rows * n + min(n, over) for n in range(columns + 1)]
+    widest = [max(map(len, names[start:end])) for start, end in pairwise(ends)]
+    return sum(_MARK + _LETTER * letters for letters in widest)
 
 
 def annotate(axes: Axes, place: tuple[float, float], text: str, **look: Any) -> None:

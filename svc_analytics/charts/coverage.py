@@ -3,9 +3,20 @@
 from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from svc_analytics.charts.axes import BLUE, GREY, Axes, Row, Table, finish, hatched, rows_of
+from svc_analytics.charts.axes import (
+    BLUE,
+    GREY,
+    Axes,
+    Row,
+    Table,
+    finish,
+    hatched,
+    legend_below,
+    rows_of,
+)
 
 _DAY = timedelta(days=1)
+UNREAD = "not read"
 
 
 def coverage_calendar(
@@ -29,17 +40,17 @@ def coverage_calendar(
         if newest and _midnight(day, zone) < newest
     ]
     for wanted, look in looks.items():
-        for x, y, state in drawn:
-            if state == wanted:
-                axes.bar([x], [0.8], 0.8, bottom=y - 0.4, **look)
-    unread = [(x, y) for x, y, state in drawn if state == "not read"]
-    axes.plot([x for x, _ in unread], [y for _, y in unread], "x", color=GREY, markersize=3)
+        if own := [(x, y) for x, y, state in drawn if state == wanted]:
+            heights = [y - 0.4 for _, y in own]
+            axes.bar([x for x, _ in own], 0.8, 0.8, bottom=heights, label=wanted, **look)
+    if unread := [(x, y) for x, y, state in drawn if state == UNREAD]:
+        axes.plot(*zip(*unread, strict=True), "x", color=GREY, markersize=3, label=UNREAD)
     axes.set_yticks(range(len(labels)), [f"{first:%Y-%m}" for first in labels])
     axes.set_xticks(range(1, 32, 5))
     axes.set_xlim(0.2, 31.8)
     axes.set_ylim(max(len(labels), 1) - 0.4, -0.6)
-    key = "filled: complete, hatched: in part, x: not read, blank: after the newest read"
-    axes.set_xlabel(f"day ({zone})\n{key}")
+    axes.set_xlabel(f"day ({zone}); days after the newest read are blank")
+    legend_below(axes)
     finish(axes, f"{stream.capitalize().replace('_', ' ')} read, by day", spans, "never read")
 
 
@@ -66,7 +77,7 @@ def _state(spans: list[Row], day: date, zone: str) -> str:
         row["state"] == "complete" and row["starts_at"] <= start and row["ends_at"] >= end
         for row in touching
     )
-    return "complete" if is_complete else "in part" if touching else "not read"
+    return "complete" if is_complete else "in part" if touching else UNREAD
 
 
 def _midnight(day: date, zone: str) -> datetime:

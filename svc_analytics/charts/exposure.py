@@ -1,16 +1,19 @@
 """Chart of each coin's worth in USD."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from functools import reduce
 
 from svc_analytics.charts.axes import (
     ROUNDED,
+    UNKNOWN,
     Axes,
     Table,
     amounts,
     annotate,
     cents,
     finish,
+    legend_below,
     percent,
     rows_of,
     signed_bars,
@@ -28,19 +31,28 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     known = [(currency, value) for currency, value in pairs if value is not None]
     known.sort(key=lambda pair: (abs(pair[1]), pair[0]))
     values = [value for _, value in known]
+    _hatch_unknown(axes, range(len(known), len(pairs)))
     signed_bars(axes.barh, list(enumerate(values)))
     shares = [""] * len(known) if unknown else _shares(values)
     for place, (value, share) in enumerate(zip(values, shares, strict=True)):
         text = f"{cents(value)} USD{share}"
         annotate(axes, (max(float(value), 0.0), place), text, xytext=(4, 0), va="center")
     axes.axvline(0, color="black", linewidth=0.8)
-    axes.set_yticks(range(len(known)), [currency for currency, _ in known])
+    axes.set_yticks(range(len(pairs)), [*(currency for currency, _ in known), *unknown])
     amounts(axes.xaxis)
     least, most = (float(choose([Decimal(0), *values])) for choose in (min, max))
     # There is room for the texts to the right of the bars.
     axes.set_xlim(1.08 * least, most + 0.95 * ((most - least) or 1.0))
     axes.set_xlabel(_axis_text(values, unknown))
+    legend_below(axes)
     finish(axes, "Exposure by coin", known, "no exposure is known")
+
+
+def _hatch_unknown(axes: Axes, places: Sequence[int]) -> None:
+    """Hatch the whole row of a coin whose worth is unknown."""
+    if places:
+        look = UNKNOWN | {"transform": axes.get_yaxis_transform(), "label": "unknown"}
+        axes.broken_barh([(0, 1)], (places[0] - 0.4, len(places) - 0.2), **look)
 
 
 def _axis_text(values: list[Decimal], unknown: list[str]) -> str:

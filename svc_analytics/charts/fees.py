@@ -22,6 +22,7 @@ from svc_analytics.charts.axes import (
     mark_running,
     mark_running_day,
     mark_running_month,
+    mark_unknown,
     percent,
     percent_axis,
     quotient,
@@ -72,18 +73,21 @@ def fee_rate(axes: Axes, table: Table, currency: str) -> None:
     """Draw the fee rate, fees over gross sales, over time.
 
     `table` has `currency`, `payment_fees`, `gross_sales` and one of `day`, `month`, `period`.
-    Where nothing was sold the line is broken.
+    Where nothing was sold the line is broken; where the rate is unknown, it is hatched too.
     """
     rows = rows_of(table, currency)
+    unknown = [row for row in rows if None in (row["payment_fees"], row["gross_sales"])]
     shares = [quotient(row["payment_fees"], row["gross_sales"]) for row in rows]
     if rows and "day" in rows[0]:
         places = [row["day"].toordinal() for row in rows]
+        mark_unknown(axes, [row["day"].toordinal() for row in unknown])
         mark_running_day(axes, table)
         label_days(axes, all_days(table))
     else:
         months = all_months(labels(rows))
         by_month = dict(zip(labels(rows), shares, strict=True))
         places, shares = list(range(len(months))), [by_month.get(name, NOWHERE) for name in months]
+        mark_unknown(axes, [months.index(name) for name in labels(unknown)])
         mark_running(axes, running_place(table, months, places), "month")
         label_places(axes, months)
     axes.plot(
@@ -91,7 +95,6 @@ def fee_rate(axes: Axes, table: Table, currency: str) -> None:
     )
     percent_axis(axes.yaxis, shares)
     legend_below(axes)
-    is_unknown = any(row["payment_fees"] is None for row in rows)
-    why = "unknown" if is_unknown else "nothing sold"
+    why = "unknown" if unknown else "nothing sold"
     known = [share for share in shares if share == share]
     finish(axes, f"Fees over gross sales, {currency}", known, why)

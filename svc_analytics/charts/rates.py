@@ -11,6 +11,7 @@ from svc_analytics.charts.axes import (
     Table,
     finish,
     finish_days,
+    mark_unknown,
     rows_of,
 )
 
@@ -19,7 +20,8 @@ def usd_rates(axes: Axes, table: Table, currency: str) -> None:
     """Draw each day's median rate as a line, and its lowest to highest rate as a band.
 
     `table` has `day`, `currency`, `low`, `median` and `high`, as the view `usd_rates`. On a
-    day without a rate the line is broken. The axis need not hold zero: a rate is no amount.
+    day without a rate the line is broken; where there were records, the rate is unknown and
+    the day hatched grey. The axis need not hold zero: a rate is no amount.
     """
     rows = {row["day"].toordinal(): row for row in rows_of(table, currency)}
     days = range(min(rows, default=0), max(rows, default=-1) + 1)
@@ -35,6 +37,7 @@ def usd_rates(axes: Axes, table: Table, currency: str) -> None:
         }
         axes.stairs(high, edges, baseline=low, fill=True, **look)
         axes.stairs(median, edges, baseline=None, color="black", label="median of the day")
+    mark_unknown(axes, [day for day, row in rows.items() if row["median"] is None])
     finish_days(axes, table, f"USD per {currency}")
     why = "unknown: no record of this coin has a USD value" if rows else "no movement"
     finish(axes, f"USD rates by day, {currency} (axis not from zero)", known, why)

@@ -5,10 +5,10 @@ from typing import Any
 
 from svc_analytics.charts.axes import (
     BLUE,
-    GREY,
-    HATCH,
     MOST_TICKS,
+    UNKNOWN,
     Axes,
+    Row,
     Table,
     all_months,
     finish,
@@ -17,6 +17,7 @@ from svc_analytics.charts.axes import (
     labels,
     legend_below,
     mark_running,
+    mark_unknown,
     percent,
     percent_axis,
     rows_of,
@@ -29,7 +30,8 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
     """Draw the refund ratios of each month: of its refunds, and of its payments.
 
     `table` has `currency`, `refund_ratio_period`, `refund_ratio_cohort` and `month` or
-    `period`. A month that is not over is shaded: its ratios still change.
+    `period`. A month that is not over is shaded: its ratios still change. An unknown ratio is
+    hatched grey; with `charged_total`, months in which nothing was charged are left empty.
     """
     rows = rows_of(table, currency)
     months = all_months(labels(rows))
@@ -38,6 +40,7 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
         ("refund_ratio_cohort", "of the month's payments, to date", 0.2, hatched()),
     )
     drawn: list[float] = []
+    lost: list[float] = []
     for name, label, shift, look in series:
         known = [row for row in rows if row[name] is not None]
         heights = [float(row[name]) for row in known]
@@ -47,13 +50,20 @@ def refund_ratio(axes: Axes, table: Table, currency: str) -> None:
             texts = [percent(row[name]) for row in known]
             axes.bar_label(bars, texts, padding=2, fontsize="small")
         drawn += heights
+        lost += [months.index(month) + shift for month in labels(_unknown(rows, name))]
+    mark_unknown(axes, lost, 0.36)
     mark_running(axes, running_place(table, months, range(len(months))), "month")
     label_places(axes, months)
     percent_axis(axes.yaxis, drawn)
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
-    if drawn:
+    if drawn or lost:
         legend_below(axes)
     finish(axes, f"Refunds over total charged, {currency}", drawn, "unknown, or nothing charged")
+
+
+def _unknown(rows: list[Row], name: str) -> list[Row]:
+    """Return the rows whose ratio is unknown, not those of a month that charged nothing."""
+    return [row for row in rows if row[name] is None and row.get("charged_total") != 0]
 
 
 _LETTERS = ((13, 6.5), (18, 5.0), (25, 3.8))  # points, for up to so many months; then none
@@ -107,9 +117,8 @@ def _field(
     """Draw one field of a heat map, with dark text on light or light text on dark."""
     shade = str(round(1 - 0.8 * depth, 3))
     x, y = place
-    unknown = {"edgecolor": GREY, "hatch": HATCH, "linewidth": 0.0}
-    look = unknown if ratio is None else {"edgecolor": "white"}
-    axes.bar([x], [1], 1, bottom=y - 0.5, facecolor=shade, **look)
+    look = UNKNOWN if ratio is None else {"edgecolor": "white", "facecolor": shade}
+    axes.bar([x], [1], 1, bottom=y - 0.5, **look)
     ink = "white" if depth > 0.5 else "black"
     if size:
         behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.6}

@@ -18,7 +18,7 @@ from svc_analytics.charts.axes import (
 def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:
     """Draw the net settlement of each day: filled bars up, hatched bars down.
 
-    `table` has `day`, `currency`, `net_settlement`. A day whose figure is unknown is a cross.
+    `table` has `day`, `currency`, `net_settlement`. A day of unknown figure is hatched grey.
     """
     _daily_bars(axes, table, currency, "net_settlement", "Net settlement by day")
 
@@ -28,7 +28,7 @@ def position(axes: Axes, table: Table, currency: str) -> None:
 
     `table` has `day`, `currency`, `movement` and `closing`; with `opening`, a diamond is the
     position before the first day. Where the position is unknown the line is broken, and a
-    day of unknown movement is a cross. It is no balance: deposits and withdrawals are not
+    day of unknown movement is hatched grey. It is no balance: deposits and withdrawals are not
     in it.
     """
     rows = rows_of(table, currency)
@@ -56,7 +56,7 @@ def _mark_opening(axes: Axes, rows: list[Row]) -> None:
 
 
 def _daily_bars(axes: Axes, table: Table, currency: str, name: str, title: str) -> None:
-    """Draw a bar for each day's figure, and a cross where it is unknown."""
+    """Draw a bar for each day's figure, hatched grey where it is unknown."""
     figures = [(row["day"].toordinal(), row[name]) for row in rows_of(table, currency)]
     signed_bars(axes.bar, [(day, value) for day, value in figures if value is not None])
     mark_unknown(axes, [day for day, value in figures if value is None])

@@ -11,10 +11,10 @@ from svc_analytics.charts.axes import (
     Axes,
     Row,
     Table,
-    add_legend,
     all_months,
     amounts,
     finish,
+    legend_below,
     mark_unknown,
     percent_axis,
     rows_of,
@@ -40,7 +40,7 @@ def monthly_trend(
     `table` has `month`, `currency` and the figure, as a comparison's trend has, or a view such
     as `net_settlement_monthly`. A bar below zero is hatched. A month that is not over, by the
     column `is_running` or the table's standing, is a dotted bar and is named. A month whose
-    figure is unknown is a cross; one without a row of the coin is named as such. Neither is
+    figure is unknown is hatched grey; one without a row of the coin is named as such. Neither is
     drawn as zero.
     """
     everything, standing = rows_of(table), standing_of(table)
@@ -55,6 +55,7 @@ def monthly_trend(
     axes.axhline(0, color="black", linewidth=0.8)
     _label_months(axes, months, running)
     _label_amounts(axes, figure, currency, [row[figure] for _, row in known])
+    legend_below(axes)
     why = "unknown" if rows else "no record"
     finish(axes, f"{label_of(figure)} by month, {currency}", known, why)
 
@@ -68,13 +69,12 @@ def _bars(
     partial = [(place, float(row[figure])) for place, row in known if row["month"] in running]
     if partial:
         places, heights = zip(*partial, strict=True)
-        axes.bar(places, heights, 0.8, **_RUNNING)
+        axes.bar(places, heights, 0.8, label="running month", **_RUNNING)
 
 
 def _mark_missing(axes: Axes, places: Sequence[int]) -> None:
     if places:
         axes.plot(places, [0] * len(places), "_", color=GREY, label="no record", clip_on=False)
-        add_legend(axes)
 
 
 def _label_months(axes: Axes, months: list[str], running: Collection[str]) -> None:

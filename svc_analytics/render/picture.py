@@ -12,6 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from svc_analytics.render.layout import arrange
+
 # Letters become outlines: the picture does not depend on the reader's fonts.
 LOOK: dict[str, Any] = {
     "svg.fonttype": "path",
@@ -61,10 +63,10 @@ def save_picture(
         mpl.rcdefaults()
         settings: Any = mpl.rcParams
         settings.update(LOOK | {"svg.hashsalt": salt})
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure.subplots())
-        if caption:
-            figure.supxlabel(caption, x=0.99, ha="right", fontsize=6, color="#666666")
+        figure = Figure(figsize=size)
+        axes = figure.add_axes((0, 0, 1, 1))
+        draw(axes)
+        arrange(figure, axes, caption)
         if form == "svg":  # drawn once: savefig would draw the same a second time
             canvas: Any = FigureCanvasSVG(figure)
             canvas.print_svg(out, metadata=_UNDATED)

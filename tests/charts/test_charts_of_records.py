@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 
 from svc_analytics import charts
 from svc_analytics.formatting.standing import Standing, attach
+from tests.support.artists import hatched_places
 
 COHORTS = pa.table(
     {
@@ -30,6 +31,11 @@ POSITION = pa.table(
         "closing": [Decimal(2), Decimal(-1), None],
     }
 )
+
+
+def at(number: int) -> int:
+    """Return the place of a day of October."""
+    return date(2026, 10, number).toordinal()
 
 
 def day(month: int, number: int, hour: int = 0) -> datetime:
@@ -121,7 +127,7 @@ def test_a_position_that_is_all_unknown_says_so(axes: Axes) -> None:
     """A line at zero would be a figure."""
     charts.position(axes, POSITION.slice(2), "btc")
     labels = [line.get_label() for line in axes.lines]
-    assert {"position unknown", "unknown"} <= set(labels)
+    assert "position unknown" in labels and hatched_places(axes) == [at(3)]
 
 
 def test_zero_is_in_sight_of_every_position(axes: Axes) -> None:
@@ -145,6 +151,7 @@ def test_a_calendar_tells_read_days_from_those_read_in_part_or_not(axes: Axes) -
     hatches = [bool(bar.get_hatch()) for bar in axes.patches]
     assert (hatches.count(False), hatches.count(True)) == (30, 1)
     assert list(axes.lines[0].get_xdata()) == [1, 2]
+    assert legend(axes) == {"complete", "in part", "not read"}
 
 
 def test_days_after_the_newest_read_are_blank(axes: Axes) -> None:
@@ -153,7 +160,7 @@ def test_days_after_the_newest_read_are_blank(axes: Axes) -> None:
     both = pa.concat_tables([COVERAGE.slice(0, 2), pa.table(later | {"state": ["complete"]})])
     charts.coverage_calendar(axes, both, "payments", months=1)
     assert list(axes.lines[0].get_xdata()) == [3, 4]
-    assert "blank: after the newest read" in axes.get_xlabel()
+    assert axes.get_xlabel() == "day (UTC); days after the newest read are blank"
 
 
 def test_a_calendars_days_begin_in_the_chosen_zone(axes: Axes) -> None:
@@ -176,13 +183,14 @@ RATES = pa.table(
 
 
 def test_rates_are_a_median_in_a_band_that_breaks_where_none_is_known(axes: Axes) -> None:
-    """Day 2 has no rate and day 3 no movement: nothing is drawn there, least of all zero."""
+    """Day 2 has no rate and is hatched, day 3 no movement: neither is drawn as zero."""
     charts.usd_rates(axes, RATES, "btc")
     band, line = (patch.get_data() for patch in axes.patches)
     places = [None if rate != rate else rate for rate in line.values]
     assert places == [60.0, None, None, 62.0] and legend(axes) == {
-        *("lowest to highest", "median of the day"),
+        *("lowest to highest", "median of the day", "unknown"),
     }
+    assert hatched_places(axes) == [at(2)]
     assert (band.values[0], band.baseline[0], band.values[3], band.baseline[3]) == (64, 59, 62, 61)
 
 

@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from svc_analytics import charts
+from tests.support.artists import hatched_places
 
 AMOUNT = pa.decimal128(38, 18)
 
@@ -27,11 +28,12 @@ def monthly(*rows: tuple[str, str, str | None], **columns: Any) -> pa.Table:
 
 
 def marks(axes: Axes) -> dict[str, list[float]]:
-    return {
+    missing = {
         str(line.get_label()): list(map(float, line.get_xdata()))  # type: ignore[arg-type]
         for line in axes.lines
-        if line.get_label() in ("unknown", "no record")
+        if line.get_label() == "no record"
     }
+    return missing | {"unknown": hatched_places(axes)}
 
 
 def ticks(axes: Axes) -> list[str]:
@@ -39,7 +41,7 @@ def ticks(axes: Axes) -> list[str]:
 
 
 def test_a_view_is_drawn_as_it_is(axes: Axes) -> None:
-    """A month without a row of the coin is named as one; an unknown month is a cross."""
+    """A month without a row of the coin is named as one; an unknown month is hatched."""
     rows = [("2026-07", "btc", "2"), ("2026-08", "eth", "1"), ("2026-09", "btc", None)]
     charts.monthly_trend(axes, monthly(*rows), "btc")
     assert [bar.get_height() for bar in axes.patches] == [2.0]

@@ -13,8 +13,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from svc_analytics import charts
+from svc_analytics.charts.axes import amounts
+from svc_analytics.charts.ticks import tick_texts
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.render.picture import draw_svg
+from tests.support.artists import hatched_places
 
 DAYS = pa.table(
     {
@@ -55,15 +58,11 @@ def test_a_coin_has_its_own_axis_with_its_own_days(axes: Axes) -> None:
     assert axes.get_ylabel() == "btc"
 
 
-def test_days_below_zero_are_hatched_and_unknown_ones_crossed(axes: Axes) -> None:
-    """In a grey print they differ without hue."""
+def test_days_below_zero_and_unknown_ones_are_hatched_otherwise(axes: Axes) -> None:
+    """In a grey print they differ without hue, and the unknown day is no bar at zero."""
     charts.net_settlement_daily(axes, DAYS, "btc")
     assert [bool(bar.get_hatch()) for bar in axes.patches] == [False, True]
-    crosses = next(line for line in axes.lines if line.get_label() == "unknown")
-    assert (crosses.get_marker(), list(crosses.get_xdata())) == (
-        "x",
-        [date(2026, 10, 3).toordinal()],
-    )
+    assert hatched_places(axes) == [date(2026, 10, 3).toordinal()]
 
 
 def test_a_rate_over_nothing_breaks_the_line(axes: Axes) -> None:
@@ -142,9 +141,10 @@ def test_unknown_fees_are_not_called_nothing_sold(axes: Axes) -> None:
 
 
 def test_days_all_unknown_are_not_called_days_without_a_movement(axes: Axes) -> None:
-    """Only the cross stands there, and what it means."""
+    """Only the hatching stands there, and what it means."""
     charts.net_settlement_daily(axes, DAYS.slice(2, 1), "btc")
-    assert not texts(axes) and axes.lines[0].get_label() == "unknown"
+    assert not texts(axes) and len(hatched_places(axes)) == 1
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["unknown"]
 
 
 def test_a_month_without_a_refund_keeps_its_place(axes: Axes) -> None:
@@ -156,8 +156,16 @@ def test_a_month_without_a_refund_keeps_its_place(axes: Axes) -> None:
 
 def test_ticks_are_plain_numbers() -> None:
     """No exponent and no offset, however large or small."""
-    assert charts.axes.tick(12_500_000.0) == "12,500,000"
-    assert charts.axes.tick(0.000002) == "0.000002"
+    assert tick_texts([12_500_000.0]) == ["12,500,000"]
+    assert tick_texts([0.000002]) == ["0.000002"]
+
+
+def test_ticks_of_one_axis_have_the_same_places(axes: Axes) -> None:
+    """0.005 asks for three places, so 0 and 0.01 have them too."""
+    amounts(axes.yaxis)
+    assert axes.yaxis.get_major_formatter().format_ticks([0.0, 0.005, 0.01]) == [
+        *("0.000", "0.005", "0.010"),
+    ]
 
 
 def test_a_picture_has_the_same_bytes_whatever_the_user_has_set() -> None:

@@ -1,0 +1,103 @@
+"""Where the axes of a picture stand: the room that the texts around them need.
+
+The library's own layout draws every text twice to find that room. Here each margin is the
+height of the lines in it, or the width of the widest label.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+from svc_analytics.charts.axes import BELOW, legend_columns
+
+_LINE = 1.2  # times the size of the letters
+_TICK = 7.0  # points, from the axis to the label of a tick
+_GAP = 4.0  # points, between two texts and at the edge
+_SMALL = 6.0  # points, the letters of a caption
+_LEGEND_LINE, _LEGEND_EDGE = 11.0, 9.0  # points
+_INCH = 72.0  # points
+
+
+def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
+    """Place the axes, their labels, the legend below them and the caption of a picture."""
+    width, height = (inches * _INCH for inches in figure.get_size_inches())
+    bottom, top = _write_caption(figure, caption), height - _GAP - _height(axes.title)
+    ticks = _TICK + max(map(_lines, _texts(axes.xaxis)), default=0) * _letters(axes.xaxis)
+    label = _height(axes.xaxis.label)
+    bottom += _legend_height(axes) + label + ticks
+    axes.set_position((0.1, bottom / height, 0.8, (top - bottom) / height))
+    side = _GAP + _height(axes.yaxis.label)
+    left = side + _TICK + max(_widths(axes.yaxis), default=0.0)
+    right = width - _GAP - _beyond(axes, width - left)
+    across, up = right - left, top - bottom
+    axes.set_position((left / width, bottom / height, across / width, up / height))
+    axes.xaxis.set_label_coords(0.5, -ticks / up)
+    axes.yaxis.set_label_coords((side - left - _GAP / 2) / across, 0.5)
+    legend = axes.get_legend()
+    if legend and legend.get_label() == BELOW:
+        below = -(ticks + label) / up
+        legend.set_bbox_to_anchor((0.5, below), transform=axes.transAxes)
+
+
+def _write_caption(figure: Figure, caption: str) -> float:
+    """Write the caption at the lower right, and return the height of what is below the rest."""
+    if not caption:
+        return _GAP
+    width, height = (inches * _INCH for inches in figure.get_size_inches())
+    look: dict[str, Any] = {"fontsize": _SMALL, "color": "#666666"}
+    figure.text(1 - _GAP / width, _GAP / height, caption, ha="right", va="bottom", **look)
+    return 2 * _GAP + _lines(caption) * _SMALL * _LINE
+
+
+def _lines(text: str) -> int:
+    return text.count("\n") + 1
+
+
+def _height(text: Any) -> float:
+    """Return the height of a title or a label, with the gap to what follows."""
+    written = text.get_text()
+    return _lines(written) * text.get_fontsize() * _LINE + _GAP if written else 0.0
+
+
+def _letters(axis: Any) -> float:
+    """Return the height of a line of an axis's tick labels."""
+    size: float = axis.get_major_ticks(1)[0].label1.get_fontsize()
+    return size * _LINE
+
+
+def _texts(axis: Any) -> list[str]:
+    """Return the labels of the ticks that are in sight."""
+    low, high = sorted(axis.get_view_interval())
+    places = [place for place in axis.get_major_locator()() if low <= place <= high]
+    texts: list[str] = axis.get_major_formatter().format_ticks(places)
+    return texts
+
+
+def _widths(axis: Any) -> list[float]:
+    """Return the widths of an axis's tick labels."""
+    letters = FontProperties(size=axis.get_major_ticks(1)[0].label1.get_fontsize())
+    texts = [line for text in _texts(axis) for line in text.split("\n") if line]
+    return [text_to_path.get_text_width_height_descent(text, letters, False)[0] for text in texts]
+
+
+def _beyond(axes: Axes, width: float) -> float:
+    """Return how far the last label below the axes reaches beyond their right end."""
+    low, high = axes.get_xlim()
+    places = [place for place in axes.xaxis.get_major_locator()() if low <= place <= high]
+    widths: Sequence[float] = _widths(axes.xaxis)
+    if not widths or not places:
+        return 0.0
+    return max(0.0, widths[-1] / 2 - (high - max(places)) / (high - low) * width)
+
+
+def _legend_height(axes: Axes) -> float:
+    legend = axes.get_legend()
+    if not legend or legend.get_label() != BELOW:
+        return 0.0
+    names = [text.get_text() for text in legend.get_texts()]
+    rows = -(-len(names) // legend_columns(axes, names))
+    return rows * _LEGEND_LINE + _LEGEND_EDGE
