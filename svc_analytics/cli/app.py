@@ -4,6 +4,7 @@ Data goes to stdout, notes to stderr. The modules of the commands load when they
 so that `--help` answers at once although some need heavy libraries.
 """
 
+import gc
 import sys
 import traceback
 from importlib import import_module
@@ -16,6 +17,7 @@ from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
 
 INTERRUPTED = 130
+_OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
 # Where each command is, and the first line of its help; a test compares it with the command.
 COMMANDS = {
     "assert": (
@@ -99,6 +101,7 @@ def main() -> None:
     try:
         _require_utf8()
         fit_into_limit()
+        gc.set_threshold(_OBJECTS)
         now()  # a clock that Python cannot read stops every command
         cli.main(standalone_mode=False, auto_envvar_prefix="SVC")
         code = 0
