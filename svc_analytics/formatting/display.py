@@ -46,11 +46,11 @@ class Display:
 def label(name: str) -> str:
     """Write a column's name for people.
 
-    >>> label("usd_net_sales"), label("gross_sales")
-    ('USD net sales', 'Gross sales')
+    >>> label("usd_net_sales"), label("gross_sales"), label("price_usd")
+    ('USD net sales', 'Gross sales', 'Price USD')
     """
-    words = name.replace("_", " ")
-    return "USD" + words[3:] if words.startswith("usd ") else words[:1].upper() + words[1:]
+    words = " ".join("USD" if word == "usd" else word for word in name.split("_"))
+    return words[:1].upper() + words[1:]
 
 
 def arrow_of(table: Any) -> pa.Table:

@@ -105,22 +105,27 @@ def test_a_payer_with_nothing_but_a_refund_has_a_row(sold: Desk) -> None:
     assert row(sold, payer(sold, 2), *PAID, *RETURNED) == [0, 0, None, 1, 1, None, None]
 
 
-def test_every_customer_id_that_was_looked_up_has_a_row(sold: Desk) -> None:
-    """Two of one payer, one who never paid, and one without a live binding."""
+def test_a_customer_has_one_row_with_the_newest_binding(sold: Desk) -> None:
+    """Two ids of one payer, one who never paid, and two without a live binding."""
     answers = [
-        binding("first", payer_id=payer(sold, 0), supplied_name="Sara"),
-        binding("second", payer_id=payer(sold, 0), status="pending_review"),
-        binding("never paid"),
-        {"customer_id": "unbound", "state": "none", "binding": None},
+        binding("first", payer_id=payer(sold, 0), created_at="2026-10-03T00:00:00Z"),
+        binding("newer", payer_id=payer(sold, 0), created_at="2026-10-04T00:00:00Z"),
+        binding("never paid", status="pending_review"),
+        *({"customer_id": name, "state": "none", "binding": None} for name in ("left", "other")),
     ]
     sold.service.bindings = {answer["customer_id"]: answer for answer in answers}
     sold.extract()
     look_up(sold, customers=[*sold.service.bindings])
-    found = rows(sold, "customer_id", "binding_state", "supplied_name", *PAID[::2])
-    assert len(found) == 8  # and the four payers of whom nobody asked
-    assert sorted(each for each in found if each[0]) == [
-        ["first", "active", "Sara", 2, 62500],
-        ["never paid", "active", None, 0, None],
-        ["second", "pending_review", None, 2, 62500],
-        ["unbound", "none", None, None, None],
+    found = rows(sold, "customer_id", "binding_state", "payments_count", "usd_paid")
+    assert [each for each in found if not each[0]] == [  # of whom nobody asked
+        [None, None, 1, 1350],
+        [None, None, 1, 150],
+        [None, None, 1, Decimal("100.5")],
+        [None, None, 1, None],
+    ]
+    assert [each for each in found if each[0]] == [
+        ["newer", "active", 2, 62500],
+        ["never paid", "pending_review", 0, None],
+        ["left", "none", None, None],
+        ["other", "none", None, None],
     ]
