@@ -8,6 +8,7 @@ or marker too, so that a grey print can be read.
 """
 
 from svc_analytics.charts.axes import percent
+from svc_analytics.charts.columns import column_chart
 from svc_analytics.charts.coverage import coverage_calendar
 from svc_analytics.charts.exposure import usd_exposure
 from svc_analytics.charts.fees import fee_rate, fee_tiers
@@ -18,6 +19,7 @@ from svc_analytics.charts.settlement import net_settlement_daily, position
 from svc_analytics.charts.trend import monthly_trend
 
 __all__ = [
+    "column_chart",
     "coverage_calendar",
     "fee_rate",
     "fee_tiers",

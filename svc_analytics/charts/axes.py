@@ -121,6 +121,11 @@ def running_place(table: Table, values: Sequence[Any], places: Sequence[int]) ->
     return next((place for value, place in found if standing.is_running(value)), None)
 
 
+def is_month(text: str) -> bool:
+    """Whether a text is a month, such as `2026-10`."""
+    return bool(_MONTH.fullmatch(text))
+
+
 def all_months(labels: Iterable[str]) -> list[str]:
     """Return months in order with those between them: an axis of time has no gaps.
 
@@ -128,7 +133,7 @@ def all_months(labels: Iterable[str]) -> list[str]:
     ['2026-11', '2026-12', '2027-01']
     """
     months = sorted(set(labels))
-    if not months or not all(map(_MONTH.fullmatch, months)):
+    if not months or not all(map(is_month, months)):
         return months
     first, last = (int(text[:4]) * 12 + int(text[5:]) - 1 for text in (months[0], months[-1]))
     if last - first >= MOST_MONTHS:
@@ -222,12 +227,17 @@ def legend_below(axes: Axes) -> None:
 
 def legend_columns(axes: Axes, names: list[str]) -> int:
     """Return how many entries of a legend stand side by side in the width of the picture."""
+    room = picture_width(axes) - 2 * _MARK
+    fitting = (n for n in (3, 2) if n <= len(names) and _legend_width(names, n) <= room)
+    return next(fitting, 1)
+
+
+def picture_width(axes: Axes) -> float:
+    """Return the width of the picture that the axes stand in, in inches."""
     from matplotlib.figure import Figure  # takes long to load
 
     figure = axes.get_figure(root=True)
-    room = figure.get_figwidth() - 2 * _MARK if isinstance(figure, Figure) else 0.0
-    fitting = (n for n in (3, 2) if n <= len(names) and _legend_width(names, n) <= room)
-    return next(fitting, 1)
+    return figure.get_figwidth() if isinstance(figure, Figure) else 0.0
 
 
 def _legend_width(names: list[str], columns: int) -> float:

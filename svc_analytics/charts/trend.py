@@ -54,7 +54,7 @@ def monthly_trend(
     _mark_missing(axes, [place for place, month in enumerate(months) if month not in rows])
     axes.axhline(0, color="black", linewidth=0.8)
     _label_months(axes, months, running)
-    _label_amounts(axes, figure, currency, [row[figure] for _, row in known])
+    label_amounts(axes, figure, currency, [row[figure] for _, row in known])
     legend_below(axes)
     why = "unknown" if rows else "no record"
     finish(axes, f"{label_of(figure)} by month, {currency}", known, why)
@@ -89,7 +89,7 @@ def _label_months(axes: Axes, months: list[str], running: Collection[str]) -> No
     axes.set_xlim(-0.6, max(len(months), 1) - 0.4)
 
 
-def _label_amounts(axes: Axes, figure: str, currency: str, values: Sequence[Decimal]) -> None:
+def label_amounts(axes: Axes, figure: str, currency: str, values: Sequence[Decimal]) -> None:
     """Name the unit beside the amounts; a ratio's are percentages."""
     known = read_figures().get(figure)
     unit = known.unit if known else "coin"

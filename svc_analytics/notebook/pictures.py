@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.arguments import described
-from svc_analytics.charts.axes import all_months
+from svc_analytics.charts.axes import all_months, rows_of
+from svc_analytics.charts.columns import check_columns, column_chart
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
 from svc_analytics.formatting.standing import standing_of
@@ -19,8 +20,10 @@ from svc_analytics.notebook.live import Live
 from svc_analytics.notebook.picked import Picked
 from svc_analytics.notebook.show import has_trend, is_statement
 from svc_analytics.render.figures import unknown_reason
+from svc_analytics.warehouse.definitions import in_sentence
 
-_KINDS = ("currency", "stream")
+COIN = "currency"
+_KINDS = (COIN, "stream")
 _ALONE, _BESIDE = (7.2, 3.0), (5.4, 2.5)  # inches, of one picture and of several
 NOTHING = "nothing to draw: the table has no rows"
 LETTERS = 20  # of a caption in an inch of a picture
@@ -61,14 +64,18 @@ class Picture:
         return f'<div style="display:grid;grid-template-columns:{columns};gap:8px">{boxes}</div>'
 
 
-def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) -> Picture | Live:
-    """Draw a chart of `svc_analytics.charts` for each coin, or for the coins named.
+def draw(chart: Any, table: Any = None, *names: str, **options: Any) -> Picture | Live:
+    """Draw a chart of `svc_analytics.charts` for each coin, or a frame of your own.
 
-    A chart of streams is drawn once per stream. From a statement, the chart takes its own
-    table. Below a picture made of a statement, or of a table of one, are its period, zone
-    and status. A comparison draws the months up to its later one. `options` are the chart's
-    own, such as `zone` or `figure`. A picture of the statement of `svc.pick` follows the
-    pickers.
+    A chart is drawn for each coin, or for the coins named; a chart of streams once per
+    stream. From a statement, it takes its own table. Below a picture made of a statement, or
+    of a table of one, are its period, zone and status. A comparison draws the months up to
+    its later one. `options` are the chart's own, such as `zone` or `figure`. A picture of the
+    statement of `svc.pick` follows the pickers.
+
+    Of a frame of your own, name the columns: `x`, `y`, `kind="bar"` or `"line"`, and `by` for
+    several bars or lines. `by="currency"` draws each coin for itself, for amounts of two
+    coins have no common scale.
 
     Returns:
         Pictures side by side, which a notebook displays.
@@ -78,42 +85,80 @@ def draw(chart: Callable[..., None], table: Any, *names: str, **options: Any) ->
 
     Examples:
         >>> svc.draw(svc.charts.net_settlement_daily, st, "btc")  # doctest: +SKIP
+        >>> svc.draw(lake.sql("from net_settlement_monthly"), x="month", y="net_settlement",
+        ...          by="currency")  # doctest: +SKIP
     """
+    if table is None and not callable(chart) and {"x", "y"} & set(options):
+        return _own(chart, **options)
     if isinstance(table, Picked):
         return table.show(lambda st, coin: _picture(chart, st, names, options, coin))
     return _picture(chart, table, names, options)
 
 
+def _own(
+    table: Any, x: str = "", y: str = "", kind: str = "bar", by: str = "", **others: Any
+) -> Picture:
+    """Draw two columns of a frame: one picture, or one for each coin."""
+    if others or not (x and y):
+        raise ConfigError("a frame is drawn by x=, y=, kind= and by=: name the columns x and y")
+    arrow = arrow_of(table)
+    check_columns(rows_of(arrow.slice(0, 1)), x, y, kind, by)
+    columns: dict[str, Any] = {"x": x, "y": y, "kind": kind} | ({} if by == COIN else {"by": by})
+    coins = _names(column_chart, arrow, COIN) if by == COIN else ("",)
+    title, standing = f"{in_sentence(y)} by {in_sentence(x)}", standing_of(arrow).text
+    parts = {
+        coin: partial(column_chart, table=arrow, currency=coin or None, **columns)
+        for coin in coins
+        if len(arrow)
+    }
+    return _drawn(title, parts, _ALONE if len(coins) == 1 else _BESIDE, standing, standing)
+
+
 def _picture(
-    chart: Callable[..., None],
+    chart: Any,
     table: Any,
     names: tuple[str, ...],
     options: dict[str, Any],
     coin: str | None = None,
 ) -> Picture:
     """Draw a chart; of a picked coin, only its picture."""
-    from svc_analytics.render.picture import draw_svg  # loads matplotlib
-
     if not callable(chart):
         message = "give a function of svc.charts, such as svc.charts.position"
-        raise ConfigError(f"chart is {described(chart)}: {message}")
+        raise ConfigError(f"chart is {described(chart)}: {message}; or a frame with x= and y=")
     arrow, why = _source(chart, table, options)
     kind = next((name for name in inspect.signature(chart).parameters if name in _KINDS), None)
     names = names or (_names(chart, arrow, kind) if kind else ("",))
-    if coin is not None and kind == "currency":
+    if coin is not None and kind == COIN:
         names = tuple(name for name in names if name == coin)
     title, standing = chart.__name__.replace("_", " "), standing_of(arrow).text
     size = _size(chart, arrow, len(names))
-    caption = _caption(standing, table, size[0])
+    parts = {
+        name: partial(chart, table=arrow, **({kind: name} if kind else {}), **options)
+        for name in names
+    }
+    try:
+        return _drawn(title, parts, size, standing, _caption(standing, table, size[0]), why)
+    except KeyError as error:
+        raise _no_column(chart, str(error.args[0]), arrow) from error
+
+
+def _drawn(
+    title: str,
+    parts: Mapping[str, Callable[..., None]],
+    size: tuple[float, float],
+    standing: str,
+    caption: str,
+    why: str = NOTHING,
+) -> Picture:
+    """Return the charts as pictures; their keys are the names of coins or streams."""
+    from svc_analytics.render.picture import draw_svg  # loads matplotlib
+
     drawings = []
-    for number, name in enumerate(names):
-        drawn = partial(chart, table=arrow, **({kind: name} if kind else {}), **options)
+    for number, (name, drawn) in enumerate(parts.items()):
         label = ", ".join(filter(None, [title, name, standing]))
-        try:
-            drawings.append(draw_svg(f"{chart.__name__}-{number}", drawn, label, size, caption))
-        except KeyError as error:
-            raise _no_column(chart, str(error.args[0]), arrow) from error
-    named = ", ".join([title, *filter(None, names)])
+        salt = f"{title.replace(' ', '_')}-{number}"
+        drawings.append(draw_svg(salt, drawn, label, size, caption))
+    named = ", ".join([title, *filter(None, parts)])
     return Picture(named, drawings, round(size[0] * 70), why, standing)
 
 

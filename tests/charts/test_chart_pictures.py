@@ -124,8 +124,16 @@ COVERAGE = pa.table(
         "state": ["complete", "complete", "provisional"],
     }
 )
+KINDS = pa.table(
+    {
+        "month": ["2026-08", "2026-09", "2026-10", "2026-08", "2026-09", "2026-10"],
+        "kind": ["payment"] * 3 + ["refund"] * 3,
+        "net": amounts("4", "2.5", None, "-1", "-0.5", None),
+    }
+)
 DRAWN: dict[str, Callable[[Axes], None]] = {
     "net_settlement_daily": partial(charts.net_settlement_daily, table=DAILY, currency="btc"),
+    "column_chart": partial(charts.column_chart, table=KINDS, x="month", y="net", by="kind"),
     "fee_rate": partial(charts.fee_rate, table=DAILY, currency="btc"),
     "fee_tiers": partial(charts.fee_tiers, table=TIERS, currency="btc"),
     "refund_cohorts": partial(charts.refund_cohorts, table=COHORTS, currency="btc"),
