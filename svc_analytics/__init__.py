@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from svc_analytics.extraction.update import extract as extract
     from svc_analytics.lake.lake import last_full_month as last_full_month
     from svc_analytics.lakehouse import open_lake as open_lake
+    from svc_analytics.notebook.desk.panel import desk as desk
     from svc_analytics.notebook.errors import notebook_errors as notebook_errors
     from svc_analytics.notebook.example_receipts import example_receipts as example_receipts
     from svc_analytics.notebook.pickers import pick as pick
@@ -54,6 +55,7 @@ _HOMES = {
     "Statement": "statements.statement",
     "SvcError": "errors",
     "demo_lake": "demo",
+    "desk": "notebook.desk.panel",
     "draw": "notebook.pictures",
     "example_receipts": "notebook.example_receipts",
     "last_full_month": "lake.lake",

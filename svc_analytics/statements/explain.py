@@ -72,6 +72,25 @@ class Explanation:
         return to_frame(self.table)
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The SQL of a figure of one coin: of its value, and of the records behind it, in order."""
+
+    value: str
+    records: str
+    order: str
+
+
+def origin_of(
+    period: Period, currency: str, figure: Figure, assertions: Iterable[Assertion] = ()
+) -> Origin:
+    """Return the SQL that yields a figure of a period, and its records; it stands on its own."""
+    seen = [assertion.to_parameter() for assertion in assertions]
+    places = _places(period, currency, [each for each in seen if each["currency"] == currency])
+    value, records = fill(select_one(figure), places), fill(select_records(figure), places)
+    return Origin(value, records, _order(figure))
+
+
 def explain(
     lake: Lake,
     month: str,
@@ -104,15 +123,13 @@ def explain_period(
     now: int = 0,
 ) -> Explanation:
     """Do the same for any period, over an open warehouse."""
-    found = find_figure(figure)
-    seen = [assertion.to_parameter() for assertion in assertions]
-    places = _places(period, currency, [each for each in seen if each["currency"] == currency])
-    value = _stated(warehouse, period, found, places, seen, now)
-    sql = fill(select_one(found), places)
-    records = fill(select_records(found), places)
-    rows = warehouse.query(f"{records} order by {_order(found)}")
-    why = _why_none(found, places["assertions"] != "null")
-    return Explanation(found.name, currency, period, value, sql, rows, why)
+    found, asserted = find_figure(figure), list(assertions)
+    seen = [assertion.to_parameter() for assertion in asserted]
+    value = _stated(warehouse, period, found, _places(period, currency, ()), seen, now)
+    origin = origin_of(period, currency, found, asserted)
+    rows = warehouse.query(f"{origin.records} order by {origin.order}")
+    why = _why_none(found, any(each["currency"] == currency for each in seen))
+    return Explanation(found.name, currency, period, value, origin.value, rows, why)
 
 
 def _why_none(figure: Figure, is_asserted: bool) -> str:

@@ -1,0 +1,107 @@
+"""What the close desk knows: the months, the one that is shown, and what was done at it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from svc_analytics.closing import seals
+from svc_analytics.config import Settings, read_settings
+from svc_analytics.errors import ConfigError, SvcError
+from svc_analytics.instants import now
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.desk.findings import Finding, accept, findings_of
+from svc_analytics.notebook.desk.records import Records
+from svc_analytics.notebook.desk.runs import Run, Tell
+from svc_analytics.notebook.desk.tiles import Reasons, Tile, calendar_of, first_to_close, read_tiles
+from svc_analytics.notebook.errors import one_line_of
+from svc_analytics.statements.digests import table_digest
+from svc_analytics.statements.statement import Statement, statement
+
+
+class Book:
+    """The months of a lake. Each is read anew after whatever is done: others close months too."""
+
+    def __init__(
+        self, lake: Lakehouse, zone: str, calendar: str | None, settings: Settings | None
+    ) -> None:
+        self.lake, self.zone, self.calendar = lake, zone, calendar_of(calendar)
+        self._settings = settings
+        self._judged: dict[str, Reasons] = {}
+        self._records: Records | None = None
+        self.statement: Statement | None = None
+        self.problem = ""  # why there is no statement
+        self.tiles = self._read_tiles()
+        self.tile = first_to_close(self.tiles)
+        self.choose(self.tile.label)
+
+    def choose(self, label: str) -> None:
+        """Show a month: make its statement from the lake as it is now, and judge it."""
+        self._close_records()
+        self.statement, self.problem = None, ""
+        try:
+            made = statement(self.lake, label, zone=self.zone, calendar=self.calendar)
+        except SvcError as error:
+            self.problem = one_line_of(error)
+            self._judged.pop(label, None)
+        else:
+            self.statement = made
+            self._judged[label] = tuple(reason.text for reason in made.reasons)
+        self.tiles = self._read_tiles()
+        self.tile = next(tile for tile in self.tiles if tile.label == label)
+
+    def refresh(self) -> None:
+        """Read everything anew; what was judged before may have changed."""
+        self._judged.clear()
+        self.choose(self.tile.label)
+
+    def close(self, label: str | None, tell: Tell) -> Run:
+        """Begin to close a month, or every month that is due.
+
+        Raises `ConfigError` where the address of the service or a key is missing.
+        """
+        settings = self._settings or read_settings(self.lake.path)
+        settings.require_service()
+        self._close_records()
+        given = replace(settings, data_dir=self.lake.path.absolute())
+        return Run(given.data_dir, label, self.zone, self.calendar, given, tell)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """The findings of the month that is shown."""
+        return [] if self.statement is None else findings_of(self.statement)
+
+    def accept(self, finding: Finding, reason: str, by: str) -> None:
+        """Accept a finding of the month that is shown, which is then judged again."""
+        accept(self.lake, finding, reason, by)
+        self.choose(self.tile.label)
+
+    @property
+    def records(self) -> Records:
+        """The records of the month that is shown."""
+        if self.statement is None:
+            raise ConfigError(self.problem)
+        if self._records is None:
+            self._records = Records(self.lake, self.statement.period)
+        return self._records
+
+    @property
+    def standing(self) -> str:
+        """Whether the statement that is shown is the sealed one."""
+        if self.statement is None or not self.tile.versions:
+            return ""
+        manifest = seals.read_manifest(self.tile.versions[-1])
+        sealed = manifest["control"].get("summary")
+        if sealed == table_digest(self.statement.tables["summary"]):
+            return f"These are the figures that were sealed, as version {manifest['version']}."
+        return (
+            f"The lake now gives other figures than version {manifest['version']}, which was "
+            "sealed: close the month again to restate it."
+        )
+
+    def _read_tiles(self) -> list[Tile]:
+        return read_tiles(self.lake, self.zone, self.calendar, now(), self._judged)
+
+    def _close_records(self) -> None:
+        if self._records is not None:
+            self._records.close()
+            self._records = None

@@ -1,0 +1,108 @@
+"""The button that closes a month, its progress, and the button that stops it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic
+from typing import Any
+
+from svc_analytics.closing.result import CloseResult
+from svc_analytics.errors import SvcError
+from svc_analytics.formatting.display import Display
+from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.notebook.desk.book import Book
+from svc_analytics.notebook.desk.runs import Run
+from svc_analytics.notebook.errors import one_line_of
+
+
+class CloseBox:
+    """Closes the month that is shown, or all that are due; `done` is called when it is over."""
+
+    def __init__(self, book: Book, done: Callable[[], object]) -> None:
+        self._book, self._done = book, done
+        self.run: Run | None = None
+        self._began = 0.0
+        self._results: list[CloseResult] = []
+        self.close = controls.button("close", self._close_one)
+        self.close.button_style = "primary"
+        self.all_due = controls.button("close every month that is due", self._close_all)
+        self.stop = controls.button("stop", self._stop, tip="stop as Ctrl-C does")
+        self.again = controls.button("read again", self._read_again, tip="read the lake again")
+        self.progress, self.outcome = controls.html(), controls.html()
+        buttons = controls.row(self.close, self.all_due, self.stop, self.again)
+        self.box = controls.column(buttons, self.progress, self.outcome)
+        self.show()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a close runs now."""
+        return self.run is not None
+
+    def show(self) -> None:
+        """Offer what can be done with the month that is shown."""
+        tile, is_idle = self._book.tile, not self.is_running
+        word = "check and restate" if tile.versions else "close"
+        self.close.description = f"{word} {tile.label}"
+        self.close.disabled = not (is_idle and tile.can_be_closed)
+        self.all_due.disabled = self.again.disabled = not is_idle
+        self.stop.disabled = is_idle
+
+    def _close_one(self) -> None:
+        self._start(self._book.tile.label)
+
+    def _close_all(self) -> None:
+        self._start(None)
+
+    def _start(self, label: str | None) -> None:
+        self._results, self._began = [], monotonic()
+        self.outcome.value = ""
+        self._note(f"closing {label or 'every month that is due'}")
+        try:
+            self.run = self._book.close(label, self._tell)
+        except SvcError as error:
+            self._note("")
+            self.outcome.value = looks.line_html(one_line_of(error), is_told=True)
+        self.show()
+
+    def _stop(self) -> None:
+        if self.run:
+            self._note("stopping")
+            self.run.stop()
+
+    def _read_again(self) -> None:
+        self._book.refresh()
+        self._done()
+
+    def _tell(self, kind: str, said: Any) -> None:
+        """Show what the run tells; it is called in a thread."""
+        if kind == "note":
+            self._note(said)
+        elif kind == "closed":
+            self._results.append(said)
+            self.outcome.value = "".join(map(_outcome, self._results))
+        elif kind == "failed":
+            self.outcome.value += looks.line_html(said, is_told=True)
+        else:
+            self._end()
+
+    def _end(self) -> None:
+        try:
+            self._book.refresh()
+        finally:
+            self.run = None
+            self._note("")
+            self.show()
+        self._done()
+
+    def _note(self, text: str) -> None:
+        passed = f" \N{MIDDLE DOT} {monotonic() - self._began:.0f} s" if text else ""
+        self.progress.value = looks.line_html(text + passed, is_told=True)
+
+
+def _outcome(result: CloseResult) -> str:
+    """Return what became of a month, and what differs from the version before."""
+    lines = "".join(looks.line_html(text, is_told=True) for text in result.describe())
+    if result.table is None:
+        return lines
+    differences: Display = result._display()
+    return lines + Display("", [], differences.tables)._repr_html_()

@@ -1,0 +1,59 @@
+"""The widgets of the close desk: native buttons, lists and fields, so that keys do it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+
+@cache
+def _auto() -> Any:
+    import ipywidgets  # an optional extra
+
+    return ipywidgets.Layout(width="auto")
+
+
+def button(text: str, on_click: Callable[[], object], *looks: str, tip: str = "") -> Any:
+    """Return a button that is as wide as its text."""
+    import ipywidgets  # an optional extra
+
+    made = ipywidgets.Button(description=text, tooltip=tip or text, layout=_auto())
+    for look in looks:
+        made.add_class(look)
+    made.on_click(lambda _: on_click())
+    return made
+
+
+def html(text: str = "", *looks: str) -> Any:
+    """Return a place for HTML."""
+    import ipywidgets  # an optional extra
+
+    made = ipywidgets.HTML(text)
+    for look in looks:
+        made.add_class(look)
+    return made
+
+
+def column(*parts: Any) -> Any:
+    """Return things below one another."""
+    import ipywidgets  # an optional extra
+
+    return ipywidgets.VBox(parts)
+
+
+def row(*parts: Any) -> Any:
+    """Return things beside one another; they wrap where there is no room."""
+    import ipywidgets  # an optional extra
+
+    box = ipywidgets.Box(parts)
+    box.layout.flex_flow, box.layout.align_items = "row wrap", "center"
+    return box
+
+
+def grid(columns: int, parts: list[Any]) -> Any:
+    """Return things in columns, each as wide as its widest."""
+    import ipywidgets  # an optional extra
+
+    layout = {"grid_template_columns": f"repeat({columns}, max-content)", "grid_gap": "2px 12px"}
+    return ipywidgets.GridBox(parts, layout=ipywidgets.Layout(**layout))

@@ -1,0 +1,71 @@
+"""The findings of a month: what each is of, and accepting one with a reason and a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.instants import format_instant, now
+from svc_analytics.lake.lake import Lake
+from svc_analytics.statements.statement import Statement
+from svc_analytics.typed_files import append_row
+from svc_analytics.warehouse.acknowledgements import COLUMNS, FILE, read_acknowledgements
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One row of a statement's checks."""
+
+    check: str
+    record_id: str  # empty where it is of no single record
+    is_blocking: bool
+    detail: str
+    accepted: str  # why and by whom; empty while nobody accepted it
+
+    @property
+    def text(self) -> str:
+        """What it says, in a line."""
+        weight = "blocks" if self.is_blocking else "note"
+        state = f"accepted: {self.accepted}" if self.accepted else weight
+        place = f" {self.record_id}" if self.record_id else ""
+        return single_line(f"{state} \N{MIDDLE DOT} {self.check}{place}: {self.detail}")
+
+
+def findings_of(statement: Statement) -> list[Finding]:
+    """Return a statement's findings: those that block it first, accepted ones last."""
+    found = [_finding(row) for row in statement.tables["checks"].to_pylist()]
+    return sorted(found, key=lambda each: (bool(each.accepted), not each.is_blocking))
+
+
+def _finding(row: dict[str, Any]) -> Finding:
+    reason, by = row["acknowledged_reason"], row["acknowledged_by"]
+    accepted = f"{reason} ({by})" if by else ""
+    is_blocking = row["severity"] == "blocking"
+    text = str(row["detail"] or "")
+    return Finding(row["check_name"], row["record_id"] or "", is_blocking, text, accepted)
+
+
+def accept(lake: Lake, finding: Finding, reason: str, by: str) -> None:
+    """Write down that a person accepts a finding, and why.
+
+    Raises `ConfigError` without a reason or a name; then nothing is written.
+    """
+    reason, by = single_line(reason).strip(), single_line(by).strip()
+    if not reason:
+        raise ConfigError("say why it is accepted: the statement prints it")
+    if not by:
+        raise ConfigError("write your name: the statement prints who accepted it")
+    read_acknowledgements(lake.path)  # a line that is wrong is told before another is added
+    cells = (finding.check, finding.record_id, reason, by, format_instant(now()))
+    append_row(lake.path / FILE, COLUMNS, dict(zip(COLUMNS, cells, strict=True)))
+
+
+def last_name(lake: Lake) -> str:
+    """Return who accepted a finding last, to offer it as the name; empty if nobody did."""
+    try:
+        accepted = list(read_acknowledgements(lake.path).values())
+    except ConfigError:  # it is told when a statement is made
+        return ""
+    return accepted[-1].by if accepted else ""

@@ -1,0 +1,154 @@
+"""`svc.desk`: one panel in a notebook to close months and to look behind their figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from svc_analytics.arguments import check
+from svc_analytics.config import Settings
+from svc_analytics.formatting.display import Display, names_of, text_table
+from svc_analytics.lake.lake import check_lake
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.agreement import Claim, compared
+from svc_analytics.notebook.desk import controls, looks
+from svc_analytics.notebook.desk.book import Book
+from svc_analytics.notebook.desk.close_box import CloseBox
+from svc_analytics.notebook.desk.figure_box import FigureBox
+from svc_analytics.notebook.desk.finding_box import FindingBox
+from svc_analytics.notebook.desk.month_tiles import MonthTiles
+from svc_analytics.notebook.desk.record_box import RecordBox
+from svc_analytics.notebook.errors import ipython_shell
+from svc_analytics.notebook.live import display
+from svc_analytics.statements.statement import Statement
+
+MOST_FINDINGS = 50  # on the page without a kernel
+
+
+def desk(
+    lake: Lakehouse,
+    *,
+    zone: str = "UTC",
+    calendar: str | None = None,
+    settings: Settings | None = None,
+) -> Desk:
+    """Return the close desk: the months of a lake as tiles, and what there is to do with each.
+
+    In a running notebook with ipywidgets, its buttons close a month, accept a finding, and lead
+    from a figure to its records and their receipts. Elsewhere it is a page to read. `zone` and
+    `calendar` are as in `svc.statement`. `settings` are those of the environment unless given,
+    and needed only to close.
+
+    Returns:
+        The desk, which a notebook displays; `statement` is that of the month that is shown.
+
+    Raises:
+        ConfigError: for a zone or a calendar that does not exist, or a lake that holds nothing.
+        LakeError: when there is no lake.
+
+    Examples:
+        >>> svc.desk(lake)  # doctest: +SKIP
+    """
+    check_lake(lake)
+    check("settings", settings, (Settings, type(None)), "svc.read_settings(), or nothing")
+    return Desk(Book(lake, zone, calendar, settings))
+
+
+class Desk:
+    """The close desk of a lake."""
+
+    def __init__(self, book: Book) -> None:
+        self._book = book
+        self._panel: Panel | None = None
+        self._handle: Any = None
+
+    @property
+    def statement(self) -> Statement | None:
+        """The statement of the month that is shown; None if it cannot be made."""
+        return self._book.statement
+
+    def check(self, **claims: Claim) -> str:
+        """Compare figures of the statement with what its tables add up to, as pickers do."""
+        made = self._book.statement
+        return self._book.problem if made is None else compared(made, claims)
+
+    def __repr__(self) -> str:
+        return repr(self._page())
+
+    def _repr_html_(self) -> str:
+        return f'<div class="{looks.PLAIN}">{self._page()._repr_html_()}</div>'
+
+    def _ipython_display_(self) -> None:
+        """Display the page to read, and in a running notebook the panel in its place."""
+        self._handle = display(_Plain(self), display_id=True)
+        if self._panel is None and hasattr(ipython_shell(), "kernel"):
+            self._panel = panel_of(self._book, self._keep)
+        if self._panel is not None:
+            display(self._panel.box)
+
+    def _keep(self) -> None:
+        """Bring the page to read up to date: it is what a saved notebook shows."""
+        if self._handle is not None:
+            self._handle.update(_Plain(self))
+
+    def _page(self) -> Display:
+        book = self._book
+        rows = [[tile.label, tile.state, tile.note] for tile in book.tiles]
+        months = text_table("months", ["month", "state", "note"], rows)
+        title = f"Close desk of {names_of(book.lake.merchant)}"
+        found = [[each.text] for each in book.findings]
+        tables = [months]
+        if found:
+            tables.append(text_table("findings", ["finding"], found[:MOST_FINDINGS]))
+        made = book.statement
+        shown = [] if made is None else made._display().tables
+        lines = [book.problem] if book.problem else []
+        return Display(title, lines, [*tables, *shown])
+
+
+class _Plain:
+    """What is displayed of a desk without a kernel."""
+
+    def __init__(self, shown: Desk) -> None:
+        self._shown = shown
+
+    def __repr__(self) -> str:
+        return repr(self._shown)
+
+    def _repr_html_(self) -> str:
+        return self._shown._repr_html_()
+
+
+class Panel:
+    """The widgets of the desk; whatever is done, all of them follow."""
+
+    def __init__(self, book: Book, keep: Any) -> None:
+        self._book, self._keep = book, keep
+        self.records = RecordBox(book)
+        self.figures = FigureBox(book, self.records.drill)
+        self.findings = FindingBox(book, self.records.show_record, self.follow)
+        self.closing = CloseBox(book, self.follow)
+        self.months = MonthTiles(book, self.choose)
+        parts = (self.months, self.closing, self.findings, self.figures, self.records)
+        self.box = controls.column(controls.html(looks.STYLE), *(part.box for part in parts))
+        self.box.add_class("svc-desk")
+
+    def choose(self, label: str) -> None:
+        """Show another month; not while one is closed, for that reads the lake too."""
+        if not self.closing.is_running:
+            self._book.choose(label)
+        self.follow()
+
+    def follow(self) -> None:
+        """Show the months, the findings and the figures as they are now."""
+        self.records.clear()
+        for part in (self.months, self.closing, self.findings, self.figures):
+            part.show()
+        self._keep()
+
+
+def panel_of(book: Book, keep: Any) -> Panel | None:
+    """Return the panel; None without ipywidgets: then the page to read stands alone."""
+    try:
+        return Panel(book, keep)
+    except ModuleNotFoundError:
+        return None
