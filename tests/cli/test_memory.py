@@ -3,12 +3,8 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import httpx
 import pyarrow as pa
@@ -18,6 +14,7 @@ import pytest
 from svc_analytics.cli.memory import is_out_of_memory
 from svc_analytics.files import damaged_file
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, ids, spread
+from tests.support.on_a_socket import serving
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits as on Linux")
 
@@ -30,30 +27,6 @@ del sys.argv[1]
 from svc_analytics.cli.app import main
 main()
 """
-
-
-@contextmanager
-def serving(service: FakeService) -> Iterator[str]:
-    """Put the model service on a real socket; give its address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            url = f"http://{self.headers['host']}{self.path}"
-            answer = service.handle(httpx.Request("GET", url, headers=dict(self.headers)))
-            self.send_response(answer.status_code)
-            self.send_header("Content-Length", str(len(answer.content)))
-            self.end_headers()
-            self.wfile.write(answer.content)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.handle_error = lambda *_: None  # type: ignore[method-assign] # whoever hangs up may
-    Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
-    server.shutdown()
-    server.server_close()
 
 
 def extract(url: str, lake: Path, most: int) -> "subprocess.CompletedProcess[str]":

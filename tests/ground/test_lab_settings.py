@@ -57,7 +57,7 @@ def test_the_lab_opens_on_the_notebooks_with_further_arguments(
     monkeypatch.setattr("os.execvpe", lambda _, words, __: started.append(words))
     cli.main(["lab", "--no-browser", "--port", "8890"], standalone_mode=False)
     assert started[0][1:3] == ["-m", "jupyterlab"] and started[0][3].endswith("/data/notebooks")
-    assert "--LabApp.default_url=/lab/tree/01-first-look.ipynb" in started[0]
+    assert "--LabApp.default_url=/lab/tree/00-close-desk.ipynb" in started[0]
     assert started[0][-3:] == ["--no-browser", "--port", "8890"]
 
 

@@ -28,7 +28,7 @@ from svc_analytics.notebook import copies, runner
 from svc_analytics.notebook.page import make_page
 from svc_analytics.periods import named_month
 
-FIRST = "01-first-look.ipynb"
+FIRST = "00-close-desk.ipynb"
 # It opens on the first notebook, and installs nothing.
 _LAB_OPTIONS = (
     f"--LabApp.default_url=/lab/tree/{FIRST}",

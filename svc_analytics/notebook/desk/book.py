@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from svc_analytics.closing import seals
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
@@ -55,15 +53,14 @@ class Book:
         self.choose(self.tile.label)
 
     def close(self, label: str | None, tell: Tell) -> Run:
-        """Begin to close a month, or every month that is due.
+        """Return a run that closes a month, or every month that is due; start it.
 
         Raises `ConfigError` where the address of the service or a key is missing.
         """
         settings = self._settings or read_settings(self.lake.path)
         settings.require_service()
         self._close_records()
-        given = replace(settings, data_dir=self.lake.path.absolute())
-        return Run(given.data_dir, label, self.zone, self.calendar, given, tell)
+        return Run(self.lake, label, self.zone, self.calendar, settings, tell)
 
     @property
     def findings(self) -> list[Finding]:

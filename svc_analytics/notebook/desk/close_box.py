@@ -59,6 +59,7 @@ class CloseBox:
         self._note(f"closing {label or 'every month that is due'}")
         try:
             self.run = self._book.close(label, self._tell)
+            self.run.start()
         except SvcError as error:
             self._note("")
             self.outcome.value = looks.line_html(one_line_of(error), is_told=True)

@@ -49,6 +49,7 @@ class FindingBox:
         self.list.options = [
             (f"{number}. {each.text}", each) for number, each in enumerate(shown, 1)
         ]
+        self.list.index = 0 if shown else None  # those that block come first
         self.list.rows = min(max(len(shown), 2), 8)
         self._parts.layout.display = "" if found else "none"
         self._choose(None)

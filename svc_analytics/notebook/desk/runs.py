@@ -1,22 +1,16 @@
-"""A run of `close` in a process of its own: the notebook stays awake, and a stop is a Ctrl-C."""
+"""A run of `close` in a thread: the notebook stays awake, and can stop it as Ctrl-C does."""
 
 from __future__ import annotations
 
-import os
-import signal
+import ctypes
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
-from pathlib import Path
-from threading import Thread
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any
 
 from svc_analytics.closing.close import close, close_all_due
 from svc_analytics.config import Settings
-from svc_analytics.errors import SvcError
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import BEGINNING, format_instant
@@ -27,8 +21,8 @@ from svc_analytics.schema import Stream
 STOPPED = "Stopped. What the lake holds is sound: close again to go on."
 PAUSE = 0.1  # seconds between two words on pages: a person reads no faster
 
-# What is being done, a closed month, or why the run failed.
-Tell = Callable[[str, Any], object]
+# `note` and a text, `closed` and a result, or `failed` and a line.
+Tell = Callable[[str, Any], None]
 
 
 class Run:
@@ -40,82 +34,57 @@ class Run:
 
     def __init__(
         self,
-        path: Path,
+        lake: Lake,
         label: str | None,
         zone: str,
         calendar: str,
         settings: Settings,
         tell: Tell,
     ) -> None:
-        # A fork would copy the kernel's threads half alive.
-        context = get_context("spawn")
-        self._ours, theirs = context.Pipe(duplex=False)
-        words = (theirs, path, label, zone, calendar, settings)
-        self._process = context.Process(target=_work, args=words)
-        self._tell, self._is_stopped = tell, False
-        self._listener = Thread(target=self._listen, daemon=True)
-        self._process.start()
-        theirs.close()
-        self._listener.start()
+        self._lake, self._label, self._settings, self._tell = lake, label, settings, tell
+        self._options: dict[str, Any] = {"zone": zone, "calendar": calendar}
+        self._options["settings"] = settings
+        self._lock, self._is_open = Lock(), True  # whether there is something to stop
+        # A stopped notebook server need not wait for it: a killed close leaves a sound lake.
+        self._thread = Thread(target=self._work, daemon=True)
 
-    @property
-    def is_running(self) -> bool:
-        """Whether it is not over yet."""
-        return self._listener.is_alive()
+    def start(self) -> None:
+        """Begin to close."""
+        self._thread.start()
 
     def stop(self) -> None:
-        """Interrupt it as Ctrl-C does."""
-        self._is_stopped = True
-        if self._process.pid and self._process.is_alive():
-            with suppress(ProcessLookupError):
-                os.kill(self._process.pid, signal.SIGINT)
+        """Raise `KeyboardInterrupt` in its thread, as Ctrl-C does in a command."""
+        with self._lock:
+            if self._is_open and self._thread.ident is not None:
+                kind, ident = ctypes.py_object(KeyboardInterrupt), self._thread.ident
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), kind)
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until it is over and all was told."""
-        self._listener.join(seconds)
+        self._thread.join(seconds)
 
-    def _listen(self) -> None:
-        is_told = False
+    def _work(self) -> None:
         try:
-            while True:
-                kind, said = self._ours.recv()
-                is_told |= kind in ("closed", "failed")
-                self._tell(kind, said)
-        except (EOFError, OSError):
-            self._process.join()
-        if not is_told:
-            code = self._process.exitcode
-            text = STOPPED if self._is_stopped else f"the close ended early, with code {code}"
-            self._tell("failed", text)
-        self._tell("over", None)
+            self._close()
+        except KeyboardInterrupt:
+            self._tell("failed", STOPPED)
+        except Exception as error:  # a thread has nobody else to tell it to
+            self._tell("failed", one_line_of(error))
+        finally:
+            self._tell("over", None)
 
-
-def _work(
-    pipe: Connection,
-    path: Path,
-    label: str | None,
-    zone: str,
-    calendar: str,
-    settings: Settings,
-) -> None:
-    """Close in this process; what happens goes down the pipe."""
-    lake, say = Lake(path), partial(_say, pipe)
-    pages = _Pages(partial(say, "note"))
-    options: dict[str, Any] = {"zone": zone, "calendar": calendar, "settings": settings}
-    options |= {"read": partial(_read, lake, settings, pages), "note": partial(say, "note")}
-    try:
-        if label is None:
-            close_all_due(lake, on_closed=partial(say, "closed"), **options)
-        else:
-            say("closed", close(lake, label, **options))
-    except KeyboardInterrupt:
-        say("failed", STOPPED)
-    except (SvcError, OSError) as error:
-        say("failed", one_line_of(error))
-
-
-def _say(pipe: Connection, kind: str, said: Any) -> None:
-    pipe.send((kind, said))
+    def _close(self) -> None:
+        note, closed = partial(self._tell, "note"), partial(self._tell, "closed")
+        read = partial(_read, self._lake, self._settings, _Pages(note))
+        options = self._options | {"read": read, "note": note}
+        try:
+            if self._label is None:
+                close_all_due(self._lake, on_closed=closed, **options)
+            else:
+                closed(close(self._lake, self._label, **options))
+        finally:
+            with self._lock:  # what comes now is not stopped any more
+                self._is_open = False
 
 
 def _read(lake: Lake, settings: Settings, pages: _Pages, request: Request) -> ExtractionResult:
@@ -129,7 +98,7 @@ def _read(lake: Lake, settings: Settings, pages: _Pages, request: Request) -> Ex
 class _Pages:
     """Counts what was read, and says so a few times a second."""
 
-    def __init__(self, say: Callable[[str], object]) -> None:
+    def __init__(self, say: Callable[[str], None]) -> None:
         self.say = say
         self._rows = self._pages = 0
         self._said_at = 0.0

@@ -14,6 +14,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.instants import HOUR, from_micros, readable_instant
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.periods import Period, month, month_of
+from svc_analytics.schema import STREAMS
 
 State = Literal["running", "due", "blocked", "sealed", "restated"]
 Reasons = tuple[str, ...]
@@ -60,13 +61,25 @@ def read_tiles(
     `judged` says of months, by label, what keeps a statement of the lake as it is now from
     being final; of others it is what their last close said.
     """
-    newest, last = month_of(clock, zone, calendar), known_months(lake, zone, calendar)
-    periods = [newest]
-    while (
-        periods[-1].label != last[-1] and periods[-1].start > month(last[-1], zone, calendar).start
-    ):
+    oldest = _first_start(lake, zone, calendar)
+    periods = [month_of(clock, zone, calendar)]
+    while periods[-1].start > oldest:
         periods.append(periods[-1].shift(-1))
     return [_tile(lake, period, clock, judged.get(period.label)) for period in periods]
+
+
+def _first_start(lake: Lake, zone: str, calendar: str) -> int:
+    """Return the start of the first month with a record; else of the first that was read."""
+    known = month(known_months(lake, zone, calendar)[-1], zone, calendar)
+    filled = [
+        label
+        for stream in STREAMS.values()
+        for label, footer in lake.footers(stream).items()
+        if footer.totals.rows
+    ]
+    if not filled:
+        return known.start
+    return max(known.start, month_of(month(min(filled)).start, zone, calendar).start)
 
 
 def first_to_close(tiles: list[Tile]) -> Tile:

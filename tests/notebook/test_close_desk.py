@@ -1,0 +1,211 @@
+"""The close desk without a browser: its buttons pressed, its lists chosen from, over HTTP."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from decimal import Decimal
+from threading import Event
+from typing import Any
+
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.config import Settings
+from svc_analytics.errors import ConfigError, NoLake
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.desk import tiles
+from svc_analytics.notebook.desk.panel import Desk as CloseDesk
+from svc_analytics.notebook.desk.panel import Panel
+from svc_analytics.notebook.desk.records import Order, Records
+from svc_analytics.notebook.desk.runs import STOPPED
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService, payment
+from tests.support.ledgers import read_ledger
+from tests.support.on_a_socket import serving
+
+LEDGER = """
+ kind     currency  amount  fee   at                of
+ payment  btc       3       0.03  2026-09-10T09:00
+ payment  btc       2       0.02  2026-10-05T08:00
+ payment  btc       10      0.10  2026-10-06T08:00
+ payment  usdt      100     1     2026-10-07T08:00
+ refund   btc       0.5           2026-10-08T08:00  1
+"""
+OCTOBER, NET = "2026-10", ("net_sales", "btc")
+
+
+@pytest.fixture
+def served(service: FakeService, settings: Settings) -> Iterator[Settings]:
+    """The service on a socket, as a close meets it."""
+    service.payments, service.payouts = read_ledger(LEDGER)
+    with serving(service) as url:
+        yield replace(settings, base_url=url)
+
+
+@pytest.fixture
+def opened(served: Settings, desk: Desk) -> CloseDesk:
+    """The close desk of a lake into which everything was read."""
+    desk.extract()
+    return svc.desk(desk.lake, settings=served)
+
+
+@pytest.fixture
+def panel(opened: CloseDesk) -> Panel:
+    return Panel(opened._book, lambda: None)
+
+
+def states(panel: Panel) -> dict[str, str]:
+    """What the tiles say, by month."""
+    return {label: each.description.split()[2] for label, each in panel.months.tiles.items()}
+
+
+def press_close(panel: Panel) -> str:
+    """Close the month that is shown; return what the panel says of it."""
+    panel.closing.close.click()
+    assert panel.closing.run is not None, panel.closing.outcome.value
+    panel.closing.run.wait(60)
+    text: str = panel.closing.outcome.value
+    return text
+
+
+def test_two_presses_seal_a_month(panel: Panel) -> None:
+    """The first month that is due is shown already; the tiles follow."""
+    assert states(panel) == {"2026-11": "running", "2026-10": "due", "2026-09": "due"}
+    assert panel.closing.close.description == "close 2026-09"
+    assert "2026-09 sealed as " in press_close(panel)
+    panel.months.tiles[OCTOBER].click()
+    assert "2026-10 sealed as " in press_close(panel)
+    assert states(panel) == {"2026-11": "running", "2026-10": "sealed", "2026-09": "sealed"}
+    assert panel.closing.close.description == "check and restate 2026-10"
+    assert "These are the figures that were sealed" in panel.figures.head.value
+
+
+def test_all_due_months_are_closed_by_one_press(panel: Panel) -> None:
+    """Oldest first, each told when it is sealed."""
+    panel.closing.all_due.click()
+    assert panel.closing.run is not None
+    panel.closing.run.wait(60)
+    assert panel.closing.outcome.value.count(" sealed as ") == 2
+
+
+def test_a_finding_is_accepted_with_a_reason_and_a_name(
+    service: FakeService, panel: Panel, opened: CloseDesk
+) -> None:
+    """It blocks the month; accepted, one row is written, and the month is due again."""
+    service.payments[1]["charged_amount"] = "-1"
+    panel.months.tiles[OCTOBER].click()
+    assert "is provisional" in press_close(panel) and states(panel)[OCTOBER] == "blocked"
+    findings = panel.findings
+    for reason, name in (("", "Mina"), ("known", " ")):
+        findings.reason.value, findings.name.value = reason, name
+        findings.accept.click()
+        assert "ConfigError: " in findings.answer.value
+    findings.name.value = "Mina"
+    while not findings.accept.disabled:  # the next one is chosen when one is accepted
+        findings.reason.value = "a correction, see ticket 7"
+        findings.accept.click()
+    assert states(panel)[OCTOBER] == "due"
+    written = (opened._book.lake.path / "acknowledgements.csv").read_text().splitlines()
+    assert written[0] == "check,record_id,reason,by,at" and ",Mina,20" in written[1]
+    assert Panel(opened._book, lambda: None).findings.name.value == "Mina"
+    assert "2026-10 sealed as " in press_close(panel)
+
+
+def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(panel: Panel) -> None:
+    """Two presses; the SQL is beside them."""
+    panel.months.tiles[OCTOBER].click()
+    panel.figures.figures[NET].click()
+    assert "Net sales, btc" in panel.records.head.value and "<pre>" in panel.records.head.value
+    assert "1 to 2 of 2 records" in panel.records._count.value
+    panel.records.rows[0].click()
+    shown = panel.records.record.value
+    assert "order-2" in shown and "its receipt" in shown and "missing" in shown
+
+
+def test_records_are_ordered_by_the_exact_value_of_any_column(panel: Panel) -> None:
+    """Ten is more than two: amounts are no texts. The order is that of all records."""
+    panel.months.tiles[OCTOBER].click()
+    panel.figures.figures[NET].click()
+    by_time = [row.description.split()[0] for row in panel.records.rows]
+    panel.records.by.value, panel.records.falling.value = "amount", True
+    assert [row.description.split()[0] for row in panel.records.rows] == by_time[::-1]
+
+
+def test_records_are_read_a_page_at_a_time(desk: Desk) -> None:
+    """The first twenty, then the rest; how many there are is counted over all."""
+    desk.service.payments = [
+        payment(n, f"2026-10-05T08:{n:02}:00Z", str(n), "0.01", currency="btc")
+        for n in range(1, 26)
+    ]
+    desk.extract()
+    records = Records(desk.lake, svc.statement(desk.lake, OCTOBER).period)
+    first, last = (records.behind("gross_sales", "btc", Order(), n) for n in (0, 20))
+    assert (len(first.table), len(last.table), first.count) == (20, 5, 25)
+    assert last.table["amount"].to_pylist()[-1] == Decimal(25)
+    records.close()
+
+
+def test_a_missing_key_is_one_line_when_the_button_is_pressed(desk: Desk) -> None:
+    """Everything else needs no key."""
+    desk.service.payments, _ = read_ledger(LEDGER)
+    desk.extract()
+    panel = Panel(svc.desk(desk.lake)._book, lambda: None)
+    panel.closing.close.click()
+    assert panel.closing.run is None and not panel.closing.close.disabled
+    assert "SVC_BASE_URL is not set: give the service&#x27;s address" in panel.closing.outcome.value
+
+
+def test_a_stopped_close_leaves_what_close_leaves(
+    service: FakeService, panel: Panel, opened: CloseDesk
+) -> None:
+    """Nothing is sealed, the lake is sound, and the next press seals the month."""
+    asked, on = Event(), Event()
+    handle = service.handle
+
+    def slow(request: Any) -> Any:
+        asked.set()
+        on.wait(20)
+        return handle(request)
+
+    service.handle = slow  # type: ignore[method-assign]
+    panel.closing.close.click()
+    run = panel.closing.run
+    assert run is not None and asked.wait(20) and panel.closing.close.disabled
+    panel.closing.stop.click()
+    on.set()
+    run.wait(60)
+    assert STOPPED in panel.closing.outcome.value and "sealed as" not in panel.closing.outcome.value
+    assert not opened._book.tile.versions
+    assert "2026-09 sealed as " in press_close(panel)
+
+
+def test_a_second_desk_sees_what_the_first_has_closed(
+    panel: Panel, opened: CloseDesk, served: Settings
+) -> None:
+    """It closes the same month without harm: it is sealed once."""
+    other = Panel(svc.desk(opened._book.lake, settings=served)._book, lambda: None)
+    assert "2026-09 sealed as " in press_close(panel)
+    other.closing.again.click()
+    assert states(other)["2026-09"] == "sealed"
+    assert "was sealed before and is unchanged" in press_close(other)
+    assert len(opened._book.tile.versions) == 1
+
+
+def test_the_page_reads_without_a_kernel(opened: CloseDesk) -> None:
+    """Months, figures and their status, as HTML and as text; its checks agree."""
+    page = opened._repr_html_()
+    for text in ("2026-10", "due", "to close from 2026-12-02", "Net settlement", "final"):
+        assert text in page and text in repr(opened)
+    assert "the figures agree" in opened.check(net_sales="daily.net_sales")
+
+
+def test_an_empty_folder_is_told_at_once(lake: Lakehouse) -> None:
+    """As everywhere else."""
+    with pytest.raises(NoLake):
+        svc.desk(lake)
+    with pytest.raises(ConfigError, match="settings"):
+        svc.desk(lake, settings="x")  # type: ignore[arg-type]
+
+
+def test_each_state_has_a_sign_of_its_own() -> None:
+    """Not by colour alone."""
+    assert len({*tiles.SIGNS.values()}) == len(tiles.SIGNS) == 5
