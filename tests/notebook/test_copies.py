@@ -158,7 +158,7 @@ def test_copies_are_never_taken_for_the_release(
     """Started in the lake's folder, where `notebooks` are the copies themselves."""
     folder, _ = working_folder(tmp_path)
     rewrite(folder / FIRST, "mine")
-    (folder / NOTEBOOKS[1].name).unlink()
+    (folder / NOTEBOOKS[2].name).unlink()
     monkeypatch.chdir(tmp_path)
     working_folder(Path())
-    assert first_sentence(folder / FIRST) == "mine" and (folder / NOTEBOOKS[1].name).exists()
+    assert first_sentence(folder / FIRST) == "mine" and (folder / NOTEBOOKS[2].name).exists()

@@ -199,11 +199,11 @@ def test_lab_opens_on_the_first_notebook_and_asks_nothing(
     landing = address.replace("lab/tree/02-statement.ipynb", "").removesuffix("&reset")
     page.goto(landing)
     notebook = page.locator(".jp-NotebookPanel")
-    notebook.get_by_role("heading", name="What is in the lake?").wait_for()
+    notebook.get_by_role("heading", name="Which month is to be closed?").wait_for()
     notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
     page.wait_for_timeout(2000)  # by then a question would be there
     assert page.locator(".lm-DockPanel-tabBar .lm-TabBar-tab").all_inner_texts() == [
-        "01-first-look.ipynb"
+        "00-close-desk.ipynb"
     ]
     assert page.get_by_text("Jupyter news").count() == 0
     assert page.locator(".lm-TabBar-tab.jp-mod-dirty").count() == 0

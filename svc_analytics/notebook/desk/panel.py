@@ -49,7 +49,7 @@ def desk(
         >>> svc.desk(lake)  # doctest: +SKIP
     """
     check_lake(lake)
-    check("settings", settings, (Settings, type(None)), "svc.read_settings(), or nothing")
+    check("settings", settings, (Settings, type(None)), "what svc.read_settings gives, or nothing")
     return Desk(Book(lake, zone, calendar, settings))
 
 
