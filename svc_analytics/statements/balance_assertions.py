@@ -5,22 +5,20 @@ that payments, refunds and payouts do not explain.
 """
 
 import csv
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.instants import format_instant, parse_bound
-from svc_analytics.money import EXACT, format_amount, parse_amount
+from svc_analytics.money import format_amount, parse_amount
 from svc_analytics.periods import Period
+from svc_analytics.render.balances import UNPLACED
 
 FILE = "assertions.csv"
 COLUMNS = ("at", "currency", "balance", "note")
-UNPLACED = "balance_is_of_a_coin_that_moved"  # the check of `unplaced_balances`
 
 
 @dataclass(frozen=True)
@@ -55,57 +53,6 @@ def read_assertions(folder: Path) -> tuple[Assertion, ...]:
             return tuple(_read_rows(path, csv.DictReader(file, strict=True)))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ConfigError(f"cannot read {path} as UTF-8 CSV: {error}") from error
-
-
-def balances_table(tables: Mapping[str, pa.Table]) -> pa.Table:
-    """Return the asserted balances of a statement, each with what nothing explains of it.
-
-    One row per coin with an asserted balance: currency, asserted_balance, explained (what
-    payments, refunds and payouts up to then left), outside_movement and note; no row before
-    anyone asserted anything.
-    """
-    figures = tables["figures"]
-    values = {(row["currency"], row["name"]): row for row in figures.to_pylist()}
-    asserted = {
-        currency: row
-        for (currency, name), row in values.items()
-        if name == "asserted_balance" and row["value"] is not None
-    }
-    rows = [
-        {
-            "currency": currency,
-            "asserted_balance": row["value"],
-            "explained": _less(row["value"], values[currency, "outside_movement"]["value"]),
-            "outside_movement": values[currency, "outside_movement"]["value"],
-            "note": row["note"],
-        }
-        for currency, row in asserted.items()
-    ]
-    money = figures.schema.field("value").type
-    names = ("currency", "asserted_balance", "explained", "outside_movement", "note")
-    types = (pa.string(), money, money, money, pa.string())
-    return pa.Table.from_pylist(rows, pa.schema(list(zip(names, types, strict=True))))
-
-
-def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
-    """Say in lines of text what was asserted, what nothing explains, and what stands nowhere."""
-    lines = []
-    for row in balances_table(tables).to_pylist():
-        explained, outside = (
-            "unknown" if row[name] is None else format_amount(row[name])
-            for name in ("explained", "outside_movement")
-        )
-        balance = f"{format_amount(row['asserted_balance'])} {row['currency']}"
-        lines.append(
-            f"asserted balance {balance}, {row['note']}; "
-            f"explained by the records {explained}; outside movement {outside}"
-        )
-    checks = tables["checks"].select(["check_name", "detail"]).to_pylist()
-    return lines + [row["detail"] for row in checks if row["check_name"] == UNPLACED]
-
-
-def _less(balance: Decimal, outside: Decimal | None) -> Decimal | None:
-    return None if outside is None else EXACT.subtract(balance, outside)
 
 
 def unplaced_balances(

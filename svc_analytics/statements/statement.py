@@ -26,12 +26,13 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.periods import Period, known_until, named_month
+from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import Note, write_folder
 from svc_analytics.render.standing import document_standing, status_note
 from svc_analytics.signing.secrets import Secrets
-from svc_analytics.statements import balance_assertions as asserted
+from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.digests import TableDigest, combined_digest, table_digest
 from svc_analytics.statements.findings import add_findings
 from svc_analytics.statements.metadata import check_names, with_metadata
@@ -118,7 +119,7 @@ class Statement(Displayable):
     @property
     def balances(self) -> pd.DataFrame:
         """One row per coin whose balance was asserted, with its outside movement."""
-        return to_frame(asserted.balances_table(self.tables))
+        return to_frame(balances_table(self.tables))
 
     @property
     def checks(self) -> pd.DataFrame:
@@ -137,7 +138,7 @@ class Statement(Displayable):
             status_note(self),
         ]
         lines += [unknown.text for unknown in self.unknown]
-        lines += asserted.describe_balances(self.tables)
+        lines += describe_balances(self.tables)
         table = figures_table(self)
         title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")
         return Display(title, lines, [table] if table.rows else [])
@@ -281,5 +282,5 @@ def _read(
     names: tuple[str, ...],
 ) -> dict[str, pa.Table]:
     """Read every table of the statement."""
-    tables = read_tables(warehouse, period, as_of, known_to, asserted.read_assertions(lake.path))
+    tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
     return tables | {"lines": with_metadata(warehouse, tables["lines"], names)}

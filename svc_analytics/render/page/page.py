@@ -11,6 +11,7 @@ import pyarrow as pa
 from svc_analytics import charts
 from svc_analytics.calendars import GREGORIAN
 from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import definition_groups
 from svc_analytics.render.page.matrix import matrices
@@ -51,6 +52,7 @@ def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
         standing=standing.text,
         head=_head(statement, facts),
         checks=_severities(statement.tables["checks"]),
+        balances=describe_balances(statement.tables),
         receipts=_receipts(statement.tables["summary"]),
         webhooks=describe(log) if (log := facts["options"].get("webhooks")) else "",
         charts=_charts(tables),

@@ -1,0 +1,61 @@
+"""The balances that people read in the console, beside what the records explain of them."""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import pyarrow as pa
+
+from svc_analytics.money import EXACT, format_amount
+
+UNPLACED = "balance_is_of_a_coin_that_moved"  # the check of a balance compared with nothing
+
+
+def balances_table(tables: Mapping[str, pa.Table]) -> pa.Table:
+    """Return the asserted balances of a statement, each with what nothing explains of it.
+
+    One row per coin with an asserted balance: currency, asserted_balance, explained (what
+    payments, refunds and payouts up to then left), outside_movement and note; no row before
+    anyone asserted anything.
+    """
+    figures = tables["figures"]
+    values = {(row["currency"], row["name"]): row for row in figures.to_pylist()}
+    asserted = {
+        currency: row
+        for (currency, name), row in values.items()
+        if name == "asserted_balance" and row["value"] is not None
+    }
+    rows = [
+        {
+            "currency": currency,
+            "asserted_balance": row["value"],
+            "explained": _less(row["value"], values[currency, "outside_movement"]["value"]),
+            "outside_movement": values[currency, "outside_movement"]["value"],
+            "note": row["note"],
+        }
+        for currency, row in asserted.items()
+    ]
+    money = figures.schema.field("value").type
+    names = ("currency", "asserted_balance", "explained", "outside_movement", "note")
+    types = (pa.string(), money, money, money, pa.string())
+    return pa.Table.from_pylist(rows, pa.schema(list(zip(names, types, strict=True))))
+
+
+def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
+    """Say in lines of text what was asserted, what nothing explains, and what stands nowhere."""
+    lines = []
+    for row in balances_table(tables).to_pylist():
+        explained, outside = (
+            "unknown" if row[name] is None else format_amount(row[name])
+            for name in ("explained", "outside_movement")
+        )
+        balance = f"{format_amount(row['asserted_balance'])} {row['currency']}"
+        lines.append(
+            f"Asserted balance {balance}, {row['note']}; "
+            f"explained by the records {explained}; movement outside the API {outside}"
+        )
+    checks = tables["checks"].select(["check_name", "detail"]).to_pylist()
+    return lines + [row["detail"] for row in checks if row["check_name"] == UNPLACED]
+
+
+def _less(balance: Decimal, outside: Decimal | None) -> Decimal | None:
+    return None if outside is None else EXACT.subtract(balance, outside)
