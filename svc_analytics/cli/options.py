@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from svc_analytics.cli import completion
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.language.catalogue import DIGITS, LANGUAGES, Language
 from svc_analytics.periods import named_month
 
 month_option = click.option(
@@ -44,6 +46,20 @@ metadata_option = click.option(
     metavar="NAME,...",
     help="Add these properties of the payments' metadata to the lines, one column each.",
 )
+lang_option = click.option(
+    "--lang",
+    type=click.Choice(LANGUAGES),
+    default="en",
+    show_default=True,
+    help="The language of html, xlsx and pdf: English, Persian (fa) or both.",
+)
+digits_option = click.option(
+    "--digits",
+    type=click.Choice(DIGITS),
+    default="latin",
+    show_default=True,
+    help="The digits beside Persian texts: Latin or Persian (fa).",
+)
 data_dir_option = click.option(
     "--data-dir", metavar="DIR", help="The lake's folder.  [default: SVC_DATA_DIR or data]"
 )
@@ -71,6 +87,16 @@ def number_option(
     """Return an option that takes a whole number from `least` to `most`."""
     kind = click.IntRange(least, most)
     return click.option(name, default=default, show_default=True, type=kind, help=help_)
+
+
+def language_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command --lang and --digits, which it gets as one `language`."""
+
+    @wraps(command)
+    def run(lang: str, digits: str, **given: Any) -> None:
+        command(language=Language(lang, digits), **given)
+
+    return lang_option(digits_option(run))
 
 
 def shared_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,8 +1,7 @@
 """Close a month: read it until nothing new comes, write its statement, seal it.
 
-A sealed folder is never written again. When the lake later gives other figures, the next
-version is written next to it, with a table of what differs. A month that cannot be final
-is written without a seal, with the reasons.
+A sealed folder is never written again. When the lake gives other figures, the next version
+is written beside it, with what differs. A month that cannot be final is written unsealed.
 """
 
 import time
@@ -17,17 +16,18 @@ from svc_analytics.closing import seals
 from svc_analytics.closing.chain import oddities
 from svc_analytics.closing.diff import RESTATEMENT
 from svc_analytics.closing.due import check_is_over, months_due
-from svc_analytics.closing.proof import prove
+from svc_analytics.closing.proof import require_unaltered
 from svc_analytics.closing.rederive import rederive, restatement
-from svc_analytics.closing.register import read_register, register_seal
+from svc_analytics.closing.register import register_seal
 from svc_analytics.closing.result import CloseResult, State
 from svc_analytics.config import Settings, read_settings
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request, Seen
 from svc_analytics.files import locked
 from svc_analytics.instants import HOUR
 from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import Period, named_month
 from svc_analytics.receipts.verify_lake import verify_month
 from svc_analytics.render.document import Reason
@@ -55,6 +55,7 @@ class _Job:
     out: Path | None
     clock: int  # up to when the lake was read, in UTC microseconds
     note: Note  # told what is being done now
+    language: Language  # of html, xlsx and pdf
     notes: tuple[str, ...] = ()  # what bringing it up to date brought to light
 
     def folder(self, period: Period) -> Path:
@@ -74,6 +75,8 @@ def close(
     metadata: Collection[str] = (),
     settings: Settings | None = None,
     read: Read | None = None,
+    lang: str = "en",
+    digits: str = "latin",
     note: Note = lambda text: None,
 ) -> CloseResult:
     """Close a month: read it twice, write its statement and seal it.
@@ -83,8 +86,8 @@ def close(
     unsealed, with the reasons. Receipts are verified when a receipt secret is set. `month`,
     `zone`, `calendar` and `metadata` are as in `svc.statement`; a restatement keeps the metadata
     of the version before, unless it is given others. `read` extracts a request; by default
-    `extract` does, with `settings` or those of the environment. `note` is called with what is
-    being done.
+    `extract` does, with `settings` or those of the environment. `lang` and `digits` are as in
+    `Statement.save`. `note` is called with what is being done.
 
     Returns:
         What became of the month: `state` (sealed, unchanged, restated or provisional),
@@ -101,7 +104,8 @@ def close(
         'sealed'
     """
     period = named_month(month, time.time_ns() // 1000, zone, calendar)
-    job = _start(lake, formats, metadata, grace_hours, settings, read, note, out)
+    words = (lang, digits)
+    job = _start(lake, formats, metadata, grace_hours, settings, read, note, words, out)
     check_is_over(period, job.clock, job.grace)
     with _one_at_a_time(lake):
         return _add_notes(job, _close_month(job, period))
@@ -117,6 +121,8 @@ def close_all_due(
     metadata: Collection[str] = (),
     settings: Settings | None = None,
     read: Read | None = None,
+    lang: str = "en",
+    digits: str = "latin",
     note: Note = lambda text: None,
     on_closed: Callable[[CloseResult], None] = lambda closed: None,
 ) -> list[CloseResult]:
@@ -135,7 +141,7 @@ def close_all_due(
     Examples:
         >>> [closed.state for closed in svc.close_all_due(lake)]  # doctest: +SKIP
     """
-    job = _start(lake, formats, metadata, grace_hours, settings, read, note)
+    job = _start(lake, formats, metadata, grace_hours, settings, read, note, (lang, digits))
     results: list[CloseResult] = []
     with _one_at_a_time(lake):
         for period in months_due(lake, job.clock, job.grace, zone, calendar):
@@ -157,13 +163,15 @@ def _start(
     settings: Settings | None,
     read: Read | None,
     note: Note,
+    words: tuple[str, str],
     out: str | Path | None = None,
 ) -> _Job:
     """Check the options, bring the lake up to date, and take the run's clock."""
     check_lake(lake)
     check("grace_hours", grace_hours, (int, float), "a number of hours, such as 24")
     formats = as_names("formats", formats, "csv")
-    check_formats(formats)
+    language = Language(*words)
+    check_formats(formats, language)
     if not {"csv", "parquet"} & set(formats):
         message = "csv or parquet must be among the formats: a restatement is made from them"
         raise ConfigError(message)
@@ -177,7 +185,8 @@ def _start(
     notes, grace = (*done.retractions, *done.notes), grace_hours * HOUR
     remove_stale(lake.path / seals.STATEMENTS)  # of months that are not written again, too
     folder = None if out is None else Path(out)
-    return _Job(lake, read, settings, formats, names, grace, folder, done.read_to, note, notes)
+    chosen = (lake, read, settings, formats, names, grace, folder)
+    return _Job(*chosen, done.read_to, note, language, notes)
 
 
 def _close_month(job: _Job, period: Period) -> CloseResult:
@@ -228,22 +237,12 @@ def _compare_with_seal(job: _Job, period: Period) -> CloseResult | None:
         return None
     folder = sealed[-1]
     manifest = seals.read_manifest(folder)
-    _require_unaltered(job.lake, folder, manifest)
+    require_unaltered(job.lake, folder, manifest)
     new = rederive(job.lake, manifest)
     table = restatement(job.lake, folder, manifest, new)
     label, seal = period.folder, manifest["seal"]
     result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons, new.unknown)
     return replace(result, table=table) if table.num_rows else result
-
-
-def _require_unaltered(lake: Lake, folder: Path, manifest: seals.Manifest) -> None:
-    """Refuse to build upon a folder that was altered; a seal that the lake made needs no proof."""
-    broken = seals.seal_violations(folder, manifest)
-    if not broken and not read_register(lake.path / seals.STATEMENTS).has(manifest["seal"]):
-        broken = prove(folder, manifest, lake).broken
-    if broken:
-        message = f"{folder} was altered after it was sealed ({broken[0]}): restore it from a copy"
-        raise LakeError(message)
 
 
 def _seal_before(lake: Lake, period: Period, folder: Path) -> str | None:
@@ -252,7 +251,7 @@ def _seal_before(lake: Lake, period: Period, folder: Path) -> str | None:
     if not before:
         return None
     path, manifest = before[-1]
-    _require_unaltered(lake, path, manifest)
+    require_unaltered(lake, path, manifest)
     return str(manifest["seal"])
 
 
@@ -277,7 +276,13 @@ def _write(job: _Job, new: Statement, sealed: CloseResult | None) -> CloseResult
     }
     make_seal = partial(_seal, job.lake) if is_final else None
     folder = write_folder(
-        new, seals.version_folder(first, version), job.formats, chain, make_seal, job.note
+        new,
+        seals.version_folder(first, version),
+        job.formats,
+        chain,
+        make_seal,
+        job.note,
+        job.language,
     )
     state: State = "provisional" if not is_final else "restated" if sealed else "sealed"
     seal, label = seals.read_manifest(folder)["seal"], new.period.folder

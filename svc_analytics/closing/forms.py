@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.closing.seals import Manifest
 from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.language.catalogue import Language
 from svc_analytics.render.document import Document
 from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS, write_bare_parquet, write_files
 from svc_analytics.render.formats import require_pdf
@@ -53,7 +54,8 @@ def compare_forms(
         _without_printer(formats, found)
     with TemporaryDirectory() as place:
         try:
-            rows = write_files(sealed, facts, Path(place), tuple(formats))
+            language = Language(**manifest.get("language", {}))
+            rows = write_files(sealed, facts, Path(place), tuple(formats), language=language)
         except OSError as error:
             message = f"cannot render the statement again in {place}: {error.strerror or error}"
             raise LakeError(message) from error

@@ -31,7 +31,7 @@ from svc_analytics.closing.rederive import (
 )
 from svc_analytics.closing.register import FILE, Register, read_register
 from svc_analytics.closing.tables import sealed_tables
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
@@ -92,6 +92,16 @@ def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
     else:
         _check_tables(proof)
     return proof
+
+
+def require_unaltered(lake: Lake, folder: Path, manifest: seals.Manifest) -> None:
+    """Refuse to build upon a folder that was altered; a seal that the lake made needs no proof."""
+    broken = seals.seal_violations(folder, manifest)
+    if not broken and not read_register(lake.path / seals.STATEMENTS).has(manifest["seal"]):
+        broken = prove(folder, manifest, lake).broken
+    if broken:
+        message = f"{folder} was altered after it was sealed ({broken[0]}): restore it from a copy"
+        raise LakeError(message)
 
 
 def _derive(proof: Proof) -> None:

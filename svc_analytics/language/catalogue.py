@@ -10,13 +10,18 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
+from datetime import date
 from functools import cache, lru_cache
 from importlib.resources import files
 
+from svc_analytics.calendars import CALENDARS, JALALI
 from svc_analytics.errors import ConfigError
 from svc_analytics.language.isolation import PERSIAN_DIGITS, isolate, isolate_persian
 
 LANGUAGES = ("en", "fa", "en+fa")
+_LISTS = ("FIGURES", "COINS")
+_AND = re.compile(r", | and ")
+_GREGORIAN_DAY = re.compile(r"(19|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}(?![0-9])")
 DIGITS = ("latin", "fa")
 BETWEEN = " · "  # an English text and its Persian
 _NUMBER = re.compile(
@@ -111,8 +116,7 @@ def _translate(english: str, digits: str) -> str | None:
     if persian := read_catalogue().get(english):
         return persian
     for pattern, persian in _patterns():
-        if match := pattern.fullmatch(english):
-            values = {name: _value(name, text, digits) for name, text in match.groupdict().items()}
+        if (match := pattern.fullmatch(english)) and (values := _values(match, digits)):
             return _fill(persian, values)
     return None
 
@@ -121,11 +125,48 @@ def _fill(persian: str, values: dict[str, str]) -> str:
     return _PLACE.sub(lambda place: values[place[1]], persian)
 
 
-def _value(name: str, text: str, digits: str) -> str:
-    """Return a value of a sentence isolated; one with a capital name is a text itself."""
-    if name.isupper():
-        return _translate(text, digits) or isolate(text)
-    return isolate(Language("fa", digits).number(text) if is_number(text) else text)
+def _values(match: re.Match[str], digits: str) -> dict[str, str]:
+    """Return the values of a sentence as Persian shows them, none where one is unknown."""
+    values = {name: _value(name, text, digits) for name, text in match.groupdict().items()}
+    known = {name: text for name, text in values.items() if text is not None}
+    return known if known.keys() == values.keys() else {}
+
+
+def _value(name: str, text: str, digits: str) -> str | None:
+    """Return a value isolated; one with a capital name is a text, or a list of texts, itself."""
+    if name in _LISTS:
+        found = [_text_within(each, digits) or isolate(each) for each in _AND.split(text)]
+        return " و ".join(["، ".join(found[:-1])] * (len(found) > 1) + found[-1:])
+    return _text_within(text, digits) if name.isupper() else shown_value(text, digits)
+
+
+def _text_within(text: str, digits: str) -> str | None:
+    """Return the Persian of a text that may have lost its capital within a sentence."""
+    return _translate(text, digits) or _translate(text[:1].upper() + text[1:], digits)
+
+
+def shown_value(text: str, digits: str = "latin") -> str:
+    """Return a value isolated, a Gregorian day behind the same day of the Jalali calendar.
+
+    >>> shown_value("2026-10-23").translate({0x2066: "<", 0x2069: ">"})
+    '<1405-08-01> (<2026-10-23>)'
+    """
+    if not is_number(text):
+        return isolate(text)
+    number = Language("fa", digits).number
+    day = jalali_day(text)
+    return f"{isolate(number(day))} ({isolate(number(text))})" if day else isolate(number(text))
+
+
+def jalali_day(text: str) -> str:
+    """Return the Jalali day of a text that begins with a Gregorian day; else no text."""
+    match = _GREGORIAN_DAY.match(text)
+    if not match or "(" in text:
+        return ""
+    try:
+        return CALENDARS[JALALI].day_text(date.fromisoformat(match[0]))
+    except ValueError:  # no day at all, such as the 31st of a short month
+        return ""
 
 
 def is_number(text: str) -> bool:

@@ -17,9 +17,10 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import sync_file, sync_folder
 from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import to_safe_csv
+from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import meaning
-from svc_analytics.render.formats import DOCUMENTS, require_pdf
+from svc_analytics.render.formats import DOCUMENTS, READ_BY_PEOPLE, require_pdf
 from svc_analytics.warehouse.definitions import definitions_table
 
 Note = Callable[[str], None]  # told what is being done now
@@ -59,15 +60,15 @@ TABLE_FORMATS: dict[str, Callable[[pa.Table, Path], None]] = {
 FORMATS = (*TABLE_FORMATS, *DOCUMENTS)
 
 
-def check_formats(formats: tuple[str, ...]) -> None:
-    """Raise `ConfigError` for an unknown format, or for none at all."""
+def check_formats(formats: tuple[str, ...], language: Language = ENGLISH) -> None:
+    """Raise `ConfigError` for an unknown format, for none at all, or one that cannot be made."""
     if not formats:
         raise ConfigError(f"no format given: choose from {', '.join(FORMATS)}")
     for name in formats:
         if name not in FORMATS:
             raise ConfigError(f"no format {name!r}: choose of {', '.join(FORMATS)}")
     if "pdf" in formats:
-        require_pdf()
+        require_pdf(language)
 
 
 def write_folder(
@@ -77,13 +78,14 @@ def write_folder(
     chain: Mapping[str, Any] | None = None,
     seal: Callable[[dict[str, Any]], str] | None = None,
     note: Note = lambda text: None,
+    language: Language = ENGLISH,
 ) -> Path:
     """Write a statement's files and manifest, all of them or nothing.
 
     `chain` are the manifest's entries about other months and versions; `seal` makes the
     seal of the finished manifest, None leaves it unsealed.
     """
-    check_formats(formats)
+    check_formats(formats, language)
     out = out.absolute()
     # Not named by its process: in containers, each run has the number of a killed one.
     temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}.writing")
@@ -92,7 +94,7 @@ def write_folder(
         check_replaceable(out)
         remove_stale(out.parent, out.name)
         temporary.mkdir(parents=True)
-        _fill(temporary, statement, formats, chain or {}, seal, note)
+        _fill(temporary, statement, formats, chain or {}, seal, note, language)
         _swap(temporary, out)
     except OSError as error:
         message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
@@ -109,10 +111,14 @@ def _fill(
     chain: Mapping[str, Any],
     seal: Callable[[dict[str, Any]], str] | None,
     note: Note,
+    language: Language,
 ) -> None:
     """Write a statement's files, then the manifest that names and seals them."""
     manifest = statement.manifest({}) | dict(chain)
-    rows = write_files(statement, printed(manifest, is_sealed=bool(seal)), folder, formats, note)
+    facts = printed(manifest, is_sealed=bool(seal))
+    rows = write_files(statement, facts, folder, formats, note, language)
+    if not language.is_english:  # so that the same pages can be rendered again
+        manifest["language"] = {"code": language.code, "digits": language.digits}
     manifest["files"] = {
         name: {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(), "rows": count}
         for name, count in rows.items()
@@ -137,6 +143,7 @@ def write_files(
     folder: Path,
     formats: tuple[str, ...],
     note: Note = lambda text: None,
+    language: Language = ENGLISH,
 ) -> dict[str, int]:
     """Write each table, then each whole document, in the chosen formats; return their rows.
 
@@ -153,7 +160,8 @@ def write_files(
         rows[DEFINITIONS] = definitions_table().num_rows
     for name in (name for name in dict.fromkeys(formats) if name in DOCUMENTS):
         note(f"writing {name}")
-        rows |= DOCUMENTS[name](statement, facts, folder)
+        spoken = {"language": language} if name in READ_BY_PEOPLE else {}
+        rows |= DOCUMENTS[name](statement, facts, folder, **spoken)
     return rows
 
 

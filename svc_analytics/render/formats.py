@@ -1,7 +1,8 @@
 """Files that hold a whole statement: JSON, Excel, HTML, PDF and a journal.
 
 Every writer takes the statement, its facts (the manifest without files and seal) and
-the folder, and returns the number of rows in each file it wrote.
+the folder, and returns the number of rows in each file it wrote. Those of what people read
+take a language too; what programs read is the same in every language.
 """
 
 import importlib.util
@@ -14,6 +15,8 @@ import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_json, to_objects
+from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.language.fonts import has_persian_font
 from svc_analytics.render.beancount import write_beancount
 from svc_analytics.render.document import Document
 from svc_analytics.render.journal import check_balanced, make_journal, write_postings
@@ -43,19 +46,23 @@ def _json_rows(table: pa.Table) -> Iterator[str]:
             yield f"{',' if place else ''}\n      {json.dumps(row, ensure_ascii=False)}"
 
 
-def write_xlsx(statement: Document, facts: Facts, folder: Path) -> Rows:
+def write_xlsx(
+    statement: Document, facts: Facts, folder: Path, language: Language = ENGLISH
+) -> Rows:
     """Write `statement.xlsx`: a sheet of provenance and one per table."""
     from svc_analytics.render.workbook.workbook import write_workbook  # loads xlsxwriter
 
-    write_workbook(statement, facts, folder / "statement.xlsx")
+    write_workbook(statement, facts, folder / "statement.xlsx", language)
     return {"statement.xlsx": _all_rows(statement)}
 
 
-def write_html(statement: Document, facts: Facts, folder: Path) -> Rows:
+def write_html(
+    statement: Document, facts: Facts, folder: Path, language: Language = ENGLISH
+) -> Rows:
     """Write `statement.html`: one page for screen and paper that loads nothing."""
     from svc_analytics.render.page.page import make_page  # loads matplotlib
 
-    page, rows = make_page(statement, facts)
+    page, rows = make_page(statement, facts, language)
     (folder / "statement.html").write_text(page, encoding="utf-8", newline="")
     return {"statement.html": rows}
 
@@ -69,30 +76,38 @@ def write_journal(statement: Document, facts: Facts, folder: Path) -> Rows:
     return {"journal.csv": postings, "journal.beancount": len(journal.entries)}
 
 
-def write_pdf(statement: Document, facts: Facts, folder: Path) -> Rows:
+def write_pdf(
+    statement: Document, facts: Facts, folder: Path, language: Language = ENGLISH
+) -> Rows:
     """Write `statement.pdf`: the same page as in HTML, on A4."""
-    require_pdf()
+    require_pdf(language)
     from svc_analytics.render.page.page import make_page  # loads matplotlib
     from svc_analytics.render.page.pdf import print_page
 
-    page, rows = make_page(statement, facts)
+    page, rows = make_page(statement, facts, language)
     (folder / "statement.pdf").write_bytes(print_page(page))
     return {"statement.pdf": rows}
 
 
-def require_pdf() -> None:
-    """Raise `ConfigError` where WeasyPrint is not installed."""
+def require_pdf(language: Language = ENGLISH) -> None:
+    """Raise `ConfigError` where WeasyPrint or a font of the language is not installed."""
     if importlib.util.find_spec("weasyprint") is None:
         raise ConfigError('pdf needs WeasyPrint: pip install "svc-analytics[pdf]"')
+    if not language.is_english and not has_persian_font():
+        raise ConfigError(
+            "pdf in Persian needs a font with its letters: install Vazirmatn, Noto Naskh Arabic "
+            "or DejaVu Sans on this machine, or write html"
+        )
 
 
-DOCUMENTS: dict[str, Callable[[Document, Facts, Path], Rows]] = {
+DOCUMENTS: dict[str, Callable[..., Rows]] = {
     "xlsx": write_xlsx,
     "html": write_html,
     "json": write_json,
     "journal": write_journal,
     "pdf": write_pdf,
 }
+READ_BY_PEOPLE = ("xlsx", "html", "pdf")  # these are written in a language
 
 
 def _all_rows(statement: Document) -> int:

@@ -3,6 +3,7 @@
 from svc_analytics.formatting.numbers import coin_scales
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.instants import from_micros
+from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.periods import load_zone, month_of
 from svc_analytics.render.document import Document
 
@@ -19,7 +20,9 @@ _PROVISIONAL = "Provisional: its figures can still change, because"
 _AMOUNTS = ("currency", "gross", "fee", "net")  # of a line: the places of its coin
 
 
-def document_standing(statement: Document, *, is_sealed: bool = False) -> Standing:
+def document_standing(
+    statement: Document, *, is_sealed: bool = False, language: Language = ENGLISH
+) -> Standing:
     """Return what every table and picture of a statement says of itself."""
     period, at = statement.period, from_micros(statement.as_of)
     lines = statement.tables["lines"]
@@ -30,6 +33,8 @@ def document_standing(statement: Document, *, is_sealed: bool = False) -> Standi
         first_open_month=month_of(statement.as_of, period.zone, period.calendar).label,
         scales=coin_scales([statement.tables["summary"], amounts]),
         calendar=period.calendar,
+        language=language.code,
+        digits=language.digits,
     )
 
 

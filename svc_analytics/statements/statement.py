@@ -25,6 +25,7 @@ from svc_analytics.formatting.standing import attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
+from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import Period, known_until, named_month
 from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Reason, Unknown
@@ -189,6 +190,8 @@ class Statement(Displayable):
         out: str | Path,
         formats: Collection[str] = ("csv", "parquet"),
         *,
+        lang: str = "en",
+        digits: str = "latin",
         note: Note = lambda text: None,
     ) -> Path:
         """Write the statement into a folder of its own and return the folder.
@@ -196,18 +199,22 @@ class Statement(Displayable):
         `formats` are csv, parquet, xlsx, html, json, journal and pdf, in a list. Replaces an
         earlier unsealed statement there. `note` is called with what is being written.
 
+        `lang` is the language of xlsx, html and pdf: `en`, `fa` (Persian) or `en+fa` (both);
+        `digits` are `latin` or `fa`. The other formats are the same in every language.
+
         Returns:
             The folder's path. It holds a file per table and format, and `manifest.json`.
 
         Raises:
-            ConfigError: for an unknown format, or a text in place of a list.
+            ConfigError: for an unknown format or language, or a text in place of a list.
             LakeError: when the folder is sealed, or holds anything else, or cannot be written.
 
         Examples:
             >>> st.save("out/2026-10", formats=["xlsx", "html"])  # doctest: +SKIP
         """
         check_path("out", out, "out/2026-10")
-        return write_folder(self, Path(out), as_names("formats", formats, "csv"), note=note)
+        language, forms = Language(lang, digits), as_names("formats", formats, "csv")
+        return write_folder(self, Path(out), forms, note=note, language=language)
 
 
 def statement(

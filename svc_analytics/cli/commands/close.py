@@ -38,6 +38,8 @@ MOST_ROWS = 40
     least=0,
 )
 @options.metadata_option
+@options.lang_option
+@options.digits_option
 @options.patience_option
 @options.wide_option
 @options.shared_options

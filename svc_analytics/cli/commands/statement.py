@@ -10,6 +10,7 @@ from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.language.catalogue import Language
 from svc_analytics.render.folder import check_formats
 from svc_analytics.statements.metadata import empty_columns
 from svc_analytics.statements.statement import Statement
@@ -47,6 +48,7 @@ from svc_analytics.statements.statement import statement as make_statement
     help="A log of webhook deliveries; the lake must hold the records it names.",
 )
 @options.metadata_option
+@options.language_options
 @options.shared_options
 def statement(
     month: str | None,
@@ -59,13 +61,14 @@ def statement(
     as_csv: bool,
     webhooks: str | None,
     metadata: str | None,
+    language: Language,
     data_dir: str | None,
     as_json: bool,
     **period: Any,  # its zone and calendar
 ) -> None:
     """Write a month's statement and print its summary."""
     forms, names = options.split_names(formats), options.split_names(metadata)
-    check_formats(forms)
+    check_formats(forms, language)
     explanations.check_choice(figure, currency, as_csv=as_csv)
     lake = options.open_lake(data_dir)
     label = options.choose_month(month, choice, **period)
@@ -73,7 +76,7 @@ def statement(
         _explain(lake, label, figure, currency, (out, as_csv, as_json), **period)
         return
     new = make_statement(lake, label, webhooks=webhooks, metadata=names, **period)
-    folder = _save(new, lake, out, forms)
+    folder = _save(new, lake, out, forms, language)
     click.echo(reports.statement_report(new, folder, as_json=as_json, exact=exact))
     for name in empty_columns(new.tables["lines"]):
         echo_note(f"{name} is empty in every line: no payment of the month has this metadata")
@@ -100,7 +103,9 @@ def _explain(
         click.echo(document)
 
 
-def _save(new: Statement, lake: Lakehouse, out: str | None, forms: tuple[str, ...]) -> Path:
+def _save(
+    new: Statement, lake: Lakehouse, out: str | None, forms: tuple[str, ...], language: Language
+) -> Path:
     """Write a statement into its folder, unless a sealed one is there; return the folder."""
     folder = lake.path / STATEMENTS / new.period.folder
     if out is None and versions(folder):
@@ -109,4 +114,5 @@ def _save(new: Statement, lake: Lakehouse, out: str | None, forms: tuple[str, ..
             "anew from the lake; statement-verify compares the two, --out DIR writes them"
         )
         return folder
-    return new.save(out or folder, forms, note=echo_progress)
+    words = {"lang": language.code, "digits": language.digits}
+    return new.save(out or folder, forms, **words, note=echo_progress)

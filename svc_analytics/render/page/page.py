@@ -11,9 +11,11 @@ import pyarrow as pa
 from svc_analytics import charts
 from svc_analytics.calendars import GREGORIAN
 from svc_analytics.formatting.sanitize import escape_invisible
+from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import definition_groups
+from svc_analytics.render.page.localized import localized
 from svc_analytics.render.page.matrix import matrices
 from svc_analytics.render.page.tables import PageTables
 from svc_analytics.render.page.template import load_template
@@ -28,6 +30,7 @@ LINE_COLUMNS = (
     *("gross", "fee", "net", "running_position", "comment"),
 )
 FINDING_COLUMNS = ("severity", "check_name", "record_id", "currency", "detail")
+WORDED = {"kind", "severity", "detail", "stream", "state", "reading"}  # columns of our words
 FURTHER = ("position", "exposure", "restatement")
 SEVERITIES = ("blocking", "advisory")
 
@@ -40,9 +43,11 @@ class Picture:
     is_wide: bool
 
 
-def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
+def make_page(
+    statement: Document, facts: dict[str, Any], language: Language = ENGLISH
+) -> tuple[str, int]:
     """Return the page as HTML, and how many rows of tables it shows."""
-    standing = document_standing(statement, is_sealed=facts["is_sealed"])
+    standing = document_standing(statement, is_sealed=facts["is_sealed"], language=language)
     tables = PageTables(statement, standing)
     parts = _tables(tables)
     shown_rows = sum(len(table.rows) for part in parts.values() for table in part)
@@ -50,7 +55,8 @@ def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
     page = load_template("statement.html").render(
         facts=facts,
         standing=standing.text,
-        head=_head(statement, facts),
+        head=_head(statement, facts, language),
+        worded=() if language.is_english else WORDED,
         checks=_severities(statement.tables["checks"]),
         balances=describe_balances(statement.tables),
         receipts=_receipts(statement.tables["summary"]),
@@ -64,10 +70,11 @@ def make_page(statement: Document, facts: dict[str, Any]) -> tuple[str, int]:
         shown={name for table in figures for name in table.names},
         **parts,
     )
-    return escape_invisible(page), shown_rows  # names of coins come from the service too
+    page = escape_invisible(page)  # names of coins come from the service too
+    return localized(page, language), shown_rows
 
 
-def _head(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
+def _head(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
     """Return what stands above the figures: which month it is, and what it is worth."""
     period = statement.period
     reasons = [reason.text for reason in statement.reasons]
@@ -80,6 +87,8 @@ def _head(statement: Document, facts: dict[str, Any]) -> dict[str, Any]:
         "reasons": reasons,
         "unknown": unknown_lines(facts),
         "most": MOST_REASONS,
+        "is_translated": not language.is_english,
+        "is_persian": language.code == "fa",
     }
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from svc_analytics.formatting.numbers import COIN, COUNT, PLAIN, RATE, RATIO, ROUNDED, USD
 from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.values import value_text
+from svc_analytics.language.catalogue import ENGLISH, Language
 
 EXACT_DIGITS = 15
 LONGEST_TEXT = 32_767
@@ -82,6 +83,7 @@ class CellWriter:
     """Writes cells of a workbook; each look is made once."""
 
     workbook: Any
+    language: Language = ENGLISH
     looks: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     forms: dict[str, Any] = field(default_factory=dict)
 
@@ -91,6 +93,18 @@ class CellWriter:
         if key not in self.looks:
             self.looks[key] = self.workbook.add_format(properties)
         return self.looks[key]
+
+    def sheet(self, name: str) -> Any:
+        """Add a sheet of that name in the language, from right to left if that runs so."""
+        shown = name if self.language.is_english else self.language.persian(name) or name
+        sheet = self.workbook.add_worksheet(shown if self.language.code == "fa" else name)
+        if self.language.direction == "rtl":
+            sheet.right_to_left()
+        return sheet
+
+    def words(self, sheet: Any, row: int, column: int, text: str, **properties: Any) -> None:
+        """Write a text of ours in the language."""
+        self.text(sheet, row, column, self.language.text(text), **properties)
 
     def text(self, sheet: Any, row: int, column: int, text: str, **properties: Any) -> None:
         """Write a string; one like a formula stays text when a person edits it."""

@@ -40,7 +40,7 @@ def write_summary(
     pen: CellWriter, statement: Document, facts: dict[str, Any], standing: Standing
 ) -> None:
     """Write the statement as a person reads it, and every exact text behind it."""
-    sheet = pen.workbook.add_worksheet(SHEET)
+    sheet = pen.sheet(SHEET)
     cells = FigureCells(statement, standing.scales)
     coins = [str(row["currency"]) for row in cells.rows]
     sheet.set_column(0, 0, _LABELS)
@@ -55,7 +55,7 @@ def write_summary(
     end = _write_notes(pen, sheet, statement, cells, end + 1, width)
     sheet.freeze_panes(head + 1, 1)
     sheet.print_area(0, 0, end, width)
-    set_up_print(sheet, standing.text, is_wide=len(coins) > _MOST_UPRIGHT)
+    set_up_print(sheet, pen.language.text(standing.text), is_wide=len(coins) > _MOST_UPRIGHT)
 
 
 def _write_head(
@@ -65,15 +65,25 @@ def _write_head(
     is_sealed = facts["is_sealed"]
     texts = [
         (f"Statement {statement.period.title}", {"bold": True, "font_size": 16}),
-        (single_line(names_of(statement.merchant)), {"font_size": 12}),
+        (single_line(names_of(_persian_first(statement.merchant, pen))), {"font_size": 12}),
         (f"{statement.period.local_bounds}; data as of {facts['as_of']}", {}),
         ("sealed" if is_sealed else facts["status"], {"bold": True, "font_size": 14}),
         (status_note(statement, is_sealed=is_sealed), {}),
         *((text, {}) for text in unknown_lines(facts)),
     ]
     for row, (text, look) in enumerate(texts):
-        _write_wide(pen, sheet, row, text, width, look)
+        _write_wide(pen, sheet, row, pen.language.text(text), width, look)
     return len(texts) + 1
+
+
+def _persian_first(merchant: dict[str, Any], pen: CellWriter) -> dict[str, Any]:
+    """Return a merchant's names; in Persian, the Persian one heads the statement."""
+    if pen.language.code != "fa" or not merchant.get("display_name_fa"):
+        return merchant
+    names = ("display_name_fa", "display_name")
+    return merchant | dict(
+        zip(("display_name", "display_name_fa"), map(merchant.get, names), strict=True)
+    )
 
 
 def _write_wide(
@@ -98,14 +108,14 @@ class _Figures:
     def write(self, row: int, coins: Sequence[str]) -> int:
         """Write heads, groups and figures; return the row below."""
         behind = len(coins) + 1 + _GAP
-        self.pen.text(self.sheet, row, 0, "Figure", bold=True, bottom=1)
+        self.pen.words(self.sheet, row, 0, "Figure", bold=True, bottom=1)
         for place, coin in enumerate(coins):
             self.pen.text(self.sheet, row, 1 + place, coin, bold=True, bottom=1, align="right")
             exact = f"{coin}, every digit"
-            self.pen.text(self.sheet, row, behind + place, exact, bold=True, bottom=1)
+            self.pen.words(self.sheet, row, behind + place, exact, bold=True, bottom=1)
         for group, names in self._groups().items():
             row += 1
-            self.pen.text(self.sheet, row, 0, group, bold=True, font_color="#0B5394")
+            self.pen.words(self.sheet, row, 0, group, bold=True, font_color="#0B5394")
             for name in names:
                 row += 1
                 self._write_figure(row, name, behind)
@@ -116,11 +126,12 @@ class _Figures:
         return summary_groups(list(rows[0])) if rows else {}
 
     def _write_figure(self, row: int, name: str, behind: int) -> None:
-        self.pen.text(self.sheet, row, 0, self.cells.head(name).text, indent=1)
+        self.pen.words(self.sheet, row, 0, self.cells.head(name).text, indent=1)
         for place, values in enumerate(self.cells.rows):
             self._write_value(row, 1 + place, values, name)
             field = self.cells.statement.tables["summary"].schema.field(name)
             exact = value_text(values[name], is_ratio=is_ratio(field))
+            exact = self.pen.language.number(exact)
             self.pen.text(self.sheet, row, behind + place, exact, align="right")
 
     def _write_value(self, row: int, place: int, values: Mapping[str, Any], name: str) -> None:
@@ -156,5 +167,5 @@ def _write_notes(
     reasons = dict.fromkeys(f"{cell.text} {cell.note}" for cell in shown if cell.note)
     notes = [*map(single_line, reasons), _ROUNDED, _MEANINGS]
     for place, note in enumerate(notes):
-        _write_wide(pen, sheet, row + place, note, width, {"font_size": 9})
+        _write_wide(pen, sheet, row + place, pen.language.text(note), width, {"font_size": 9})
     return row + len(notes)

@@ -48,10 +48,11 @@ class _Column:
 
 def write_table(pen: CellWriter, page: Page) -> None:
     """Write a table as a sheet, printed one page wide."""
-    sheet = pen.workbook.add_worksheet(page.name)
+    sheet = pen.sheet(page.name)
     columns = [_lay_out(field, page) for field in page.table.schema]
     behind = [place for place, column in enumerate(columns) if column.has_exact]
-    pen.text(sheet, 0, 0, f"{page.title}: {page.standing.text}", bold=True)
+    title, standing = map(pen.language.text, (page.title, page.standing.text))
+    pen.text(sheet, 0, 0, f"{title}: {standing}", bold=True)
     _write_heads(pen, sheet, columns, behind)
     longest, row = _longest(page.table), HEAD + 1
     for rows in page.table.to_batches(max_chunksize=BATCH):
@@ -103,10 +104,10 @@ def _write_heads(
     for place, column in enumerate(columns):
         align = "right" if is_exact_number(column.field) else "left"
         sheet.set_column(place, place, column.width)
-        pen.text(sheet, HEAD, place, column.head, align=align, **look)
+        pen.words(sheet, HEAD, place, column.head, align=align, **look)
     for place, source in enumerate(behind, len(columns)):
         sheet.set_column(place, place, 32, None, {"level": 1, "hidden": True})
-        pen.text(sheet, HEAD, place, _EXACT.format(columns[source].head), **look)
+        pen.words(sheet, HEAD, place, _EXACT.format(columns[source].head), **look)
     if behind:
         sheet.set_column(
             len(columns) + len(behind), len(columns) + len(behind), None, None, {"collapsed": True}
@@ -136,7 +137,7 @@ def _set_up(sheet: Any, page: Page, width: int) -> None:
     if width:
         sheet.autofilter(HEAD, 0, max(HEAD + rows, HEAD + 1), width - 1)
         sheet.print_area(0, 0, HEAD + rows, (page.printed or width) - 1)
-    set_up_print(sheet, page.standing.text, is_wide=True)
+    set_up_print(sheet, page.standing.wording.text(page.standing.text), is_wide=True)
     sheet.repeat_rows(0, HEAD)
 
 

@@ -16,6 +16,7 @@ from svc_analytics.formatting.display import label
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import from_micros
+from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.standing import document_standing
 from svc_analytics.render.workbook.cells import CellWriter
@@ -35,15 +36,17 @@ _DEFINITIONS = ("label", "definition", "formula", "unit", "sign", "needs", "grou
 _WIDTHS = (26, 60, 44, 8, 16, 36, 12, 26)
 
 
-def write_workbook(statement: Document, facts: dict[str, Any], path: Path) -> None:
+def write_workbook(
+    statement: Document, facts: dict[str, Any], path: Path, language: Language = ENGLISH
+) -> None:
     """Write the workbook; the same statement gives the same bytes."""
     options = {"constant_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    standing = document_standing(statement, is_sealed=facts["is_sealed"])
+    standing = document_standing(statement, is_sealed=facts["is_sealed"], language=language)
     with xlsxwriter.Workbook(str(path), options) as workbook:
         made_at = from_micros(statement.as_of).replace(tzinfo=None)
-        title = f"Statement {facts['label']}"
+        title = language.text(f"Statement {facts['label']}")
         workbook.set_properties({"title": title, "created": made_at})
-        pen = CellWriter(workbook)
+        pen = CellWriter(workbook, language)
         write_summary(pen, statement, facts, standing)
         _write_tables(pen, statement, list(_FIRST), standing)
         _write_definitions(pen, standing)
@@ -85,26 +88,26 @@ def sheet_name(title: str, number: int) -> str:
 
 def _write_definitions(pen: CellWriter, standing: Standing) -> None:
     """Write what each figure means, one figure a row."""
-    sheet = pen.workbook.add_worksheet("Definitions")
+    sheet = pen.sheet("Definitions")
     for place, (name, width) in enumerate(zip(_DEFINITIONS, _WIDTHS, strict=True)):
         sheet.set_column(place, place, width)
-        pen.text(sheet, 0, place, label(name), bold=True, bottom=1)
+        pen.words(sheet, 0, place, label(name), bold=True, bottom=1)
     for row, figure in enumerate(definitions_table().to_pylist(), 1):
         for place, name in enumerate(_DEFINITIONS):
-            pen.text(sheet, row, place, figure[name], text_wrap=True, valign="top")
+            pen.words(sheet, row, place, figure[name], text_wrap=True, valign="top")
     sheet.freeze_panes(1, 1)
     sheet.repeat_rows(0)
-    set_up_print(sheet, standing.text, is_wide=True)
+    set_up_print(sheet, pen.language.text(standing.text), is_wide=True)
 
 
 def _write_provenance(pen: CellWriter, facts: dict[str, Any], standing: Standing) -> None:
-    sheet = pen.workbook.add_worksheet("Provenance")
+    sheet = pen.sheet("Provenance")
     sheet.set_column(0, 0, 24)
     sheet.set_column(1, 1, 100)
     for row, (name, text) in enumerate(provenance(facts)):
-        pen.text(sheet, row, 0, name, bold=True, valign="top")
-        pen.text(sheet, row, 1, text, align="left", text_wrap=True, valign="top")
-    set_up_print(sheet, standing.text, is_wide=True)
+        pen.words(sheet, row, 0, name, bold=True, valign="top")
+        pen.words(sheet, row, 1, text, align="left", text_wrap=True, valign="top")
+    set_up_print(sheet, pen.language.text(standing.text), is_wide=True)
 
 
 def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:

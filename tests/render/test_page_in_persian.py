@@ -1,0 +1,136 @@
+"""A statement in Persian: every word of ours translated, every number isolated."""
+
+import json
+import random
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.language.catalogue import Language
+from svc_analytics.render.page.localized import localized
+from tests.support.form_material import PERSIAN, SCRIPT, Make
+from tests.support.prepared import once
+
+LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٫٬٪", "0123456789.,%")
+VOID = {"meta", "br", "input", "link"}
+ISOLATED = re.compile("[0-9A-Za-z\u06f0-\u06f9]")
+
+
+class Texts(HTMLParser):
+    """The texts of a page, each with the elements around it; no styles and pictures."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[tuple[str, dict[str, str | None]]] = []
+        self.found: list[tuple[str, list[tuple[str, dict[str, str | None]]]]] = []
+        self.feed(re.sub(r"<(style|svg).*?</\1>", "", page, flags=re.S))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data: str) -> None:
+        if data.strip():
+            self.found.append((" ".join(data.split()), self.open[1:]))
+
+
+@pytest.fixture
+def pages(make: Make, tmp_path: Path) -> dict[str, str]:
+    """The page of the whole ledger, full of hostile texts, in each language."""
+
+    def write() -> dict[str, str]:
+        made, found = make(), {}
+        for lang, digits in (("en", "latin"), ("fa", "latin"), ("fa", "fa"), ("en+fa", "latin")):
+            folder = made.save(tmp_path / f"{lang}{digits}", ["html"], lang=lang, digits=digits)
+            found[f"{lang} {digits}"] = (folder / "statement.html").read_text("utf-8")
+        return found
+
+    return once("pages in each language", write)
+
+
+def test_no_number_stands_outside_an_isolating_element(pages: dict[str, str]) -> None:
+    """So no minus sign, bracket or id changes sides in a page that runs from right to left."""
+    for name in ("fa latin", "fa fa"):
+        assert pages[name].startswith('<!doctype html>\n<html lang="fa" dir="rtl">')
+        for text, around in Texts(pages[name]).found:
+            is_isolated = any(tag == "bdi" for tag, _ in around)
+            assert is_isolated or around[-1][0] == "title" or not ISOLATED.search(text), text
+
+
+def test_both_directions_hold_the_same_numbers(pages: dict[str, str]) -> None:
+    """The cells of numbers, in their order, are those of the English page, digit by digit."""
+    plain, latin, persian = (numbers(pages[name]) for name in ("en latin", "fa latin", "fa fa"))
+    assert latin == plain
+    assert [text.translate(LATIN) for text in persian] == plain
+    assert not any(re.search("[0-9]", text) for text in persian)
+
+
+def numbers(page: str) -> list[str]:
+    """Return the texts of the cells that hold numbers."""
+    return [
+        text
+        for text, around in Texts(page).found
+        for tag, attributes in around
+        if tag == "td" and "n" in str(attributes.get("class")).split()
+    ]
+
+
+def test_amounts_of_38_digits_are_read_back_from_a_page() -> None:
+    """1,000 random amounts, each in a cell, keep every digit and their sign."""
+    draw = random.Random(16)
+    digits = [f"{draw.randrange(10**37, 10**38)}" for _ in range(1000)]
+    exact = [f"-{each[:20]}.{each[20:]}" for each in digits]
+    page = "".join(f'<td class="n">{text}</td>' for text in exact)
+    shown = localized(f'<html lang="en" dir="ltr">{page}</html>', Language("fa", "fa"))
+    assert [text.translate(LATIN) for text, _ in Texts(shown).found] == exact
+
+
+def test_texts_of_other_people_stay_as_they_are(pages: dict[str, str]) -> None:
+    """A hostile name is escaped, and the Persian name heads the statement."""
+    assert SCRIPT not in pages["fa fa"]
+    head = pages["fa fa"].partition('class="names"')[2][:300]
+    assert head.index(PERSIAN) < head.index("&lt;script")
+    assert "[U+202E]" in pages["fa fa"]
+
+
+def test_in_two_languages_the_persian_stands_behind_the_english(pages: dict[str, str]) -> None:
+    """The page runs from left to right, and each Persian text from right to left within it."""
+    assert '<html lang="en" dir="ltr">' in pages["en+fa latin"]
+    both = 'Gross sales · <bdi lang="fa" dir="rtl">فروش ناخالص</bdi>'
+    assert both in pages["en+fa latin"]
+
+
+def test_every_text_of_ours_in_the_page_is_translated(pages: dict[str, str]) -> None:
+    """What is left of Latin letters are values: coins, ids, names, instants and commands."""
+    english = {text for text, around in Texts(pages["en latin"]).found if is_ours(around)}
+    language = Language("fa")
+    left = {text for text in english if re.search("[a-z]{2}", text) and not language.persian(text)}
+    assert left <= VALUES, left - VALUES
+
+
+VALUES = {"btc", "eth", "sol", "usdt", "svc-analytics 0.1.0"}
+
+
+def is_ours(around: list[tuple[str, dict[str, str | None]]]) -> bool:
+    """Whether a text within these elements is one of ours, not a value or a name."""
+    tags = [tag for tag, _ in around]
+    kept = any("digest" in str(a.get("class")) or a.get("dir") == "auto" for _, a in around)
+    return not kept and "td" not in tags and "code" not in tags
+
+
+def test_what_programs_read_is_the_same_in_every_language(make: Make, tmp_path: Path) -> None:
+    """Tables, JSON and the journal; only the manifest names the language of the pages."""
+    made, forms = make(), ("csv", "parquet", "json", "journal")
+    plain = made.save(tmp_path / "en", forms)
+    persian = made.save(tmp_path / "fa", forms, lang="fa", digits="fa")
+    for path in plain.iterdir():
+        if path.name != "manifest.json":
+            assert path.read_bytes() == (persian / path.name).read_bytes(), path.name
+    facts = [json.loads((each / "manifest.json").read_bytes()) for each in (plain, persian)]
+    assert facts[1].pop("language") == {"code": "fa", "digits": "fa"}
+    assert facts[0] == facts[1]
