@@ -217,12 +217,17 @@ def add_legend(axes: Axes, label: str = "", **options: Any) -> None:
 
 def legend_below(axes: Axes) -> None:
     """Add a legend below the axes, unless only one kind of mark is drawn."""
-    _, names = axes.get_legend_handles_labels()
+    handles, names = axes.get_legend_handles_labels()
     if len(names) > 1 or names == ["unknown"]:
-        lines = len(axes.get_xlabel().splitlines())
-        below = -0.12 - 0.08 * lines
-        where: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, below)}
-        add_legend(axes, label=BELOW, ncols=legend_columns(axes, names), **where)
+        place_legend(axes, handles, names)
+
+
+def place_legend(axes: Axes, handles: Sequence[Any], names: list[str], **look: Any) -> None:
+    """Set the legend below the axes and the labels of their ticks."""
+    below = -0.12 - 0.08 * len(axes.get_xlabel().splitlines())
+    where = look | {"loc": "upper center", "bbox_to_anchor": (0.5, below)}
+    columns = legend_columns(axes, names)
+    add_legend(axes, label=BELOW, handles=handles, labels=names, ncols=columns, **where)
 
 
 def legend_columns(axes: Axes, names: list[str]) -> int:

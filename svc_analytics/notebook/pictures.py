@@ -16,6 +16,7 @@ from svc_analytics.charts.columns import check_columns, column_chart
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
 from svc_analytics.formatting.standing import standing_of
+from svc_analytics.language.catalogue import Language
 from svc_analytics.notebook.live import Live
 from svc_analytics.notebook.picked import Picked
 from svc_analytics.notebook.show import has_trend, is_statement
@@ -71,7 +72,8 @@ def draw(chart: Any, table: Any = None, *names: str, **options: Any) -> Picture 
     stream. From a statement, it takes its own table. Below a picture made of a statement, or
     of a table of one, are its period, zone and status. A comparison draws the months up to
     its later one. `options` are the chart's own, such as `zone` or `figure`. A picture of the
-    statement of `svc.pick` follows the pickers.
+    statement of `svc.pick` follows the pickers. `lang="fa"` or `"en+fa"` writes it in Persian
+    or in both languages, with `digits="fa"` in Persian digits too.
 
     Of a frame of your own, name the columns: `x`, `y`, `kind="bar"` or `"line"`, and `by` for
     several bars or lines. `by="currency"` draws each coin for itself, for amounts of two
@@ -88,15 +90,22 @@ def draw(chart: Any, table: Any = None, *names: str, **options: Any) -> Picture 
         >>> svc.draw(lake.sql("from net_settlement_monthly"), x="month", y="net_settlement",
         ...          by="currency")  # doctest: +SKIP
     """
+    language = Language(options.pop("lang", "en"), options.pop("digits", "latin"))
     if table is None and not callable(chart) and {"x", "y"} & set(options):
-        return _own(chart, **options)
+        return _own(chart, language, **options)
     if isinstance(table, Picked):
-        return table.show(lambda st, coin: _picture(chart, st, names, options, coin))
-    return _picture(chart, table, names, options)
+        return table.show(lambda st, coin: _picture(chart, st, names, options, language, coin))
+    return _picture(chart, table, names, options, language)
 
 
 def _own(
-    table: Any, x: str = "", y: str = "", kind: str = "bar", by: str = "", **others: Any
+    table: Any,
+    language: Language,
+    x: str = "",
+    y: str = "",
+    kind: str = "bar",
+    by: str = "",
+    **others: Any,
 ) -> Picture:
     """Draw two columns of a frame: one picture, or one for each coin."""
     if others or not (x and y):
@@ -111,7 +120,9 @@ def _own(
         for coin in coins
         if len(arrow)
     }
-    return _drawn(title, parts, _ALONE if len(coins) == 1 else _BESIDE, standing, standing)
+    size = _ALONE if len(coins) == 1 else _BESIDE
+    caption = _caption(standing, None, size[0], language)
+    return _drawn(title, parts, (size, standing, caption, language))
 
 
 def _picture(
@@ -119,6 +130,7 @@ def _picture(
     table: Any,
     names: tuple[str, ...],
     options: dict[str, Any],
+    language: Language,
     coin: str | None = None,
 ) -> Picture:
     """Draw a chart; of a picked coin, only its picture."""
@@ -137,7 +149,8 @@ def _picture(
         for name in names
     }
     try:
-        return _drawn(title, parts, size, standing, _caption(standing, table, size[0]), why)
+        caption = _caption(standing, table, size[0], language)
+        return _drawn(title, parts, (size, standing, caption, language), why)
     except KeyError as error:
         raise _no_column(chart, str(error.args[0]), arrow) from error
 
@@ -145,19 +158,21 @@ def _picture(
 def _drawn(
     title: str,
     parts: Mapping[str, Callable[..., None]],
-    size: tuple[float, float],
-    standing: str,
-    caption: str,
+    look: tuple[tuple[float, float], str, str, Language],
     why: str = NOTHING,
 ) -> Picture:
-    """Return the charts as pictures; their keys are the names of coins or streams."""
+    """Return the charts as pictures; their keys are the names of coins or streams.
+
+    The look is the size of each, the standing, the caption and the language.
+    """
     from svc_analytics.render.picture import draw_svg  # loads matplotlib
 
+    size, standing, caption, language = look
     drawings = []
     for number, (name, drawn) in enumerate(parts.items()):
         label = ", ".join(filter(None, [title, name, standing]))
         salt = f"{title.replace(' ', '_')}-{number}"
-        drawings.append(draw_svg(salt, drawn, label, size, caption))
+        drawings.append(draw_svg(salt, drawn, label, size, caption, language))
     named = ", ".join([title, *filter(None, parts)])
     return Picture(named, drawings, round(size[0] * 70), why, standing)
 
@@ -180,9 +195,12 @@ def _source(
     return table.tables[name], because if is_unread else NOTHING
 
 
-def _caption(standing: str, table: Any, width: float) -> str:
+def _caption(standing: str, table: Any, width: float, language: Language) -> str:
     """Return the lines below a picture: period, zone and status, then the merchant's names."""
-    lines = wrap(standing, round(width * LETTERS))
+    from svc_analytics.render.wording import worded  # loads matplotlib
+
+    texts = worded(standing, language, "\n").split("\n")
+    lines = [line for text in texts for line in wrap(text, round(width * LETTERS))]
     is_named = is_statement(table) or has_trend(table)
     # In a line of their own: right-to-left letters would reverse a date beside them.
     names = [names_of(table.merchant, MOST_LETTERS)] if is_named else []

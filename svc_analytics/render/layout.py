@@ -20,37 +20,39 @@ _GAP = 4.0  # points, between two texts and at the edge
 _SMALL = 6.0  # points, the letters of a caption
 _LEGEND_LINE, _LEGEND_EDGE = 11.0, 9.0  # points
 _INCH = 72.0  # points
+_LEAST = 0.4  # of the height of a picture, for the axes themselves
 
 
 def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
-    """Place the axes, their labels, the legend below them and the caption of a picture."""
+    """Place the axes, their labels, the legend below them and the caption of a picture.
+
+    A picture whose texts leave too little to the axes becomes higher.
+    """
     width, height = (inches * _INCH for inches in figure.get_size_inches())
-    bottom, top = _write_caption(figure, caption), height - _GAP - _height(axes.title)
     ticks = _TICK + max(map(_lines, _texts(axes.xaxis)), default=0) * _letters(axes.xaxis)
     label = _height(axes.xaxis.label)
-    bottom += _legend_height(axes) + label + ticks
-    axes.set_position((0.1, bottom / height, 0.8, (top - bottom) / height))
+    bottom = _caption_height(caption) + _legend_height(axes) + label + ticks
+    above = _GAP + _height(axes.title)
+    up = max(height - above - bottom, _LEAST * height)
+    height = above + up + bottom
+    figure.set_size_inches(width / _INCH, height / _INCH)
+    axes.set_position((0.1, bottom / height, 0.8, up / height))
     side = _GAP + _height(axes.yaxis.label)
     left = side + _TICK + max(_widths(axes.yaxis), default=0.0)
-    right = width - _GAP - _beyond(axes, width - left)
-    across, up = right - left, top - bottom
+    across = width - _GAP - _beyond(axes, width - left) - left
     axes.set_position((left / width, bottom / height, across / width, up / height))
     axes.xaxis.set_label_coords(0.5, -ticks / up)
-    axes.yaxis.set_label_coords((side - left - _GAP / 2) / across, 0.5)
+    axes.yaxis.set_label_coords((side - left - _GAP) / across, 0.5)
     legend = axes.get_legend()
     if legend and legend.get_label() == BELOW:
         below = -(ticks + label) / up
         legend.set_bbox_to_anchor((0.5, below), transform=axes.transAxes)
-
-
-def _write_caption(figure: Figure, caption: str) -> float:
-    """Write the caption at the lower right, and return the height of what is below the rest."""
-    if not caption:
-        return _GAP
-    width, height = (inches * _INCH for inches in figure.get_size_inches())
     look: dict[str, Any] = {"fontsize": _SMALL, "color": "#666666"}
     figure.text(1 - _GAP / width, _GAP / height, caption, ha="right", va="bottom", **look)
-    return 2 * _GAP + _lines(caption) * _SMALL * _LINE
+
+
+def _caption_height(caption: str) -> float:
+    return 2 * _GAP + _lines(caption) * _SMALL * _LINE if caption else _GAP
 
 
 def _lines(text: str) -> int:

@@ -12,7 +12,9 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.layout import arrange
+from svc_analytics.render.wording import word
 
 # Letters become outlines: the picture does not depend on the reader's fonts.
 LOOK: dict[str, Any] = {
@@ -37,13 +39,15 @@ def draw_svg(
     title: str,
     size: tuple[float, float] = (7.2, 2.2),
     caption: str = "",
+    language: Language = ENGLISH,
 ) -> str:
     """Return a chart as an `<svg>` element, with ids that begin with `name`.
 
-    The `caption` is set in small letters below it.
+    The `caption` is set in small letters below it. Its texts are in the `language`, but the
+    caption and the title are as given.
     """
     out = StringIO()
-    save_picture(out, "svg", draw, size, caption, name)
+    save_picture(out, "svg", draw, size, caption, name, language=language)
     return _embed(out.getvalue(), name, title)
 
 
@@ -55,6 +59,7 @@ def save_picture(
     caption: str = "",
     salt: str = "",
     dpi: float = 100,
+    language: Language = ENGLISH,
 ) -> None:
     """Write a chart into a file as `svg` or `png`, whatever style notebooks set."""
     with mpl.rc_context(), catch_warnings():
@@ -66,6 +71,7 @@ def save_picture(
         figure = Figure(figsize=size)
         axes = figure.add_axes((0, 0, 1, 1))
         draw(axes)
+        word(axes, language)
         arrange(figure, axes, caption)
         if form == "svg":  # drawn once: savefig would draw the same a second time
             canvas: Any = FigureCanvasSVG(figure)

@@ -11,3 +11,13 @@ def hatched_places(axes: Axes) -> list[float]:
     paths = [path for one in found if one.get_hatch() for path in one.get_paths()]
     boxes = [path.get_extents() for path in paths]
     return [round((box.x0 + box.x1) / 2, 2) for box in boxes if (box.y0, box.y1) == (0, 1)]
+
+
+def all_texts(axes: Axes) -> list[str]:
+    """Return the title, labels, ticks, annotations and legend of axes."""
+    found = [axes.get_title(), axes.get_xlabel(), axes.get_ylabel()]
+    found += [text.get_text() for text in axes.texts]
+    for axis in (axes.xaxis, axes.yaxis):
+        found += axis.get_major_formatter().format_ticks(axis.get_major_locator()())
+    legend = axes.get_legend()
+    return found + [text.get_text() for text in (legend.get_texts() if legend else [])]

@@ -61,7 +61,7 @@ def make_page(
         balances=describe_balances(statement.tables),
         receipts=_receipts(statement.tables["summary"]),
         webhooks=describe(log) if (log := facts["options"].get("webhooks")) else "",
-        charts=_charts(tables),
+        charts=_charts(tables, language),
         charted=MOST_CHARTED,
         coins=statement.tables["summary"].num_rows,
         matrices=list(matrices(statement.tables["cohorts"], standing)),
@@ -114,16 +114,18 @@ def _open_part(tables: PageTables) -> str:
     return "" if is_whole else tables.why
 
 
-def _charts(tables: PageTables) -> list[tuple[str, list[Picture]]]:
+def _charts(tables: PageTables, language: Language) -> list[tuple[str, list[Picture]]]:
     """Return the charts of all coins together, then those of each coin."""
     currencies = tables.statement.tables["summary"]["currency"].to_pylist()
-    found = [("All coins", [_exposure(tables)])] if currencies else []
+    found = [("All coins", [_exposure(tables, language)])] if currencies else []
     for place, currency in enumerate(currencies[:MOST_CHARTED]):
-        found.append((str(currency), list(_of_coin(tables, str(currency), place))))
+        found.append((str(currency), list(_of_coin(tables, str(currency), place, language))))
     return found
 
 
-def _of_coin(tables: PageTables, currency: str, place: int) -> Iterator[Picture]:
+def _of_coin(
+    tables: PageTables, currency: str, place: int, language: Language
+) -> Iterator[Picture]:
     daily, summary = tables.source("daily"), tables.source("summary")
     parts = (
         (charts.net_settlement_daily, daily, "net settlement by day", (7.2, 2.1)),
@@ -133,15 +135,17 @@ def _of_coin(tables: PageTables, currency: str, place: int) -> Iterator[Picture]
     for number, (draw, table, title, size) in enumerate(parts):
         drawn = partial(draw, table=table, currency=currency)
         name = f"{title}, {currency}: {tables.standing.text}"
-        yield Picture(draw_svg(f"c{place}-{number}", drawn, name, size), is_wide=not number)
+        svg = draw_svg(f"c{place}-{number}", drawn, name, size, language=language)
+        yield Picture(svg, is_wide=not number)
 
 
-def _exposure(tables: PageTables) -> Picture:
+def _exposure(tables: PageTables, language: Language) -> Picture:
     summary = tables.source("summary")
     height = 0.9 + 0.25 * summary.num_rows
     drawn = partial(charts.usd_exposure, table=summary)
     name = f"exposure by coin, USD: {tables.standing.text}"
-    return Picture(draw_svg("exposure", drawn, name, (7.2, height)), is_wide=True)
+    size = (7.2, height)
+    return Picture(draw_svg("exposure", drawn, name, size, language=language), is_wide=True)
 
 
 def _severities(checks: pa.Table) -> list[tuple[str, int]]:
