@@ -10,6 +10,7 @@ from svc_analytics.charts.axes import (
     BLUE,
     GREY,
     MOST_TICKS,
+    NOWHERE,
     ORANGE,
     Axes,
     Row,
@@ -87,7 +88,7 @@ def column_chart(
     known = [(place, row) for place, row in points if row[y] is not None]
     groups = list(dict.fromkeys(row[by] for row in rows)) if by else [None]
     for number, group in enumerate(groups):
-        own = [(place, row[y]) for place, row in known if not by or row[by] == group]
+        own = [(place, row[y]) for place, row in points if not by or row[by] == group]
         _draw(axes, kind, own, (number, len(groups)), _text(group))
     mark_unknown(axes, sorted({place for place, row in points if row[y] is None}))
     _label_places(axes, table, places)
@@ -154,7 +155,7 @@ def _draw(axes: Axes, kind: str, points: list[Point], series: tuple[int, int], n
     """Draw one series: a line, or bars that stand beside those of the others."""
     number, count = series
     points = sorted(points, key=lambda point: point[0])  # a line runs from left to right
-    heights = [float(value) for _, value in points]
+    heights = [NOWHERE if value is None else float(value) for _, value in points]
     if kind == "line":
         look = {"markersize": 3.5, "linewidth": 1.2} | _LINES[number]
         look |= {"label": name} if count > 1 else {}
@@ -163,6 +164,7 @@ def _draw(axes: Axes, kind: str, points: list[Point], series: tuple[int, int], n
         return
     axes.axhline(0, color="black", linewidth=0.8)
     if count == 1:
+        points = [(place, value) for place, value in points if value is not None]
         signed_bars(axes.bar, [(place, Decimal(value)) for place, value in points])
         _label_bars(axes, points)
     elif points:

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from html import escape
 from io import StringIO
 from typing import Any
-from warnings import catch_warnings, filterwarnings
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
@@ -14,7 +13,7 @@ from matplotlib.figure import Figure
 
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.layout import arrange
-from svc_analytics.render.wording import word
+from svc_analytics.render.wording import mark_missing, word
 
 # Letters become outlines: the picture does not depend on the reader's fonts.
 LOOK: dict[str, Any] = {
@@ -62,9 +61,7 @@ def save_picture(
     language: Language = ENGLISH,
 ) -> None:
     """Write a chart into a file as `svg` or `png`, whatever style notebooks set."""
-    with mpl.rc_context(), catch_warnings():
-        # A letter that the font lacks is drawn as a box; nobody could do anything about it.
-        filterwarnings("ignore", message="Glyph .* missing")
+    with mpl.rc_context():
         mpl.rcdefaults()
         settings: Any = mpl.rcParams
         settings.update(LOOK | {"svg.hashsalt": salt})
@@ -72,7 +69,7 @@ def save_picture(
         axes = figure.add_axes((0, 0, 1, 1))
         draw(axes)
         word(axes, language)
-        arrange(figure, axes, caption)
+        arrange(figure, axes, mark_missing(axes, caption, language))
         if form == "svg":  # drawn once: savefig would draw the same a second time
             canvas: Any = FigureCanvasSVG(figure)
             canvas.print_svg(out, metadata=_UNDATED)

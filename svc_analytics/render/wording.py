@@ -1,29 +1,39 @@
-"""The texts of a picture in the language of its statement."""
+"""The texts of a picture: in the language of its statement, in letters that the font has."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 from typing import Any
 
 from matplotlib.axes import Axes
+from matplotlib.font_manager import FontProperties, findfont, get_font
 from matplotlib.ticker import Formatter
 
 from svc_analytics.charts.axes import BELOW, place_legend
 from svc_analytics.language.catalogue import Language
 
+MARK = "\N{BULLET}"  # for a letter that cannot be drawn
+_MOST_NAMED = 3  # of the letters that cannot be drawn
+_UNSEEN = {
+    "\n",
+    *map(chr, (*range(0x200B, 0x2010), *range(0x2028, 0x202F), *range(0x2060, 0x2070))),
+}
+Change = Callable[[str], str]
 
-class WordedFormatter(Formatter):
-    """Writes the ticks of an axis as another formatter does, in a language."""
 
-    def __init__(self, inner: Any, language: Language) -> None:
+class ChangedFormatter(Formatter):
+    """Writes the ticks of an axis as another formatter does, and changes the texts."""
+
+    def __init__(self, inner: Any, change: Change) -> None:
         """Take the axis's own formatter."""
-        self.inner, self.language = inner, language
+        self.inner, self.change = inner, change
 
     def __call__(self, value: float, pos: int | None = None) -> str:
         """Return the label of one tick."""
-        return worded(self.inner(value, pos), self.language)
+        return self.change(self.inner(value, pos))
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
         """Return the labels of all ticks of an axis."""
-        return [worded(text, self.language) for text in self.inner.format_ticks(values)]
+        return list(map(self.change, self.inner.format_ticks(values)))
 
 
 def word(axes: Axes, language: Language) -> None:
@@ -31,17 +41,30 @@ def word(axes: Axes, language: Language) -> None:
     if language.is_english:
         return
     legend = axes.get_legend()
-    for text in [axes.title, axes.xaxis.label, axes.yaxis.label, *axes.texts]:
-        text.set_text(worded(text.get_text(), language, "\n"))
-    for axis in (axes.xaxis, axes.yaxis):
-        axis.set_major_formatter(WordedFormatter(axis.get_major_formatter(), language))
+    in_line = partial(worded, language=language)
+    _change(axes, partial(worded, language=language, between="\n"), in_line)
     if legend and legend.get_label() == BELOW:
         handles, names = axes.get_legend_handles_labels()
-        names = [worded(name, language) for name in names]
-        place_legend(axes, handles, names, markerfirst=language.direction == "ltr")
-    elif legend:
-        for text in legend.get_texts():
-            text.set_text(worded(text.get_text(), language))
+        is_first = language.direction == "ltr"
+        place_legend(axes, handles, list(map(in_line, names)), markerfirst=is_first)
+
+
+def mark_missing(axes: Axes, caption: str, language: Language) -> str:
+    """Mark the letters that the font lacks, and return the caption with a line that says so.
+
+    The library would draw a box for each.
+    """
+    texts = [caption, *(text.get_text() for text in _texts(axes)), *_ticks(axes)]
+    letters = {letter for text in texts if not text.isascii() for letter in text}
+    lost = sorted(letters - _known_letters() if letters else ())
+    if not lost:
+        return caption
+    change = partial(_translate, table=str.maketrans(dict.fromkeys(lost, MARK)))
+    _change(axes, change, change)
+    codes = ", ".join(f"U+{ord(letter):04X}" for letter in lost[:_MOST_NAMED])
+    more = ", …" * (len(lost) > _MOST_NAMED)
+    told = worded(f"{MARK} is a letter that the font lacks: {codes}{more}", language, "\n")
+    return "\n".join(filter(None, [change(caption), told]))
 
 
 def worded(text: str, language: Language, between: str = " ") -> str:
@@ -55,7 +78,48 @@ def worded(text: str, language: Language, between: str = " ") -> str:
 def _line(line: str, language: Language, between: str) -> str:
     if not any(letter.isalpha() for letter in line):
         return language.number(line)
-    persian = language.persian(line)
+    persian = None if language.is_english else language.persian(line)
     if persian is None:
         return line
     return persian if language.code == "fa" else f"{line}{between}{persian}"
+
+
+def _translate(text: str, table: dict[int, str]) -> str:
+    return text.translate(table)
+
+
+def _change(axes: Axes, change: Change, change_in_line: Change) -> None:
+    """Change every text of the axes; those of ticks and the legend stay in their line."""
+    for text in _texts(axes):
+        is_alone = text not in _legend_texts(axes)
+        text.set_text((change if is_alone else change_in_line)(text.get_text()))
+    for axis in _axes(axes):
+        axis.set_major_formatter(ChangedFormatter(axis.get_major_formatter(), change_in_line))
+
+
+def _texts(axes: Axes) -> list[Any]:
+    """Return all texts but those of the ticks."""
+    labels = [axes.title, axes.xaxis.label, axes.yaxis.label]
+    return [*labels, *axes.texts, *_legend_texts(axes)]
+
+
+def _legend_texts(axes: Axes) -> list[Any]:
+    legend = axes.get_legend()
+    return list(legend.get_texts()) if legend else []
+
+
+def _ticks(axes: Axes) -> list[str]:
+    """Return the labels of the ticks."""
+    found = ((axis.get_major_formatter(), axis.get_major_locator()()) for axis in _axes(axes))
+    return [text for formatter, places in found for text in formatter.format_ticks(places)]
+
+
+def _axes(axes: Axes) -> tuple[Any, Any]:
+    return axes.xaxis, axes.yaxis
+
+
+@cache
+def _known_letters() -> frozenset[str]:
+    """Return the letters that the font of pictures has, and those that are never seen."""
+    font = get_font(findfont(FontProperties()))
+    return frozenset(_UNSEEN.union(map(chr, font.get_charmap())))

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from functools import partial
 
 import matplotlib as mpl
+import pyarrow as pa
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -11,7 +12,7 @@ from matplotlib.figure import Figure
 from svc_analytics import charts, draw
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.picture import LOOK, draw_svg
-from svc_analytics.render.wording import word
+from svc_analytics.render.wording import mark_missing, word
 from tests.charts.test_chart_pictures import COVERAGE, DAILY, DRAWN, EXPOSURE, TIERS
 from tests.support.artists import all_texts
 
@@ -58,6 +59,16 @@ def test_in_two_languages_the_persian_has_a_line_of_its_own() -> None:
     assert axes.get_title().split("\n")[0] == "Net settlement by day, btc"
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names == ["unknown نامعلوم", "above zero بالای صفر", "below zero زیر صفر"]
+
+
+def test_a_letter_that_the_font_lacks_is_told() -> None:
+    """No box stands for it: a mark, and a line below the picture that names the letter."""
+    table = pa.table({"name": ["زعفران", "\u4e2d"], "net": [1, 2]})
+    axes = Figure().subplots()
+    charts.column_chart(axes, table, "name", "net")
+    caption = mark_missing(axes, "2026-10, UTC", ENGLISH)
+    assert caption == "2026-10, UTC\n• is a letter that the font lacks: U+4E2D"
+    assert axes.xaxis.get_major_formatter().format_ticks([0, 1]) == ["زعفران", "•"]
 
 
 def test_a_picture_in_a_notebook_takes_a_language() -> None:

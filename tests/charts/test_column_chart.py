@@ -71,6 +71,13 @@ def test_lines_of_days_keep_their_distance_and_the_running_day_is_shaded(axes: A
     assert [patch.get_label() for patch in axes.patches] == ["running day"]
 
 
+def test_a_line_breaks_where_a_value_is_unknown(axes: Axes) -> None:
+    """October is unknown: the line does not lead through it."""
+    charts.column_chart(axes, TABLE, "month", "net", kind="line")
+    first, unknown, last = list(axes.lines[0].get_ydata())
+    assert unknown != unknown and (round(first, 2), last) == (0.12, -2.0)
+
+
 def test_a_frame_of_coins_is_drawn_coin_by_coin() -> None:
     """Two coins have no common scale; a frame and an Arrow table give the same pictures."""
     frame: pd.DataFrame = TABLE.to_pandas(types_mapper=pd.ArrowDtype)
