@@ -1,6 +1,7 @@
 """`svc.draw`: charts of a table or a statement, one per coin, to display in a notebook."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import arrow_of, names_of
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.language.catalogue import Language
+from svc_analytics.language.isolation import END, LEFT_TO_RIGHT
 from svc_analytics.notebook.live import Live
 from svc_analytics.notebook.picked import Picked
 from svc_analytics.notebook.show import has_trend, is_statement
@@ -24,6 +26,7 @@ from svc_analytics.render.figures import unknown_reason
 from svc_analytics.warehouse.definitions import in_sentence
 
 COIN = "currency"
+_ISOLATED = re.compile(f"{LEFT_TO_RIGHT}[^{END}]*{END}")
 _KINDS = (COIN, "stream")
 _ALONE, _BESIDE = (7.2, 3.0), (5.4, 2.5)  # inches, of one picture and of several
 NOTHING = "nothing to draw: the table has no rows"
@@ -199,12 +202,17 @@ def _caption(standing: str, table: Any, width: float, language: Language) -> str
     """Return the lines below a picture: period, zone and status, then the merchant's names."""
     from svc_analytics.render.wording import worded  # loads matplotlib
 
-    texts = worded(standing, language, "\n").split("\n")
+    texts = map(_whole, worded(standing, language, "\n").split("\n"))
     lines = [line for text in texts for line in wrap(text, round(width * LETTERS))]
     is_named = is_statement(table) or has_trend(table)
     # In a line of their own: right-to-left letters would reverse a date beside them.
     names = [names_of(table.merchant, MOST_LETTERS)] if is_named else []
     return "\n".join([*lines, *names])
+
+
+def _whole(text: str) -> str:
+    """Return a text whose isolated parts are not broken at the end of a line."""
+    return _ISOLATED.sub(lambda part: part[0].replace(" ", "\u00a0"), text)
 
 
 def _trend(chart: Callable[..., None], comparison: Any, options: Mapping[str, Any]) -> pa.Table:

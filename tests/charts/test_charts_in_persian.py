@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from svc_analytics import charts, draw
 from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.notebook.pictures import _caption
 from svc_analytics.render.picture import LOOK, draw_svg
 from svc_analytics.render.wording import mark_missing, word
 from tests.charts.test_chart_pictures import COVERAGE, DAILY, DRAWN, EXPOSURE, TIERS
@@ -69,6 +70,15 @@ def test_a_letter_that_the_font_lacks_is_told() -> None:
     caption = mark_missing(axes, "2026-10, UTC", ENGLISH)
     assert caption == "2026-10, UTC\n• is a letter that the font lacks: U+4E2D"
     assert axes.xaxis.get_major_formatter().format_ticks([0, 1]) == ["زعفران", "•"]
+
+
+def test_a_line_of_the_caption_breaks_no_number_apart() -> None:
+    """A day and its hour stay in one line, or their isolation would be broken."""
+    standing = "2026-11, UTC · provisional, read up to 2026-11-22 21:58Z: the month is not over: "
+    standing += "it ends at 2026-11-30 20:30Z"
+    lines = _caption(standing, None, 2.0, Language("fa")).split("\n")
+    assert len(lines) > 3
+    assert all(line.count("\u2066") == line.count("\u2069") for line in lines)
 
 
 def test_a_picture_in_a_notebook_takes_a_language() -> None:
