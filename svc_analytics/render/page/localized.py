@@ -10,7 +10,13 @@ from dataclasses import dataclass, field
 from html import escape, unescape
 
 from svc_analytics.language.catalogue import Language, is_number, jalali_day, shown_value
-from svc_analytics.language.isolation import END, LEFT_TO_RIGHT, RIGHT_TO_LEFT, isolate
+from svc_analytics.language.isolation import (
+    END,
+    LEFT_TO_RIGHT,
+    RIGHT_TO_LEFT,
+    isolate,
+    isolate_persian,
+)
 
 _TOKENS = re.compile(r"(<style>.*?</style>|<svg.*?</svg>|<[^>]+>)", re.DOTALL)
 _TAG = re.compile(r"</?([a-z0-9]+)")
@@ -19,6 +25,7 @@ _MARKS = re.compile(f"([{LEFT_TO_RIGHT}{RIGHT_TO_LEFT}{END}])")
 _RUN = re.compile(
     r"([\N{ALMOST EQUAL TO}+-]?[A-Za-z0-9_](?:[A-Za-z0-9_ .,:/%&'@#+*=-]*[A-Za-z0-9_%])?)"
 )
+_LINE = 60  # letters: of a longer text in two languages, the second stands below
 _VOID = {"meta", "br", "input", "link", "!doctype"}
 _ELEMENTS = {
     LEFT_TO_RIGHT: '<bdi dir="ltr">',
@@ -86,12 +93,19 @@ class _Localizer:
         mode, language = self._mode, self.language
         if mode in (WORDS, PLAIN, DAY) and language.persian(text):
             found = language.text(text)
+            if language.code == "en+fa" and len(text) > _LINE:
+                return self._below(text)
             return escape(found) if mode == PLAIN else self._elements(found)
         if mode in (NUMBER, DAY) or (mode == WORDS and is_number(text) and jalali_day(text)):
             return self._elements(self._value(text))
         if mode == KEPT:
             return self._elements(isolate(text)) if text.isascii() else escape(text)
         return escape(text) if mode == PLAIN else self._elements(text)
+
+    def _below(self, text: str) -> str:
+        """Return a long text with its Persian on lines of its own."""
+        persian = self._elements(isolate_persian(self.language.persian(text) or ""))
+        return escape(text) + persian.replace("<bdi ", '<bdi class="below" ', 1)
 
     def _value(self, text: str) -> str:
         """Return a number or a day isolated; a dash is neither."""

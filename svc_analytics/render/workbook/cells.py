@@ -96,9 +96,11 @@ class CellWriter:
 
     def sheet(self, name: str) -> Any:
         """Add a sheet of that name in the language, from right to left if that runs so."""
-        shown = name if self.language.is_english else self.language.persian(name) or name
-        sheet = self.workbook.add_worksheet(shown if self.language.code == "fa" else name)
-        if self.language.direction == "rtl":
+        is_persian = self.language.direction == "rtl"
+        base = name.rstrip(" 0123456789")
+        shown = self.language.persian(base) if is_persian else None
+        sheet = self.workbook.add_worksheet(shown + name[len(base) :] if shown else name)
+        if is_persian:
             sheet.right_to_left()
         return sheet
 

@@ -73,7 +73,10 @@ class _Texts:
         self._part = part
         self._texts = texts.to_pylist()
         self._odd = odd.to_pylist() if pc.any(odd).as_py() else None
-        self._look, self._style = look or {}, None
+        is_persian = part.pen.language.direction == "rtl"
+        # An id runs from left to right as a whole; no sign of it changes sides.
+        self._look = (look or {}) | ({"reading_order": 1} if is_persian else {})
+        self._style = None
 
     def write(self, index: int, row: int, place: int) -> None:
         if not (text := self._texts[index]):

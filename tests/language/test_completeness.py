@@ -1,0 +1,118 @@
+"""The catalogue holds the Persian of every text that a statement displays, and no other."""
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from svc_analytics.calendars import CALENDARS
+from svc_analytics.closing.diff import compare
+from svc_analytics.formatting.display import label
+from svc_analytics.language.catalogue import Language, read_catalogue
+from svc_analytics.render import standing
+from svc_analytics.render.figures import meaning
+from svc_analytics.render.page import page
+from svc_analytics.statements.tables import TABLES
+from svc_analytics.warehouse.definitions import NEEDS, SIGNS, label_of
+from svc_analytics.warehouse.figures import figure_groups, stated_figures
+from svc_analytics.warehouse.models import read_statement_macros
+from svc_analytics.webhooks.findings import SAYINGS
+
+PACKAGE = Path(page.__file__).parents[2]
+CATALOGUE = PACKAGE / "language" / "fa.toml"
+TEMPLATE = PACKAGE / "render" / "page" / "templates" / "statement.html"
+PLACE = re.compile(r"\{\w+\}")
+# Sentences that the program puts together from several pieces.
+COMPOSED = {
+    "Asserted balance {balance} {coin}, read off the console at {at}; explained by the records "
+    "unknown; movement outside the API unknown",
+    "Each figure is in the coin above it, unless its label says USD. A label leads to what the "
+    "figure means. – means that a figure is unknown or undefined. A position is the part of the "
+    "wallet that this API explains, not the balance of the wallet.",
+    *("Coverage of payments", "Coverage of payout_records", "coverage payments"),
+    *("coverage payout_records", "merchant display_name", "merchant display_name_fa"),
+    *("so far (running)", "– {REASON}", "{COLUMN}, Jalali (Gregorian)"),
+    *("running day", "Payments read, by day", "Payout records read, by day"),
+    "• is a letter that the font lacks: {codes}",
+    "shades, the same for all coins: white {least}, darkest {share}",
+    "total {total} USD; shares are of the worth without sign",
+    "the month is not over: it ends at {instant}",
+    *(standing._FINAL, standing._SEALED),
+}
+
+
+def columns() -> Iterator[tuple[str, str]]:
+    """Yield every column of a statement's tables."""
+    for macro in read_statement_macros():
+        table = macro.name.removeprefix("statement_")
+        if table in TABLES:
+            yield from ((table, name) for name in macro.columns)
+
+
+def displayed() -> Iterator[str]:
+    """Yield what a page or a workbook shows of figures, columns, findings and months."""
+    for figure in stated_figures():
+        yield from (figure.label, figure.definition, figure.formula, figure.unit, figure.hint)
+        yield from filter(None, (figure.unread, figure.unstated))
+    yield from (*figure_groups(), *SIGNS.values(), *NEEDS.values(), *page.SEVERITIES)
+    yield from (month for calendar in CALENDARS.values() for month in calendar.months)
+    yield from map(label, (*set(TABLES) - {"summary"}, *page.FURTHER, "flags"))
+    yield from map(label, (*compare({}, {}).column_names, *page.LINE_COLUMNS))
+    yield from map(label, page.FINDING_COLUMNS)
+    for table, name in columns():
+        yield label_of(name)
+        if table in ("daily", *page.FURTHER, "reading") or (
+            table == "lines" and name in page.LINE_COLUMNS
+        ):
+            yield meaning(table, name)
+    yield from (saying.of(count) for saying in SAYINGS.values() for count in (1, 2))
+    yield from (f"{count} {text}" for text in sayings() for count in (1,))
+
+
+def sayings() -> Iterator[str]:
+    """Yield the two forms of what each rule says, as its file has them."""
+    for path in sorted((PACKAGE / "warehouse" / "sql").glob("*checks/*.sql")):
+        header = path.read_text("utf-8").split("\n\n")[0].replace("\n-- ", " ")
+        if path.parent.name == "checks" and (said := re.search(r"says: (.+?)\.(?: |$)", header)):
+            yield from said[1].split(" / ")
+
+
+def test_every_text_that_is_displayed_has_its_persian() -> None:
+    """Labels, definitions, formulas, units, columns and their meanings, findings, months."""
+    persian = Language("fa").persian
+    assert [text for text in dict.fromkeys(displayed()) if not persian(text)] == []
+
+
+def test_every_sentence_of_the_template_has_its_persian() -> None:
+    """Each run of words between two tags or values stands in an English text of the catalogue."""
+    text = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]+>", "\0", TEMPLATE.read_text("utf-8"))
+    known = list(read_catalogue())
+    for piece in filter(None, (" ".join(each.split()) for each in text.split("\0"))):
+        if re.search("[A-Za-z]{2}", piece):
+            assert any(piece in english for english in known), piece
+
+
+def test_every_text_of_the_catalogue_is_used() -> None:
+    """Its English words stand in the program: a sentence that was changed is not forgotten."""
+    used = {text for each in displayed() for text in (each, each[:1].lower() + each[1:])}
+    sources = program_text()
+    for english in read_catalogue():
+        words = max(PLACE.split(english), key=len).strip(" ,;:.()")
+        assert english in used or english in COMPOSED or words in sources, english
+    assert {*read_catalogue()} >= COMPOSED
+
+
+def program_text() -> str:
+    """Return the program's own text, its broken lines and its plurals joined."""
+    kinds = ("py", "sql", "html")
+    paths = [path for kind in kinds for path in sorted(PACKAGE.rglob(f"*.{kind}"))]
+    text = "\n".join(path.read_text("utf-8") for path in paths).replace("\n-- ", " ")
+    text = re.sub(r"\{'s' \* \(.*?\)\}|\{\{ '' if count == 1 else 's' \}\}", "s", text)
+    text = text.replace("''", "'")  # of SQL
+    return re.sub(r"[\"']\s*\n?\s*f?[\"']", "", text)
+
+
+def test_one_english_text_has_one_persian() -> None:
+    """No text stands in two sections."""
+    sections = tomllib.loads(CATALOGUE.read_text("utf-8"))
+    assert sum(map(len, sections.values())) == len(read_catalogue())
