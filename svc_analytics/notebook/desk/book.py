@@ -82,17 +82,24 @@ class Book:
         return self._records
 
     @property
+    def is_as_sealed(self) -> bool:
+        """Whether the statement that is shown has the figures of the month's newest seal."""
+        if self.statement is None or self.statement.reasons or not self.tile.versions:
+            return False
+        sealed = seals.read_manifest(self.tile.versions[-1])["control"].get("summary")
+        return bool(sealed == table_digest(self.statement.tables["summary"]))
+
+    @property
     def standing(self) -> str:
-        """Whether the statement that is shown is the sealed one."""
-        if self.statement is None or not self.tile.versions:
+        """How the statement that is shown compares with the sealed one, if there is one."""
+        count = len(self.tile.versions)
+        if self.statement is None or not count:
             return ""
-        manifest = seals.read_manifest(self.tile.versions[-1])
-        sealed = manifest["control"].get("summary")
-        if sealed == table_digest(self.statement.tables["summary"]):
-            return f"These are the figures that were sealed, as version {manifest['version']}."
+        if self.is_as_sealed:
+            return f"These are the figures that were sealed, as version {count}."
         return (
-            f"The lake now gives other figures than version {manifest['version']}, which was "
-            "sealed: close the month again to restate it."
+            f"The lake now gives something else than version {count}, which was sealed: "
+            "close the month again to restate it."
         )
 
     def _read_tiles(self) -> list[Tile]:

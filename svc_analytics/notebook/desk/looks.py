@@ -22,15 +22,17 @@ STYLE = f"""<style>
 .svc-desk .svc-tile {{ width: 15em; white-space: pre-line; text-align: left; padding: .4em .6em; }}
 .svc-desk .svc-chosen {{ outline: 3px solid var(--jp-brand-color1, #1976d2); }}
 .svc-desk .svc-row {{
-    width: max-content; min-width: 100%; white-space: pre; text-align: left; background: none;
+    width: max-content; min-width: 100%; max-width: none; flex: none; padding: 0;
+    white-space: pre; text-align: left; background: none;
     font-family: var(--jp-code-font-family, monospace); border-radius: 0; margin: 0;
 }}
 .svc-desk .svc-head {{ white-space: pre; font-family: var(--jp-code-font-family, monospace); }}
-.svc-desk .svc-figure {{ text-align: right; font-variant-numeric: tabular-nums; width: auto; }}
+.svc-desk .svc-figures {{ max-height: 28em; overflow: auto; }}
+.svc-desk .svc-figure {{ text-align: right; padding: 0 .5em; font-variant-numeric: tabular-nums; }}
 .svc-desk .widget-html-content {{ line-height: 1.5; }}
 .svc-desk button:focus-visible {{ outline: 3px solid var(--jp-brand-color1, #1976d2); }}
 </style>"""
-# The columns of records that fit a line; a record itself shows them all.
+# The columns of records that fit a line, in order; a record itself shows them all.
 _COLUMNS = (
     *("occurred_at", "paid_at", "settled_at", "incurred_at", "asserted_at", "kind", "incurred_by"),
     *("payment_id", "payout_id", "record_id", "status", "gross", "net", "base"),
@@ -67,7 +69,7 @@ def sql_html(sql: str) -> str:
 
 def record_columns(table: pa.Table) -> list[str]:
     """Return the columns of records that are shown in a line."""
-    return [name for name in table.column_names if name in _COLUMNS]
+    return [name for name in _COLUMNS if name in table.column_names]
 
 
 def record_lines(table: pa.Table, standing: Standing) -> tuple[str, list[str]]:

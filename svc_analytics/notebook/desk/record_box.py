@@ -59,6 +59,7 @@ class RecordBox:
         self.by.options, self.by.value, self.falling.value = [BY_TIME], "", False
         self._is_quiet = False
         self._read(0)
+        self.by.focus()  # whoever uses keys goes on from there, and it comes into sight
 
     def show_record(self, record_id: str) -> None:
         """Show a record whole: all its values, and what its receipt proved."""
