@@ -79,6 +79,17 @@ def test_two_presses_seal_a_month(panel: Panel) -> None:
     assert "These are the figures that were sealed" in panel.figures.head.value
 
 
+def test_a_restated_month_shows_what_changed(service: FakeService, panel: Panel) -> None:
+    """A late payment of 7 btc makes a second version; both versions are compared below."""
+    panel.months.tiles[OCTOBER].click()
+    press_close(panel)
+    service.payments.append(payment(99, "2026-10-20T08:00:00Z", "7", "0", currency="btc"))
+    assert "2026-10 restated as version 2" in press_close(panel)
+    assert states(panel)[OCTOBER] == "restated"
+    shown = panel.figures.head.value
+    assert "What changed from version 1 to version 2" in shown and "Gross sales" in shown
+
+
 def test_all_due_months_are_closed_by_one_press(panel: Panel) -> None:
     """Oldest first, each told when it is sealed."""
     panel.closing.all_due.click()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from svc_analytics.closing import seals
+from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
@@ -101,6 +102,14 @@ class Book:
             f"The lake now gives something else than version {count}, which was sealed: "
             "close the month again to restate it."
         )
+
+    @property
+    def changes(self) -> StatementDiff | None:
+        """What differs between the two newest versions of the month that is shown."""
+        if len(self.tile.versions) < 2:
+            return None
+        before, newest = self.tile.versions[-2:]
+        return diff_statements(before, newest)
 
     def _read_tiles(self) -> list[Tile]:
         return read_tiles(self.lake, self.zone, self.calendar, now(), self._judged)

@@ -34,11 +34,19 @@ class FigureBox:
             self.head.value = looks.line_html(self._book.problem, is_told=True)
             self._grid.children = ()
             return
-        standing = looks.line_html(self._book.standing)
+        standing = looks.line_html(self._book.standing) + self._changes()
         self.head.value = self._heading(made)._repr_html_() + standing
         coins = made.tables["summary"]["currency"].to_pylist()
         parts = list(self._parts(made, coins))
         self._grid.children = (controls.grid(len(coins) + 1, parts),) if coins else ()
+
+    def _changes(self) -> str:
+        """Return what changed from the version before, to open."""
+        changes, count = self._book.changes, len(self._book.tile.versions)
+        if changes is None:
+            return ""
+        title = f"What changed from version {count - 1} to version {count}"
+        return f"<details><summary>{title}</summary>{changes._repr_html_()}</details>"
 
     def _heading(self, made: Statement) -> Display:
         """Return merchant, month, local bounds and status; a sealed month is called so."""
