@@ -40,6 +40,21 @@ def test_a_sealed_statement_holds(sealed: Path) -> None:
     assert found.holds and found.seal == read_manifest(sealed)["seal"]
 
 
+def test_a_statement_sealed_in_persian_holds(closer: Closer) -> None:
+    """Its pages are rendered again in the language that its manifest names."""
+    forms = ("csv", "html", "xlsx")
+    folder = closer.sealed(formats=forms, lang="fa", digits="fa")
+    assert 'dir="rtl"' in (folder / "statement.html").read_text("utf-8")
+    assert verify_statement(folder).holds
+
+
+def test_a_language_that_the_manifest_names_wrongly_is_told(closer: Closer) -> None:
+    """Pages in Persian are not those of a manifest that says both languages."""
+    folder = closer.sealed(formats=("csv", "html"), lang="fa")
+    rewrite(folder, language={"code": "en+fa", "digits": "latin"})
+    assert not verify_statement(folder).holds
+
+
 def test_it_still_holds_after_later_extractions(closer: Closer, sealed: Path) -> None:
     """November's records are none of October's business."""
     closer.desk.service.payments.append(payment(96, "2026-11-15T10:00:00Z"))
