@@ -36,7 +36,7 @@ _SPELLINGS: dict[str, dict[int, tuple[str, ...]]] = {
     },
 }
 # Persian and Arabic digits, and letters that are typed in either way.
-_FOLDED = str.maketrans("۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩يىكآ", "01234567890123456789ییکا")  # noqa: RUF001
+_FOLDED = str.maketrans("۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩يىكآ", "01234567890123456789ییکا")
 _THE_WORD_MONTH = "ماه"
 
 

@@ -17,7 +17,7 @@ from tests.support.fake_service import payment, payout
 from tests.support.unit_material import AT, body_of, examples, page_of, records_of
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12) | st.sampled_from(
-    ['":', 'a":b', '" :', "\\", "\\u0000", "\0", "=cmd()", "null", "گل‌ها", "\u202eabc", "😀"]  # noqa: RUF001
+    ['":', 'a":b', '" :', "\\", "\\u0000", "\0", "=cmd()", "null", "گل‌ها", "\u202eabc", "😀"]
 )
 AMOUNTS = st.builds(
     lambda units, scale: format(Decimal(f"{units}E-{scale}"), "f"),
