@@ -1,6 +1,5 @@
 """Months by any name: numbers, names and digits of both calendars lead to the same month."""
 
-
 from datetime import UTC, date, datetime
 
 import pytest
