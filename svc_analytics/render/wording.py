@@ -55,7 +55,8 @@ def mark_missing(axes: Axes, caption: str, language: Language) -> str:
     The library would draw a box for each.
     """
     texts = [caption, *(text.get_text() for text in _texts(axes)), *_ticks(axes)]
-    letters = {letter for text in texts if not text.isascii() for letter in text}
+    odd = [text for text in texts if not (text.isascii() and text.isprintable())]
+    letters = {letter for text in odd for letter in text} - {"\n"}
     lost = sorted(letters - _known_letters() if letters else ())
     if not lost:
         return caption

@@ -79,7 +79,7 @@ def test_an_asserted_balance_stands_on_the_statement(
     assert made.balances.drop(columns="note").values.tolist() == [
         ["btc", Decimal(3), Decimal("2.7"), Decimal("0.3")]
     ]
-    monkeypatch.setattr(page, "_charts", lambda tables: [])  # they take long
+    monkeypatch.setattr(page, "_charts", lambda tables, language: [])  # they take long
     file = made.save(tmp_path / "out", ["html"]) / "statement.html"
     for text in (made._repr_html_(), statement_text(made, Path("out")), file.read_text("utf-8")):
         assert told in text and "assertions.csv, line 3: a balance of xrp was asserted" in text

@@ -43,9 +43,9 @@ select
     kind,  -- payment, payout or refund
     record_id,  -- payment_id or payout_id
     -- place in the statement, from 1
-    lines_before + row_number() over (
+    (lines_before + row_number() over (
         partition by day order by occurred_at, kind, record_id
-    ) as line_no,
+    ))::bigint as line_no,
     -- position in this coin after the line, from an opening of zero where none is known
     position_before + sum(net) over (
         partition by currency, day order by occurred_at, kind, record_id
