@@ -161,8 +161,8 @@ def _places(period: Period, currency: str, seen: Iterable[dict[str, str]]) -> di
         for each in seen
     ]
     return {
-        "starts_at": _instant(period.start),
-        "ends_at": _instant(period.end),
+        "starts_at": instant_literal(period.start),
+        "ends_at": instant_literal(period.end),
         "currency": quote(currency),
         "as_of": "null",
         "assertions": f"[{', '.join(balances)}]" if balances else "null",
@@ -180,7 +180,7 @@ def _stated(
     """Return what the statement says of a figure, unknown where it says so."""
     ends = [end for found in warehouse.coverage().values() for _, end in found.read]
     read_to = max(ends, default=period.end)
-    known_to = _instant(known_until(period, read_to, max(now, read_to)))
+    known_to = instant_literal(known_until(period, read_to, max(now, read_to)))
     bounds = f"{places['starts_at']}, {places['ends_at']}, known_to := {known_to}"
     of_coin = f"where currency = {places['currency']}"
     if figure.column:
@@ -197,5 +197,6 @@ def _stated(
     return found[0][0].as_py()
 
 
-def _instant(micros: int) -> str:
+def instant_literal(micros: int) -> str:
+    """Return an instant as a literal of SQL."""
     return f"timestamptz '{format_instant(micros)}'"

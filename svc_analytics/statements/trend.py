@@ -7,11 +7,10 @@ import time
 import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.periods import Period, known_until
 from svc_analytics.render.comparison import chosen_figures
-from svc_analytics.statements.explain import fill
+from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import Figure
 from svc_analytics.warehouse.models import models_used_by
@@ -64,9 +63,9 @@ def _month(warehouse: Warehouse, query: str, period: Period, read_to: int, now: 
     """Return the figure of each coin in one month."""
     clock = max(now, read_to)
     places = {
-        "starts_at": _instant(period.start),
-        "ends_at": _instant(period.end),
-        "known_to": _instant(known_until(period, read_to, clock)),
+        "starts_at": instant_literal(period.start),
+        "ends_at": instant_literal(period.end),
+        "known_to": instant_literal(known_until(period, read_to, clock)),
         "as_of": "null",
         "assertions": "null",
     }
@@ -75,7 +74,3 @@ def _month(warehouse: Warehouse, query: str, period: Period, read_to: int, now: 
         pa.repeat(value, len(found)) for value in (period.label, period.end > clock)
     )
     return found.add_column(0, "month", label).append_column("is_running", is_running)
-
-
-def _instant(micros: int) -> str:
-    return f"timestamptz '{format_instant(micros)}'"

@@ -1,4 +1,4 @@
-"""Write down a balance that a person read in the console, and hold it against the records."""
+"""Write down a balance that a person read in the console, and compare it with the records."""
 
 from dataclasses import dataclass
 from decimal import Decimal
@@ -8,7 +8,7 @@ from svc_analytics.instants import DAY, format_instant, now
 from svc_analytics.lake.lake import Lake
 from svc_analytics.money import EXACT, format_amount, parse_amount
 from svc_analytics.statements.balance_assertions import COLUMNS, FILE, read_assertions
-from svc_analytics.statements.explain import fill
+from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.typed_files import append_row
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import read_figures
@@ -41,7 +41,7 @@ def assert_balance(
 
     Raises:
         ConfigError: for a coin that the lake does not know, an amount that is none, an instant
-            that is still to come, or a file with a line that cannot be read.
+            before 1970 or still to come, or a file with a line that cannot be read.
         LakeBusy: when another process is writing the file.
     """
     read_assertions(lake.path)  # a line that is wrong is named before another one is added
@@ -49,8 +49,9 @@ def assert_balance(
         amount = parse_amount(balance)
     except DataError as error:
         raise ConfigError(f"{error}: write the balance as 31907.35, without separators") from error
-    if at > now():
-        raise ConfigError(f"{format_instant(at)} is still to come: give when the balance was read")
+    if not 0 <= at <= now():
+        wrong = "before 1970" if at < 0 else "still to come"
+        raise ConfigError(f"{format_instant(at)} is {wrong}: give when the balance was read")
     positions = _positions(lake, at)
     if currency not in positions:
         known = ", ".join(sorted(positions)) or "no coin yet"
@@ -67,15 +68,11 @@ def _positions(lake: Lake, at: int) -> dict[str, Decimal | None]:
     """Return the position of every coin of the lake at an instant; None where it is unknown."""
     query = select_figures([read_figures()["closing_position"]], every_coin=True)
     places = {
-        "starts_at": _instant(at - DAY),
-        "ends_at": _instant(at),
-        "known_to": _instant(at),
+        "starts_at": instant_literal(at - DAY),
+        "ends_at": instant_literal(at),
+        "known_to": instant_literal(at),
         "as_of": "null",
     }
     with open_warehouse(lake, models_used_by(query), period=(at - DAY, at)) as warehouse:
         rows = warehouse.query(fill(query, places)).to_pylist()
     return {row["currency"]: row["closing_position"] for row in rows}
-
-
-def _instant(micros: int) -> str:
-    return f"make_timestamptz({micros})"
