@@ -17,7 +17,7 @@ from svc_analytics import sandbox
 from svc_analytics.config import read_settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox.server import serve
-from tests.support.browsers import chromium
+from tests.support.browsers import chromium, run_all
 
 PATIENCE = 120  # seconds, on a slow machine
 
@@ -84,16 +84,8 @@ def page() -> Iterator[Page]:
 
 
 def opened(page: Page, address: str) -> Locator:
-    """Open the notebook, run its cells by the menu, and return the panel."""
-    page.goto(address)
-    notebook = page.locator(".jp-NotebookPanel")
-    notebook.locator(".jp-Toolbar-kernelName").get_by_text("Python 3").wait_for()
-    # Not before the kernel answers: what is run earlier may be dropped.
-    notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_text("Run All Cells", exact=True).click()
-    notebook.get_by_text("the figures agree").wait_for()
-    return notebook.locator(".svc-desk")
+    """Open the notebook, run its cells, and return the panel."""
+    return run_all(page, address).locator(".svc-desk")
 
 
 def press(button: Locator) -> None:

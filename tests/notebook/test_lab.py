@@ -19,7 +19,7 @@ from playwright.sync_api import Locator, Page, sync_playwright
 
 import svc_analytics as svc
 from svc_analytics.lakehouse import Lakehouse
-from tests.support.browsers import chromium
+from tests.support.browsers import chromium, run_all
 from tests.support.demos import demo_copy
 
 ROOT = Path(__file__).parents[2]
@@ -128,19 +128,6 @@ def page(errors: list[str]) -> Iterator[Page]:
 
 def _is_here(url: str) -> bool:
     return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
-
-
-def run_all(page: Page, address: str) -> Locator:
-    """Open the notebook and run every cell, by the menu."""
-    page.goto(address)
-    notebook = page.locator(".jp-NotebookPanel")
-    notebook.locator(".jp-Toolbar-kernelName").get_by_text("Python 3").wait_for()
-    # Not before the kernel answers: what is run earlier may be dropped.
-    notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
-    page.get_by_role("menuitem", name="Run", exact=True).click()
-    page.get_by_text("Run All Cells", exact=True).click()
-    notebook.get_by_text("the figures agree").wait_for()
-    return notebook
 
 
 def test_the_notebook_in_jupyterlab_follows_its_pickers(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -50,3 +50,16 @@ def pdf_words(path: Path) -> tuple[list[tuple[str, float]], float]:
     sheet = re.search(r'<page width="([0-9.]+)"', text)
     assert sheet
     return [(unescape(word), float(right)) for right, word in words], float(sheet[1])
+
+
+def run_all(page: Page, address: str) -> Locator:
+    """Open the notebook and run every cell, by the menu."""
+    page.goto(address)
+    notebook = page.locator(".jp-NotebookPanel")
+    notebook.locator(".jp-Toolbar-kernelName").get_by_text("Python 3").wait_for()
+    # Not before the kernel answers: what is run earlier may be dropped.
+    notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()
+    notebook.get_by_text("the figures agree").wait_for()
+    return notebook
