@@ -43,18 +43,18 @@ def check_deeply(lake: Lake, found: pa.Table, note: Note = lambda text: None) ->
     """Return a finding for each month whose tables differ from those over all rows.
 
     `found` are the findings of `check`. Where a file's totals are not those of its rows, every
-    later month would differ for that alone: the file is named once, and no month is held.
+    later month would differ for that alone: the file is named once, and no month is checked.
     `note` is told which month is being checked.
     """
     broken = {row["record_id"] for row in found.to_pylist() if row["check_name"] == _TOTALS}
-    findings = map(_unheld, sorted(broken)) if broken else _findings(lake, note)
+    findings = map(_unchecked, sorted(broken)) if broken else _findings(lake, note)
     return pa.Table.from_pylist(list(findings), found.schema)
 
 
 def _findings(lake: Lake, note: Note) -> Iterator[dict[str, str | None]]:
     clock = time.time_ns() // 1000
     for period in _periods(lake):
-        note(f"holding the statement of {period.folder} against every row")
+        note(f"checking the statement of {period.folder} against every row")
         near, whole = _tables_twice(lake, period, clock)
         if different := [name for name in near if not near[name].equals(whole[name])]:
             text = f"differs in {', '.join(different)}: do not rely on it, and report it"
@@ -69,9 +69,9 @@ def _periods(lake: Lake) -> Iterator[Period]:
         yield month_of(month(labels[0]).start, _ZONE, calendar)
 
 
-def _unheld(label: str) -> dict[str, str | None]:
+def _unchecked(label: str) -> dict[str, str | None]:
     text = (
-        "no month was held against every row, for a file of this one has other totals than its "
+        "no month was checked against every row, for a file of this one has other totals than its "
         "rows: move the file away, run extract, and check --deep again"
     )
     return _finding(label, text)

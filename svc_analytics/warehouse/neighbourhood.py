@@ -81,7 +81,7 @@ class OtherMonths:
         return sorted({*months} - self.near, reverse=True)
 
     def audited(self, share: int) -> set[str]:
-        """Return another month whose totals are to be held against its rows, once in a while.
+        """Return another month whose totals are to be compared with its rows, once in a while.
 
         Chance decides, of one statement in `share`: the same each time that the same period is
         stated of the same files.

@@ -28,7 +28,7 @@ from svc_analytics.warehouse.neighbourhood import (
 from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS, OtherPayouts
 from svc_analytics.warehouse.views import Files, lake_folders, placeholders_read
 
-SHARE = 8  # of so many statements, one holds an earlier month's rows against its totals too
+SHARE = 8  # of so many statements, one compares another month's rows with its totals too
 FOOTERS = pa.schema([("month", pa.string()), ("footer", pa.string())])
 
 Footers = Mapping[str, dict[str, PartitionFooter]]  # by stream and month

@@ -49,7 +49,7 @@ def check(is_deep: bool, is_wide: bool, data_dir: str | None, as_json: bool) -> 
 
     Lists each row that breaks a rule. A blocking finding keeps a statement from being
     final; an advisory one informs. A statement reads the rows of its month and the totals
-    of all others; --deep holds every month's figures against all rows.
+    of all others; --deep makes every month's figures from all rows too, and compares.
     """
     lake = open_lake(data_dir)
     with open_warehouse(lake) as warehouse:
