@@ -1,4 +1,4 @@
-"""Hold the facts of a sealed manifest against what they must be."""
+"""Compare the facts of a sealed manifest with what they must be."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Hold the files of a sealed folder against what its tables and facts give when rendered again.
+"""Compare the files of a sealed folder with what its tables and facts give when rendered again.
 
 Parquet, pages and workbooks are written with libraries, whose other releases give other
 bytes for the same content. So where the bytes differ, what a file says is compared.

@@ -68,7 +68,7 @@ class Proof:
 
 
 def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
-    """Hold a sealed folder, whose hashes fit, against itself and its lake.
+    """Compare a sealed folder, whose hashes fit, with itself and its lake.
 
     Raises `LakeError` where the lake cannot be read.
     """
@@ -114,7 +114,7 @@ def _derive(proof: Proof) -> None:
         until = format_instant(read_to)
         proof.unproven.append(
             f"as_of is {manifest['as_of']}, and {lake.path} was read only up to {until}: "
-            "nothing was held against its records; run svc-analytics extract"
+            "nothing was compared with its records; run svc-analytics extract"
         )
         return
     proof.new = rederive(lake, manifest)
@@ -140,7 +140,7 @@ def _look_up(proof: Proof) -> None:
 
 
 def _check_contents(proof: Proof, period: Period) -> None:
-    """Hold every fact and every form against the tables, and the tables against the lake."""
+    """Compare every fact and every form with the tables, and the tables with the lake."""
     manifest = proof.manifest
     names = [*TABLES, RESTATEMENT] if manifest["version"] > 1 else list(TABLES)
     altered = seals.broken_files(proof.folder, manifest).keys()
@@ -148,7 +148,7 @@ def _check_contents(proof: Proof, period: Period) -> None:
     proof.broken += _missing_tables(manifest, names)
     if lacking := [name for name in TABLES if name not in tables]:
         text = f"{', '.join(lacking)} cannot be read without the lake"
-        proof.doubt(f"{text}: nothing was held against the tables")
+        proof.doubt(f"{text}: nothing was compared with the tables")
         return
     sealed = sealed_statement(manifest, period, tables)
     facts = expected_facts(sealed, proof.new)
@@ -197,7 +197,7 @@ def _compare_with_lake(proof: Proof, tables: Tables) -> None:
 
 
 def _check_tables(proof: Proof) -> None:
-    """Hold the tables alone against the lake: another release wrote the forms."""
+    """Compare the tables alone with the lake: another release wrote the forms."""
     folder, manifest = proof.folder, proof.manifest
     files = manifest["files"].keys() - seals.broken_files(folder, manifest)
     proof.broken += contradicting_tables(folder, files)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-_NEXT = ": nothing was held against records; give its lake with --data-dir"
+_NEXT = ": nothing was compared with records; give its lake with --data-dir"
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class SealVerification:
 
     `holds` is the answer. `broken` lists what is wrong with the files, the manifest and the
     chain of seals, `reasons` why the month would not be final today, `unproven` what could not
-    be held against anything.
+    be compared with anything.
 
     Examples:
         >>> svc.verify_statement("data/statements/2026-10").holds  # doctest: +SKIP
@@ -44,7 +44,7 @@ class SealVerification:
     broken: tuple[str, ...]  # what is wrong with its files, its manifest and its chain
     reasons: tuple[Reason, ...]  # why the month would not be final today
     table: pa.Table = field(repr=False)  # what the lake now gives differently
-    unproven: tuple[str, ...] = ()  # what could not be held against anything
+    unproven: tuple[str, ...] = ()  # what could not be compared with anything
 
     @property
     def holds(self) -> bool:
@@ -62,11 +62,11 @@ class SealVerification:
 
 
 def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -> SealVerification:
-    """Hold a sealed statement against its seal, the seals before it, and its lake.
+    """Check a sealed statement against its seal, the seals before it, and its lake.
 
     Renders it again: every file and every fact must be what its tables and the lake give. By
     default the lake is the one that the folder lies in, else the one of the settings; without
-    one, the folder is held against itself.
+    one, the folder is compared with itself.
 
     Returns:
         The result: `holds`, `broken`, `reasons`, `unproven`, `restatement`.

@@ -1,4 +1,4 @@
-"""What one reading of an interval saw, to hold it against another reading of the same."""
+"""What one reading of an interval saw, to compare it with another reading of the same."""
 
 from collections import defaultdict
 from hashlib import sha256

@@ -3,7 +3,7 @@
 Parquet has checksums of its pages, which DuckDB does not look at, and none of its footer:
 one bit flipped there, and a reader skips rows and reports nothing. So JSON in the footer holds
 the CRC-32 of all bytes before the footer, and the SHA-256 of the footer, taken with zeros in
-its own place. To hold a file against them takes less than to query it, so every reader does.
+its own place. To check a file against them takes less than to query it, so every reader does.
 """
 
 import os
@@ -128,7 +128,7 @@ def damaged(path: Path, error: BaseException | None = None) -> LakeError:
 
 
 def _read_pages(path: Path) -> None:
-    """Hold every page of a file without a signature against its checksum, once in a process."""
+    """Check every page of a file without a signature against its checksum, once in a process."""
     with path.open("rb") as file:
         digest = file_digest(file, "sha256").hexdigest()
     if digest in _known:

@@ -131,7 +131,7 @@ class Lake:
         """Give a folder in which whole files stand still while they are being read.
 
         `names` are the folders to be read, by default all; the files of those `held_later` are
-        not held to their checksums yet.
+        not checked against their checksums yet.
         """
         self.require()
         return open_snapshot(self.path, names, held_later=held_later)

@@ -44,7 +44,7 @@ def read_groups(
     where: Callable[[pa.ChunkedArray], pa.ChunkedArray] | None = None,
     groups: range | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield a file's row groups in order, once all its bytes are held to their checksums.
+    """Yield a file's row groups in order, once all its bytes are checked against their checksums.
 
     `where` takes the ids of a group and returns a mask of the rows wanted; of groups
     with none, only the ids are read. `groups` are the row groups to read, by default all.

@@ -99,7 +99,7 @@ def _first_seen(row: dict[str, Any], held: dict[str, Any] | None) -> dict[str, A
 
 
 def read_side_file(path: Path) -> pa.Table:
-    """Read a side file, held to its checksums, or raise `LakeError` naming it."""
+    """Read a side file, checked against its checksums, or raise `LakeError` naming it."""
     try:
         hold_to_signature(path)
         with pq.ParquetFile(path, page_checksum_verification=True) as file:

@@ -1,4 +1,4 @@
-"""Hold every month's statement against all rows of the lake.
+"""Compare every month's statement with all rows of the lake.
 
 A statement rests on the rows of its month, the totals of the others, and few rows of those.
 Here each is made a second time, over every row there is, and all totals are summed from rows: no

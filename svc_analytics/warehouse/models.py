@@ -130,7 +130,7 @@ def read_checks() -> tuple[Check, ...]:
 
 @cache
 def read_statement_checks() -> tuple[Check, ...]:
-    """Return the rules that each statement is held against, by name."""
+    """Return the rules that each statement is compared with, by name."""
     return tuple(map(_read_check, _sql_files("checks")))
 
 

@@ -93,7 +93,7 @@ class OtherMonths:
         return set() if chance.randrange(share) else {chance.choice(self.far)}
 
     def open(self, month: str) -> AbstractContextManager[tuple[pq.ParquetFile, str]]:
-        """Open a month's file; its pages are held to their checksums as they are read."""
+        """Open a month's file; its pages are checked against their checksums as they are read."""
         return open_groups(self.folder / f"{month}.pq", self.lake.month_path(self.stream, month))
 
     def has_unclassified(self, month: str) -> bool:

@@ -72,7 +72,7 @@ class Sources:
 def open_sources(
     lake: Lake, models: Collection[str] | None, period: Span | None = None
 ) -> Iterator[Sources]:
-    """Give the files that these models read, or all, each held to its checksums.
+    """Give the files that these models read, or all, each checked against its checksums.
 
     With a `period` the records are those that its figures rest on: see `neighbourhood`.
     """
@@ -168,7 +168,7 @@ def _read_footers(lake: Lake, folder: Path) -> Footers:
 
 
 def _files(lake: Lake, folder: Path, inside: str, near: Near) -> list[Path]:
-    """Return the files to be read of one folder of a snapshot, held to their checksums.
+    """Return the files to be read of one folder of a snapshot, checked against their checksums.
 
     Of records and of verdicts on payments these are the files of the months that are near.
     """

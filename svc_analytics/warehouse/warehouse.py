@@ -164,7 +164,7 @@ def open_warehouse(
 ) -> Iterator[Warehouse]:
     """Open the views over a snapshot of the lake, in memory, locked against any change.
 
-    Every file that they read is held to its checksums first: DuckDB does not do it.
+    Every file that they read is checked against its checksums first: DuckDB does not do it.
     `models` names those to make, sources included; without it there are all. Queries over
     few records run `as_written` if asked: optimizing ours takes longer than running them.
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: a figure held against its bound, and how long a call takes."""
+"""What the benchmarks share: a figure compared with its bound, and how long a call takes."""
 
 import time
 from collections.abc import Callable

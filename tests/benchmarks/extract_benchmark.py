@@ -287,7 +287,7 @@ def _each(total: float, payments: int) -> str:
 @click.option("--news", is_flag=True, help="Also add to lakes of one year and of ten.")
 @click.option("--dlt", is_flag=True, help="Also compare with dlt, in an environment made for it.")
 def main(payments: int, millions: int, limited: bool, news: bool, dlt: bool) -> None:
-    """Measure `extract` and hold the figures against their bounds."""
+    """Measure `extract` and compare the figures with their bounds."""
     bounds = [*of_help(), *against_the_floor(payments), *with_latency()]
     bounds += of_millions(millions) if millions else []
     bounds += before_a_limit() if limited else []

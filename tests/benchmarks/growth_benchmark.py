@@ -6,7 +6,7 @@ Makes lakes of 120 months with a tenth of the payments in the newest, in minutes
 that are in the folder. Prints what each piece of work costs a process of its own, and by which
 power of the lake's size that grows: 1 as fast as the lake, and its newest month; 0 not at all.
 Nothing of the lake is in the page cache when a measurement begins; times are the processor's.
-Nothing is held against a time. One line tells when stating the newest month reads more than 1.2
+Nothing is compared with a time. One line tells when stating the newest month reads more than 1.2
 times the bytes of that month's files.
 """
 

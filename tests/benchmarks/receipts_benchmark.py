@@ -204,7 +204,7 @@ def measure(lake: Lake, tokens: int) -> list[Bound]:
 @click.command()
 @click.option("--tokens", default=1_000_000, show_default=True, type=click.IntRange(1_000))
 def main(tokens: int) -> None:
-    """Measure the verification of a lake and hold the figures against their bounds."""
+    """Measure the verification of a lake and compare the figures with their bounds."""
     with tempfile.TemporaryDirectory() as folder:
         began = time.perf_counter()
         lake = fill(Path(folder) / "lake", tokens)

@@ -284,7 +284,7 @@ def measure(lake: Lake, month: Lake) -> list[Bound]:
 @click.option("--months", default=36, show_default=True, type=click.IntRange(1))
 @click.option("--lake", "folder", metavar="DIR", help="Keep the lakes here, and use them again.")
 def main(payments: int, months: int, folder: str | None) -> None:
-    """Measure a month's summary and hold the figures against their bounds."""
+    """Measure a month's summary and compare the figures with their bounds."""
     place: Any = nullcontext(folder) if folder else tempfile.TemporaryDirectory()
     with place as path:
         lake, began = Lake(Path(path) / "lake"), time.monotonic()

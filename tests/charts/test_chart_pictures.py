@@ -1,4 +1,4 @@
-"""Charts as pictures, held against those that were looked at and found good.
+"""Charts as pictures, compared with those that were looked at and found good.
 
 `SVC_NEW_PICTURES=1 pytest tests/charts/test_chart_pictures.py` draws them anew: look at
 them before they are committed.

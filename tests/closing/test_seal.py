@@ -165,7 +165,7 @@ def test_a_later_blocking_finding_is_told(closer: Closer, sealed: Path) -> None:
 
 
 def test_another_merchants_lake_proves_nothing(sealed: Path, closer: Closer) -> None:
-    """Its figures would be compared with somebody else's; the folder is held against itself."""
+    """Its figures would be compared with somebody else's; the folder is compared with itself."""
     lake = closer.desk.lake.path / "lake.json"
     # Without a checksum, as an earlier version wrote it.
     lake.write_text(lake.read_text().replace('"sha256"', '"was"').replace('"id": "1', '"id": "9'))
@@ -182,7 +182,7 @@ def test_without_a_lake_a_folder_is_held_against_itself(sealed: Path, tmp_path: 
     found = verify_statement(sent)
     assert found.broken == () and not found.holds
     [text] = found.unproven
-    assert text.startswith(f"no lake in {tmp_path}/data: nothing was held against records")
+    assert text.startswith(f"no lake in {tmp_path}/data: nothing was compared with records")
 
 
 def test_what_is_not_sealed_does_not_hold(closer: Closer) -> None:

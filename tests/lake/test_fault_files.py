@@ -338,7 +338,7 @@ def test_a_torn_lake_json_says_what_to_do(filled: Desk, text: str) -> None:
 
 @pytest.mark.parametrize("name", ["quarantine/payments/rejected", "changes/payments/0000-00"])
 def test_a_torn_side_file_is_named(filled: Desk, name: str) -> None:
-    """G2: what keeps a statement from being final is held against its checksums too."""
+    """G2: what keeps a statement from being final is compared with its checksums too."""
     path = filled.lake.path / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[:-20])
     with pytest.raises(LakeError, match=f"{name}.parquet"):

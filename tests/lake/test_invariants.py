@@ -83,7 +83,7 @@ BROKEN: dict[str, tuple[Change, str]] = {
 def test_a_month_that_is_not_what_it_should_be_is_not_published(
     begun: Desk, monkeypatch: pytest.MonkeyPatch, breaks: Change, said: str
 ) -> None:
-    """I1 to I3, I5: held against what it held and what came; the old month stands."""
+    """I1 to I3, I5: compared with what it held and what came; the old month stands."""
     before = content(begun)
     real = publisher.merge_rows
     with monkeypatch.context() as broken:
@@ -111,7 +111,7 @@ def test_a_row_leaves_a_month_alone(begun: Desk, monkeypatch: pytest.MonkeyPatch
 def test_a_file_that_is_written_wrongly_is_not_published(
     begun: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """I5: what is read back is held against the footer; memory may be wrong, or the disk."""
+    """I5: what is read back is compared with the footer; memory may be wrong, or the disk."""
     before = content(begun)
     real = partition.read_groups
 

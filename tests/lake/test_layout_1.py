@@ -143,7 +143,7 @@ def test_a_damaged_file_is_named_and_left_as_it_is(old: Lakehouse) -> None:
 def test_an_old_file_whose_rows_are_not_those_it_states_is_left_as_it_is(
     old: Lakehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The totals of its footer, by currency, are held against the rows that are written."""
+    """The totals of its footer, by currency, are compared with the rows that are written."""
     before = contents(old.path)
     real = partition.read_groups
 

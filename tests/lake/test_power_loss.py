@@ -91,7 +91,7 @@ def test_what_a_killed_run_left_is_safe_once_the_next_is_over(desk: Desk, seed: 
 
 
 def test_a_killed_run_has_its_months_read_by_the_next(desk: Desk) -> None:
-    """E6, G1: what may be torn is held against its checksums, named, and read anew once moved.
+    """E6, G1: what may be torn is compared with its checksums, named, and read anew once moved.
 
     The month torn is none that the run would otherwise have looked into.
     """

@@ -1,4 +1,4 @@
-"""The notebooks: run whole against the sandbox, with no key, and held against the statement."""
+"""The notebooks: run whole against the sandbox, with no key, and compared with the statement."""
 
 import ast
 import asyncio

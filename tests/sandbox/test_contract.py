@@ -131,7 +131,7 @@ def read_fields():
 @pytest.mark.parametrize(("resource", "fields"), [(one, rest) for one, *rest in read_fields()])
 def test_resource_has_exactly_the_contracts_fields(resource, fields):
     """
-    As the description says, which is held against real answers: required ones, and limits.
+    As the description says, which is compared with real answers: required ones, and limits.
     """
     schema = SCHEMAS[resource]
     told = {}

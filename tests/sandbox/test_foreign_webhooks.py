@@ -1,4 +1,4 @@
-"""The signature scheme of webhooks, held against a library that others wrote."""
+"""The signature scheme of webhooks, compared with a library that others wrote."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Any sequence of operations, held against a model that only adds, subtracts and remembers."""
+"""Any sequence of operations, compared with a model that only adds, subtracts and remembers."""
 
 import json
 from decimal import Decimal

@@ -1,4 +1,4 @@
-"""The published description, held against real answers."""
+"""The published description, compared with real answers."""
 
 from pathlib import Path
 

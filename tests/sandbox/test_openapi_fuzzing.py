@@ -74,7 +74,7 @@ def test_request_of_the_described_form_breaks_no_schema(attack, route, examples)
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
 def test_request_of_another_form_is_refused_as_described(attack, route, examples):
     """
-    Statuses, types, envelopes and keys are held against the description.
+    Statuses, types, envelopes and keys are compared with the description.
     """
     if not (route.filters or route.body or route.id_name):
         assert route.operation == "me"  # the one that takes nothing

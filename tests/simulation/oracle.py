@@ -53,7 +53,7 @@ def require(holds: object, claim: str, *shown: object) -> None:
 
 @dataclass
 class Oracle:
-    """Holds a lake against the simulated service, and against what it was before."""
+    """Compares a lake with the simulated service, and with what it was before."""
 
     lake: Lake
     service: Service

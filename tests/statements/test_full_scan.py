@@ -1,4 +1,4 @@
-"""Statements of seeded lakes, held against a full scan in plain Python: every cell of every table.
+"""Statements of seeded lakes, compared with a full scan in plain Python: every cell of every table.
 
 Whatever a statement spares itself to read must not show in a figure.
 """

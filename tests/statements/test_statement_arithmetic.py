@@ -1,4 +1,4 @@
-"""Statements of a live sandbox, held against independent arithmetic over its own records."""
+"""Statements of a live sandbox, compared with independent arithmetic over its own records."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -1,7 +1,7 @@
 """The figures of a statement computed a second time, from contract records alone.
 
 Plain Python over Decimal and Fraction, sharing nothing with the package: the tests
-hold every statement against it, digit by digit.
+compare every statement with it, digit by digit.
 """
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""The lake held against the model service: the oracle of faults.md, I1 to I4 and I6."""
+"""The lake compared with the model service: the oracle of faults.md, I1 to I4 and I6."""
 
 from collections import Counter, defaultdict
 from decimal import Decimal

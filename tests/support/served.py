@@ -1,4 +1,4 @@
-"""A lake held against the sandbox that it was extracted from: what it claims is there, once."""
+"""A lake compared with the sandbox that it was extracted from: what it claims is there, once."""
 
 from decimal import Decimal
 

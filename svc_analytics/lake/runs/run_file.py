@@ -131,7 +131,7 @@ def write_run(folder: Path, stream: Stream, head: RunHead, rows: pa.Table) -> Ru
 
 
 def read_run(path: Path, stream: Stream) -> Run:
-    """Return a run, held to its checksums; raise what damage ends in if it is not whole."""
+    """Return a run, checked against its checksums; raise what damage ends in if it is not whole."""
     if not hold_to_signature(path):
         raise ValueError("it has no checksums of ours")
     metadata = pq.read_metadata(pa.BufferReader(read_signed_footer(path))).metadata or {}

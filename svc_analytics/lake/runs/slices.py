@@ -49,7 +49,7 @@ class HeldRows:
     @classmethod
     @contextmanager
     def open(cls, path: Path, stream: Stream) -> Iterator["HeldRows"]:
-        """Open a month file, held to its checksums."""
+        """Open a month file, checked against its checksums."""
         with ExitStack() as stack:
             try:
                 hold_to_signature(path)

@@ -1,4 +1,4 @@
-"""A statement held against the full scan, table by table, row by row, cell by cell."""
+"""A statement compared with the full scan, table by table, row by row, cell by cell."""
 
 from collections.abc import Callable
 from decimal import localcontext

@@ -1,4 +1,4 @@
--- stg_read_files: the month files whose rows are held against their totals. A statement takes
+-- stg_read_files: the month files whose rows are compared with their totals. A statement takes
 -- those of its months, and by chance one other of each stream.
 -- grain: one row per month file. from: month files of payments, payout_records.
 

@@ -9,5 +9,5 @@ select
     differences,  -- each fact that differs from the record, with both values, JSON
     checked_at,  -- when it was checked, UTC
     ring,  -- fingerprint of the key ring it was checked with
-    record_extracted_at  -- which version of the record it was held against
+    record_extracted_at  -- which version of the record it was compared with
 from read_parquet({receipt_verdicts})
