@@ -53,6 +53,7 @@ _KEPT = {
     "int_omissions": "int_omissions",
     "int_period_omissions": f"int_period_omissions({_BOUNDS}, {_AS_OF}, {_KNOWN})",
     "int_period_known": f"int_period_known({_BOUNDS}, {_AS_OF}, {_KNOWN})",
+    "int_settled_refunds": f"int_settled_refunds({_BOUNDS})",
     "int_period_refunds": f"int_period_refunds({_BOUNDS})",
     "int_refunded": f"int_refunded({_BOUNDS})",
     "int_fee_rates_within": f"int_fee_rates_within({_BOUNDS})",

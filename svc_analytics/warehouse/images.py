@@ -87,6 +87,14 @@ def _make_image(models: frozenset[str] | None) -> bytes:
 
 def _files_without_rows(folder: Path) -> Files:
     """Write a file for each placeholder: of the columns that its files have."""
+    schemas = file_schemas()
+    for name, schema in schemas.items():
+        pq.write_table(schema.empty_table(), folder / f"{name}.pq")
+    return {name: [folder / f"{name}.pq"] for name in schemas}
+
+
+def file_schemas() -> dict[str, pa.Schema]:
+    """Return the columns that the files of each placeholder have."""
     schemas: dict[str, pa.Schema] = {
         VERDICTS_FOLDER: VERDICTS,
         "all_receipt_verdicts": VERDICTS,
@@ -100,6 +108,4 @@ def _files_without_rows(folder: Path) -> Files:
     for name, stream in STREAMS.items():
         schemas[f"totalled_{name}"] = stream.schema
         schemas |= {f"changes_{name}": changes_schema(stream), f"quarantine_{name}": QUARANTINE}
-    for name, schema in schemas.items():
-        pq.write_table(schema.empty_table(), folder / f"{name}.pq")
-    return {name: [folder / f"{name}.pq"] for name in schemas}
+    return schemas

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import duckdb
@@ -134,9 +135,9 @@ def create_all(
     for model in read_all_models():
         if models is None or model.name in models:
             create(connection, model, fill(model.sql, sources), model.columns)
-    for model, body in ((_CHECKS, read_findings()), (_EXCEPTIONS, read_exceptions())):
+    for model in _models_of_findings():
         if models is None or model.name in models:
-            create(connection, model, fill(body, sources), _FINDING)
+            create(connection, model, fill(model.sql, sources), _FINDING)
 
 
 def public_models() -> list[tuple[Model, Mapping[str, str]]]:
@@ -161,12 +162,23 @@ def create(
     connection.execute(";".join(comments))
 
 
+def every_model() -> tuple[Model, ...]:
+    """Return all views and table macros with their SQL, those of findings included."""
+    return (*read_all_models(), *_models_of_findings())
+
+
+def _models_of_findings() -> tuple[Model, ...]:
+    return replace(_CHECKS, sql=read_findings()), replace(_EXCEPTIONS, sql=read_exceptions())
+
+
 def read_findings() -> str:
     """Return the SQL of the findings of a statement's rules in an interval."""
-    return "\nunion all\n".join(
-        f"{_findings(check)} where occurred_at is null or {_is_of_period(check)}"
-        for check in read_statement_checks()
-    )
+    return "\nunion all\n".join(map(findings_within, read_statement_checks()))
+
+
+def findings_within(check: Check) -> str:
+    """Return the SQL of the findings of one rule in an interval."""
+    return f"{_findings(check)} where occurred_at is null or {_is_of_period(check)}"
 
 
 def read_exceptions() -> str:

@@ -40,7 +40,8 @@ from svc_analytics.warehouse.views import (
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
 
 
-def _to_table(relation: duckdb.DuckDBPyRelation) -> pa.Table:
+def to_table(relation: duckdb.DuckDBPyRelation) -> pa.Table:
+    """Return the answer to a query of our own, whose types Arrow has too."""
     return relation.to_arrow_table()
 
 
@@ -81,7 +82,7 @@ class Warehouse:
         query: str,
         parameters: Mapping[str, Any] | None = None,
         tables: Mapping[str, pa.Table] | None = None,
-        fetch: Callable[[duckdb.DuckDBPyRelation], pa.Table] = _to_table,
+        fetch: Callable[[duckdb.DuckDBPyRelation], pa.Table] = to_table,
     ) -> pa.Table:
         """Answer a query of our own as an Arrow table: decimals and instants stay exact.
 
@@ -113,7 +114,7 @@ class Warehouse:
             create, run = f"create temp table {table} as {query}", connection.execute
             run_interruptibly(self._connection, lambda: run(create, dict(values)))
             if signature:
-                run(f"create temp macro {name}{signature} as table from {table}")
+                run(f"create or replace temp macro {name}{signature} as table from {table}")
 
     @contextmanager
     def _registered(self, tables: Mapping[str, Any]) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -9,5 +9,5 @@ select
     settled_at as occurred_at,
     currency,
     'payment ' || payment_id || ' is in ' || payment_currency as detail
-from int_period_refunds(starts_at, ends_at)
+from int_settled_refunds(starts_at, ends_at)
 where currency <> payment_currency

@@ -10,6 +10,6 @@ select
     currency,
     'payment ' || payment_id || ': returned ' || refunded_after || ' of ' || payment_charged_amount
         as detail
-from int_period_refunds(starts_at, ends_at)
+from int_settled_refunds(starts_at, ends_at)
 inner join int_refunded(starts_at, ends_at) using (payout_id)
 where currency = payment_currency and refunded_after > payment_charged_amount

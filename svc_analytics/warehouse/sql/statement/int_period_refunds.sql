@@ -1,48 +1,41 @@
 -- int_period_refunds(starts_at, ends_at):
--- the completed refunds of a period, each with the payment it returns.
--- grain: one row per refund. from: payout_records, stg_parents.
-
-with settled as (
-    select *
-    from payout_records
-    where kind = 'refund' and status = 'completed' and is_within(settled_at, starts_at, ends_at)
-)
+-- the completed refunds of a period, with what each cost and how far its value drifted.
+-- grain: one row per refund. from: int_settled_refunds.
 
 select
     payout_id,  -- the refund, UUID
-    settled.reference_id,  -- the refund's own merchant id, not the order's
-    settled.payer_id,  -- opaque handle of the recipient, UUID
-    settled.status,  -- completed
-    settled.currency,  -- coin slug
-    settled.amount,  -- what the payer receives back
+    reference_id,  -- the refund's own merchant id, not the order's
+    payer_id,  -- opaque handle of the recipient, UUID
+    status,  -- completed
+    currency,  -- coin slug
+    amount,  -- what the payer receives back
     debited_amount,  -- what the business wallet is debited; equals amount
-    settled.fee_amount,  -- zero by contract
+    fee_amount,  -- zero by contract
     fee_percent,  -- the rate of the fee as the service states it
-    settled.usd_value,  -- value in USD as recorded by the service; NULL when it gave none
+    usd_value,  -- value in USD as recorded by the service; NULL when it gave none
     created_at,  -- when it was made, UTC
     settled_at,  -- when the money moved, UTC
-    settled.month,  -- UTC month of settled_at, as text 2026-10
+    month,  -- UTC month of settled_at, as text 2026-10
     settled_on,  -- UTC day of settled_at
     kind,  -- refund
-    settled.payment_id,  -- the refunded payment
+    payment_id,  -- the refunded payment
     comment,  -- the merchant's note
-    settled.extra,  -- properties the contract does not name, JSON text
-    settled.extracted_at,  -- when this content was first read, UTC
-    parents.payment_id is not null as has_payment,  -- whether the refunded payment is in the lake
-    parents.currency as payment_currency,  -- coin of the refunded payment
-    parents.paid_at as payment_paid_at,  -- when the refunded payment was paid, UTC
-    parents.month as payment_month,  -- UTC month of the refunded payment
-    parents.charged_amount as payment_charged_amount,  -- the cap for all refunds of the payment
-    parents.fee_amount as payment_fee_amount,  -- the payment's fee, which a refund does not return
-    parents.amount as payment_amount,  -- the payment's priced amount
-    parents.usd_value as payment_usd_value,  -- its value as recorded, USD
-    parents.receipt_no as payment_receipt_no,  -- its receipt number
-    parents.reference_id as payment_reference_id,  -- the merchant's order
+    extra,  -- properties the contract does not name, JSON text
+    extracted_at,  -- when this content was first read, UTC
+    has_payment,  -- whether the refunded payment is in the lake
+    payment_currency,  -- coin of the refunded payment
+    payment_paid_at,  -- when the refunded payment was paid, UTC
+    payment_month,  -- UTC month of the refunded payment
+    payment_charged_amount,  -- the cap for all refunds of the payment
+    payment_fee_amount,  -- the payment's fee, which a refund does not return
+    payment_amount,  -- the payment's priced amount
+    payment_usd_value,  -- its value as recorded, USD
+    payment_receipt_no,  -- its receipt number
+    payment_reference_id,  -- the merchant's order
     -- fee leakage: the payment's fee on the value returned
-    muldiv18(parents.fee_amount, settled.amount, parents.charged_amount) as fee_kept,
+    muldiv18(payment_fee_amount, amount, payment_charged_amount) as fee_kept,
     known(
-        parents.currency = settled.currency,
-        settled.usd_value - muldiv18(parents.usd_value, settled.amount, parents.amount)
+        payment_currency = currency,
+        usd_value - muldiv18(payment_usd_value, amount, payment_amount)
     ) as usd_drift  -- usd_value less the value at the payment's rate; NULL when one is unknown
-from settled
-left join stg_parents as parents on parents.payment_id = settled.payment_id
+from int_settled_refunds(starts_at, ends_at)

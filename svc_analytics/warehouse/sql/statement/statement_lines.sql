@@ -2,7 +2,7 @@
 -- every movement of a period, one line each.
 -- grain: one row per ledger entry, in stable order.
 -- from: ledger_entries, int_running_lines, int_line_records, int_period_known,
--- int_period_refunds, int_refunded.
+-- int_settled_refunds, int_refunded.
 
 with returned as (
     select
@@ -16,7 +16,7 @@ with returned as (
         case when currency = payment_currency then refunded_after end as refunded_after,
         case when currency = payment_currency then payment_charged_amount - refunded_after end
             as refundable_left
-    from int_period_refunds(starts_at, ends_at)
+    from int_settled_refunds(starts_at, ends_at)
     inner join int_refunded(starts_at, ends_at) using (payout_id)
 )
 
