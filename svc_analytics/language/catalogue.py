@@ -20,13 +20,21 @@ from svc_analytics.language.isolation import PERSIAN_DIGITS, isolate, isolate_pe
 
 LANGUAGES = ("en", "fa", "en+fa")
 _LISTS = ("FIGURES", "COINS")
+_OWN = "OWN_"  # begins the name of a text that somebody else may have written
+_RULES, _TITLES = "rules", "titles of one's own"  # sections of their own kind
 _AND = re.compile(r", | and ")
 _GREGORIAN_DAY = re.compile(r"(19|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}(?![0-9])")
 DIGITS = ("latin", "fa")
+# Columns of tables that hold words of ours; texts of other people stand in the others.
+WORDED = {
+    *("kind", "severity", "check_name", "detail", "stream", "state", "reading", "status", "unit"),
+    *("incurred_by", "fee_bearer", "verdict", "receipt_verdict", "reason", "key_class", "note"),
+    *("name", "change", "cause"),
+}
 BETWEEN = " · "  # an English text and its Persian
 _NUMBER = re.compile(
     r"[\N{ALMOST EQUAL TO}+-]?[0-9][0-9,]*(\.[0-9]+)?%?"
-    r"|[0-9]{4}-[0-9]{2}[-0-9T: .()]*Z?|[0-9]{1,2}:[0-9]{2}"
+    r"|[0-9]{4}-[0-9]{2}[-0-9T: .()]*(?:Z|\+00)?|[0-9]{1,2}:[0-9]{2}"
 )
 _PLACE = re.compile(r"\{([A-Za-z_0-9]+)\}")
 
@@ -36,7 +44,7 @@ class Language:
     """`en`, `fa` or both, `en+fa`; numbers in Latin or, beside Persian, in Persian digits.
 
     >>> Language("fa").text("Net settlement"), Language("fa").direction
-    ('تسویه خالص', 'rtl')
+    ('تسویهٔ خالص', 'rtl')
     """
 
     code: str = "en"
@@ -60,20 +68,34 @@ class Language:
         """`rtl`, from right to left, or `ltr`."""
         return "rtl" if self.code == "fa" else "ltr"
 
-    def text(self, english: str, **values: object) -> str:
+    def text(self, english: str, *, between: str = BETWEEN, **values: object) -> str:
         """Return a text in the language; in `en+fa` both, the Persian isolated behind.
 
-        With `values`, the English is a pattern such as `net sales of {currency}`.
+        What stands `between` them may be a new line. With `values`, the English is a pattern
+        such as `net sales of {currency}`. Behind the Persian of a rule its name stands too, as
+        files have it.
         """
         known = english.format(**values) if values else english
         persian = None if self.is_english else self.persian(known)
         if persian is None:
             return known
-        return persian if self.code == "fa" else f"{known}{BETWEEN}{isolate_persian(persian)}"
+        if self.code == "en+fa":
+            return f"{known}{between}{isolate_persian(persian)}"
+        return f"{persian} ({isolate(known)})" if known in _sections()[_RULES] else persian
 
     def persian(self, english: str) -> str | None:
         """Return the Persian of a text, its values isolated; None where there is none."""
-        return _translate(english, self.digits)
+        return _text_within(english, self.digits)
+
+    def title(self, english: str) -> str | None:
+        """Return the Persian of the title of a chart of two columns, or None.
+
+        The name of a column that is nobody's but the user's stays, isolated.
+
+        >>> Language("fa").title("Net sales by shop").translate({0x2066: "<", 0x2069: ">"})
+        'فروش خالص به تفکیک <shop>'
+        """
+        return _translate(english, self.digits) or _match(english, self.digits, _TITLES)
 
     def number(self, text: str) -> str:
         """Return a number, a day or an instant in the digits of the language, one by one.
@@ -90,32 +112,46 @@ ENGLISH = Language()
 @cache
 def read_catalogue() -> dict[str, str]:
     """Return the Persian of every text, from all sections of `fa.toml`."""
-    text = (files("svc_analytics.language") / "fa.toml").read_text(encoding="utf-8")
-    sections: dict[str, dict[str, str]] = tomllib.loads(text)
-    return {english: persian for found in sections.values() for english, persian in found.items()}
+    sections = _sections().values()
+    return {english: persian for found in sections for english, persian in found.items()}
 
 
 @cache
-def _patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return the texts that have values, those with the longest words first."""
-    found = [english for english in read_catalogue() if _PLACE.search(english)]
+def _sections() -> dict[str, dict[str, str]]:
+    text = (files("svc_analytics.language") / "fa.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+@cache
+def _patterns(section: str = "") -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Return the texts that have values, those with the longest words first.
+
+    Titles of one's own would fit many a sentence: they are in a section that is asked for.
+    """
+    known = read_catalogue()
+    texts = _sections()[section] if section else known.keys() - _sections()[_TITLES].keys()
+    found = sorted(english for english in texts if _PLACE.search(english))
     found.sort(key=lambda english: -len(_PLACE.sub("", english)))
-    return tuple((_pattern(english), read_catalogue()[english]) for english in found)
+    return tuple((_pattern(english), known[english]) for english in found)
 
 
 def _pattern(english: str) -> re.Pattern[str]:
     parts = _PLACE.split(english)
     parts[::2] = map(re.escape, parts[::2])
-    parts[1::2] = [f"(?P<{name}>.+?)" for name in parts[1::2]]
+    # The name of a field is one word; anything else may be a text with blanks.
+    parts[1::2] = [f"(?P<{name}>{'[a-z_]+' if name == 'field' else '.+?'})" for name in parts[1::2]]
     return re.compile("".join(parts), re.DOTALL)
 
 
 @lru_cache(maxsize=4096)
 def _translate(english: str, digits: str) -> str | None:
     """Return the Persian of a text or of a sentence with values, None for one unknown."""
-    if persian := read_catalogue().get(english):
-        return persian
-    for pattern, persian in _patterns():
+    return read_catalogue().get(english) or _match(english, digits)
+
+
+def _match(english: str, digits: str, section: str = "") -> str | None:
+    """Return the Persian of a sentence with values, found by its pattern."""
+    for pattern, persian in _patterns(section):
         if (match := pattern.fullmatch(english)) and (values := _values(match, digits)):
             return _fill(persian, values)
     return None
@@ -137,6 +173,8 @@ def _value(name: str, text: str, digits: str) -> str | None:
     if name in _LISTS:
         found = [_text_within(each, digits) or isolate(each) for each in _AND.split(text)]
         return " و ".join(["، ".join(found[:-1])] * (len(found) > 1) + found[-1:])
+    if name.startswith(_OWN):
+        return _text_within(text, digits) or isolate(text)
     return _text_within(text, digits) if name.isupper() else shown_value(text, digits)
 
 

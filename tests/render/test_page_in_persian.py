@@ -7,8 +7,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from openpyxl import load_workbook
-from openpyxl.worksheet.worksheet import Worksheet
 
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.page.localized import localized
@@ -83,9 +81,9 @@ def numbers(page: str) -> list[str]:
 
 
 def test_amounts_of_38_digits_are_read_back_from_a_page() -> None:
-    """1,000 random amounts, each in a cell, keep every digit and their sign."""
+    """10,000 random amounts, each in a cell, keep every digit and their sign."""
     draw = random.Random(16)
-    digits = [f"{draw.randrange(10**37, 10**38)}" for _ in range(1000)]
+    digits = [f"{draw.randrange(10**37, 10**38)}" for _ in range(10_000)]
     exact = [f"-{each[:20]}.{each[20:]}" for each in digits]
     page = "".join(f'<td class="n">{text}</td>' for text in exact)
     shown = localized(f'<html lang="en" dir="ltr">{page}</html>', Language("fa", "fa"))
@@ -136,21 +134,3 @@ def test_what_programs_read_is_the_same_in_every_language(make: Make, tmp_path: 
     facts = [json.loads((each / "manifest.json").read_bytes()) for each in (plain, persian)]
     assert facts[1].pop("language") == {"code": "fa", "digits": "fa"}
     assert facts[0] == facts[1]
-
-
-def test_a_workbook_in_persian_runs_from_right_to_left(make: Make, tmp_path: Path) -> None:
-    """Its sheets have Persian names, and its numbers are the same numbers."""
-    made = make()
-    plain, persian = (
-        load_workbook(made.save(tmp_path / lang, ["xlsx"], lang=lang) / "statement.xlsx")
-        for lang in ("en", "fa")
-    )
-    assert persian.sheetnames[:3] == ["صورتحساب", "روزها", "گردش‌ها"]
-    for left, right in zip(plain, persian, strict=True):
-        assert right.sheet_view.rightToLeft and not left.sheet_view.rightToLeft
-        assert amounts(left) == amounts(right)
-
-
-def amounts(sheet: Worksheet) -> list[object]:
-    """Return the numbers of a sheet, row by row."""
-    return [each for row in sheet.values for each in row if isinstance(each, (int, float))]

@@ -33,6 +33,7 @@ _ELEMENTS = {
     END: "</bdi>",
 }
 WORDS, KEPT, NUMBER, DAY, PLAIN = "words", "kept", "number", "day", "plain"
+CELL = "cell"  # words of ours, or else a text that is kept
 MARK = " data-words"  # of a cell whose text is of ours
 
 
@@ -91,14 +92,14 @@ class _Localizer:
 
     def _shown(self, text: str) -> str:
         mode, language = self._mode, self.language
-        if mode in (WORDS, PLAIN, DAY) and language.persian(text):
+        if mode in (WORDS, CELL, PLAIN, DAY) and language.persian(text):
             found = language.text(text)
             if language.code == "en+fa" and len(text) > _LINE:
                 return self._below(text)
             return escape(found) if mode == PLAIN else self._elements(found)
         if mode in (NUMBER, DAY) or (mode == WORDS and is_number(text) and jalali_day(text)):
             return self._elements(self._value(text))
-        if mode == KEPT:
+        if mode in (KEPT, CELL):
             return self._elements(isolate(text)) if text.isascii() else escape(text)
         return escape(text) if mode == PLAIN else self._elements(text)
 
@@ -148,6 +149,6 @@ def _content(name: str, tag: str) -> str:
     if name != "td":
         return ""
     if MARK in tag:
-        return WORDS
+        return CELL
     classes = tag.partition('class="')[2].partition('"')[0].split()
     return NUMBER if "n" in classes else DAY if classes[:1] == ["fixed"] else KEPT

@@ -11,7 +11,7 @@ import pyarrow as pa
 from svc_analytics import charts
 from svc_analytics.calendars import GREGORIAN
 from svc_analytics.formatting.sanitize import escape_invisible
-from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import definition_groups
@@ -30,7 +30,6 @@ LINE_COLUMNS = (
     *("gross", "fee", "net", "running_position", "comment"),
 )
 FINDING_COLUMNS = ("severity", "check_name", "record_id", "currency", "detail")
-WORDED = {"kind", "severity", "detail", "stream", "state", "reading"}  # columns of our words
 FURTHER = ("position", "exposure", "restatement")
 SEVERITIES = ("blocking", "advisory")
 

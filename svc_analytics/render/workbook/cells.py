@@ -14,10 +14,13 @@ from typing import Any
 from svc_analytics.formatting.numbers import COIN, COUNT, PLAIN, RATE, RATIO, ROUNDED, USD
 from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.values import value_text
-from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.language.catalogue import BETWEEN, ENGLISH, Language, jalali_day
+from svc_analytics.language.isolation import LEFT_TO_RIGHT, isolate_persian
 
 EXACT_DIGITS = 15
 LONGEST_TEXT = 32_767
+LINE = 60  # letters
+LINE_HEIGHT = 15.5  # points
 CUT = "… (cut: the whole text is in the other forms)"
 RICH = "<r>"
 DAY_FORMAT, INSTANT_FORMAT = "yyyy-mm-dd", "yyyy-mm-dd hh:mm:ss"
@@ -25,6 +28,7 @@ _FIRST_YEAR = 1901  # Excel counts the days before it wrongly
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
 UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
 _PLACES = {USD: 2, RATE: 8, RATIO: 4, COUNT: 0, PLAIN: 0}  # of a ratio: 2 of its percentage
+_PERSIAN_DIGITS = "[$-3000429]"
 _FORMATS = {RATIO: "0.00%", COUNT: "#,##0", PLAIN: "0"}
 
 
@@ -36,6 +40,15 @@ def shown_places(kind: str, scale: int | None, longest: int) -> int:
     if kind != COIN:
         return _PLACES[kind]
     return max(min(EXACT_DIGITS if scale is None else scale, EXACT_DIGITS - longest), 2)
+
+
+def lines_in(text: str, width: float) -> int:
+    """Count the lines of a text in a cell as many letters wide; not every program does.
+
+    >>> lines_in("one line", 10), lines_in("two lines, or more", 10)
+    (1, 2)
+    """
+    return sum(max(-(-len(line) // int(width)), 1) for line in text.split("\n"))
 
 
 def whole_digits(value: Decimal | int) -> int:
@@ -67,6 +80,19 @@ def format_of(kind: str, places: int, room: int = 0, *, is_cut: bool) -> str:
     shown = len(form.partition(".")[2])  # the sign of a percentage takes a place too
     form += ("_." if room and not shown else "") + "_0" * max(room - shown, 0)
     return f'"{ROUNDED}"{form};"{ROUNDED}"-{form}' if is_cut else form
+
+
+def in_digits(form: str, language: Language) -> str:
+    """Return a format of numbers or days in the digits of a language.
+
+    The code is that of Persian: digits alone, the calendar stays Gregorian.
+
+    >>> in_digits("#,##0.00", Language("fa", "fa"))
+    '[$-3000429]#,##0.00'
+    """
+    if language.digits == "latin":
+        return form
+    return ";".join(f"{_PERSIAN_DIGITS}{part}" for part in form.split(";"))
 
 
 def fifteen_digits(value: Decimal | int) -> Decimal:
@@ -105,8 +131,18 @@ class CellWriter:
         return sheet
 
     def words(self, sheet: Any, row: int, column: int, text: str, **properties: Any) -> None:
-        """Write a text of ours in the language."""
-        self.text(sheet, row, column, self.language.text(text), **properties)
+        """Write a text of ours in the language, in the direction of the sheet."""
+        self.text(sheet, row, column, self.worded(text), **self.own | properties)
+
+    def worded(self, text: str) -> str:
+        """Return a text of ours in the language; of a long one, each language on its own line.
+
+        A Persian text with isolated values is isolated itself: LibreOffice would set a number
+        that ends it at the beginning.
+        """
+        shown = self.language.text(text, between="\n" if len(text) > LINE else BETWEEN)
+        is_mixed = self.language.code == "fa" and LEFT_TO_RIGHT in shown
+        return isolate_persian(shown) if is_mixed else shown
 
     def text(self, sheet: Any, row: int, column: int, text: str, **properties: Any) -> None:
         """Write a string; one like a formula stays text when a person edits it."""
@@ -130,14 +166,34 @@ class CellWriter:
         """Write a number with its first 15 digits."""
         # A Decimal is printed digit by digit; as a float the 16th digit could be off.
         kept = fifteen_digits(value)
-        look = self.look(num_format=form, **more) if more else self._plain_look(form)
+        look = self._number_look(form, **more) if more else self._plain_look(form)
         sheet.write_number(row, column, kept, look)
 
     def _plain_look(self, form: str) -> Any:
         """Return the look of a number that has nothing but its format; a sheet has many."""
         if form not in self.forms:
-            self.forms[form] = self.look(num_format=form)
+            self.forms[form] = self._number_look(form)
         return self.forms[form]
+
+    def _number_look(self, form: str, **more: Any) -> Any:
+        """Return the look of a number: its sign stays at its left in a sheet from the right."""
+        look = self.left_to_right | more
+        return self.look(num_format=in_digits(form, self.language), **look)
+
+    @property
+    def start(self) -> str:
+        """The side that a line of the sheet begins at."""
+        return "right" if self.language.direction == "rtl" else "left"
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The look of a text of ours: in a sheet from right to left it runs so too."""
+        return {"reading_order": 2, "align": "right"} if self.start == "right" else {}
+
+    @property
+    def left_to_right(self) -> dict[str, Any]:
+        """The look of an id, a name or a number: it runs from left to right in any sheet."""
+        return {"reading_order": 1, "align": "right"} if self.start == "right" else {}
 
     def instant(
         self,
@@ -155,6 +211,10 @@ class CellWriter:
         if value.year < _FIRST_YEAR:
             self.text(sheet, row, column, value_text(value), **more)
             return
-        sheet.write_datetime(
-            row, column, value, self.look(**{"align": "left"} | more, num_format=form)
-        )
+        look = self._number_look(form, **{"align": self.start} | more)
+        sheet.write_datetime(row, column, value, look)
+
+    def jalali(self, sheet: Any, row: int, column: int, value: date, **more: Any) -> None:
+        """Write the day of a date or an instant in the Jalali calendar, as a text."""
+        day = self.language.number(jalali_day(f"{value:%Y-%m-%d}"))
+        self.text(sheet, row, column, day, **self.left_to_right | more)

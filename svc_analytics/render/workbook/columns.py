@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,8 @@ from svc_analytics.formatting.numbers import scale_of
 from svc_analytics.formatting.sanitize import FORMULA
 from svc_analytics.formatting.standing import RUNNING, Standing
 from svc_analytics.formatting.values import is_exact_number, python_values, value_text
+from svc_analytics.language.catalogue import WORDED, Language
+from svc_analytics.language.isolation import isolate
 from svc_analytics.render.workbook.cells import (
     DAY_FORMAT,
     EXACT_DIGITS,
@@ -27,6 +30,8 @@ from svc_analytics.render.workbook.cells import (
     format_of,
     shown_places,
 )
+from svc_analytics.warehouse.definitions import label_of
+from svc_analytics.warehouse.figures import read_figures
 
 WriteCell = Callable[[int, int, int], None]  # of a row of the table: to this row and place
 _ODD = f"{FORMULA}|^{RICH}|[{''.join(map(chr, UNREADABLE))}]"
@@ -48,13 +53,29 @@ class Part:
         if is_exact_number(column):
             return _Numbers(self, column, values).write
         if pa.types.is_string(column.type) and column.name not in PERIODS:
-            return _Texts(self, column_texts(values, column)).write
+            texts = column_texts(values, column)
+            if not self.pen.language.is_english and column.name in WORDED:
+                words = words_of(texts, column.name, self.pen.language)
+                return _Texts(self, words, self.pen.own).write
+            return _Texts(self, texts, self.pen.left_to_right).write
         return _Others(self, column, python_values(values, column.name)).write
 
     def exact_writer(self, column: pa.Field) -> WriteCell:
         """Return what writes every digit of a column's values as text."""
         texts = column_texts(self.rows.column(column.name), column)
-        return _Texts(self, texts, {"align": "right"}).write
+        if self.pen.language.digits == "fa":
+            texts = _mapped(texts, self.pen.language.number)
+        return _Texts(self, texts, {"align": "right"} | self.pen.left_to_right).write
+
+    def jalali_writer(self, column: pa.Field) -> WriteCell:
+        """Return what writes the Jalali day of a column's days or instants."""
+        values = python_values(self.rows.column(column.name), column.name)
+
+        def write(index: int, row: int, place: int) -> None:
+            if values[index] is not None:
+                self.pen.jalali(self.sheet, row, place, values[index])
+
+        return write
 
     def column_or_empty(self, name: str) -> list[str]:
         """Return a column's texts, empty ones where the table has no such column."""
@@ -66,16 +87,14 @@ class Part:
 class _Texts:
     """Texts as they are; one like a formula or like XML, or too long, takes the longer way."""
 
-    def __init__(self, part: Part, texts: pa.Array, look: dict[str, Any] | None = None) -> None:
+    def __init__(self, part: Part, texts: pa.Array, look: dict[str, Any]) -> None:
         odd = pc.or_(
             pc.match_substring_regex(texts, _ODD), pc.greater(pc.utf8_length(texts), LONGEST_TEXT)
         )
         self._part = part
         self._texts = texts.to_pylist()
         self._odd = odd.to_pylist() if pc.any(odd).as_py() else None
-        is_persian = part.pen.language.direction == "rtl"
-        # An id runs from left to right as a whole; no sign of it changes sides.
-        self._look = (look or {}) | ({"reading_order": 1} if is_persian else {})
+        self._look = look
         self._style = None
 
     def write(self, index: int, row: int, place: int) -> None:
@@ -134,17 +153,44 @@ class _Others:
         if isinstance(value, bool):
             sheet.write_boolean(row, place, value)
         elif isinstance(value, date):
-            form = f'{DAY_FORMAT}" {RUNNING}"' if self._is_running(value) else DAY_FORMAT
+            running = pen.language.text(RUNNING)
+            form = f'{DAY_FORMAT}" {running}"' if self._is_running(value) else DAY_FORMAT
             pen.instant(sheet, row, place, value, form)
         elif isinstance(value, (list, dict)):
             text = json.dumps(value, ensure_ascii=False, default=value_text)
-            pen.text(sheet, row, place, text)
+            pen.text(sheet, row, place, text, **pen.left_to_right)
+        elif self._is_running(value):
+            pen.words(sheet, row, place, f"{value_text(value)} {RUNNING}")
         else:
-            running = f" {RUNNING}" * self._is_running(value)
-            pen.text(sheet, row, place, f"{value_text(value)}{running}")
+            text = pen.language.number(value_text(value))
+            pen.text(sheet, row, place, text, **pen.left_to_right)
 
     def _is_running(self, value: Any) -> bool:
         return bool(self._name) and self._part.standing.is_running(value, self._name)
+
+
+def words_of(texts: pa.Array, column: str, language: Language) -> pa.Array:
+    """Return a column of words of ours in the language; of a figure's name, its label too.
+
+    >>> words_of(pa.array(["refund", None]), "kind", Language("fa")).to_pylist()
+    ['استرداد', None]
+    """
+    return _mapped(texts, partial(_word, column=column, language=language))
+
+
+def _word(text: str, column: str, language: Language) -> str:
+    if column == "note" and not language.persian(text):
+        return language.text(f"{text}.")  # a meaning stands there without its full stop
+    if column != "name":
+        return language.text(text)
+    label = language.text(label_of(text)) if text in read_figures() else ""
+    return f"{label} ({isolate(text)})" if label else text
+
+
+def _mapped(texts: pa.Array, change: Callable[[str], str]) -> pa.Array:
+    """Return texts changed, each different one once."""
+    changed = {text: change(text) for text in pc.unique(texts).to_pylist() if text is not None}
+    return pa.array(map(changed.get, texts.to_pylist()), pa.string())
 
 
 def significant_digits(texts: pa.Array) -> pa.Array:

@@ -19,6 +19,7 @@ from svc_analytics.render.figures import FigureCells, summary_groups
 from svc_analytics.render.standing import status_note
 from svc_analytics.render.workbook.cells import (
     CellWriter,
+    lines_in,
     number_format,
     shown_places,
     whole_digits,
@@ -26,7 +27,8 @@ from svc_analytics.render.workbook.cells import (
 from svc_analytics.render.workbook.tables import set_up_print
 
 SHEET = "Statement"
-_LABELS, _COINS, _EXACT = 30, 21, 30  # widths
+_COINS, _EXACT = 21, 30  # widths
+_LABELS = {"en": 30, "fa": 36, "en+fa": 54}  # widths of the first column
 _GAP = 1  # column between the figures and their exact texts
 _MOST_UPRIGHT = 4  # coins on an upright page
 _ROUNDED = (
@@ -43,7 +45,7 @@ def write_summary(
     sheet = pen.sheet(SHEET)
     cells = FigureCells(statement, standing.scales)
     coins = [str(row["currency"]) for row in cells.rows]
-    sheet.set_column(0, 0, _LABELS)
+    sheet.set_column(0, 0, _LABELS[pen.language.code])
     if coins:
         sheet.set_column(1, len(coins), _COINS)
         sheet.set_column(len(coins) + 1, len(coins) + _GAP, 3)
@@ -55,7 +57,7 @@ def write_summary(
     end = _write_notes(pen, sheet, statement, cells, end + 1, width)
     sheet.freeze_panes(head + 1, 1)
     sheet.print_area(0, 0, end, width)
-    set_up_print(sheet, pen.language.text(standing.text), is_wide=len(coins) > _MOST_UPRIGHT)
+    set_up_print(sheet, standing, is_wide=len(coins) > _MOST_UPRIGHT)
 
 
 def _write_head(
@@ -72,7 +74,7 @@ def _write_head(
         *((text, {}) for text in unknown_lines(facts)),
     ]
     for row, (text, look) in enumerate(texts):
-        _write_wide(pen, sheet, row, pen.language.text(text), width, look)
+        _write_wide(pen, sheet, row, pen.worded(text), width, look)
     return len(texts) + 1
 
 
@@ -90,11 +92,12 @@ def _write_wide(
     pen: CellWriter, sheet: Any, row: int, text: str, width: int, look: Mapping[str, Any]
 ) -> None:
     """Write a text over the whole width, as many lines high as it needs."""
-    lines = -(-len(text) // (_LABELS + width * _COINS - 8))
+    lines = lines_in(text, _LABELS[pen.language.code] + width * _COINS - 8)
     sheet.set_row(row, 15 * lines * look.get("font_size", 11) / 11 + 1)
-    style = pen.look(text_wrap=True, valign="top", align="left", **look)
-    sheet.merge_range(row, 0, row, width, "", style)
-    pen.text(sheet, row, 0, text, text_wrap=True, valign="top", align="left", **look)
+    own: dict[str, Any] = {"text_wrap": True, "valign": "top", "align": "left"} | pen.own
+    whole = own | dict(look)
+    sheet.merge_range(row, 0, row, width, "", pen.look(**whole))
+    pen.text(sheet, row, 0, text, **whole)
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,8 @@ class _Figures:
         behind = len(coins) + 1 + _GAP
         self.pen.words(self.sheet, row, 0, "Figure", bold=True, bottom=1)
         for place, coin in enumerate(coins):
-            self.pen.text(self.sheet, row, 1 + place, coin, bold=True, bottom=1, align="right")
+            look = self._right | {"bold": True, "bottom": 1}
+            self.pen.text(self.sheet, row, 1 + place, coin, **look)
             exact = f"{coin}, every digit"
             self.pen.words(self.sheet, row, behind + place, exact, bold=True, bottom=1)
         for group, names in self._groups().items():
@@ -119,27 +123,49 @@ class _Figures:
             for name in names:
                 row += 1
                 self._write_figure(row, name, behind)
+                row += self._write_jalali(row + 1, name)
         return row + 1
+
+    @property
+    def _indent(self) -> dict[str, Any]:
+        """The look of a label; LibreOffice indents only some that stand at the right."""
+        return {"indent": 1} if self.pen.start == "left" else {}
+
+    @property
+    def _right(self) -> dict[str, Any]:
+        return {"align": "right"} | self.pen.left_to_right
 
     def _groups(self) -> dict[str, list[str]]:
         rows = self.cells.rows
         return summary_groups(list(rows[0])) if rows else {}
 
     def _write_figure(self, row: int, name: str, behind: int) -> None:
-        self.pen.words(self.sheet, row, 0, self.cells.head(name).text, indent=1)
+        self.pen.words(self.sheet, row, 0, self.cells.head(name).text, **self._indent)
         for place, values in enumerate(self.cells.rows):
             self._write_value(row, 1 + place, values, name)
             field = self.cells.statement.tables["summary"].schema.field(name)
             exact = value_text(values[name], is_ratio=is_ratio(field))
             exact = self.pen.language.number(exact)
-            self.pen.text(self.sheet, row, behind + place, exact, align="right")
+            self.pen.text(self.sheet, row, behind + place, exact, **self._right)
+
+    def _write_jalali(self, row: int, name: str) -> int:
+        """In Persian, write the Jalali days of a figure that is an instant; count the rows."""
+        values = [values[name] for values in self.cells.rows]
+        if self.pen.language.is_english or not any(isinstance(each, datetime) for each in values):
+            return 0
+        head = f"{self.cells.head(name).text}, Jalali"
+        self.pen.words(self.sheet, row, 0, head, **self._indent)
+        for place, value in enumerate(values, 1):
+            if value is not None:
+                self.pen.jalali(self.sheet, row, place, value, align="right")
+        return 1
 
     def _write_value(self, row: int, place: int, values: Mapping[str, Any], name: str) -> None:
         field, value = self.cells.statement.tables["summary"].schema.field(name), values[name]
         if isinstance(value, datetime):
             self.pen.instant(self.sheet, row, place, value, align="right")
         elif value is None or not is_exact_number(field):
-            self.pen.text(self.sheet, row, place, value_text(value) or DASH, align="right")
+            self.pen.text(self.sheet, row, place, value_text(value) or DASH, **self._right)
         else:
             coin, kind = str(values["currency"]), kind_of(field)
             longest, scale = self._longest(values), self.cells.scales.get(coin)
@@ -167,5 +193,5 @@ def _write_notes(
     reasons = dict.fromkeys(f"{cell.text} {cell.note}" for cell in shown if cell.note)
     notes = [*map(single_line, reasons), _ROUNDED, _MEANINGS]
     for place, note in enumerate(notes):
-        _write_wide(pen, sheet, row + place, pen.language.text(note), width, {"font_size": 9})
+        _write_wide(pen, sheet, row + place, pen.worded(note), width, {"font_size": 9})
     return row + len(notes)

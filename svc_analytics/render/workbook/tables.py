@@ -9,13 +9,21 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_analytics.formatting.cells import PERIODS
 from svc_analytics.formatting.columns import BATCH, chunked_texts
 from svc_analytics.formatting.display import head_of
 from svc_analytics.formatting.numbers import COIN, kind_of
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import is_exact_number, is_ratio
-from svc_analytics.render.workbook.cells import EXACT_DIGITS, CellWriter, whole_digits
-from svc_analytics.render.workbook.columns import Part, significant_digits
+from svc_analytics.language.catalogue import WORDED
+from svc_analytics.render.workbook.cells import (
+    EXACT_DIGITS,
+    LINE_HEIGHT,
+    CellWriter,
+    lines_in,
+    whole_digits,
+)
+from svc_analytics.render.workbook.columns import Part, WriteCell, significant_digits, words_of
 from svc_analytics.warehouse.definitions import label_of
 
 HEAD = 1  # the row of the column heads, below the caption
@@ -44,29 +52,43 @@ class _Column:
     head: str
     width: float
     has_exact: bool
+    is_jalali: bool = False  # the Jalali days of the column before it
 
 
 def write_table(pen: CellWriter, page: Page) -> None:
     """Write a table as a sheet, printed one page wide."""
     sheet = pen.sheet(page.name)
-    columns = [_lay_out(field, page) for field in page.table.schema]
+    columns = [column for field in page.table.schema for column in _lay_out(pen, field, page)]
     behind = [place for place, column in enumerate(columns) if column.has_exact]
     title, standing = map(pen.language.text, (page.title, page.standing.text))
-    pen.text(sheet, 0, 0, f"{title}: {standing}", bold=True)
+    pen.text(sheet, 0, 0, f"{title}: {standing}", **pen.own | {"bold": True})
     _write_heads(pen, sheet, columns, behind)
     longest, row = _longest(page.table), HEAD + 1
     for rows in page.table.to_batches(max_chunksize=BATCH):
         part = Part(pen, sheet, rows, page.standing, longest)
-        writers = [part.writer(column.field) for column in columns]
+        writers = [_writer(part, column) for column in columns]
         writers += [part.exact_writer(columns[source].field) for source in behind]
         for index in range(rows.num_rows):
             for place, write in enumerate(writers):
                 write(index, row + index, place)
         row += rows.num_rows
-    _set_up(sheet, page, len(columns))
+    _set_up(sheet, page, columns)
 
 
-def _lay_out(field: pa.Field, page: Page) -> _Column:
+def _writer(part: Part, column: _Column) -> WriteCell:
+    return part.jalali_writer(column.field) if column.is_jalali else part.writer(column.field)
+
+
+def _lay_out(pen: CellWriter, field: pa.Field, page: Page) -> list[_Column]:
+    """Return the column of a field; in Persian that of its Jalali days stands beside it."""
+    column = _column(pen, field, page)
+    if pen.language.is_english or not pa.types.is_temporal(field.type):
+        return [column]
+    head = f"{head_of(field, label_of)}, Jalali"
+    return [column, _Column(field, head, 15, has_exact=False, is_jalali=True)]
+
+
+def _column(pen: CellWriter, field: pa.Field, page: Page) -> _Column:
     """Return a column's head and width, and whether a value has more digits than a cell keeps."""
     texts = chunked_texts(page.table[field.name], field)
     head = head_of(field, label_of)
@@ -77,6 +99,9 @@ def _lay_out(field: pa.Field, page: Page) -> _Column:
         is_long = pc.greater(significant_digits(texts), EXACT_DIGITS)
     is_exact = is_exact_number(field) or pa.types.is_timestamp(field.type)
     has_exact = is_exact and pc.any(is_long).as_py() is True
+    if not pen.language.is_english and field.name in WORDED:
+        unique = pc.unique(texts)
+        texts = pa.chunked_array([words_of(unique, field.name, pen.language)])
     width = _width(field, _most_letters(texts, field), has_exact=has_exact)
     return _Column(field, head, max(width, min(len(head) + 3, 24), NARROWEST), has_exact)
 
@@ -92,6 +117,8 @@ def _width(field: pa.Field, letters: int, *, has_exact: bool) -> float:
     """Return the width of a column: of dates fixed, of numbers with their separators."""
     if pa.types.is_timestamp(field.type):
         return 20
+    if field.name in PERIODS:  # one of them may be running
+        return max(letters * 1.15 + 2, 18)
     most = 24 if has_exact else WIDEST
     return min(letters * 1.15 + 2, most)
 
@@ -101,8 +128,11 @@ def _write_heads(
 ) -> None:
     """Write the heads; what stands behind is folded away, one click from sight."""
     look = {"bold": True, "bottom": 1, "text_wrap": True, "valign": "bottom"}
+    if not pen.language.is_english:  # programs do not see how high such a row is
+        lines = [lines_in(pen.worded(each.head), each.width) for each in columns]
+        sheet.set_row(HEAD, LINE_HEIGHT * max(lines, default=1))
     for place, column in enumerate(columns):
-        align = "right" if is_exact_number(column.field) else "left"
+        align = "right" if is_exact_number(column.field) else pen.start
         sheet.set_column(place, place, column.width)
         pen.words(sheet, HEAD, place, column.head, align=align, **look)
     for place, source in enumerate(behind, len(columns)):
@@ -130,18 +160,21 @@ def _longest(table: pa.Table) -> dict[str, int]:
     return longest
 
 
-def _set_up(sheet: Any, page: Page, width: int) -> None:
+def _set_up(sheet: Any, page: Page, columns: Sequence[_Column]) -> None:
     """Freeze the head, filter by it, and print one A4 page wide with the head on each."""
-    rows, names = page.table.num_rows, page.table.column_names
-    sheet.freeze_panes(HEAD + 1, 2 if "currency" in names[:2] else 1)
-    if width:
-        sheet.autofilter(HEAD, 0, max(HEAD + rows, HEAD + 1), width - 1)
-        sheet.print_area(0, 0, HEAD + rows, (page.printed or width) - 1)
-    set_up_print(sheet, page.standing.wording.text(page.standing.text), is_wide=True)
+    rows, names = page.table.num_rows, [column.field.name for column in columns]
+    first = [place for place, name in enumerate(names[:3]) if name == "currency"]
+    sheet.freeze_panes(HEAD + 1, first[0] + 1 if first else 1)
+    if names:
+        printed = page.table.column_names[: page.printed]
+        last = max(place for place, name in enumerate(names) if name in printed)
+        sheet.autofilter(HEAD, 0, max(HEAD + rows, HEAD + 1), len(names) - 1)
+        sheet.print_area(0, 0, HEAD + rows, last)
+    set_up_print(sheet, page.standing, is_wide=True)
     sheet.repeat_rows(0, HEAD)
 
 
-def set_up_print(sheet: Any, standing: str, *, is_wide: bool) -> None:
+def set_up_print(sheet: Any, standing: Standing, *, is_wide: bool) -> None:
     """Print a sheet on A4, one page wide, with the status and the page number below."""
     if is_wide:
         sheet.set_landscape()
@@ -149,5 +182,6 @@ def set_up_print(sheet: Any, standing: str, *, is_wide: bool) -> None:
     sheet.set_margins(0.4, 0.4, 0.5, 0.6)
     sheet.fit_to_pages(1, 0)
     # A space parts the size of the letters from a text that begins with a digit.
-    text = standing.replace("&", "&&")[:180]
-    sheet.set_footer(f"&L&8 {text}&R&8 &A, &P of &N")
+    text = standing.wording.text(standing.text).replace("&", "&&")[:180]
+    pages = "&P of &N" if standing.wording.is_english else "&P / &N"
+    sheet.set_footer(f"&L&8 {text}&R&8 &A, {pages}")

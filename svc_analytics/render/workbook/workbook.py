@@ -16,10 +16,16 @@ from svc_analytics.formatting.display import label
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import from_micros
-from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.language.catalogue import (
+    ENGLISH,
+    Language,
+    is_number,
+    jalali_day,
+    shown_value,
+)
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.standing import document_standing
-from svc_analytics.render.workbook.cells import CellWriter
+from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
 from svc_analytics.render.workbook.summary import write_summary
 from svc_analytics.render.workbook.tables import Page, set_up_print, write_table
 from svc_analytics.warehouse.definitions import definitions_table
@@ -93,11 +99,13 @@ def _write_definitions(pen: CellWriter, standing: Standing) -> None:
         sheet.set_column(place, place, width)
         pen.words(sheet, 0, place, label(name), bold=True, bottom=1)
     for row, figure in enumerate(definitions_table().to_pylist(), 1):
-        for place, name in enumerate(_DEFINITIONS):
-            pen.words(sheet, row, place, figure[name], text_wrap=True, valign="top")
+        texts = [pen.worded(figure[name]) for name in _DEFINITIONS]
+        sheet.set_row(row, LINE_HEIGHT * max(map(lines_in, texts, _WIDTHS)))
+        for place, text in enumerate(texts):
+            pen.text(sheet, row, place, text, **pen.own | {"text_wrap": True, "valign": "top"})
     sheet.freeze_panes(1, 1)
     sheet.repeat_rows(0)
-    set_up_print(sheet, pen.language.text(standing.text), is_wide=True)
+    set_up_print(sheet, standing, is_wide=True)
 
 
 def _write_provenance(pen: CellWriter, facts: dict[str, Any], standing: Standing) -> None:
@@ -106,8 +114,16 @@ def _write_provenance(pen: CellWriter, facts: dict[str, Any], standing: Standing
     sheet.set_column(1, 1, 100)
     for row, (name, text) in enumerate(provenance(facts)):
         pen.words(sheet, row, 0, name, bold=True, valign="top")
-        pen.words(sheet, row, 1, text, align="left", text_wrap=True, valign="top")
-    set_up_print(sheet, pen.language.text(standing.text), is_wide=True)
+        look = {"text_wrap": True, "valign": "top", "align": pen.start}
+        pen.words(sheet, row, 1, _fact(text, pen.language), **look)
+    set_up_print(sheet, standing, is_wide=True)
+
+
+def _fact(text: str, language: Language) -> str:
+    """Return a fact with its days of both calendars; a digest and JSON stay as they are."""
+    if language.is_english or not is_number(text):
+        return text
+    return shown_value(text, language.digits) if jalali_day(text) else language.number(text)
 
 
 def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,136 @@
+"""A workbook in Persian: words of ours translated, every day in both calendars, exact texts."""
+
+import random
+import re
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import jdatetime
+import pyarrow as pa
+import pytest
+import xlsxwriter
+from openpyxl import Workbook, load_workbook
+from openpyxl.worksheet.worksheet import Worksheet
+
+from svc_analytics.formatting.standing import NOWHERE
+from svc_analytics.language.catalogue import Language
+from svc_analytics.render.workbook.cells import CellWriter
+from svc_analytics.render.workbook.tables import HEAD, Page, write_table
+from tests.support.form_material import Make
+from tests.support.prepared import once
+
+LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٫٬", "0123456789.,", "\u2066\u2067\u2069")
+PERSIAN = re.compile("[آ-ی]")
+
+
+@pytest.fixture
+def books(make: Make, tmp_path: Path) -> dict[str, Workbook]:
+    """The workbook of the whole ledger in each language."""
+
+    def write() -> dict[str, Workbook]:
+        made = make()
+        return {
+            name: load_workbook(
+                made.save(tmp_path / name, ["xlsx"], lang=lang, digits=digits) / "statement.xlsx"
+            )
+            for name, lang, digits in (
+                ("en", "en", "latin"),
+                ("fa", "fa", "fa"),
+                ("en+fa", "en+fa", "latin"),
+            )
+        }
+
+    return once("workbooks in each language", write)
+
+
+def test_it_runs_from_right_to_left_with_the_same_numbers(books: dict[str, Workbook]) -> None:
+    """Its sheets have Persian names; sheets of two languages run from left to right."""
+    assert books["fa"].sheetnames[:3] == ["صورت‌حساب", "روزها", "گردش‌ها"]
+    for plain, persian, both in zip(books["en"], books["fa"], books["en+fa"], strict=True):
+        assert persian.sheet_view.rightToLeft
+        assert not plain.sheet_view.rightToLeft and not both.sheet_view.rightToLeft
+        assert amounts(plain) == amounts(persian) == amounts(both)
+
+
+def test_every_head_of_a_sheet_is_persian(books: dict[str, Workbook]) -> None:
+    """Of every table, those of exact texts and of Jalali days too."""
+    for sheet in books["fa"].worksheets[1:]:
+        if sheet.title == "منشأ":
+            continue  # facts, one a row: it has no heads
+        row = 1 if sheet.title == "تعریف‌ها" else HEAD + 1
+        heads = [str(cell.value) for cell in sheet[row] if cell.value]
+        assert heads and all(map(PERSIAN.search, heads)), (sheet.title, heads)
+
+
+def test_words_in_cells_are_persian_and_ids_stay(books: dict[str, Workbook]) -> None:
+    """Kinds, severities, rules, details, verdicts; references and coins are as files have them."""
+    plain, persian = (of_columns(books[lang].worksheets[2]) for lang in ("en", "fa"))
+    assert set(plain["Kind"]) == {"payment", "refund", "payout"}
+    assert set(persian["نوع"]) == {"پرداخت", "استرداد", "حواله"}
+    assert persian["شناسهٔ مرجع"] == plain["Reference id"]
+    assert persian["رمزارز"] == plain["Currency"]
+    findings = of_columns(books["fa"].worksheets[3])
+    assert set(findings["اهمیت"]) <= {"هشدار", "بازدارنده"}
+    rules = of_columns(books["en"].worksheets[3])["Check name"]
+    for rule, shown in zip(rules, findings["نام کنترل"], strict=True):
+        assert PERSIAN.search(str(shown)) and f"(\u2066{rule}\u2069)" in str(shown)
+    assert all(PERSIAN.match(str(text).strip("\u2067")) for text in findings["جزئیات"])
+
+
+def test_each_day_has_its_jalali_day_beside_it(books: dict[str, Workbook]) -> None:
+    """In every sheet, in the digits that were asked for; the Gregorian day stays a date."""
+    seen = 0
+    for lang in ("fa", "en+fa"):
+        for sheet in books[lang]:
+            for row in sheet.iter_rows(min_row=HEAD + 2):
+                for cell in row:
+                    if isinstance(cell.value, datetime) and sheet is not books[lang].worksheets[0]:
+                        beside = sheet.cell(cell.row, cell.column + 1).value
+                        assert str(beside).translate(LATIN) == jalali(cell.value)
+                        seen += 1
+    assert seen > 100
+
+
+def jalali(day: date) -> str:
+    return str(jdatetime.date.fromgregorian(date=date(day.year, day.month, day.day)))
+
+
+def test_the_figure_that_is_an_instant_has_its_jalali_day_below(books: dict[str, Workbook]) -> None:
+    """The time of the implied rate, coin by coin."""
+    rows = {str(row[0]): row[1:] for row in books["fa"].worksheets[0].values if row[0]}
+    days = [each for each in rows["زمان نرخ ضمنی"] if isinstance(each, datetime)]
+    below = [str(each).translate(LATIN) for each in rows["زمان نرخ ضمنی، شمسی"] if each]
+    assert days and below == list(map(jalali, days))
+
+
+def test_amounts_of_38_digits_are_read_back_from_a_workbook(tmp_path: Path) -> None:
+    """10,000 random amounts keep every digit and their sign as texts in Persian digits."""
+    draw = random.Random(38)
+    exact = [
+        Decimal(f"{draw.choice(('', '-'))}{draw.randrange(10**19, 10**20)}.{digits:018}")
+        for digits in (draw.randrange(1, 10**18) for _ in range(10_000))
+    ]
+    table = pa.table({"net": pa.array(exact, pa.decimal128(38, 18))})
+    path = tmp_path / "amounts.xlsx"
+    with xlsxwriter.Workbook(str(path), {"constant_memory": True}) as workbook:
+        pen = CellWriter(workbook, Language("fa", "fa"))
+        write_table(pen, Page("Lines", "Lines", table, NOWHERE, "UTC"))
+    rows = list(load_workbook(path).worksheets[0].values)[HEAD + 1 :]
+    shown = [str(row[1]) for row in rows]
+    assert not any(re.search("[0-9.]", text) for text in shown)
+    assert [Decimal(text.translate(LATIN)) for text in shown] == exact
+
+
+def of_columns(sheet: Worksheet) -> dict[str, list[object]]:
+    """Return the values of a sheet by the heads of its columns, empty cells left out."""
+    heads, *rows = list(sheet.values)[HEAD:]
+    return {
+        str(head): [row[place] for row in rows if row[place] is not None]
+        for place, head in enumerate(heads)
+    }
+
+
+def amounts(sheet: Worksheet) -> list[object]:
+    """Return the numbers of a sheet, row by row."""
+    return [each for row in sheet.values for each in row if isinstance(each, (int, float))]
