@@ -15,8 +15,9 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.desk import tiles
 from svc_analytics.notebook.desk.panel import Desk as CloseDesk
 from svc_analytics.notebook.desk.panel import Panel
-from svc_analytics.notebook.desk.records import Order, Records
+from svc_analytics.notebook.desk.records import Order, Records, Wanted
 from svc_analytics.notebook.desk.runs import STOPPED
+from svc_analytics.notebook.desk.statement_tables import statement_tables
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment
 from tests.support.ledgers import read_ledger
@@ -30,7 +31,7 @@ LEDGER = """
  payment  usdt      100     1     2026-10-07T08:00
  refund   btc       0.5           2026-10-08T08:00  1
 """
-OCTOBER, NET = "2026-10", ("net_sales", "btc")
+OCTOBER = "2026-10"
 
 
 @pytest.fixture
@@ -56,6 +57,22 @@ def panel(opened: CloseDesk) -> Panel:
 def states(panel: Panel) -> dict[str, str]:
     """What the tiles say, by month."""
     return {label: each.description.split()[2] for label, each in panel.months.tiles.items()}
+
+
+def press_figure(panel: Panel, name: str) -> None:
+    """Press the figure that is called so."""
+    for row in panel.figures.table.content["rows"]:
+        for column, cell in enumerate(row.get("cells", ())):
+            if cell.get("label", "").startswith(f"{name}: "):
+                panel.figures.table.press(row["place"], column)
+                return
+    pytest.fail(f"no figure {name}")
+
+
+def texts(content: dict[str, Any], column: str) -> list[str]:
+    """What a table shows in the column of this head."""
+    place = [head["text"] for head in content["head"]].index(column)
+    return [row["cells"][place]["text"].strip() for row in content["rows"] if "cells" in row]
 
 
 def press_close(panel: Panel) -> str:
@@ -124,21 +141,56 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(
 def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(panel: Panel) -> None:
     """Two presses; the SQL is beside them."""
     panel.months.tiles[OCTOBER].click()
-    panel.figures.figures[NET].click()
+    press_figure(panel, "Net sales, btc")
     assert "Net sales, btc" in panel.records.head.value and "<pre>" in panel.records.head.value
     assert "1 to 2 of 2 records" in panel.records._count.value
-    panel.records.rows[0].click()
+    panel.records.table.press(0, 0)
     shown = panel.records.record.value
-    assert "order-2" in shown and "its receipt" in shown and "missing" in shown
+    assert "order-2" in shown and "its receipt" in shown and "receipt missing" in shown
+
+
+def test_the_sql_beside_a_figure_gives_that_figure(desk: Desk) -> None:
+    """Of every table: of the month, of each day in Tehran, of months of payment, and in USD."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract()
+    made = svc.statement(desk.lake, OCTOBER, zone="Asia/Tehran")
+    records, titles = Records(desk.lake, made.period), []
+    for one in statement_tables(made):
+        titles.append(one.title)
+        for row, cells in enumerate(one.table.rows):
+            for column, cell in enumerate(cells):
+                wanted = one.wanted(row, column)
+                if wanted and cell.is_number and "%" not in cell.text and not cell.note:
+                    value = desk.lake.sql(records.behind(wanted).sql).iloc[0, 0]
+                    shown = (cell.exact or cell.text).replace(",", "")
+                    assert Decimal(shown) == value, one.name(row, column)
+    records.close()
+    assert titles == [
+        *("Figures", "More figures", "By day", "Position by day"),
+        *("Refunds by month of payment", "Worth in USD"),
+    ]
 
 
 def test_records_are_ordered_by_the_exact_value_of_any_column(panel: Panel) -> None:
     """Ten is more than two: amounts are no texts. The order is that of all records."""
     panel.months.tiles[OCTOBER].click()
-    panel.figures.figures[NET].click()
-    by_time = [row.description for row in panel.records.rows]
-    panel.records.by.value, panel.records.falling.value = "amount", True
-    assert [row.description for row in panel.records.rows] == by_time[::-1]
+    press_figure(panel, "Net sales, btc")
+    table = panel.records.table
+    place = [head["text"] for head in table.content["head"]].index("Amount")
+    for way, amounts in (("ascending", ["2", "10"]), ("descending", ["10", "2"])):
+        table.order(place)
+        assert texts(table.content, "Amount") == amounts
+        assert table.content["head"][place]["order"] == way
+
+
+def test_records_are_found_by_any_part_of_what_they_hold(panel: Panel) -> None:
+    """Among all records behind the figure, not among those of the page."""
+    panel.months.tiles[OCTOBER].click()
+    press_figure(panel, "Net sales, btc")
+    panel.records.find.value = "ORDER-3"
+    assert texts(panel.records.table.content, "Amount") == ["10"]
+    panel.records.find.value = "order-4"
+    assert "no record" in panel.records._count.value
 
 
 def test_records_are_read_a_page_at_a_time(desk: Desk) -> None:
@@ -149,7 +201,7 @@ def test_records_are_read_a_page_at_a_time(desk: Desk) -> None:
     ]
     desk.extract()
     records = Records(desk.lake, svc.statement(desk.lake, OCTOBER).period)
-    first, last = (records.behind("gross_sales", "btc", Order(), n) for n in (0, 20))
+    first, last = (records.behind(Wanted("gross_sales", "btc"), Order(), n) for n in (0, 20))
     assert (len(first.table), len(last.table), first.count) == (20, 5, 25)
     assert last.table["amount"].to_pylist()[-1] == Decimal(25)
     records.close()
@@ -165,11 +217,25 @@ def test_a_missing_key_is_one_line_when_the_button_is_pressed(desk: Desk) -> Non
     assert "SVC_BASE_URL is not set: give the service&#x27;s address" in panel.closing.outcome.value
 
 
-def test_a_stopped_close_leaves_what_close_leaves(
-    service: FakeService, panel: Panel, opened: CloseDesk
+def test_a_month_that_is_chosen_during_a_close_is_shown_after_it(
+    service: FakeService, panel: Panel
 ) -> None:
-    """Nothing is sealed, the lake is sound, and the next press seals the month."""
+    """A line says so at once."""
     asked, on = Event(), Event()
+    _hold(service, asked, on)
+    panel.closing.close.click()
+    run = panel.closing.run
+    assert run is not None and asked.wait(20)
+    panel.months.tiles[OCTOBER].click()
+    assert "2026-10 is shown when the close is over" in panel.closing.later.value
+    on.set()
+    run.wait(60)
+    assert panel.closing.close.description == "close 2026-10" and not panel.closing.later.value
+    assert "October 2026" in panel.figures.head.value and states(panel)["2026-09"] == "sealed"
+
+
+def _hold(service: FakeService, asked: Event, on: Event) -> None:
+    """Let the service say that it was asked, and answer when it may."""
     handle = service.handle
 
     def slow(request: Any) -> Any:
@@ -178,6 +244,14 @@ def test_a_stopped_close_leaves_what_close_leaves(
         return handle(request)
 
     service.handle = slow  # type: ignore[method-assign]
+
+
+def test_a_stopped_close_leaves_what_close_leaves(
+    service: FakeService, panel: Panel, opened: CloseDesk
+) -> None:
+    """Nothing is sealed, the lake is sound, and the next press seals the month."""
+    asked, on = Event(), Event()
+    _hold(service, asked, on)
     panel.closing.close.click()
     run = panel.closing.run
     assert run is not None and asked.wait(20) and panel.closing.close.disabled

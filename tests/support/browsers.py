@@ -61,5 +61,5 @@ def run_all(page: Page, address: str) -> Locator:
     notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
-    notebook.get_by_text("the figures agree").wait_for()
+    notebook.get_by_text("the figures agree").last.wait_for()
     return notebook

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from threading import RLock
+from typing import TYPE_CHECKING
+
 from svc_analytics.closing import seals
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.agreement import Claim, compared
 from svc_analytics.notebook.desk.findings import Finding, accept, findings_of
-from svc_analytics.notebook.desk.records import Records
+from svc_analytics.notebook.desk.records import Order, Page, Records, Wanted
 from svc_analytics.notebook.desk.runs import Run, Tell
 from svc_analytics.notebook.desk.tiles import Reasons, Tile, calendar_of, first_to_close, read_tiles
 from svc_analytics.notebook.errors import one_line_of
 from svc_analytics.statements.digests import table_digest
 from svc_analytics.statements.statement import Statement, statement
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+WARNING = "\N{WARNING SIGN}"
 
 
 class Book:
@@ -25,18 +34,26 @@ class Book:
     ) -> None:
         self.lake, self.zone, self.calendar = lake, zone, calendar_of(calendar)
         self._settings = settings
+        self._lock = RLock()  # a close ends in a thread, while somebody looks at records
         self._judged: dict[str, Reasons] = {}
         self._records: Records | None = None
         self.statement: Statement | None = None
         self.problem = ""  # why there is no statement
+        self._claims: dict[str, Claim] = {}
+        self.agreement = ""  # whether the figures are what they are claimed to be made of
+        self.chosen_later = ""  # the month to show once a close is over
         self.tiles = self._read_tiles()
         self.tile = first_to_close(self.tiles)
         self.choose(self.tile.label)
 
     def choose(self, label: str) -> None:
         """Show a month: make its statement from the lake as it is now, and judge it."""
+        with self._lock:
+            self._choose(label)
+
+    def _choose(self, label: str) -> None:
         self._close_records()
-        self.statement, self.problem = None, ""
+        self.statement, self.problem, self.agreement = None, "", ""
         try:
             made = statement(self.lake, label, zone=self.zone, calendar=self.calendar)
         except SvcError as error:
@@ -44,14 +61,20 @@ class Book:
             self._judged.pop(label, None)
         else:
             self.statement = made
+            self.agreement = self._agreement(made)
             self._judged[label] = tuple(reason.text for reason in made.reasons)
         self.tiles = self._read_tiles()
         self.tile = next(tile for tile in self.tiles if tile.label == label)
 
+    def choose_later(self, label: str) -> None:
+        """Choose a month that is shown once a close, which reads the lake, is over."""
+        self.chosen_later = "" if label == self.tile.label else label
+
     def refresh(self) -> None:
         """Read everything anew; what was judged before may have changed."""
         self._judged.clear()
-        self.choose(self.tile.label)
+        label, self.chosen_later = self.chosen_later or self.tile.label, ""
+        self.choose(label)
 
     def close(self, label: str | None, tell: Tell) -> Run:
         """Return a run that closes a month, or every month that is due; start it.
@@ -60,8 +83,28 @@ class Book:
         """
         settings = self._settings or read_settings(self.lake.path)
         settings.require_service()
-        self._close_records()
+        with self._lock:
+            self._close_records()
         return Run(self.lake, label, self.zone, self.calendar, settings, tell)
+
+    def check(self, claims: dict[str, Claim]) -> str:
+        """Compare figures with what the tables add up to, now and for each month from now on.
+
+        Raises `AssertionError` that names the first figure that differs.
+        """
+        self._claims = claims
+        if self.statement is None:
+            return self.problem
+        self.agreement = self._agreement(self.statement)
+        return compared(self.statement, claims)
+
+    def _agreement(self, made: Statement) -> str:
+        if not self._claims:
+            return ""
+        try:
+            return compared(made, self._claims)
+        except AssertionError as error:
+            return f"{WARNING} {error}"
 
     @property
     def findings(self) -> list[Finding]:
@@ -73,14 +116,15 @@ class Book:
         accept(self.lake, finding, reason, by)
         self.choose(self.tile.label)
 
-    @property
-    def records(self) -> Records:
-        """The records of the month that is shown."""
-        if self.statement is None:
-            raise ConfigError(self.problem)
-        if self._records is None:
-            self._records = Records(self.lake, self.statement.period)
-        return self._records
+    def behind(self, wanted: Wanted, order: Order, skipped: int = 0, text: str = "") -> Page:
+        """Return records behind a figure, in an order, that hold a text."""
+        with self._lock:
+            return self._opened().behind(wanted, order, skipped, text)
+
+    def find(self, record_id: str) -> dict[str, pa.Table]:
+        """Return a record, and a payment's receipt, each by what it is; {} if it is not there."""
+        with self._lock:
+            return self._opened().find(record_id)
 
     @property
     def is_as_sealed(self) -> bool:
@@ -113,6 +157,14 @@ class Book:
 
     def _read_tiles(self) -> list[Tile]:
         return read_tiles(self.lake, self.zone, self.calendar, now(), self._judged)
+
+    def _opened(self) -> Records:
+        """Return the records of the month that is shown."""
+        if self.statement is None:
+            raise ConfigError(self.problem)
+        if self._records is None:
+            self._records = Records(self.lake, self.statement.period)
+        return self._records
 
     def _close_records(self) -> None:
         if self._records is not None:

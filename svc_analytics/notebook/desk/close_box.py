@@ -28,9 +28,9 @@ class CloseBox:
         self.all_due = controls.button("close every month that is due", self._close_all)
         self.stop = controls.button("stop", self._stop, tip="stop as Ctrl-C does")
         self.again = controls.button("read again", self._read_again, tip="read the lake again")
-        self.progress, self.outcome = controls.html(), controls.html()
+        self.progress, self.outcome, self.later = (controls.html() for _ in range(3))
         buttons = controls.row(self.close, self.all_due, self.stop, self.again)
-        self.box = controls.column(buttons, self.progress, self.outcome)
+        self.box = controls.column(buttons, self.progress, self.later, self.outcome)
         self.show()
 
     @property
@@ -46,6 +46,10 @@ class CloseBox:
         self.close.disabled = not (is_idle and tile.can_be_closed)
         self.all_due.disabled = self.again.disabled = not is_idle
         self.stop.disabled = is_idle
+        self.stop.layout.display = "none" if is_idle else ""
+        later = self._book.chosen_later
+        text = f"{later} is shown when the close is over" if later else ""
+        self.later.value = looks.line_html(text, is_told=True)
 
     def _close_one(self) -> None:
         self._start(self._book.tile.label)
@@ -56,18 +60,18 @@ class CloseBox:
     def _start(self, label: str | None) -> None:
         self._results, self._began = [], monotonic()
         self.outcome.value = ""
-        self._note(f"closing {label or 'every month that is due'}")
+        self.note(f"closing {label or 'every month that is due'}")
         try:
             self.run = self._book.close(label, self._tell)
             self.run.start()
         except SvcError as error:
-            self._note("")
+            self.note("")
             self.outcome.value = looks.line_html(one_line_of(error), is_told=True)
         self.show()
 
     def _stop(self) -> None:
         if self.run:
-            self._note("stopping")
+            self.note("stopping")
             self.run.stop()
 
     def _read_again(self) -> None:
@@ -77,7 +81,7 @@ class CloseBox:
     def _tell(self, kind: str, said: Any) -> None:
         """Show what the run tells; it is called in a thread."""
         if kind == "note":
-            self._note(said)
+            self.note(said)
         elif kind == "closed":
             self._results.append(said)
             self.outcome.value = "".join(map(_outcome, self._results))
@@ -91,12 +95,14 @@ class CloseBox:
             self._book.refresh()
         finally:
             self.run = None
-            self._note("")
+            self.note("")
             self.show()
         self._done()
 
-    def _note(self, text: str) -> None:
-        passed = f" \N{MIDDLE DOT} {monotonic() - self._began:.0f} s" if text else ""
+    def note(self, text: str) -> None:
+        """Say what is done now, and for how long; empty when it is done."""
+        passed = f" \N{MIDDLE DOT} {monotonic() - self._began:.0f} s" if self.is_running else ""
+        passed *= bool(text)
         self.progress.value = looks.line_html(text + passed, is_told=True)
 
 

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from typing import Any
-
-
-@cache
-def _auto() -> Any:
-    import ipywidgets  # an optional extra
-
-    return ipywidgets.Layout(width="auto")
 
 
 def button(text: str, on_click: Callable[[], object], *looks: str, tip: str = "") -> Any:
     """Return a button that is as wide as its text."""
     import ipywidgets  # an optional extra
 
-    made = ipywidgets.Button(description=text, tooltip=tip or text, layout=_auto())
+    made = ipywidgets.Button(description=text, tooltip=tip or text, layout={"width": "auto"})
     for look in looks:
         made.add_class(look)
     made.on_click(lambda _: on_click())
     return made
+
+
+def field(name: str, example: str, text: str = "") -> Any:
+    """Return a field to type into, its name before it."""
+    import ipywidgets  # an optional extra
+
+    style = {"description_width": "initial"}
+    return ipywidgets.Text(text, description=name, placeholder=example, style=style)
 
 
 def html(text: str = "", *looks: str) -> Any:
@@ -49,11 +49,3 @@ def row(*parts: Any) -> Any:
     box = ipywidgets.Box(parts)
     box.layout.flex_flow, box.layout.align_items = "row wrap", "center"
     return box
-
-
-def grid(columns: int, parts: list[Any]) -> Any:
-    """Return things in columns, each as wide as its widest."""
-    import ipywidgets  # an optional extra
-
-    layout = {"grid_template_columns": f"repeat({columns}, max-content)", "grid_gap": "2px 12px"}
-    return ipywidgets.GridBox(parts, layout=ipywidgets.Layout(**layout))

@@ -1,44 +1,66 @@
-"""The statement of a month, each figure a button that leads to its records."""
+"""The statement of a month: its summed tables, each figure pressed to see its records."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 from svc_analytics.formatting.display import Display, names_of
-from svc_analytics.formatting.display_table import cell_text
-from svc_analytics.formatting.standing import standing_of
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.book import Book
+from svc_analytics.notebook.desk.press_table import PressTable, content_of
+from svc_analytics.notebook.desk.records import Wanted
+from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
 from svc_analytics.notebook.picked import heading
-from svc_analytics.render.figures import FigureCells, meaning, summary_groups
 from svc_analytics.render.standing import status_note
 from svc_analytics.statements.statement import Statement
 
 
 class FigureBox:
-    """The summary as a grid: a row per figure, a button per coin."""
+    """The tables of a statement, one at a time; buttons choose which."""
 
-    def __init__(self, book: Book, drill: Callable[[str, str], object]) -> None:
+    def __init__(self, book: Book, drill: Callable[[Wanted], object]) -> None:
+        import ipywidgets  # an optional extra
+
         self._book, self._drill = book, drill
-        self.head, self._grid = controls.html(), controls.column()
-        self.figures: dict[tuple[str, str], Any] = {}  # buttons by figure and coin
-        self._grid.add_class("svc-figures")
-        self.box = controls.column(self.head, self._grid)
+        self._tables: dict[str, StatementTable] = {}
+        self.head, self.table = controls.html(), PressTable(self._press)
+        self.table.box.add_class("svc-figures")
+        self.which = ipywidgets.ToggleButtons(style={"button_width": "auto"})
+        self.which.observe(lambda _: self._show_table(), "value")
+        self.box = controls.column(self.head, self.which, self.table.box)
         self.show()
 
     def show(self) -> None:
         """Show the statement of the month that is shown; what is wrong is one line."""
-        self.figures, made = {}, self._book.statement
+        made = self._book.statement
+        self._tables = {} if made is None else {one.title: one for one in statement_tables(made)}
         if made is None:
             self.head.value = looks.line_html(self._book.problem, is_told=True)
-            self._grid.children = ()
+        else:
+            lines = map(looks.line_html, (self._book.standing, self._book.agreement))
+            self.head.value = self._heading(made)._repr_html_() + "".join(lines) + self._changes()
+        chosen, titles = self.which.value, list(self._tables)
+        if list(self.which.options) != titles:
+            self.which.options = titles
+            self.which.value = chosen if chosen in titles else next(iter(titles), None)
+        self.which.layout.display = "" if titles else "none"
+        self._show_table()
+
+    @property
+    def shown(self) -> StatementTable | None:
+        """The table that is shown; None where there is no statement."""
+        return self._tables.get(self.which.value or "")
+
+    def _show_table(self) -> None:
+        if self.shown is None:
+            self.table.show()
             return
-        standing = looks.line_html(self._book.standing) + self._changes()
-        self.head.value = self._heading(made)._repr_html_() + standing
-        coins = made.tables["summary"]["currency"].to_pylist()
-        parts = list(self._parts(made, coins))
-        self._grid.children = (controls.grid(len(coins) + 1, parts),) if coins else ()
+        self.table.show(content_of(self.shown.table, self.shown.title, names=self.shown.name))
+
+    def _press(self, row: int, column: int) -> None:
+        wanted = self.shown and self.shown.wanted(row, column)
+        if wanted:
+            self._drill(wanted)
 
     def _changes(self) -> str:
         """Return what changed from the version before, to open."""
@@ -56,25 +78,3 @@ class FigureBox:
         unknown = [each.text for each in made.unknown]
         note = status_note(made, is_sealed=True)
         return Display(title, [made.period.local_bounds, note, *unknown])
-
-    def _parts(self, made: Statement, coins: list[str]) -> Iterator[Any]:
-        """Yield the grid's cells, row by row."""
-        cells = FigureCells(made, standing_of(made.tables["summary"]).scales)
-        yield from map(controls.html, ["", *(_head(coin) for coin in coins)])
-        for group, names in summary_groups(made.tables["summary"].column_names).items():
-            yield from map(controls.html, [f"<b>{group}</b>", *([""] * len(coins))])
-            for name in names:
-                yield controls.html(looks.line_html(cell_text(cells.head(name))))
-                for row in cells.rows:
-                    yield self._figure(name, row["currency"], cells.cell(row, name))
-
-    def _figure(self, name: str, coin: str, cell: Any) -> Any:
-        text = cell_text(cell).rstrip()
-        tip = cell.hover or meaning("summary", name)
-        made = controls.button(text, lambda: self._drill(name, coin), "svc-figure", tip=tip)
-        self.figures[name, coin] = made
-        return made
-
-
-def _head(coin: str) -> str:
-    return f'<div style="text-align:right;font-weight:bold">{looks.escaped(coin)}</div>'

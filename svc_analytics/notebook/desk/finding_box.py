@@ -3,67 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from svc_analytics.errors import SvcError
+from svc_analytics.formatting.display import text_table
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.book import Book
-from svc_analytics.notebook.desk.findings import Finding, last_name
+from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN, Finding, last_name
+from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.errors import one_line_of
 
-MOST_FINDINGS = 500  # in the list; the statement has them all
+MOST_FINDINGS = 500  # in the table; the statement has them all
 
 
 class FindingBox:
-    """A list of findings, and the box "accept, because …"."""
+    """A table of findings, and the box "accept, because …"."""
 
     def __init__(
         self, book: Book, show_record: Callable[[str], object], done: Callable[[], object]
     ) -> None:
-        import ipywidgets  # an optional extra
-
         self._book, self._show_record, self._done = book, show_record, done
+        self._found: list[Finding] = []
+        self._place = 0  # of the chosen one
         self.head, self.answer = controls.html(), controls.html()
-        wide = ipywidgets.Layout(width="100%")
-        self.list = ipywidgets.Select(layout=wide)
-        self.reason = ipywidgets.Text(placeholder="accept, because \N{HORIZONTAL ELLIPSIS}")
-        self.name = ipywidgets.Text(placeholder="your name", value=last_name(book.lake))
-        self.reason.layout = wide
+        self.table = PressTable(lambda row, _: self._choose(row))
+        self.table.box.add_class("svc-findings")
+        self.reason = controls.field("accept, because", "why nothing is wrong with it")
+        self.name = controls.field("your name", "the statement prints it", last_name(book.lake))
+        self.reason.layout.flex, self.reason.layout.min_width = "1 1 24em", "16em"
         self.accept = controls.button("accept this finding", self._accept)
         self.record = controls.button("show its record", self._open)
-        actions = controls.row(self.name, self.accept, self.record)
-        self._parts = controls.column(self.list, self.reason, actions)
+        actions = controls.row(self.reason, self.name, self.accept, self.record)
+        self._parts = controls.column(self.table.box, actions)
         self.box = controls.column(self.head, self._parts, self.answer)
-        self.list.observe(self._choose, "value")
         self.show()
 
     def show(self) -> None:
-        """List the findings of the month that is shown."""
+        """List the findings of the month that is shown; those that block it come first."""
         found = self._book.findings
+        self._found, self._place = found[:MOST_FINDINGS], 0
         open_count = sum(each.is_blocking and not each.accepted for each in found)
         words = f"{len(found):,} findings, {open_count:,} of them block the close"
+        cut = f"; the first {MOST_FINDINGS:,} are shown" if len(found) > MOST_FINDINGS else ""
         self.head.value = looks.heading_html("Findings") + looks.line_html(
-            words if found else "no finding: no record breaks a rule"
+            words + cut if found else "no finding: no record breaks a rule"
         )
-        shown = found[:MOST_FINDINGS]
-        self.list.options = [
-            (f"{number}. {each.text}", each) for number, each in enumerate(shown, 1)
-        ]
-        self.list.index = 0 if shown else None  # those that block come first
-        self.list.rows = min(max(len(shown), 2), 8)
         self._parts.layout.display = "" if found else "none"
-        self._choose(None)
+        self._show_table()
 
     @property
     def chosen(self) -> Finding | None:
-        """The finding that is chosen in the list."""
-        found: Finding | None = self.list.value
-        return found
+        """The finding that is chosen in the table."""
+        return self._found[self._place] if self._found else None
 
-    def _choose(self, _: Any) -> None:
+    def _show_table(self) -> None:
+        shown = text_table("", COLUMNS_SHOWN, (each.cells for each in self._found))
+        self.table.show(content_of(shown, "findings", chosen=self._place))
         found = self.chosen
         self.accept.disabled = found is None or bool(found.accepted)
         self.record.disabled = found is None or not found.record_id
+
+    def _choose(self, row: int) -> None:
+        """Choose a finding, and lead the keys to the reason."""
+        self._place = row
+        self._show_table()
+        self.answer.value = ""
+        if not self.accept.disabled:
+            self.reason.focus()
 
     def _accept(self) -> None:
         if self.chosen is None:

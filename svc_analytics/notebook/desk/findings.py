@@ -13,6 +13,9 @@ from svc_analytics.statements.statement import Statement
 from svc_analytics.typed_files import append_row
 from svc_analytics.warehouse.acknowledgements import COLUMNS, FILE, read_acknowledgements
 
+COLUMNS_SHOWN = ["state", "rule", "record", "finding"]
+_WEIGHTS = {True: "blocks the close", False: "note"}
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -25,12 +28,15 @@ class Finding:
     accepted: str  # why and by whom; empty while nobody accepted it
 
     @property
-    def text(self) -> str:
-        """What it says, in a line."""
-        weight = "blocks" if self.is_blocking else "note"
-        state = f"accepted: {self.accepted}" if self.accepted else weight
-        place = f" {self.record_id}" if self.record_id else ""
-        return single_line(f"{state} \N{MIDDLE DOT} {self.check}{place}: {self.detail}")
+    def state(self) -> str:
+        """Whether it blocks the close, is only a note, or was accepted, why and by whom."""
+        return f"accepted: {self.accepted}" if self.accepted else _WEIGHTS[self.is_blocking]
+
+    @property
+    def cells(self) -> list[str]:
+        """What a row of a table says of it: `COLUMNS_SHOWN` are the columns."""
+        texts = (self.state, self.check, self.record_id, self.detail)
+        return list(map(single_line, texts))
 
 
 def findings_of(statement: Statement) -> list[Finding]:

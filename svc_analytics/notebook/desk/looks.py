@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from html import escape
 
 import pyarrow as pa
 
-from svc_analytics.formatting.display import display_table
-from svc_analytics.formatting.display_table import DisplayTable, cell_text
-from svc_analytics.formatting.numbers import plain_spaces
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
-from svc_analytics.formatting.standing import Standing, attach
-from svc_analytics.warehouse.definitions import label_of
 
 PLAIN = "svc-desk-plain"  # the page that is read without a kernel
 # A panel that lives takes the place of the page that is read without one.
 STYLE = f"""<style>
 .{PLAIN} {{ display: none; }}
 .svc-desk .widget-button {{ height: auto; min-height: 28px; line-height: 1.4; }}
-.svc-desk .svc-tile {{ width: 15em; white-space: pre-line; text-align: left; padding: .4em .6em; }}
-.svc-desk .svc-chosen {{ outline: 3px solid var(--jp-brand-color1, #1976d2); }}
-.svc-desk .svc-row {{
-    width: max-content; min-width: 100%; max-width: none; flex: none; padding: 0;
-    white-space: pre; text-align: left; background: none;
-    font-family: var(--jp-code-font-family, monospace); border-radius: 0; margin: 0;
+.svc-desk .svc-tile {{
+    min-width: 13em; white-space: pre-line; text-align: start; padding: .4em .6em;
 }}
-.svc-desk .svc-head {{ white-space: pre; font-family: var(--jp-code-font-family, monospace); }}
-.svc-desk .svc-figures {{ max-height: 28em; overflow: auto; }}
-.svc-desk .svc-figure {{ text-align: right; padding: 0 .5em; font-variant-numeric: tabular-nums; }}
+.svc-desk .svc-chosen {{ outline: 3px solid var(--jp-brand-color1, #1976d2); }}
+.svc-desk .svc-table {{ max-height: 32em; overflow: auto; max-width: 100%; }}
+.svc-desk .svc-table table {{ border-collapse: separate; border-spacing: 0; margin: 0; }}
+.svc-desk .svc-table :is(td, th) {{
+    padding: 1px .7em; white-space: nowrap; text-align: start; vertical-align: top;
+    border-bottom: 1px solid var(--jp-border-color2, #ddd);
+}}
+.svc-desk .svc-table .svc-right {{
+    text-align: right; font-variant-numeric: tabular-nums lining-nums; padding: 1px .3em;
+}}
+.svc-desk .svc-table thead th {{
+    position: sticky; top: 0; z-index: 1; background: var(--jp-layout-color1, Canvas);
+}}
+.svc-desk .svc-table td:first-child {{
+    position: sticky; left: 0; background: var(--jp-layout-color1, Canvas);
+}}
+.svc-desk .svc-heading {{ padding-top: .8em !important; }}
+.svc-desk :is(.svc-press, .svc-order) {{ cursor: pointer; }}
+.svc-desk button:is(.svc-press, .svc-order) {{
+    border: 0; background: none; color: inherit; font: inherit; padding: 0 .4em;
+    white-space: pre; text-align: inherit;
+}}
+.svc-desk button.svc-press {{
+    width: 100%; text-align: right; color: var(--jp-content-link-color, #1565c0);
+}}
+.svc-desk :is(tr.svc-press:hover > td, button:is(.svc-press, .svc-order):hover) {{
+    background: var(--jp-layout-color2, #eee);
+}}
+.svc-desk tr[aria-selected=true] > td {{ background: var(--jp-brand-color3, #bbdefb); }}
+.svc-desk .svc-findings td:last-child {{ white-space: normal; min-width: 20em; }}
+.svc-desk .svc-forms {{ display: flex; flex-wrap: wrap; gap: 0 2em; align-items: start; }}
+.svc-desk .svc-forms > div {{ flex: 1 1 30em; min-width: 0; }}
+.svc-desk .svc-forms td:first-child {{ white-space: nowrap; }}
+.svc-desk .svc-forms td {{ overflow-wrap: anywhere; white-space: normal; padding: 1px .5em; }}
+.svc-desk :is(h4, p) {{ margin: .3em 0; }}
+.svc-desk h4 {{ font-size: 1.1em; margin-top: .8em; }}
 .svc-desk .widget-html-content {{ line-height: 1.5; }}
-.svc-desk button:focus-visible {{ outline: 3px solid var(--jp-brand-color1, #1976d2); }}
+.svc-desk :is(button, tr):focus-visible {{
+    outline: 3px solid var(--jp-brand-color1, #1976d2); outline-offset: -3px;
+}}
 </style>"""
 # The columns of records that fit a line, in order; a record itself shows them all.
 _COLUMNS = (
@@ -46,20 +71,9 @@ def line_html(text: str, *, is_told: bool = False) -> str:
     return f"<div{role}>{escape(escape_invisible(single_line(text)))}</div>" if text else ""
 
 
-def escaped(text: str) -> str:
-    """Return a text as HTML, its spaces as they are."""
-    return escape(escape_invisible(text))
-
-
 def heading_html(text: str) -> str:
     """Return a heading within the panel."""
     return f"<h4>{escape(single_line(text))}</h4>"
-
-
-def list_html(texts: Iterable[str]) -> str:
-    """Return texts as a list."""
-    items = "".join(f"<li>{escape(escape_invisible(single_line(text)))}</li>" for text in texts)
-    return f"<ul>{items}</ul>" if items else ""
 
 
 def sql_html(sql: str) -> str:
@@ -70,25 +84,3 @@ def sql_html(sql: str) -> str:
 def record_columns(table: pa.Table) -> list[str]:
     """Return the columns of records that are shown in a line."""
     return [name for name in _COLUMNS if name in table.column_names]
-
-
-def record_lines(table: pa.Table, standing: Standing) -> tuple[str, list[str]]:
-    """Return records as lines of equal columns, the points of amounts below one another.
-
-    The first text is the head. Every digit is there.
-    """
-    chosen = attach(table.select(record_columns(table)), standing)
-    shown = display_table(chosen, exact=True, label_of=label_of)
-    return _in_columns(shown)
-
-
-def _in_columns(shown: DisplayTable) -> tuple[str, list[str]]:
-    texts = [[plain_spaces(cell_text(cell)) for cell in row] for row in shown.rows]
-    widths = [max(map(len, column)) for column in zip(shown.header, *texts, strict=True)]
-    rights = shown.rights
-
-    def line(cells: Iterable[str]) -> str:
-        placed = zip(cells, widths, rights, strict=True)
-        return "  ".join(t.rjust(w) if right else t.ljust(w) for t, w, right in placed).rstrip()
-
-    return line(shown.header), [line(row) for row in texts]

@@ -9,12 +9,13 @@ from svc_analytics.config import Settings
 from svc_analytics.formatting.display import Display, names_of, text_table
 from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.notebook.agreement import Claim, compared
+from svc_analytics.notebook.agreement import Claim
 from svc_analytics.notebook.desk import controls, looks
 from svc_analytics.notebook.desk.book import Book
 from svc_analytics.notebook.desk.close_box import CloseBox
 from svc_analytics.notebook.desk.figure_box import FigureBox
 from svc_analytics.notebook.desk.finding_box import FindingBox
+from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN
 from svc_analytics.notebook.desk.month_tiles import MonthTiles
 from svc_analytics.notebook.desk.record_box import RecordBox
 from svc_analytics.notebook.errors import ipython_shell
@@ -67,9 +68,11 @@ class Desk:
         return self._book.statement
 
     def check(self, **claims: Claim) -> str:
-        """Compare figures of the statement with what its tables add up to, as pickers do."""
-        made = self._book.statement
-        return self._book.problem if made is None else compared(made, claims)
+        """Compare figures of the statement with what its tables add up to, as pickers do.
+
+        The desk says how it came out, of this month and of each that is chosen later.
+        """
+        return self._book.check(claims)
 
     def __repr__(self) -> str:
         return repr(self._page())
@@ -95,14 +98,14 @@ class Desk:
         rows = [[tile.label, tile.state, tile.note] for tile in book.tiles]
         months = text_table("months", ["month", "state", "note"], rows)
         title = f"Close desk of {names_of(book.lake.merchant)}"
-        found = [[each.text] for each in book.findings]
+        found = [each.cells for each in book.findings]
         tables = [months]
         if found:
-            tables.append(text_table("findings", ["finding"], found[:MOST_FINDINGS]))
+            tables.append(text_table("findings", COLUMNS_SHOWN, found[:MOST_FINDINGS]))
         made = book.statement
         shown = [] if made is None else made._display().tables
-        lines = [book.problem] if book.problem else []
-        return Display(title, lines, [*tables, *shown])
+        lines = filter(None, [book.problem, book.agreement])
+        return Display(title, [*lines], [*tables, *shown])
 
 
 class _Plain:
@@ -128,14 +131,21 @@ class Panel:
         self.findings = FindingBox(book, self.records.show_record, self.follow)
         self.closing = CloseBox(book, self.follow)
         self.months = MonthTiles(book, self.choose)
+        self.records.leave = self.figures.table.focus
         parts = (self.months, self.closing, self.findings, self.figures, self.records)
         self.box = controls.column(controls.html(looks.STYLE), *(part.box for part in parts))
         self.box.add_class("svc-desk")
 
     def choose(self, label: str) -> None:
-        """Show another month; not while one is closed, for that reads the lake too."""
-        if not self.closing.is_running:
-            self._book.choose(label)
+        """Show another month; while one is closed, which reads the lake too, only afterwards."""
+        if self.closing.is_running:
+            self._book.choose_later(label)
+            self.closing.show()
+            self.months.show()
+            return
+        self.closing.note(f"reading {label}")
+        self._book.choose(label)
+        self.closing.note("")
         self.follow()
 
     def follow(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
 import pyarrow as pa
@@ -20,6 +20,8 @@ from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 PAGE = 20  # records that are shown at a time
+# Whether any of a record's values holds a text, as the lake has it.
+_HOLDS = "contains(lower(records::varchar), $text)"
 # What a record is looked up in, by its id.
 _FORMS = {
     "payment": "from payments where payment_id = $id",
@@ -27,6 +29,17 @@ _FORMS = {
     "payout or refund": "from payout_records where payout_id = $id",
 }
 IDS = ("record_id", "payment_id", "payout_id")  # the first that a row has names its record
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A figure of a coin: of the month that is shown, or of another time, such as a day of it."""
+
+    figure: str
+    coin: str
+    period: Period | None = None  # None: the month that is shown
+    narrowed: str = ""  # a condition of SQL on its records
+    title: str = ""  # of what time it is, and of what else
 
 
 @dataclass(frozen=True)
@@ -61,14 +74,19 @@ class Records:
         self._stack = ExitStack()
         self._opened: dict[bool, Warehouse] = {}
 
-    def behind(self, figure: str, coin: str, order: Order = Order(), skipped: int = 0) -> Page:
-        """Return records behind a figure of a coin, in an order, so many skipped."""
-        found = find_figure(figure)
-        warehouse = self._warehouse(is_whole=found.is_of_history)
-        origin = origin_of(self._period, coin, found, self._assertions)
-        count = warehouse.query(f"select count(*) as found from ({origin.records}) as records")
+    def behind(
+        self, wanted: Wanted, order: Order = Order(), skipped: int = 0, text: str = ""
+    ) -> Page:
+        """Return records behind a figure in an order, so many skipped, that hold a text."""
+        figure, period = _narrowed(wanted), wanted.period or self._period
+        is_within = self._period.start <= period.start and period.end <= self._period.end
+        warehouse = self._warehouse(is_whole=figure.is_of_history or not is_within)
+        origin = origin_of(period, wanted.coin, figure, self._assertions)
+        query = f"from ({origin.records}) as records{f' where {_HOLDS}' if text else ''}"
+        values = {"text": text.strip().lower()} if text else {}
+        count = warehouse.query(f"select count(*) as found from ({query})", values)
         rows = warehouse.query(
-            f"{origin.records} order by {_by(order, origin)} limit {PAGE} offset {skipped:d}"
+            f"{query} order by {_by(order, origin)} limit {PAGE} offset {skipped:d}", values
         )
         return Page(rows, skipped, count["found"][0].as_py(), origin.value)
 
@@ -96,6 +114,12 @@ class Records:
             views = open_warehouse(self._lake, _models(), as_written=True, period=bounds)
             self._opened[is_whole] = self._stack.enter_context(views)
         return self._opened[is_whole]
+
+
+def _narrowed(wanted: Wanted) -> Figure:
+    """Return the figure, of fewer records where that is wanted."""
+    figure = find_figure(wanted.figure)
+    return replace(figure, rows=" and ".join(filter(None, [figure.rows, wanted.narrowed])))
 
 
 def _by(order: Order, origin: Origin) -> str:
