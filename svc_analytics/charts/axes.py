@@ -162,6 +162,8 @@ def label_places(axes: Axes, labels: list[str]) -> None:
 
 def label_days(axes: Axes, days: list[int]) -> None:
     """Label an axis of day numbers by day, or a long one by month."""
+    from svc_analytics.charts.ticks import DayFormatter  # loads matplotlib
+
     if not days:
         return
     first, last = days[0], max(days[-1], days[0] + MOST_TICKS)
@@ -169,7 +171,8 @@ def label_days(axes: Axes, days: list[int]) -> None:
     if last - first >= MOST_DAYS:
         ticks, form = [day for day in ticks if date.fromordinal(day).day == 1], "%Y-%m"
     shown = ticks[:: -(-len(ticks) // MOST_TICKS)]
-    axes.set_xticks(shown, [date.fromordinal(day).strftime(form) for day in shown])
+    axes.set_xticks(shown)
+    axes.xaxis.set_major_formatter(DayFormatter(form))
     axes.set_xlim(first - 0.8, last + 0.8)
 
 

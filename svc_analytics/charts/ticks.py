@@ -1,6 +1,7 @@
-"""Labels of the ticks of an axis of amounts. It loads matplotlib."""
+"""Labels of the ticks of axes of amounts and of days. It loads matplotlib."""
 
 from collections.abc import Sequence
+from datetime import date
 from decimal import Decimal
 
 from matplotlib.ticker import Formatter
@@ -18,6 +19,22 @@ class AmountFormatter(Formatter):
     def format_ticks(self, values: Sequence[float]) -> list[str]:
         """Return the labels of all ticks of an axis."""
         return tick_texts(values)
+
+
+class DayFormatter(Formatter):
+    """Writes the day numbers of an axis as Gregorian days of a form, such as `%m-%d`."""
+
+    def __init__(self, form: str) -> None:
+        """Take the form."""
+        self.form = form
+
+    def __call__(self, value: float, pos: int | None = None) -> str:
+        """Return the label of one tick."""
+        return self.text(date.fromordinal(round(value)))
+
+    def text(self, day: date) -> str:
+        """Return the label of a day."""
+        return day.strftime(self.form)
 
 
 def tick_texts(values: Sequence[float]) -> list[str]:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
+from matplotlib.ticker import FixedLocator
 
 from svc_analytics.charts.axes import BELOW, legend_columns
 
@@ -33,7 +34,7 @@ def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
     label = _height(axes.xaxis.label)
     bottom = _caption_height(caption) + _legend_height(axes) + label + ticks
     above = _GAP + _height(axes.title)
-    up = max(height - above - bottom, _LEAST * height)
+    up = max(height - above - bottom, _LEAST * height, _rows(axes.yaxis))
     height = above + up + bottom
     figure.set_size_inches(width / _INCH, height / _INCH)
     axes.set_position((0.1, bottom / height, 0.8, up / height))
@@ -42,6 +43,7 @@ def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
     across = width - _GAP - _beyond(axes, width - left) - left
     axes.set_position((left / width, bottom / height, across / width, up / height))
     axes.xaxis.set_label_coords(0.5, -ticks / up)
+    axes.title.set_x((_middle(axes.title, left + across / 2, width) - left) / across)
     axes.yaxis.set_label_coords((side - left - _GAP) / across, 0.5)
     legend = axes.get_legend()
     if legend and legend.get_label() == BELOW:
@@ -65,6 +67,19 @@ def _height(text: Any) -> float:
     return _lines(written) * text.get_fontsize() * _LINE + _GAP if written else 0.0
 
 
+def _middle(title: Any, middle: float, width: float) -> float:
+    """Return the middle of a title above the axes, moved so that it ends within the picture."""
+    letters = title.get_fontproperties()
+    half = max(_line_widths(title.get_text().split("\n"), letters), default=0.0) / 2
+    return max(min(middle, width - _GAP - half), _GAP + half)
+
+
+def _rows(axis: Any) -> float:
+    """Return the height that the labels of an axis of rows need below one another."""
+    is_of_rows = isinstance(axis.get_major_locator(), FixedLocator)
+    return len(_texts(axis)) * _letters(axis) if is_of_rows else 0.0
+
+
 def _letters(axis: Any) -> float:
     """Return the height of a line of an axis's tick labels."""
     size: float = axis.get_major_ticks(1)[0].label1.get_fontsize()
@@ -81,9 +96,23 @@ def _texts(axis: Any) -> list[str]:
 
 def _widths(axis: Any) -> list[float]:
     """Return the widths of an axis's tick labels."""
+    return text_widths(axis, _texts(axis))
+
+
+def widest(axis: Any, texts: Sequence[str]) -> float:
+    """Return the width of the widest line of labels of an axis, in points."""
+    return max(text_widths(axis, texts), default=0.0)
+
+
+def text_widths(axis: Any, labels: Sequence[str]) -> list[float]:
+    """Return the widths of the lines of labels of an axis, in points."""
     letters = FontProperties(size=axis.get_major_ticks(1)[0].label1.get_fontsize())
-    texts = [line for text in _texts(axis) for line in text.split("\n") if line]
-    return [text_to_path.get_text_width_height_descent(text, letters, False)[0] for text in texts]
+    return _line_widths([line for text in labels for line in text.split("\n")], letters)
+
+
+def _line_widths(lines: Sequence[str], letters: FontProperties) -> list[float]:
+    measure = text_to_path.get_text_width_height_descent
+    return [measure(line, letters, False)[0] for line in lines if line]
 
 
 def _beyond(axes: Axes, width: float) -> float:

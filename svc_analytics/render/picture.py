@@ -12,6 +12,7 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.language.fonts import OF_PICTURES, picture_families
 from svc_analytics.render.layout import arrange
 from svc_analytics.render.wording import mark_missing, word
 
@@ -19,7 +20,7 @@ from svc_analytics.render.wording import mark_missing, word
 LOOK: dict[str, Any] = {
     "svg.fonttype": "path",
     "text.parse_math": False,
-    "font.family": "DejaVu Sans",
+    "font.family": [OF_PICTURES],
     "font.size": 8,
     "axes.titlesize": 9,
     "axes.titleweight": "bold",
@@ -65,6 +66,8 @@ def save_picture(
         mpl.rcdefaults()
         settings: Any = mpl.rcParams
         settings.update(LOOK | {"svg.hashsalt": salt})
+        if not language.is_english:
+            settings.update({"font.family": picture_families()})
         figure = Figure(figsize=size)
         axes = figure.add_axes((0, 0, 1, 1))
         draw(axes)

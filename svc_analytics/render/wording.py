@@ -4,12 +4,15 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
+import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.font_manager import FontProperties, findfont, get_font
-from matplotlib.ticker import Formatter
+from matplotlib.ticker import FixedLocator, Formatter
 
 from svc_analytics.charts.axes import BELOW, place_legend
+from svc_analytics.charts.ticks import DayFormatter
 from svc_analytics.language.catalogue import Language
+from svc_analytics.render.dates import CALENDARS_NAMED, write_dates
 
 MARK = "\N{BULLET}"  # for a letter that cannot be drawn
 _MOST_NAMED = 3  # of the letters that cannot be drawn
@@ -40,9 +43,16 @@ def word(axes: Axes, language: Language) -> None:
     """Write every text of the axes in the language; English stands there already."""
     if language.is_english:
         return
-    legend = axes.get_legend()
+    if isinstance(axes.xaxis.get_major_formatter(), DayFormatter) and not axes.get_xlabel():
+        axes.set_xlabel(CALENDARS_NAMED, fontsize="small")
+    legend, title = axes.get_legend(), axes.get_title()
     in_line = partial(worded, language=language)
     _change(axes, partial(worded, language=language, between="\n"), in_line)
+    axes.set_title(titled(title, language), y=1.0)
+    for axis in _axes(axes):
+        if not isinstance(axis.get_major_locator(), FixedLocator):
+            _change_ticks(axis, in_line)
+    write_dates(axes, language, in_line)
     if legend and legend.get_label() == BELOW:
         handles, names = axes.get_legend_handles_labels()
         is_first = language.direction == "ltr"
@@ -62,6 +72,8 @@ def mark_missing(axes: Axes, caption: str, language: Language) -> str:
         return caption
     change = partial(_translate, table=str.maketrans(dict.fromkeys(lost, MARK)))
     _change(axes, change, change)
+    for axis in _axes(axes):
+        _change_ticks(axis, change)
     codes = ", ".join(f"U+{ord(letter):04X}" for letter in lost[:_MOST_NAMED])
     more = ", …" * (len(lost) > _MOST_NAMED)
     told = worded(f"{MARK} is a letter that the font lacks: {codes}{more}", language, "\n")
@@ -74,6 +86,18 @@ def worded(text: str, language: Language, between: str = " ") -> str:
     With both languages, the Persian of a sentence stands `between` and the English before it.
     """
     return "\n".join(_line(line, language, between) for line in text.split("\n"))
+
+
+def titled(title: str, language: Language) -> str:
+    """Return the title of a chart in the language; that of one's own columns too.
+
+    >>> titled("Net sales by shop", Language("en+fa")).split("\\n")[0]
+    'Net sales by shop'
+    """
+    persian = language.title(title)
+    if persian is None or language.is_english:
+        return title
+    return persian if language.code == "fa" else f"{title}\n{persian}"
 
 
 def _line(line: str, language: Language, between: str) -> str:
@@ -90,12 +114,14 @@ def _translate(text: str, table: dict[int, str]) -> str:
 
 
 def _change(axes: Axes, change: Change, change_in_line: Change) -> None:
-    """Change every text of the axes; those of ticks and the legend stay in their line."""
+    """Change every text of the axes but the ticks; those of the legend stay in their line."""
     for text in _texts(axes):
         is_alone = text not in _legend_texts(axes)
         text.set_text((change if is_alone else change_in_line)(text.get_text()))
-    for axis in _axes(axes):
-        axis.set_major_formatter(ChangedFormatter(axis.get_major_formatter(), change_in_line))
+
+
+def _change_ticks(axis: Any, change: Change) -> None:
+    axis.set_major_formatter(ChangedFormatter(axis.get_major_formatter(), change))
 
 
 def _texts(axes: Axes) -> list[Any]:
@@ -119,8 +145,13 @@ def _axes(axes: Axes) -> tuple[Any, Any]:
     return axes.xaxis, axes.yaxis
 
 
-@cache
 def _known_letters() -> frozenset[str]:
-    """Return the letters that the font of pictures has, and those that are never seen."""
-    font = get_font(findfont(FontProperties()))
-    return frozenset(_UNSEEN.union(map(chr, font.get_charmap())))
+    """Return the letters that the fonts of the picture have, and those that are never seen."""
+    families: Any = mpl.rcParams["font.family"]
+    return _letters_of(tuple(families))
+
+
+@cache
+def _letters_of(families: tuple[str, ...]) -> frozenset[str]:
+    fonts = [get_font(findfont(FontProperties(family=[name]))) for name in families]
+    return frozenset(_UNSEEN.union(*(map(chr, font.get_charmap()) for font in fonts)))

@@ -1,7 +1,10 @@
 """Charts in Persian: every text of ours is translated, and numbers keep their digits."""
 
+import tomllib
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import pyarrow as pa
@@ -10,40 +13,198 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from svc_analytics import charts, draw
-from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.formatting.standing import Standing, attach
+from svc_analytics.language import fonts
+from svc_analytics.language.catalogue import ENGLISH, Language, _pattern
 from svc_analytics.notebook.pictures import _caption
+from svc_analytics.render.dates import CALENDARS_NAMED
 from svc_analytics.render.picture import LOOK, draw_svg
 from svc_analytics.render.wording import mark_missing, word
-from tests.charts.test_chart_pictures import COVERAGE, DAILY, DRAWN, EXPOSURE, TIERS
+from tests.charts.test_chart_pictures import (
+    COHORTS,
+    COVERAGE,
+    DAILY,
+    DRAWN,
+    EXPOSURE,
+    MONTHLY,
+    POSITION,
+    RATES,
+    RATIOS,
+    TIERS,
+    amounts,
+)
 from tests.support.artists import all_texts
 
-EMPTY: dict[str, Callable[[Axes], None]] = {
-    "no tier": partial(charts.fee_tiers, table=TIERS.slice(0, 0), currency="btc"),
+BTC = {"currency": "btc"}
+RUNNING = Standing("2026-10, UTC", first_open_day="2026-10-12", first_open_month="2026-10")
+FAR = DAILY.set_column(2, "net_settlement", pa.array([60_000 + n for n in range(12)]))
+UNPRICED = RATES.set_column(3, "median", pa.nulls(12, pa.decimal128(38, 18)))
+VERDICTS = (
+    *("valid", "proven_by_record", "bad_signature", "facts_mismatch", "unknown_payment"),
+    "not_checked",
+)
+# Other states of the charts: empty, unknown, running, without a price.
+STATES: dict[str, Callable[[Axes], None]] = {
+    "no tier": partial(charts.fee_tiers, table=TIERS.slice(0, 0), **BTC),
     "no exposure": partial(charts.usd_exposure, table=EXPOSURE.slice(0, 0)),
     "never read": partial(charts.coverage_calendar, table=COVERAGE, stream="payout_records"),
     "no movement": partial(charts.net_settlement_daily, table=DAILY, currency="eth"),
+    "no rate": partial(charts.usd_rates, table=RATES, currency="eth"),
+    "unpriced": partial(charts.usd_rates, table=UNPRICED, **BTC),
+    "no refund": partial(charts.refund_cohorts, table=COHORTS, currency="eth"),
+    "no receipt": partial(
+        charts.receipt_verdicts, table=pa.table({"verdict": pa.array([], "string")})
+    ),
+    "all verdicts": partial(charts.receipt_verdicts, table=pa.table({"verdict": VERDICTS})),
+    "no record": partial(charts.monthly_trend, table=MONTHLY, currency="eth"),
+    "a month without": partial(charts.monthly_trend, table=MONTHLY.take([0, 2]), **BTC),
+    "no ratio": partial(charts.refund_ratio, table=RATIOS.slice(0, 0), **BTC),
+    "running day": partial(charts.net_settlement_daily, table=attach(DAILY, RUNNING), **BTC),
+    "running tiers": partial(charts.fee_tiers, table=attach(TIERS, RUNNING), **BTC),
+    "unknown worth": partial(
+        charts.usd_exposure,
+        table=pa.table({"currency": ["btc", "eth"], "usd_exposure": amounts("1", None)}),
+    ),
+    "worth of one": partial(charts.usd_exposure, table=EXPOSURE.slice(0, 1)),
+    "no worth": partial(
+        charts.usd_exposure, table=pa.table({"currency": ["btc"], "usd_exposure": amounts(None)})
+    ),
+    "position unknown": partial(
+        charts.position, table=POSITION.set_column(4, "closing", amounts(*[None] * 12)), **BTC
+    ),
+    "no rows": partial(charts.column_chart, table=DAILY.slice(0, 0), x="day", y="net_settlement"),
+    "an unknown rate": partial(
+        charts.fee_rate, table=DAILY.set_column(4, "gross_sales", amounts(None, *["1"] * 11)), **BTC
+    ),
+    "far from zero": partial(
+        charts.column_chart, table=FAR, x="day", y="net_settlement", kind="line", **BTC
+    ),
 }
+UNKNOWN_LETTER = partial(
+    charts.column_chart,
+    table=pa.table({"name": ["زعفران", "\u4e2d"], "net": [1, 2]}),
+    x="name",
+    y="net",
+)
+SECTIONS = tomllib.loads((Path(fonts.__file__).parent / "fa.toml").read_text("utf-8"))
+LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹", "0123456789")
+BRACKETS = str.maketrans("\u2066\u2069", "<>")
 OTHERS = {"btc", "eth", "sol", "usdt", "Net by month"}  # names, and a column of one's own
 
 
-def drawn(draw: Callable[[Axes], None], language: Language) -> Axes:
+def drawn(draw: Callable[[Axes], None], language: Language, width: float = 5.4) -> Axes:
     """Return axes whose texts are in a language."""
     with mpl.rc_context(LOOK):
-        axes = Figure(figsize=(5.4, 2.5)).subplots()
+        axes = Figure(figsize=(width, 2.5)).subplots()
         draw(axes)
         word(axes, language)
     return axes
 
 
-@pytest.mark.parametrize("name", [*DRAWN, *EMPTY])
+@pytest.mark.parametrize("name", [*DRAWN, *STATES])
 def test_every_text_of_ours_is_translated(name: str) -> None:
     """No Latin letter is left but those of names and codes."""
-    draw_chart = (DRAWN | EMPTY)[name]
+    draw_chart = (DRAWN | STATES)[name]
     english = all_texts(drawn(draw_chart, ENGLISH))
     lines = {line for text in english for line in text.split("\n")} - OTHERS
     words = {line for line in lines if any(letter.isalpha() for letter in line)}
-    untranslated = {line for line in words if not Language("fa").persian(line)}
+    persian = Language("fa")
+    untranslated = {line for line in words if not (persian.persian(line) or persian.title(line))}
     assert not untranslated
+
+
+def test_every_text_of_the_catalogue_for_charts_is_drawn() -> None:
+    """No entry is left behind when a chart is reworded: each stands in some picture."""
+    texts = [text for chart in (DRAWN | STATES).values() for text in lines_of(chart)]
+    texts += [
+        CALENDARS_NAMED,
+        *mark_missing(drawn(UNKNOWN_LETTER, ENGLISH), "", ENGLISH).split("\n"),
+    ]
+    unused = {
+        english
+        for english in (*SECTIONS["charts"], *SECTIONS["titles of one's own"])
+        if not any(map(_pattern(english).fullmatch, texts))
+    }
+    assert unused == set()
+
+
+def lines_of(chart: Callable[[Axes], None]) -> list[str]:
+    """Return the lines of a chart's texts in English."""
+    texts = all_texts(drawn(chart, ENGLISH))
+    return [line for text in texts for line in text.split("\n")]
+
+
+def test_days_stand_in_both_calendars() -> None:
+    """The Jalali day, and below it the Gregorian one; the line below the axis says which."""
+    axes = drawn(DRAWN["net_settlement_daily"], Language("fa", "fa"))
+    assert ticks(axes.xaxis)[1].translate(LATIN) == "07-11\n(10-03)"
+    assert not set("0123456789") & set("".join(ticks(axes.xaxis)))
+    assert axes.get_xlabel() == "شمسی (میلادی)"
+    years = drawn(DRAWN["fee_tiers"], Language("fa"))
+    assert ticks(years.xaxis)[0] == "1404-12-10\n(2026-03-01)"
+
+
+def test_months_stand_with_those_of_the_other_calendar() -> None:
+    """October 2026 lies in Mehr and Aban 1405; of an axis of rows both stand in one line."""
+    axes = drawn(DRAWN["refund_cohorts"], Language("fa"))
+    assert ticks(axes.xaxis)[-1] == "<2026-10>\n(<1405-07/08>)"
+    assert ticks(axes.yaxis)[-1] == "<2026-10> (<1405-07/08>)"
+
+
+def test_no_more_days_are_written_than_fit() -> None:
+    """In a picture half as wide every other label is left out."""
+    narrow, wide = (
+        drawn(DRAWN["net_settlement_daily"], Language("fa"), width) for width in (2.4, 5.4)
+    )
+    assert len(narrow.get_xticks()) * 2 == len(wide.get_xticks()) == 6
+
+
+def ticks(axis: Any) -> list[str]:
+    """Return the labels of the ticks, the marks of isolation as brackets."""
+    texts = axis.get_major_formatter().format_ticks(axis.get_major_locator()())
+    return [text.translate(BRACKETS) for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("charged_total", "کل دریافتی از مشتریان به تفکیک روز، <btc>"),
+        ("shoes_sold", "<Shoes sold> به تفکیک روز، <btc>"),
+    ],
+    ids=["a figure", "a column of one's own"],
+)
+def test_the_title_of_a_frame_of_ones_own_is_translated(name: str, title: str) -> None:
+    """A column that is nobody's but the user's keeps its name, isolated."""
+    own = DAILY.select(["day", "currency", "net_settlement"])
+    own = own.rename_columns(["day", "currency", name])
+    chart = partial(charts.column_chart, table=own, x="day", y=name, currency="btc")
+    assert drawn(chart, Language("fa")).get_title().translate(BRACKETS) == title
+
+
+def test_a_picture_has_the_fonts_of_the_page_that_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In the order of the page, for Persian alone; one that is not installed is left out."""
+    chart = DRAWN["net_settlement_daily"]
+    before = {lang: picture_of(chart, lang) for lang in ("en", "fa")}
+    monkeypatch.setattr(fonts, "FAMILIES", ("No Such Font", "DejaVu Sans Mono", "DejaVu Sans"))
+    assert fonts.picture_families() == ["DejaVu Sans Mono", "DejaVu Sans"]
+    assert picture_of(chart, "en") == before["en"]
+    assert picture_of(chart, "fa") != before["fa"]
+
+
+def picture_of(chart: Callable[[Axes], None], lang: str) -> str:
+    return draw_svg("a", chart, "a", language=Language(lang))
+
+
+def test_a_letter_comes_from_the_next_font_that_has_it() -> None:
+    """Only what no font of the list has is told."""
+    with mpl.rc_context({"font.family": ["STIXGeneral", "DejaVu Sans"]}):
+        axes = Figure().subplots()
+        axes.set_title("زعفران")
+        assert mark_missing(axes, "", ENGLISH) == ""
+        axes.set_title("\u4e2d")
+        assert mark_missing(axes, "", ENGLISH).endswith("U+4E2D")
 
 
 def test_persian_digits_stand_on_the_axes_and_the_marks() -> None:
@@ -64,9 +225,7 @@ def test_in_two_languages_the_persian_has_a_line_of_its_own() -> None:
 
 def test_a_letter_that_the_font_lacks_is_told() -> None:
     """No box stands for it: a mark, and a line below the picture that names the letter."""
-    table = pa.table({"name": ["زعفران", "\u4e2d"], "net": [1, 2]})
-    axes = Figure().subplots()
-    charts.column_chart(axes, table, "name", "net")
+    axes = drawn(UNKNOWN_LETTER, ENGLISH)
     caption = mark_missing(axes, "2026-10, UTC", ENGLISH)
     assert caption == "2026-10, UTC\n• is a letter that the font lacks: U+4E2D"
     assert axes.xaxis.get_major_formatter().format_ticks([0, 1]) == ["زعفران", "•"]

@@ -6,6 +6,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
+from svc_analytics.language.fonts import css_families
 from svc_analytics.render.figures import meaning
 
 
@@ -21,6 +22,8 @@ def load_template(name: str) -> Template:
     )
     environment.filters["visible"] = lambda text: escape_invisible(str(text))
     environment.filters["instant"] = _instant
+    environment.globals["families"] = css_families()
+    environment.globals["narrow_families"] = css_families("DejaVu Sans Condensed")
     environment.globals["meaning"] = partial(meaning, "summary")
     return environment.get_template(name)
 
