@@ -1,4 +1,7 @@
-"""Months as people write them: by number or by name, in either calendar and its digits."""
+"""Months as people write them: by number or by name, in either calendar and its digits.
+
+Also quarters, years, and years to date.
+"""
 
 import re
 import unicodedata
@@ -10,7 +13,29 @@ from svc_analytics.calendars import CALENDARS, GREGORIAN, JALALI
 from svc_analytics.errors import ConfigError
 
 EXAMPLES = {GREGORIAN: "2026-10", JALALI: "1405-08"}
+MONTH, QUARTER, YEAR, TO_DATE = "month", "quarter", "year", "year to date"
+_LABEL = re.compile(r"(?P<year>\d{4})(?:-(?:(?P<month>\d\d)(?P<ytd>-ytd)?|Q(?P<quarter>[1-4])))?\Z")
 _RELATIVE = {"this month": 0, "last month": -1}
+_SHIFTS = {"this": 0, "last": -1}
+_A_QUARTER = re.compile(r"(?:(\d{4}) ?)?q ?(\d+)(?: ?(\d{4}))?", re.ASCII)
+_A_YEAR = re.compile(r"(?:year )?(\d{4})", re.ASCII)
+_TO_DATE = re.compile(r"(.*?) ?\b(?:(?:this )?year to date|to date|ytd)\b ?(.*)", re.ASCII)
+# Words of quarters and years that mean the same.
+_SAME = (
+    ("سه ماهه", "سهماهه"),
+    *(
+        (f"سهماهه {name}", f"q{number}")
+        for number, name in enumerate(("اول", "دوم", "سوم", "چهارم"), 1)
+    ),
+    *(
+        (f"{name} quarter", f"q{number}")
+        for number, name in enumerate(("1st", "2nd", "3rd", "4th"), 1)
+    ),
+    ("quarter ", "q"),
+    ("سال ", ""),
+    ("امسال", "this year"),
+    ("پارسال", "last year"),
+)
 _NUMBER = re.compile(r"(\d{4})-(\d\d)", re.ASCII)
 _ALMOST_A_NUMBER = re.compile(r"(\d{4})\D?(\d\d?)(?:\D\d+)?", re.ASCII)
 # People alive write years of these spans; the rest says nothing of the calendar.
@@ -36,8 +61,34 @@ _SPELLINGS: dict[str, dict[int, tuple[str, ...]]] = {
     },
 }
 # Persian and Arabic digits, and letters that are typed in either way.
-_FOLDED = str.maketrans("۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩يىكآ", "01234567890123456789ییکا")
+_FOLDED = str.maketrans("۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩يىكآ", "01234567890123456789ییکا", "\u0654")
 _THE_WORD_MONTH = "ماه"
+
+
+def match_label(label: str) -> re.Match[str] | None:
+    """Match the label of a period; its groups are year, month, ytd and quarter."""
+    return _LABEL.match(label)
+
+
+def kind_of(label: str) -> str:
+    """Return what a label is of.
+
+    >>> kind_of("2026-10"), kind_of("2026-Q3"), kind_of("2026"), kind_of("2026-10-ytd")
+    ('month', 'quarter', 'year', 'year to date')
+    """
+    match = match_label(label)
+    if match is None or (match["month"] and not match["ytd"]):
+        return MONTH
+    return QUARTER if match["quarter"] else TO_DATE if match["ytd"] else YEAR
+
+
+def noun_of(label: str) -> str:
+    """Return what sentences call the period of a label.
+
+    >>> noun_of("2026-Q3"), noun_of("2026-10-ytd"), noun_of("2026-10")
+    ('quarter', 'period', 'month')
+    """
+    return "period" if kind_of(label) == TO_DATE else kind_of(label)
 
 
 @dataclass(frozen=True)
@@ -47,6 +98,60 @@ class MonthText:
     number: int
     year: int | None
     calendar: str | None
+
+
+@dataclass(frozen=True)
+class LongerText:
+    """What a text says of a quarter, a year or a year to date.
+
+    `shift` is how many of them after the one that is named, or that is running.
+    """
+
+    kind: str
+    year: int | None = None
+    calendar: str | None = None
+    number: int | None = None  # of a quarter in its year
+    shift: int = 0
+    month: str = ""  # up to which a year to date goes, as it is written
+
+
+def read_longer(text: str) -> LongerText | None:
+    """Read a person's quarter, year or year to date; None for what may be a month.
+
+    >>> read_longer("q3 2026") == read_longer("2026-Q3"), read_longer("oct 2026")
+    (True, None)
+    """
+    words = " ".join(_words(text))
+    for known, same in _SAME:
+        words = words.replace(known, same)
+    before, _, unit = words.partition(" ")
+    if before in _SHIFTS and unit in (QUARTER, YEAR):
+        return LongerText(unit, shift=_SHIFTS[before])
+    if match := _TO_DATE.fullmatch(words):
+        return _read_to_date(" ".join(filter(None, match.groups())))
+    if match := _A_YEAR.fullmatch(words):
+        return LongerText(YEAR, int(match[1]), _calendar_of(int(match[1])))
+    if (match := _A_QUARTER.fullmatch(words)) and not (match[1] and match[3]):
+        return _read_quarter(text, match[1] or match[3], int(match[2]))
+    return None
+
+
+def _read_quarter(text: str, year: str | None, number: int) -> LongerText:
+    if not 1 <= number <= 4:
+        raise ConfigError(f"{text!r} is not a quarter: a year has Q1 to Q4, such as 2026-Q3")
+    if year is None:
+        return LongerText(QUARTER, number=number)
+    return LongerText(QUARTER, int(year), _calendar_of(int(year)), number)
+
+
+def _read_to_date(rest: str) -> LongerText:
+    """Return the year up to what stands beside the words, a year or a month."""
+    if match := _A_YEAR.fullmatch(rest):
+        return LongerText(TO_DATE, int(match[1]), _calendar_of(int(match[1])))
+    number = re.fullmatch(r"(\d{4}) (\d\d)", rest, re.ASCII)
+    month = f"{number[1]}-{number[2]}" if number else rest
+    calendar = read_month(month).calendar if rest and read_relative(rest) is None else None
+    return LongerText(TO_DATE, calendar=calendar, month=month)
 
 
 def read_relative(text: str) -> int | None:

@@ -1,4 +1,4 @@
-"""Months in a time zone and a calendar, as half-open intervals of instants.
+"""Months, quarters and years in a time zone and a calendar, as half-open intervals of instants.
 
 Instants are integers, microseconds since 1970 in UTC, so that no comparison depends on
 a float or on a local clock setting.
@@ -8,15 +8,30 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from functools import cached_property
 from zoneinfo import ZoneInfo
 
 from svc_analytics.arguments import check
 from svc_analytics.calendars import GREGORIAN, find_calendar
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant, from_micros, to_micros
-from svc_analytics.month_texts import EXAMPLES, read_month, read_relative
+from svc_analytics.month_texts import (
+    EXAMPLES,
+    MONTH,
+    QUARTER,
+    TO_DATE,
+    YEAR,
+    MonthText,
+    kind_of,
+    match_label,
+    noun_of,
+    read_month,
+    read_relative,
+)
 
 _MONTH = re.compile(r"(\d{4})-(\d\d)\Z", re.ASCII)
+_LENGTHS = {MONTH: 1, QUARTER: 3, YEAR: 12}
+_STEPS = _LENGTHS | {TO_DATE: 12}  # from one to the next: of a year to date, a year
 
 
 def load_zone(name: str) -> ZoneInfo:
@@ -33,7 +48,10 @@ def load_zone(name: str) -> ZoneInfo:
 
 @dataclass(frozen=True)
 class Period:
-    """A calendar month in a zone: the interval [start, end) in UTC microseconds."""
+    """A calendar month in a zone: the interval [start, end) in UTC microseconds.
+
+    Or several: `2026-Q3`, `2026`, and `2026-10-ytd`, the year up to the end of that month.
+    """
 
     label: str
     start: int
@@ -41,11 +59,48 @@ class Period:
     zone: str = "UTC"
     calendar: str = GREGORIAN
 
+    @cached_property
+    def _span(self) -> tuple[str, int, int]:
+        """Which kind it is of, the index of its first month, and how many months it has."""
+        return _span_of(self.label, self.calendar)
+
+    @property
+    def kind(self) -> str:
+        """`month`, `quarter`, `year` or `year to date`."""
+        return self._span[0]
+
+    @property
+    def noun(self) -> str:
+        """What sentences call it: the month, the quarter, the year or the period."""
+        return noun_of(self.label)
+
+    @property
+    def is_longer(self) -> bool:
+        """Whether it is made of months, rather than one itself."""
+        return self.kind != MONTH
+
+    @property
+    def months(self) -> list["Period"]:
+        """The months that it is made of, oldest first; of a month, itself."""
+        _, first, count = self._span
+        return [_period(first + place, self.zone, self.calendar) for place in range(count)]
+
     @property
     def title(self) -> str:
-        """The month's name and year, such as `October 2026` or `Aban 1405`."""
-        year, number = map(int, self.label.split("-"))
-        return f"{find_calendar(self.calendar).months[number - 1]} {year}"
+        """Its name for people: `October 2026`, `Q3 2026`, `Year 2026`, `January to October 2026`.
+
+        A quarter has the number of its calendar's year: `Q1 1405` begins with Farvardin.
+        """
+        kind, first, count = self._span
+        names = find_calendar(self.calendar).months
+        if kind in (QUARTER, YEAR):
+            return (
+                f"Q{first % 12 // 3 + 1} {first // 12}"
+                if kind == QUARTER
+                else f"Year {first // 12}"
+            )
+        until = f" to {names[count - 1]}" if count > 1 else ""
+        return f"{names[first % 12]}{until} {first // 12}"
 
     @property
     def local_bounds(self) -> str:
@@ -67,9 +122,17 @@ class Period:
         year, number, place = known.split(local.date())
         return f"{place} {known.months[number - 1]} {year} {local:%H:%M}"
 
-    def shift(self, months: int) -> "Period":
-        """Return the period that many months later (earlier, if negative)."""
-        return _period(_month_index(self.label, self.calendar) + months, self.zone, self.calendar)
+    def shift(self, count: int) -> "Period":
+        """Return the period that many months later (earlier, if negative).
+
+        Of a quarter it is that many quarters, of a year that many years; of a year to date, the
+        same months of another year.
+
+        >>> period("2026-Q1").shift(-1).label, period("2026-10-ytd").shift(-1).label
+        ('2025-Q4', '2025-10-ytd')
+        """
+        kind, first, length = self._span
+        return _made(kind, first + count * _STEPS[kind], length, self.zone, self.calendar)
 
 
 def month(label: str, zone: str = "UTC", calendar: str = GREGORIAN) -> Period:
@@ -81,6 +144,15 @@ def month(label: str, zone: str = "UTC", calendar: str = GREGORIAN) -> Period:
     '2026-10@Asia-Tehran'
     """
     return _period(_month_index(label, calendar), zone, calendar)
+
+
+def period(label: str, zone: str = "UTC", calendar: str = GREGORIAN) -> Period:
+    """Return the period of a label: a month, `2026-Q3`, `2026`, or `2026-10-ytd`.
+
+    >>> [each.label for each in period("2026-Q3").months]
+    ['2026-07', '2026-08', '2026-09']
+    """
+    return _made(*_span_of(label, calendar), zone, calendar)
 
 
 def month_of(micros: int, zone: str = "UTC", calendar: str = GREGORIAN) -> Period:
@@ -115,14 +187,20 @@ def named_month(text: str, now: int, zone: str = "UTC", calendar: str | None = N
     shift = read_relative(text)
     if shift is not None:
         return month_of(now, zone, wanted).shift(shift)
-    written = read_month(text)
+    return in_calendar(text, _written_month(read_month(text), now, zone, wanted), calendar)
+
+
+def _written_month(written: MonthText, now: int, zone: str, wanted: str) -> Period:
     own = written.calendar or wanted
-    if written.year is None:
-        current = month_of(now, zone, own)
-        found = current.shift(-((int(current.label[5:]) - written.number) % 12))
-    else:
-        found = month(f"{written.year:04d}-{written.number:02d}", zone, own)
-    if calendar and own != calendar:
+    if written.year is not None:
+        return month(f"{written.year:04d}-{written.number:02d}", zone, own)
+    current = month_of(now, zone, own)
+    return current.shift(-((int(current.label[5:]) - written.number) % 12))
+
+
+def in_calendar(text: str, found: Period, calendar: str | None) -> Period:
+    """Return a period that is of the calendar chosen, if one is."""
+    if calendar and found.calendar != calendar:
         raise _of_another_calendar(text, found, calendar)
     return found
 
@@ -130,10 +208,20 @@ def named_month(text: str, now: int, zone: str = "UTC", calendar: str | None = N
 def _of_another_calendar(text: str, found: Period, calendar: str) -> ConfigError:
     """Name the months of the wanted calendar that a month of another one lies in."""
     first = month_of(found.start, found.zone, calendar)
+    if found.is_longer:
+        first = period_around(found.kind, first)
     return ConfigError(
-        f"{text!r} is a {found.calendar} month, not a {calendar} one: "
+        f"{text!r} is a {found.calendar} {found.kind}, not a {calendar} one: "
         f"write {first.label} or {first.shift(1).label}, or choose the calendar {found.calendar}"
     )
+
+
+def period_around(kind: str, first: Period) -> Period:
+    """Return the quarter, year or year to date that a month lies in."""
+    year, number = first.label.split("-")
+    quarter = f"{year}-Q{(int(number) + 2) // 3}"
+    label = {QUARTER: quarter, YEAR: year, TO_DATE: f"{first.label}-ytd"}[kind]
+    return period(label, first.zone, first.calendar)
 
 
 def utc_months(start: int, end: int) -> Iterator[Period]:
@@ -155,12 +243,40 @@ def _month_index(label: str, calendar: str) -> int:
     return year * 12 + number - 1
 
 
+def _span_of(label: str, calendar: str) -> tuple[str, int, int]:
+    """Return the kind of a label, the index of its first month, and how many months it has."""
+    match, kind = match_label(label), kind_of(label)
+    if match is None or kind == MONTH:
+        return MONTH, _month_index(label, calendar), 1
+    ends_with = int(match["quarter"]) * 3 if kind == QUARTER else match["month"] or 12
+    last = _month_index(f"{match['year']}-{int(ends_with):02d}", calendar)
+    count = _LENGTHS.get(kind, last % 12 + 1)
+    return kind, _month_index(_month_label(last - count + 1), calendar), count
+
+
+def _made(kind: str, first: int, count: int, zone: str, calendar: str) -> Period:
+    """Return the period of so many months."""
+    start, end = (_period(place, zone, calendar) for place in (first, first + count - 1))
+    year = f"{first // 12:04d}"
+    label = {
+        MONTH: start.label,
+        QUARTER: f"{year}-Q{first % 12 // 3 + 1}",
+        YEAR: year,
+        TO_DATE: f"{end.label}-ytd",
+    }[kind]
+    return Period(label, start.start, end.end, zone, calendar)
+
+
 def _period(index: int, zone: str, calendar: str) -> Period:
     first_day = find_calendar(calendar).first_day
     start, end = (
         midnight(first_day(place // 12, place % 12 + 1), zone) for place in (index, index + 1)
     )
-    return Period(f"{index // 12:04d}-{index % 12 + 1:02d}", start, end, zone, calendar)
+    return Period(_month_label(index), start, end, zone, calendar)
+
+
+def _month_label(index: int) -> str:
+    return f"{index // 12:04d}-{index % 12 + 1:02d}"
 
 
 def midnight(day: date, zone: str) -> int:

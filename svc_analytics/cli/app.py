@@ -28,7 +28,7 @@ COMMANDS = {
     "close": ("cli.commands.close:close", "Read a month twice, write its statement and seal it."),
     "compare": (
         "cli.commands.compare:compare",
-        "Compare two months, figure by figure and coin by coin.",
+        "Compare two months, quarters or years, figure by figure and coin by coin.",
     ),
     "demo": ("cli.commands.demo:demo", "Try everything on the local sandbox, without any key."),
     "extract": ("cli.commands.extract:extract", "Bring the lake up to date with the service."),
@@ -50,7 +50,7 @@ COMMANDS = {
     "sql": ("cli.commands.lake:sql", "Run one read-only query on the views."),
     "statement": (
         "cli.commands.statement:statement",
-        "Write a month's statement and print its summary.",
+        "Write the statement of a month, a quarter or a year, and print its summary.",
     ),
     "statement-diff": (
         "cli.commands.compare:statement_diff",

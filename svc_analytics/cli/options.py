@@ -1,6 +1,5 @@
 """Options that several commands share, and the month and the lake that they choose."""
 
-import time
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
@@ -13,13 +12,15 @@ from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import DIGITS, LANGUAGES, Language
-from svc_analytics.periods import named_month
 
 month_option = click.option(
     "--month",
     metavar="MONTH",
     shell_complete=completion.months,
     help="The month: 2026-10, 1405-08, 'oct 2026', 'aban 1405', or october for the latest one.",
+)
+period_argument = click.argument(
+    "period", metavar="[PERIOD]", required=False, shell_complete=completion.months
 )
 last_month_option = click.option(
     "--last-month", "choice", flag_value="last", help="The last month that is over."
@@ -104,13 +105,20 @@ def shared_options(command: Callable[..., None]) -> Callable[..., None]:
     return data_dir_option(json_option(verbose_option(command)))
 
 
-def choose_month(month: str | None, choice: str | None, zone: str, calendar: str | None) -> str:
-    """Return the month of --month, --last-month or --this-month; exactly one must be given."""
-    if (month is None) == (choice is None):
-        raise ConfigError("give exactly one of --month 2026-10, --last-month and --this-month")
-    if month is not None:
-        return month
-    return named_month(f"{choice} month", time.time_ns() // 1000, zone, calendar).label
+def choose_period(
+    period: str | None, month: str | None, choice: str | None, others: str, is_to_date: bool = False
+) -> str:
+    """Return the period that the options name; exactly one of them must.
+
+    `others` are the options, besides PERIOD and --month, that choose one too.
+    """
+    named = [
+        name for name in (period, month, f"{choice} month" if choice else None) if name is not None
+    ]
+    if len(named) != 1 and not (is_to_date and not named):
+        message = "give exactly one of PERIOD (2026-10, 2026-Q3, 2026), --month 2026-10"
+        raise ConfigError(f"{message}{others}")
+    return " ".join([*named, "ytd"] if is_to_date else named)
 
 
 def open_lake(data_dir: str | None) -> Lakehouse:

@@ -17,7 +17,7 @@ def broken_chain(
     manifest: seals.Manifest, period: Period, folders: Collection[Path], register: Register
 ) -> list[str]:
     """List what is wrong with the earlier seals that a manifest names, or does not name."""
-    before = _named_of("the statement of the month before", manifest.get("previous_seal"))
+    before = _named_of(f"the statement of the {period.noun} before", manifest.get("previous_seal"))
     found = [seals.manifests_of(period.shift(-1), folder) for folder in folders]
     earlier = [one for manifests in found for one in manifests]
     broken = [*_missing(before, manifest.get("previous_seal"), earlier)]
@@ -79,6 +79,6 @@ def _note_order(folder: Path, after: Period) -> str | None:
     if seals.newest_seal(after, folder) is None:
         return None
     return (
-        f"{after.folder} was sealed first, so its seal does not name this month's: "
-        "close months oldest first, as --all-due does, to chain them"
+        f"{after.folder} was sealed first, so its seal does not name this {after.noun}'s: "
+        f"close {after.noun}s oldest first, as --all-due does, to chain them"
     )

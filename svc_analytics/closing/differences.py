@@ -23,8 +23,9 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.money import group_digits
+from svc_analytics.month_texts import noun_of
 from svc_analytics.render.comparison import Side, amount_scales, compare_sides, figures_by_coin
-from svc_analytics.render.document import UNFINISHED, Reason
+from svc_analytics.render.document import Reason, is_unfinished
 from svc_analytics.render.page.comparison import comparison_page
 from svc_analytics.render.side_by_side import comparison_tables, head_lines
 from svc_analytics.warehouse.definitions import label_of
@@ -205,7 +206,7 @@ def _side(manifest: seals.Manifest, tables: Tables, name: str) -> Side:
     """Return a folder's statement as a side of a comparison, as its manifest has it."""
     told = manifest.get("reasons")
     reasons = tuple(
-        Reason(str(text), is_unfinished=str(text).startswith(UNFINISHED))
+        Reason(str(text), is_unfinished=is_unfinished(str(text)))
         for text in (told if isinstance(told, list) else ())
     )
     return Side(
@@ -216,6 +217,7 @@ def _side(manifest: seals.Manifest, tables: Tables, name: str) -> Side:
         reasons=reasons,
         unknown=unknown_of(manifest),
         figures=figures_by_coin(tables),
+        noun=noun_of(manifest["label"].partition("@")[0]),
     )
 
 

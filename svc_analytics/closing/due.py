@@ -1,12 +1,14 @@
 """Which months are due to be closed: over, and past the hours in which late records come."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 
+from svc_analytics.arguments import as_names
 from svc_analytics.calendars import GREGORIAN
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.instants import HOUR, duration, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.periods import Period, month_of
+from svc_analytics.month_texts import QUARTER, YEAR
+from svc_analytics.periods import Period, month_of, period_around
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
@@ -20,7 +22,7 @@ _FIRST = (
 def check_is_over(period: Period, clock: int, grace: int) -> None:
     """Refuse a month that has not begun, is running, or ended within the grace time."""
     if period.start >= clock:
-        raise ConfigError(f"{period.folder} has not begun: choose a month that is over")
+        raise ConfigError(f"{period.folder} has not begun: choose a {period.noun} that is over")
     if period.end > clock:
         message = f"{period.folder} is not over: it ends at {format_instant(period.end)}"
         raise PeriodNotClosed(message)
@@ -46,3 +48,18 @@ def months_due(
     while period and period.end + grace <= clock:
         yield period
         period = period.shift(1)
+
+
+def check_kinds(longer: Collection[str]) -> tuple[str, ...]:
+    """Return the kinds of longer periods to close, quarters first."""
+    named = as_names("longer", longer, QUARTER)
+    if strange := [name for name in named if name not in (QUARTER, YEAR)]:
+        raise ConfigError(f"longer names {strange[0]!r:.40}: give {QUARTER}, {YEAR} or both")
+    return tuple(kind for kind in (QUARTER, YEAR) if kind in named)
+
+
+def longer_due(months: Sequence[Period], kinds: Collection[str]) -> Iterator[Period]:
+    """Yield the quarters and years all of whose months are among those that are due."""
+    for kind in kinds:
+        around = dict.fromkeys(period_around(kind, month) for month in months)
+        yield from (period for period in around if set(period.months) <= set(months))

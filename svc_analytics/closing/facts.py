@@ -10,7 +10,8 @@ from svc_analytics.closing.diff import Tables
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant, parse_bound
-from svc_analytics.periods import Period, named_month
+from svc_analytics.named_periods import named_period
+from svc_analytics.periods import Period
 from svc_analytics.render.document import Unknown
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.metadata import check_names
@@ -20,6 +21,7 @@ LONGEST = 80
 # Facts that other parts of a verification hold: files and chain, the clock, the profile.
 _OTHERS = {
     *("files", "version", "supersedes", "previous_seal", "seal", "as_of", "merchant"),
+    "month_seals",
     "tool_version",
 }
 _OF_TODAY = {"status", "reasons", "coverage"}  # what a lake that gives the same may say otherwise
@@ -34,10 +36,10 @@ def period_of(manifest: seals.Manifest) -> Period:
     """Return the period of a manifest, or raise `ConfigError` where its facts name none."""
     label = manifest["label"].partition("@")[0]
     at = parse_bound(manifest["as_of"])
-    period = named_month(label, at, manifest["zone"], manifest["calendar"])
+    period = named_period(label, at, manifest["zone"], manifest["calendar"])
     check_names(seals.chosen_metadata(manifest))
     if at < period.end:
-        raise ConfigError(f"as_of, {manifest['as_of']}, is before the end of the month")
+        raise ConfigError(f"as_of, {manifest['as_of']}, is before the end of the {period.noun}")
     if manifest["as_of"] != format_instant(at):
         raise ConfigError(f"as_of, {manifest['as_of']}, is not written as close writes it")
     return period

@@ -17,7 +17,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import atomic_write
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
-from svc_analytics.periods import named_month
+from svc_analytics.named_periods import named_period
 from svc_analytics.render.folder import MANIFEST
 from svc_analytics.statements.digests import hash_file
 
@@ -59,7 +59,7 @@ def package(
         >>> svc.package(lake, "2026-10")  # doctest: +SKIP
     """
     check_lake(lake)
-    period = named_month(month, now(), zone, calendar)
+    period = named_period(month, now(), zone, calendar)
     first = lake.path / seals.STATEMENTS / period.folder
     sealed = seals.versions(first)
     if not sealed:

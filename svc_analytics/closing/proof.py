@@ -12,7 +12,14 @@ import pyarrow as pa
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.chain import broken_chain
-from svc_analytics.closing.diff import RESTATEMENT, Tables, as_texts, compare, contradicting_tables
+from svc_analytics.closing.diff import (
+    RESTATEMENT,
+    Tables,
+    as_texts,
+    compare,
+    contradicting_tables,
+    read_tables,
+)
 from svc_analytics.closing.facts import (
     changed_profile,
     expected_facts,
@@ -22,6 +29,7 @@ from svc_analytics.closing.facts import (
     wrong_facts,
 )
 from svc_analytics.closing.forms import compare_forms
+from svc_analytics.closing.months import MONTH_SEALS, broken_months
 from svc_analytics.closing.rederive import (
     differences,
     follows,
@@ -36,9 +44,11 @@ from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.render.folder import TABLE_FORMATS, printed
+from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
-from svc_analytics.statements.tables import TABLES
+from svc_analytics.statements.tables import tables_of
 
+_CHAIN = ("version", "supersedes", "previous_seal", MONTH_SEALS)  # facts of other statements
 # What differs, with no record changed, by what was read or found since the sealing.
 _SINCE = {"first_seen_at", "first_read_at", "last_read_at", "reading", "flags"}
 
@@ -127,6 +137,10 @@ def _check_seals(proof: Proof, period: Period) -> None:
         folders.append(proof.lake.path / seals.STATEMENTS / proof.folder.name)
     _look_up(proof)
     proof.broken += broken_chain(manifest, period, folders, proof.register)
+    if period.is_longer:
+        files = manifest["files"].keys() - seals.broken_files(proof.folder, manifest)
+        months = read_tables(proof.folder, files).get(MONTHS)
+        proof.broken += broken_months(manifest, period, folders, proof.register, months)
 
 
 def _look_up(proof: Proof) -> None:
@@ -142,18 +156,19 @@ def _look_up(proof: Proof) -> None:
 def _check_contents(proof: Proof, period: Period) -> None:
     """Compare every fact and every form with the tables, and the tables with the lake."""
     manifest = proof.manifest
-    names = [*TABLES, RESTATEMENT] if manifest["version"] > 1 else list(TABLES)
+    own = tables_of(period)
+    names = [*own, RESTATEMENT] if manifest["version"] > 1 else [*own]
     altered = seals.broken_files(proof.folder, manifest).keys()
     tables = _tables(proof, names, manifest["files"].keys() - altered)
     proof.broken += _missing_tables(manifest, names)
-    if lacking := [name for name in TABLES if name not in tables]:
+    if lacking := [name for name in own if name not in tables]:
         text = f"{', '.join(lacking)} cannot be read without the lake"
         proof.doubt(f"{text}: nothing was compared with the tables")
         return
     sealed = sealed_statement(manifest, period, tables)
     facts = expected_facts(sealed, proof.new)
     proof.broken += wrong_facts(manifest, facts)
-    facts |= {name: manifest.get(name) for name in ("version", "supersedes", "previous_seal")}
+    facts |= {name: manifest.get(name) for name in _CHAIN if name in facts}
     found = compare_forms(sealed, manifest, printed(facts, is_sealed=True), proof.folder, altered)
     proof.broken += found.broken
     proof.doubt(*found.unproven)
@@ -185,12 +200,16 @@ def _tables(proof: Proof, names: list[str], files: Collection[str]) -> Tables:
 def _compare_with_lake(proof: Proof, tables: Tables) -> None:
     """Say what the lake gives differently; with no record changed, nothing else may differ."""
     new, lake = proof.new, proof.lake
-    if new is None or lake is None or all(tables[name] is new.tables[name] for name in TABLES):
+    if (
+        new is None
+        or lake is None
+        or all(tables[name] is new.tables[name] for name in new.controls)
+    ):
         return
     old, now = as_texts(tables), as_texts(new.tables)
     proof.table = differences(lake, old, new)
     if proof.table.num_rows == 0:
-        for name in TABLES:
+        for name in new.controls:
             columns = [column for column in old[name].column_names if column not in _SINCE]
             if columns and old[name].select(columns) != now[name].select(columns):
                 proof.doubt(f"{name} is not what the lake gives now, though no figure differs")

@@ -5,6 +5,7 @@ from typing import Any
 
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.month_texts import noun_of
 from svc_analytics.warehouse.models import read_statement_macros
 
 # Run as it is in the folder; a test does.
@@ -25,13 +26,13 @@ _README = """\
 
 What this is
 ------------
-A statement of the payments, refunds and payouts of one merchant in one month.
+A statement of the payments, refunds and payouts of one merchant in one {noun}.
 svc-analytics {tool_version} read the records from the Merchant Payments API, made the
 statement from them, and sealed it.
 
 merchant        {merchant}
 period          {start} up to, but not including, {end}
-                (month {label}, calendar {calendar}, zone {zone})
+                ({noun} {label}, calendar {calendar}, zone {zone})
 status          {status}
 data as of      {as_of}
 version         {version}{supersedes}
@@ -53,7 +54,7 @@ How to check that nothing was altered
    compute a seal that fits them, so a seal that comes with its files proves nothing.
 5. Each month names the seal of the month before ("previous_seal"), and each later
    version the seal of the version that it replaces ("supersedes"). A month that is
-   sealed later vouches for this one.
+   sealed later vouches for this one.{months}
 
 That the figures follow from the records is shown by the merchant, who has them:
 svc-analytics statement-verify FOLDER --data-dir LAKE
@@ -68,15 +69,19 @@ a formula has an apostrophe in front.
 
 {tables}
 """
+_MONTHS = """ A quarter or a year names the
+   seals of all its months too ("month_seals")."""
 _TABLES = {
     "checks": "every finding that concerns the period",
     "definitions": "what each figure means, and how it is computed",
+    "months": "the figures of each month that the period is made of",
     "restatement": "what differs from the version before, with the cause",
 }
 
 
 def readme_text(manifest: dict[str, Any]) -> str:
     """Write the README.txt of a sealed statement."""
+    noun = noun_of(str(manifest["label"]).partition("@")[0])
     title = single_line(f"Statement {manifest['label']} of {names_of(manifest['merchant'])}")
     names = ("tool_version", "start", "end", "label", "calendar", "zone", "status", "as_of")
     facts = {name: single_line(str(manifest.get(name, "not stated"))) for name in names}
@@ -88,7 +93,9 @@ def readme_text(manifest: dict[str, Any]) -> str:
         merchant=single_line(str(manifest["merchant"].get("id", "not stated"))),
         version=manifest["version"],
         supersedes=f", replaces the version sealed as {replaced}" if replaced else "",
-        previous_seal=manifest.get("previous_seal") or "none: no month before was sealed",
+        previous_seal=manifest.get("previous_seal") or f"none: no {noun} before was sealed",
+        noun=noun,
+        months="" if noun == "month" else _MONTHS,
         recipe=textwrap.indent(RECIPE, "   "),
         definitions=_definitions(manifest),
         tables=_tables(manifest),

@@ -12,6 +12,7 @@ from svc_analytics.formatting.display import Display, display_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.month_texts import noun_of
 from svc_analytics.render.document import Reason, Unknown
 
 if TYPE_CHECKING:
@@ -61,4 +62,5 @@ class CloseResult(Displayable):
     def _display(self) -> Display:
         title = "differences from the version before"
         tables = [] if self.table is None else [display_table(self.table, title)]
-        return Display(f"Month {self.label}", self.describe(), tables)
+        kind = noun_of(self.label.partition("@")[0]).title()
+        return Display(f"{kind} {self.label}", self.describe(), tables)

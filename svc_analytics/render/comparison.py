@@ -54,10 +54,11 @@ class Side:
     reasons: Sequence[Reason]
     unknown: Sequence[Unknown]
     figures: Mapping[str, Mapping[str, Decimal | None]]
+    noun: str = "month"  # what it is of
 
     @property
     def is_running(self) -> bool:
-        """Whether its month is not over."""
+        """Whether its month, or other period, is not over."""
         return any(reason.is_unfinished for reason in self.reasons)
 
     def value(self, coin: str, figure: Figure) -> Decimal | None:

@@ -9,7 +9,23 @@ import pyarrow as pa
 from svc_analytics.periods import Period
 from svc_analytics.warehouse.definitions import in_sentence
 
-UNFINISHED = "the month is not over"  # how the reason of a running month begins
+# How the reason of a running month begins, of a quarter, and so on.
+_UNFINISHED = "the {} is not over"
+_NOUNS = ("month", "quarter", "year", "period")
+
+
+def unfinished(noun: str) -> str:
+    """Say that a month is not over, or another period.
+
+    >>> unfinished("quarter"), is_unfinished("the quarter is not over: it ends soon")
+    ('the quarter is not over', True)
+    """
+    return _UNFINISHED.format(noun)
+
+
+def is_unfinished(reason: str) -> bool:
+    """Whether a reason says that the period is running."""
+    return reason.startswith(tuple(map(unfinished, _NOUNS)))
 
 
 @dataclass(frozen=True)

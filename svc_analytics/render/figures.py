@@ -80,7 +80,7 @@ def _meanings() -> dict[tuple[str, str], str]:
 def meaning(table: str, column: str) -> str:
     """Return what a column holds, as its SQL says; of a figure, how it is made too."""
     figure = read_figures().get(column)
-    if table == "summary" and figure and figure.label:
+    if table in ("summary", "months") and figure and figure.label:
         return figure.hint
     return _meanings().get((table, column), "")
 

@@ -39,7 +39,7 @@ def head_lines(old: Side, new: Side, *, has_percentage: bool = True) -> list[str
     """Say what is compared with what, how far each is to be trusted, and what % is."""
     running = [
         f"{side.name} is not over. Its figures are those up to {side.read_to}, not of a whole "
-        "month, so differences and percentages say little until the month is over."
+        f"{side.noun}, so differences and percentages say little until the {side.noun} is over."
         for side in (old, new)
         if side.is_running
     ]

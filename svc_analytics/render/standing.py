@@ -8,13 +8,24 @@ from svc_analytics.periods import load_zone, month_of
 from svc_analytics.render.document import Document
 
 _RESTS = "payments and payout records were read up to its end, and no blocking finding is open"
+_LATER = "Final is not sealed: a late record can still change these figures."
 _FINAL = (
-    f"Final: the month is over, {_RESTS}. Final is not sealed: a late record can still change "
-    "these figures. svc-analytics close reads the month twice and seals it, a day after its end."
+    f"Final: the month is over, {_RESTS}. {_LATER} "
+    "svc-analytics close reads the month twice and seals it, a day after its end."
 )
 _SEALED = (
     f"Sealed: the month is over, {_RESTS}; two readings saw the same records. The seal fixes every "
     "file: a later change makes a new version beside this one."
+)
+_LONGER_FINAL = (
+    "Final: the {} is over, "
+    f"{_RESTS}. {_LATER} "
+    "svc-analytics close seals a quarter or a year when each of its months is sealed."
+)
+_LONGER_SEALED = (
+    "Sealed: the {} is over, "
+    f"{_RESTS}; each of its months was read twice and sealed before. The "
+    "seal fixes every file: a later change makes a new version beside this one."
 )
 _PROVISIONAL = "Provisional: its figures can still change, because"
 _AMOUNTS = ("currency", "gross", "fee", "net")  # of a line: the places of its coin
@@ -55,4 +66,7 @@ def status_note(statement: Document, *, is_sealed: bool = False) -> str:
     """Return what a statement's status rests on, in sentences for people."""
     if statement.reasons:
         return f"{_PROVISIONAL} {'; '.join(reason.text for reason in statement.reasons)}."
+    period = statement.period
+    if period.is_longer:
+        return (_LONGER_SEALED if is_sealed else _LONGER_FINAL).format(period.noun)
     return _SEALED if is_sealed else _FINAL

@@ -64,7 +64,7 @@ def unplaced_balances(
             "check_name": UNPLACED,
             "severity": "advisory",
             "record_id": None,
-            "month": period.label,
+            "month": _month_of(period, each.at),
             "currency": each.currency,
             "detail": (
                 f"{FILE}, line {each.line}: a balance of {each.currency} was asserted, and "
@@ -75,6 +75,11 @@ def unplaced_balances(
         for each in assertions
         if period.start < each.at <= period.end and each.currency not in coins
     ]
+
+
+def _month_of(period: Period, at: int) -> str:
+    """Return the month of a period that a balance closes or stands in."""
+    return next(month.label for month in period.months if month.start < at <= month.end)
 
 
 def _read_rows(path: Path, reader: "csv.DictReader[str]") -> Iterator[Assertion]:

@@ -1,4 +1,4 @@
-"""Compare two months of a lake, figure by figure, in one zone and calendar."""
+"""Compare two periods of a lake, figure by figure, in one zone and calendar."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
-from svc_analytics.periods import named_month
+from svc_analytics.named_periods import named_period
+from svc_analytics.periods import Period
 from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin
 from svc_analytics.render.side_by_side import comparison_tables, head_lines
 from svc_analytics.render.standing import standing_text
@@ -83,7 +84,7 @@ class Comparison(Displayable):
     def trend_table(self, figure: str = "net_settlement", months: int = MONTHS) -> pa.Table:
         """Return the same as an Arrow table."""
         later = max(self.old, self.new, key=lambda made: made.period.start)
-        found = monthly_figure(self.lake, figure, later.period, months, self.now)
+        found = monthly_figure(self.lake, figure, later.period.months[-1], months, self.now)
         own = standing_of(later.tables["summary"])
         # The status is the last month's: the months before it may have another.
         return attach(found, replace(own, text=f"status of the last month: {own.text}"))
@@ -113,20 +114,22 @@ def compare(
     exact: bool = False,
     now: Instant | None = None,
 ) -> Comparison:
-    """Compare two months, figure by figure and coin by coin.
+    """Compare two months, quarters or years, figure by figure and coin by coin.
+
+    Two quarters are `2026-Q2` and `2026-Q3`, two years `2025` and `2026`.
 
     Without months, the last full month is compared with the one before; with one alone, it is
-    compared with the month before it. `only` names figures, `coins` coins; with `exact` every
-    digit is displayed. `now` replaces this machine's clock: a datetime with a zone, RFC 3339
-    text, or UTC microseconds.
+    compared with the month before it, a year to date with the same months of the year before.
+    `only` names figures, `coins` coins; with `exact` every digit is displayed. `now` replaces this
+    machine's clock: a datetime with a zone, RFC 3339 text, or UTC microseconds.
 
     Returns:
         A `Comparison`, which displays itself: `.rows` is a frame with one row per figure and
         coin (old, new, difference, percent), `.trend()` the year's net settlement by month.
 
     Raises:
-        ConfigError: for a month that does not exist or has not begun, and for a figure or a
-            coin that neither month has.
+        ConfigError: for a month that does not exist or has not begun, for a month beside a
+            year, and for a figure or a coin that neither has.
         LakeError: when there is no lake, or a file of it was altered.
 
     Examples:
@@ -137,18 +140,26 @@ def compare(
     named = None if coins is None else as_names("coins", coins, "btc")
     clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
     newest = after or before or last_full_month(lake, zone, calendar)
-    later = named_month(newest, clock, zone, calendar)
+    later = named_period(newest, clock, zone, calendar)
     earlier = later.shift(-1)
     if after is not None:
-        earlier = named_month(before or "", clock, zone, later.calendar)
-    if earlier == later:
-        raise ConfigError(f"{later.label} would be compared with itself: name two months")
+        earlier = named_period(before or "", clock, zone, later.calendar)
+    _require_alike(earlier, later)
     old, new = (
         statement(lake, period.label, zone=zone, calendar=period.calendar, now=clock)
         for period in (earlier, later)
     )
     table = attach(compare_sides(side_of(old), side_of(new), figures, named), _standing(old, new))
     return Comparison(old, new, table, lake, clock, only is not None, exact)
+
+
+def _require_alike(earlier: Period, later: Period) -> None:
+    """Refuse to compare a period with itself, or a month with a year."""
+    if earlier == later:
+        raise ConfigError(f"{later.label} would be compared with itself: name two months")
+    if earlier.kind != later.kind:
+        text = " and ".join(f"{each.label} is a {each.kind}" for each in (earlier, later))
+        raise ConfigError(f"{text}: compare two months, two quarters or two years")
 
 
 def _standing(old: Statement, new: Statement) -> Standing:
@@ -170,4 +181,5 @@ def side_of(made: Statement) -> Side:
         reasons=made.reasons,
         unknown=made.unknown,
         figures=figures_by_coin(made.tables),
+        noun=made.period.noun,
     )

@@ -17,7 +17,8 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.periods import Period, known_until, named_month
+from svc_analytics.named_periods import named_period
+from svc_analytics.periods import Period, known_until
 from svc_analytics.statements.balance_assertions import Assertion, read_assertions
 from svc_analytics.warehouse.definitions import find_figure
 from svc_analytics.warehouse.figure_sql import select_one, select_records
@@ -107,7 +108,7 @@ def explain(
     Raises `ConfigError` for a figure, a month or a coin that the statement does not have.
     """
     now = time.time_ns() // 1000
-    period = named_month(month, now, zone, calendar)
+    period = named_period(month, now, zone, calendar)
     bounds = None if find_figure(figure).is_of_history else (period.start, period.end)
     with open_warehouse(lake, period=bounds) as warehouse:
         assertions = read_assertions(lake.path)

@@ -1,4 +1,4 @@
-"""What keeps a month from being stated, or from being final: time not read, findings."""
+"""What keeps a period from being stated, or from being final: time not read, findings."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import format_instant, from_micros, readable_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
-from svc_analytics.render.document import UNFINISHED, Reason
+from svc_analytics.render.document import Reason, unfinished
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import blocking_findings
 from svc_analytics.warehouse.models import count_findings
@@ -18,9 +18,9 @@ from svc_analytics.webhooks.findings import SAYINGS
 
 
 def require_begun(period: Period, clock: int) -> None:
-    """Raise `ConfigError` for a month that lies in the future."""
+    """Raise `ConfigError` for a month, a quarter or a year that lies in the future."""
     if period.start >= clock:
-        raise ConfigError(f"{period.folder} has not begun: choose a month up to now")
+        raise ConfigError(f"{period.folder} has not begun: choose a {period.noun} up to now")
 
 
 def read_until(lake: Lake, coverage: dict[str, Coverage], as_of: int | None) -> int:
@@ -38,7 +38,7 @@ def find_reasons(
     period: Period, coverage: dict[str, Coverage], checks: pa.Table, known_to: int, is_over: bool
 ) -> tuple[Reason, ...]:
     """List why a statement is provisional: a running month, unread time, blocking findings."""
-    text = f"{UNFINISHED}: it ends at {readable_instant(from_micros(period.end))}"
+    text = f"{unfinished(period.noun)}: it ends at {readable_instant(from_micros(period.end))}"
     running = [] if is_over else [Reason(text, is_unfinished=True)]
     unread = [
         Reason(text)

@@ -1,4 +1,4 @@
-"""Make a month's statement: its tables, and whether it is final or why it is provisional.
+"""Make the statement of a month, a quarter or a year, and say why it is final or provisional.
 
 Nothing here computes a figure: figures come from the table macros of `sql/statement`,
 over one snapshot of the lake. Documents are rendered later, from the statement alone.
@@ -26,7 +26,8 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
-from svc_analytics.periods import Period, known_until, named_month
+from svc_analytics.named_periods import named_period
+from svc_analytics.periods import Period, known_until
 from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Reason, Unknown
 from svc_analytics.render.figures import figures_table
@@ -38,7 +39,7 @@ from svc_analytics.statements.digests import TableDigest, combined_digest, table
 from svc_analytics.statements.findings import add_findings
 from svc_analytics.statements.metadata import check_names, with_metadata
 from svc_analytics.statements.reasons import find_reasons, read_until, require_begun
-from svc_analytics.statements.tables import TABLES, open_views, read_omissions, read_tables
+from svc_analytics.statements.tables import open_views, read_omissions, read_tables, tables_of
 from svc_analytics.statements.unknown import unknown_figures
 from svc_analytics.warehouse.warehouse import Warehouse
 
@@ -54,7 +55,8 @@ class Statement(Displayable):
 
     `svc.statement` makes one. Its tables are frames, each a new copy of `tables[name]`, an
     Arrow table: `summary`, `figures`, `daily`, `lines`, `checks`, and in `tables` also
-    `position`, `fees`, `refunds`, `cohorts`, `payouts`, `exposure` and `receipts`. Amounts are
+    `position`, `fees`, `refunds`, `cohorts`, `payouts`, `exposure` and `receipts`; those of a
+    quarter or a year also `months`, a row for each of its months and coins. Amounts are
     exact decimals in the coin of their row; columns that begin with `usd_` are in US dollars;
     instants are in UTC; an empty cell is unknown or undefined, and `unknown` says why.
 
@@ -173,13 +175,14 @@ class Statement(Displayable):
             "content_digest": self.content_digest(),
             "supersedes": None,
             "previous_seal": None,
+            **({"month_seals": None} if period.is_longer else {}),
             "seal": None,
         }
 
     @cached_property
     def controls(self) -> dict[str, TableDigest]:
         """The control totals of each table: rows, sums of money and a hash."""
-        return {name: table_digest(self.tables[name]) for name in TABLES}
+        return {name: table_digest(self.tables[name]) for name in tables_of(self.period)}
 
     def content_digest(self) -> str:
         """Return one hash over every table."""
@@ -231,8 +234,10 @@ def statement(
 ) -> Statement:
     """Make the statement of a month, such as `2026-10`, `oct 2026` or `last month`.
 
-    Jalali months, such as `1405-08` or `aban 1405`, need no `calendar`; the last month and
-    this month do. The month begins and ends at midnight in `zone`, an IANA name.
+    Or of a quarter, such as `2026-Q3`, of a year, such as `2026` or `1405`, or of a year to date:
+    `2026-10-ytd` ends with October, `ytd` with the newest month that is over. What is written in
+    the Jalali calendar, such as `1405-08` or `aban 1405`, needs no `calendar`; the last month and
+    this year do. A period begins and ends at midnight in `zone`, an IANA name.
 
     `as_of` makes the statement of an earlier instant again; by default it is the end of the
     newest read. `now` replaces this machine's clock. Both are a datetime with a zone, text
@@ -263,7 +268,7 @@ def statement(
     chosen = check_names(metadata)
     local = as_instant("now", time.time_ns() // 1000 if now is None else now)
     as_of = None if as_of is None else as_instant("as_of", as_of)
-    period = named_month(month, local, zone, calendar)
+    period = named_period(month, local, zone, calendar)
     with open_views(lake, period) as warehouse:
         coverage = warehouse.coverage()
         read_to = read_until(lake, coverage, as_of)

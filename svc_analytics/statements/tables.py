@@ -15,6 +15,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
+from svc_analytics.statements.months import MONTHS, read_months
 from svc_analytics.warehouse.figure_sql import select_others, select_summary
 from svc_analytics.warehouse.models import models_used_by, read_all_models, read_footings
 from svc_analytics.warehouse.sales import cut_payments
@@ -94,7 +95,7 @@ _QUERIES = {
         order by severity desc, check_name, occurred_at, record_id
     """,
 }
-TABLES = tuple(_QUERIES)
+TABLES = tuple(_QUERIES)  # of every statement; that of a longer period has its months too
 
 # Of earlier months these are read part by part: a warehouse of one period does not have them.
 _CUT_SALES = """
@@ -143,22 +144,30 @@ def read_tables(
         "label": period.label,
         "assertions": [assertion.to_parameter() for assertion in assertions] or None,
     }
+    months = read_months(warehouse, period, as_of, known_to)
     _keep(warehouse, period, everything, {"stg_totals": _TOTALS_OF_ROWS} if sums_rows else {})
     tables = {
         name: warehouse.query(query, _used(everything, query)) for name, query in _QUERIES.items()
     }
-    found = warehouse.query(_FOOTINGS, tables=tables).cast(tables["checks"].schema)
+    footed = tables | {MONTHS: months}
+    found = warehouse.query(_FOOTINGS, tables=footed).cast(tables["checks"].schema)
     coins = tables["summary"]["currency"].to_pylist()
     unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), found.schema)
     tables["checks"] = pa.concat_tables([tables["checks"], found, unplaced])
     flags = warehouse.query(_FLAGS, tables={"checks": tables["checks"]})
-    return tables | {"lines": _flagged(tables["lines"], flags)}
+    tables["lines"] = _flagged(tables["lines"], flags)
+    return tables | ({MONTHS: months} if period.is_longer else {})
 
 
 def _flagged(lines: pa.Table, flags: pa.Table) -> pa.Table:
     """Add to each line the checks that it breaks; the other columns, which may be large, stay."""
     places = pc.index_in(lines["record_id"], value_set=flags["record_id"])
     return lines.append_column("flags", flags["flags"].combine_chunks().take(places))
+
+
+def tables_of(period: Period) -> tuple[str, ...]:
+    """Return the names of the tables that a statement has."""
+    return (*TABLES, MONTHS) if period.is_longer else TABLES
 
 
 def open_views(lake: Lake, period: Period) -> AbstractContextManager[Warehouse]:

@@ -215,8 +215,8 @@ def test_a_torn_file_is_1_and_named(filled: Path, run: Run) -> None:
         (("--month", "9000-01"), "has not begun"),
         (("--month", "2026-10", "--zone", "Mars/Base"), "no time zone 'Mars/Base'"),
         (("--month", "2026-10", "--format", "docx"), "no format 'docx'"),
-        (("--month", "2026-10", "--last-month"), "give exactly one of --month"),
-        ((), "give exactly one of --month"),
+        (("--month", "2026-10", "--last-month"), "give exactly one of PERIOD"),
+        ((), "give exactly one of PERIOD"),
     ],
 )
 def test_a_bad_month_is_2(filled: Path, run: Run, words: tuple[str, ...], said: str) -> None:

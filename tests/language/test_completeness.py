@@ -43,6 +43,7 @@ COMPOSED = {
     "total {total} USD; shares are of the worth without sign",
     "the month is not over: it ends at {instant}",
     *(standing._FINAL, standing._SEALED),
+    *(text.format("{PERIOD}") for text in (standing._LONGER_FINAL, standing._LONGER_SEALED)),
 }
 
 

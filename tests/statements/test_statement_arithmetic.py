@@ -22,6 +22,7 @@ from svc_analytics.sandbox.resources.seed import seed
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import serve
 from svc_analytics.sandbox.state.store import Store
+from svc_analytics.statements.months import FLOWS
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.arithmetic import Books
@@ -98,6 +99,33 @@ def test_every_month_equals_independent_arithmetic(months: list[Statement], book
     for made in months:
         assert found(made.tables["summary"]) == expected(books, made.period), made
         assert made.status == "final"
+
+
+LONGER = {
+    "a quarter": ("2026-Q3", "UTC"),
+    "a year to date": ("2026-10-ytd", "UTC"),
+    "the running year": ("2026", "UTC"),
+    "a quarter of Tehran": ("2026-Q3", "Asia/Tehran"),
+    "a Jalali quarter": ("1405-Q2", "Asia/Tehran"),
+    "the running Jalali year": ("1405", "Asia/Tehran"),
+}
+
+
+@pytest.mark.parametrize(("name", "zone"), LONGER.values(), ids=LONGER.keys())
+def test_longer_periods_equal_independent_arithmetic_and_the_sum_of_their_months(
+    regular: Lakehouse, books: Books, name: str, zone: str
+) -> None:
+    """A quarter, a year and a year to date are exact; each of their months stands beside them."""
+    made = statement(regular, name, zone=zone, now=to_micros(NOW))
+    assert found(made.tables["summary"]) == expected(books, made.period)
+    assert not [row for row in made.tables["checks"].to_pylist() if row["severity"] == "blocking"]
+    rows = made.tables["months"].to_pylist()
+    for each in (one for one in made.period.months if one.start < to_micros(NOW)):
+        own = {row["currency"]: row for row in rows if row["month"] == each.label}
+        for currency, figures in expected(books, each).items():
+            assert {name: own[currency][name] for name in FLOWS} == {
+                name: figures[name] for name in FLOWS
+            }
 
 
 @pytest.mark.parametrize("quirks", rings(USUAL, QUIRKS))

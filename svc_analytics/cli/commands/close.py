@@ -17,14 +17,32 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.month_texts import QUARTER, YEAR
 
 MOST_ROWS = 40
 
 
+_OTHERS = ", --last-month and --all-due"
+_LONGER = {"is_with_quarters": QUARTER, "is_with_years": YEAR}
+
+
 @click.command()
+@options.period_argument
 @options.month_option
 @options.last_month_option
 @click.option("--all-due", is_flag=True, help="Close every month that is over, oldest first.")
+@click.option(
+    "--quarters",
+    "is_with_quarters",
+    is_flag=True,
+    help="With --all-due: close each quarter too whose three months are closed.",
+)
+@click.option(
+    "--years",
+    "is_with_years",
+    is_flag=True,
+    help="With --all-due: close each year too whose twelve months are closed.",
+)
 @options.zone_option
 @options.calendar_option
 @options.format_option(
@@ -44,6 +62,7 @@ MOST_ROWS = 40
 @options.wide_option
 @options.shared_options
 def close(
+    period: str | None,
     month: str | None,
     choice: str | None,
     all_due: bool,
@@ -59,19 +78,22 @@ def close(
     Reads the month until two passes find the same, at most three times. Run it from a
     timer, as often as you like: a sealed month stays as it is. If the service later gives
     other figures, a restatement is written next to it.
+
+    A quarter or a year is sealed over the seals of its months, which its manifest names:
+
+    \b
+    svc-analytics close 2026-Q3
+    svc-analytics close 2026
     """
-    is_one = month is not None or choice is not None
-    if all_due == is_one or (all_due and out):
-        raise ConfigError(
-            "give exactly one of --month 2026-10, --last-month and --all-due; "
-            "--all-due takes no --out"
-        )
+    longer = [kind for name, kind in _LONGER.items() if wanted.pop(name)]
+    name = _chosen(period, month, choice, all_due, bool(out), bool(longer))
     settings = read_settings(data_dir, patience=patience)
     settings.require_service()
     names = {name: options.split_names(wanted[name]) for name in ("formats", "metadata")}
+    echo: Callable[[CloseResult], None]
     echo = (lambda _: None) if as_json else partial(_echo_result, is_wide=is_wide)
     given = wanted | names | {"settings": settings, "note": echo_progress}
-    results = _close_months(Lakehouse(settings.data_dir), month, choice, out, echo, given)
+    results = _close(Lakehouse(settings.data_dir), name, out, longer, echo, given)
     if as_json:
         click.echo(to_json({"months": list(map(_result_document, results))}))
     elif not results:
@@ -98,21 +120,39 @@ def statement_verify(folder: str, is_wide: bool, data_dir: str | None, as_json: 
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _close_months(
+def _close(
     lake: Lakehouse,
-    month: str | None,
-    choice: str | None,
+    name: str | None,
     out: str | None,
+    longer: list[str],
     echo: Callable[[CloseResult], None],
     given: dict[str, Any],
 ) -> list[CloseResult]:
-    """Close the chosen month, or every month that is due when none is chosen."""
-    if month is None and choice is None:
-        return closing.close_all_due(lake, on_closed=echo, **given)
-    label = options.choose_month(month, choice, given["zone"], given["calendar"])
-    result = closing.close(lake, label, out=out, **given)
+    """Close the period of that name, or all that are due when none is chosen."""
+    if name is None:
+        return closing.close_all_due(lake, longer=longer, on_closed=echo, **given)
+    result = closing.close(lake, name, out=out, **given)
     echo(result)
     return [result]
+
+
+def _chosen(
+    period: str | None,
+    month: str | None,
+    choice: str | None,
+    all_due: bool,
+    has_out: bool,
+    has_longer: bool,
+) -> str | None:
+    """Return the period that the options name; None for all months that are due."""
+    if has_longer and not all_due:
+        raise ConfigError("--quarters and --years go with --all-due; one is named: close 2026")
+    if not all_due:
+        return options.choose_period(period, month, choice, _OTHERS)
+    if has_out or any(name is not None for name in (period, month, choice)):
+        message = "give exactly one of PERIOD (2026-10, 2026-Q3, 2026), --month 2026-10"
+        raise ConfigError(f"{message}{_OTHERS}; --all-due takes no --out")
+    return None
 
 
 def _echo_result(result: CloseResult, *, is_wide: bool) -> None:

@@ -22,7 +22,7 @@ exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
 
 @click.command()
 @click.argument("before", metavar="[BEFORE]", required=False)
-@click.argument("month", metavar="[MONTH]", required=False)
+@click.argument("period", metavar="[PERIOD]", required=False)
 @options.zone_option
 @options.calendar_option
 @click.option("--currency", metavar="C,...", help="Only these coins, with commas between.")
@@ -32,29 +32,31 @@ exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
 @options.shared_options
 def compare(
     before: str | None,
-    month: str | None,
+    period: str | None,
     currency: str | None,
     only: str | None,
     exact: bool,
     as_csv: bool,
     data_dir: str | None,
     as_json: bool,
-    **period: Any,  # its zone and calendar
+    **at: Any,  # its zone and calendar
 ) -> None:
-    """Compare two months, figure by figure and coin by coin.
+    """Compare two months, quarters or years, figure by figure and coin by coin.
 
     Without months, the last full month is compared with the one before it; with one
-    month, that one with the month before it.
+    month, that one with the month before it. So are quarters, such as 2026-Q3, and years,
+    such as 2026; a year to date, 2026-10-ytd, is compared with the same months of the year
+    before.
     """
     _check_form(as_csv, as_json)
     found = compare_months(
         options.open_lake(data_dir),
         before,
-        month,
+        period,
         only=options.split_names(only) or None,
         coins=options.split_names(currency) or None,
         exact=exact,
-        **period,
+        **at,
     )
     if as_json:
         sides = {name: _side(each) for name, each in zip(("old", "new"), found.sides, strict=True)}

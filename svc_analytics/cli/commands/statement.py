@@ -1,5 +1,7 @@
 """`statement`: write a month's statement, or explain where one of its figures comes from."""
 
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +18,34 @@ from svc_analytics.statements.metadata import empty_columns
 from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.statement import statement as make_statement
 
+_OTHERS = ", --last-month, --this-month and --year-to-date alone"
+_this_month_option = click.option(
+    "--this-month", "choice", flag_value="this", help="The month that is running."
+)
+_to_date_option = click.option(
+    "--year-to-date",
+    "is_to_date",
+    is_flag=True,
+    help="From the year's first day to the end of that month; without one, of the last month "
+    "that is over.",
+)
+
+
+def _period_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that choose a period, which it gets as its `name`."""
+
+    @wraps(command)
+    def run(
+        period: str | None, month: str | None, choice: str | None, is_to_date: bool, **given: Any
+    ) -> None:
+        command(name=options.choose_period(period, month, choice, _OTHERS, is_to_date), **given)
+
+    named = options.last_month_option(_this_month_option(_to_date_option(run)))
+    return options.period_argument(options.month_option(named))
+
 
 @click.command()
-@options.month_option
-@options.last_month_option
-@click.option("--this-month", "choice", flag_value="this", help="The month that is running.")
+@_period_options
 @options.zone_option
 @options.calendar_option
 @options.format_option(
@@ -51,8 +76,7 @@ from svc_analytics.statements.statement import statement as make_statement
 @options.language_options
 @options.shared_options
 def statement(
-    month: str | None,
-    choice: str | None,
+    name: str,
     formats: str,
     out: str | None,
     figure: str | None,
@@ -64,29 +88,42 @@ def statement(
     language: Language,
     data_dir: str | None,
     as_json: bool,
-    **period: Any,  # its zone and calendar
+    **at: Any,  # its zone and calendar
 ) -> None:
-    """Write a month's statement and print its summary."""
-    forms, names = options.split_names(formats), options.split_names(metadata)
+    """Write the statement of a month, a quarter or a year, and print its summary.
+
+    PERIOD is a month, a quarter or a year, as people write it.
+
+    \b
+    svc-analytics statement 2026-10
+    svc-analytics statement 2026-Q3
+    svc-analytics statement 2026 --year-to-date
+    """
+    forms, properties = options.split_names(formats), options.split_names(metadata)
     check_formats(forms, language)
     explanations.check_choice(figure, currency, as_csv=as_csv)
     lake = options.open_lake(data_dir)
-    label = options.choose_month(month, choice, **period)
     if figure and currency:
-        _explain(lake, label, figure, currency, (out, as_csv, as_json), **period)
+        _explain(lake, name, figure, currency, (out, as_csv, as_json), **at)
         return
-    new = make_statement(lake, label, webhooks=webhooks, metadata=names, **period)
+    new = make_statement(lake, name, webhooks=webhooks, metadata=properties, **at)
     folder = _save(new, lake, out, forms, language)
     click.echo(reports.statement_report(new, folder, as_json=as_json, exact=exact))
-    for name in empty_columns(new.tables["lines"]):
-        echo_note(f"{name} is empty in every line: no payment of the month has this metadata")
+    _note_empty(new)
     if new.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
 
 
+def _note_empty(new: Statement) -> None:
+    """Name the properties of the metadata that no payment has: perhaps one is misspelt."""
+    for column in empty_columns(new.tables["lines"]):
+        reason = f"no payment of the {new.period.noun} has this metadata"
+        echo_note(f"{column} is empty in every line: {reason}")
+
+
 def _explain(
     lake: Lakehouse,
-    month: str,
+    name: str,
     figure: str,
     currency: str,
     form: tuple[str | None, bool, bool],
@@ -96,7 +133,7 @@ def _explain(
     out, as_csv, as_json = form
     if out:
         check_form(out)
-    explanation = lake.explain(month, currency, figure, **at)
+    explanation = lake.explain(name, currency, figure, **at)
     if not (out or as_csv or as_json):
         click.echo(explanations.explanation_text(explanation))
     elif document := explanations.write_explanation(explanation, out, as_json=as_json):

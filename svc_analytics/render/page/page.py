@@ -30,7 +30,11 @@ LINE_COLUMNS = (
     *("gross", "fee", "net", "running_position", "comment"),
 )
 FINDING_COLUMNS = ("severity", "check_name", "record_id", "currency", "detail")
-FURTHER = ("position", "exposure", "restatement")
+MONTH_COLUMNS = (
+    *("month", "currency", "payments_count", "net_sales", "refunds_debited", "payouts_debited"),
+    *("net_settlement", "rail_movement", "opening_position", "closing_position"),
+)
+FURTHER = ("months", "position", "exposure", "restatement")
 SEVERITIES = ("blocking", "advisory")
 
 
@@ -98,7 +102,9 @@ def _tables(tables: PageTables) -> dict[str, list[Any]]:
         "more": list(tables.more_figures()),
         "daily": list(tables.days()),
         "further": [
-            tables.table(name) for name in FURTHER if name in known and known[name].num_rows
+            tables.table(name, MONTH_COLUMNS if name == "months" else ())
+            for name in FURTHER
+            if name in known and known[name].num_rows
         ],
         "findings": [tables.table("checks", FINDING_COLUMNS)],
         "lines": [tables.table("lines", LINE_COLUMNS)],

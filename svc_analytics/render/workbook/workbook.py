@@ -142,4 +142,6 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
             yield f"coverage {stream}", f"{start} .. {end} {state}" if start else state
     for name in ("content_digest", "tool_version", "previous_seal", "supersedes"):
         yield name, value_text(facts.get(name))
+    for month in facts.get("month_seals") or ():
+        yield f"seal of {month['label']}", month["seal"]
     yield "options", json.dumps(facts["options"], ensure_ascii=False) if facts["options"] else ""

@@ -1,0 +1,166 @@
+"""The seals of a quarter's or a year's months: they must be there, fit the lake, and add up.
+
+The manifest of a longer period names them, `month_seals`, so its seal fixes theirs.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.closing import seals
+from svc_analytics.closing.diff import as_texts, read_tables
+from svc_analytics.closing.rederive import rederive, restatement
+from svc_analytics.closing.register import Register
+from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
+from svc_analytics.lake.lake import Lake
+from svc_analytics.month_texts import TO_DATE
+from svc_analytics.periods import Period
+from svc_analytics.statements.months import MONTHS
+from svc_analytics.statements.statement import Statement
+
+MONTH_SEALS = "month_seals"
+_NAMED = ("label", "version", "content_digest", "seal")
+_MOST = 3  # months named in a sentence
+
+Sealed = tuple[Path, seals.Manifest]  # a folder and its manifest
+
+
+def require_sealable(period: Period) -> None:
+    """Refuse to seal a year to date: next month there is another one."""
+    if period.kind == TO_DATE:
+        message = f"{period.folder} is a year to date, which is not sealed"
+        raise ConfigError(f"{message}: close its months, its quarters, or the year when it is over")
+
+
+def sealed_months(period: Period, folders: Collection[Path]) -> list[Sealed]:
+    """Return the newest sealed version of each month of a period, oldest month first.
+
+    They are looked for beside these folders. Raises `PeriodNotClosed` with the months that are
+    not sealed, and the command that seals the first of them.
+    """
+    found = {month: _versions(month, folders) for month in period.months}
+    if missing := [month for month, versions in found.items() if not versions]:
+        raise PeriodNotClosed(_not_sealed(period, missing))
+    return [max(versions, key=lambda one: one[1]["version"]) for versions in found.values()]
+
+
+def _not_sealed(period: Period, missing: Sequence[Period]) -> str:
+    names = [month.folder for month in missing]
+    more = f" and {len(names) - _MOST} more months" if len(names) > _MOST else ""
+    verb = "is" if len(names) == 1 else "are"
+    text = f"{period.folder} cannot be sealed: {', '.join(names[:_MOST])}{more} {verb} not sealed"
+    return f"{text}; first run {_command(missing[0])}"
+
+
+def _command(month: Period) -> str:
+    zone = "" if month.zone == "UTC" else f" --zone {month.zone}"
+    return f"svc-analytics close --month {month.label}{zone}"
+
+
+def require_same(lake: Lake, folder: Path, manifest: seals.Manifest) -> None:
+    """Refuse a month that the lake would state otherwise today than it was sealed."""
+    new = rederive(lake, manifest)
+    if restatement(lake, folder, manifest, new).num_rows:
+        message = f"{manifest['label']} was sealed with other figures than the lake gives now"
+        raise PeriodNotClosed(f"{message}: first restate it with {_command(new.period)}")
+
+
+def require_footed(new: Statement, months: Sequence[Sealed]) -> None:
+    """Refuse a period whose months are not those that were sealed, figure by figure."""
+    if texts := list(unfooted(new.tables[MONTHS], months)):
+        raise LakeError(f"{new.period.folder} cannot be sealed: {texts[0]}")
+
+
+def name_seals(months: Sequence[Sealed]) -> list[dict[str, Any]]:
+    """Return what the manifest of a longer period says of its months."""
+    return [{name: manifest[name] for name in _NAMED} for _, manifest in months]
+
+
+def unfooted(table: pa.Table, months: Sequence[Sealed]) -> Iterator[str]:
+    """Say where the months of a longer statement are not what their own statements say.
+
+    `table` is its table of months. With the footing of that table, the flows of the sealed
+    months add up to the period's, and its positions are those of its first and last month.
+    """
+    [texts] = as_texts({MONTHS: table}).values()
+    stated = {(row["month"], row["currency"]): row for row in texts.to_pylist()}
+    for folder, manifest in months:
+        label = manifest["label"].partition("@")[0]
+        rows = {row["currency"]: row for row in _summary(folder, manifest)}
+        coins = {coin for month, coin in stated if month == label}
+        for coin in sorted(rows.keys() ^ coins):
+            yield f"{manifest['label']} has {coin} in one of the two statements only"
+        for coin in sorted(rows.keys() & coins):
+            yield from _differing(manifest["label"], coin, rows[coin], stated[label, coin])
+
+
+def _versions(month: Period, folders: Collection[Path]) -> list[Sealed]:
+    return [one for folder in folders for one in seals.sealed_folders(month, folder)]
+
+
+def _summary(folder: Path, manifest: seals.Manifest) -> list[dict[str, str]]:
+    names = [name for name in manifest["files"] if name in ("summary.csv", "summary.parquet")]
+    table = read_tables(folder, names).get("summary")
+    rows: list[dict[str, str]] = [] if table is None else table.to_pylist()
+    return rows
+
+
+def _differing(
+    label: str, coin: str, sealed: dict[str, str], stated: dict[str, str]
+) -> Iterator[str]:
+    for name in stated.keys() & sealed.keys() - {"currency"}:
+        if sealed[name] != stated[name]:
+            values = f"{sealed[name] or 'unknown'} sealed, {stated[name] or 'unknown'} now"
+            yield f"{name} of {coin} in {label} differs: {values}"
+
+
+def broken_months(
+    manifest: seals.Manifest,
+    period: Period,
+    folders: Collection[Path],
+    register: Register,
+    table: pa.Table | None,
+) -> list[str]:
+    """List what is wrong with the months whose seals a manifest names.
+
+    `table` is the sealed table of months, if it can be read.
+    """
+    named = _named_months(manifest)
+    labels = [month.folder for month in period.months]
+    if [each["label"] for each in named] != labels:
+        return [f"{MONTH_SEALS} does not name the seals of {labels[0]} to {labels[-1]}"]
+    broken: list[str] = []
+    found: list[Sealed] = []
+    for month, facts in zip(period.months, named, strict=True):
+        versions = _versions(month, folders)
+        found += [one for one in versions if one[1]["seal"] == facts["seal"]][:1]
+        if not found or found[-1][1]["seal"] != facts["seal"]:
+            text = f"the statement of {month.folder}, with the seal {facts['seal']}, is missing"
+            broken.append(text)
+        else:
+            broken += _broken_month(found[-1], facts, register)
+    if table is not None and not broken:
+        broken += unfooted(table, found)
+    return broken
+
+
+def _broken_month(one: Sealed, facts: dict[str, Any], register: Register) -> Iterator[str]:
+    folder, manifest = one
+    for text in seals.seal_violations(folder, manifest):
+        yield f"the statement of {facts['label']}: {text}"
+    if contradiction := register.contradicts(manifest):
+        yield contradiction
+    for name in _NAMED:
+        if manifest[name] != facts[name]:
+            yield f"{MONTH_SEALS}: {name} of {facts['label']} is not that of its statement"
+
+
+def _named_months(manifest: seals.Manifest) -> list[dict[str, Any]]:
+    """Return what a manifest says of its months; nothing where it is no such list."""
+    named = manifest.get(MONTH_SEALS)
+    is_list = isinstance(named, list) and all(
+        isinstance(each, dict) and each.keys() == {*_NAMED} for each in named
+    )
+    return list(named or ()) if is_list else []

@@ -1,0 +1,155 @@
+"""Quarters and years are sealed over the seals of their months, and name them."""
+
+import csv
+import json
+import shutil
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics.closing.close import close
+from svc_analytics.closing.package import package
+from svc_analytics.closing.verify import verify_statement
+from svc_analytics.errors import ConfigError, PeriodNotClosed
+from svc_analytics.extraction.plan import Request
+from svc_analytics.periods import month
+from tests.support.closings import Closer
+from tests.support.fake_service import payment
+
+QUARTER = ("2026-07", "2026-08", "2026-09")
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    return found
+
+
+def rows(folder: Path, table: str) -> list[dict[str, str]]:
+    with (folder / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture
+def quarter(closer: Closer) -> Path:
+    """The folder of a sealed quarter, whose months are sealed beside it."""
+    closer.closed(*QUARTER)
+    return closer.sealed("2026-Q3")
+
+
+def test_a_quarter_is_refused_until_each_of_its_months_is_sealed(closer: Closer) -> None:
+    """The line names the months that are missing, and the command that seals the first."""
+    closer.closed("2026-07")
+    with pytest.raises(PeriodNotClosed) as caught:
+        closer.close("2026-Q3")
+    assert str(caught.value) == (
+        "2026-Q3 cannot be sealed: 2026-08, 2026-09 are not sealed; "
+        "first run svc-analytics close --month 2026-08"
+    )
+
+
+def test_a_sealed_quarter_names_the_seals_and_digests_of_its_months(quarter: Path) -> None:
+    """So whoever holds the quarter's seal holds its months' too."""
+    months = [manifest(quarter.with_name(label)) for label in QUARTER]
+    assert manifest(quarter)["month_seals"] == [
+        {name: own[name] for name in ("label", "version", "content_digest", "seal")}
+        for own in months
+    ]
+
+
+def test_the_flows_of_the_sealed_months_add_up_to_the_quarter(quarter: Path) -> None:
+    """In plain decimals over the sealed files; opening and closing are the first's and last's."""
+    months = [
+        {row["currency"]: row for row in rows(quarter.with_name(label), "summary")}
+        for label in QUARTER
+    ]
+    [stated] = rows(quarter, "summary")
+    own = [coins["btc"] for coins in months if "btc" in coins]
+    assert stated["currency"] == "btc" and len(own) == 2
+    for name in (
+        "payments_count",
+        "gross_sales",
+        "payment_fees",
+        "net_settlement",
+        "rail_movement",
+    ):
+        assert sum(Decimal(row[name]) for row in own) == Decimal(stated[name])
+    assert (stated["opening_position"], stated["closing_position"]) == ("0", "4.95")
+
+
+def test_a_sealed_quarter_holds_and_is_packed(
+    quarter: Path, closer: Closer, tmp_path: Path
+) -> None:
+    """Rendered again it is the same, and a package of it says how to check it."""
+    assert verify_statement(quarter, closer.desk.lake).holds
+    assert package(closer.desk.lake, "2026-Q3", out=tmp_path / "q3.zip").folder == quarter
+
+
+def test_closing_a_sealed_quarter_again_changes_nothing(quarter: Path, closer: Closer) -> None:
+    """As with a month."""
+    assert closer.close("2026-Q3").state == "unchanged"
+
+
+def test_a_month_that_is_gone_or_altered_breaks_the_quarter(quarter: Path, closer: Closer) -> None:
+    """Verifying a quarter looks at the statements whose seals it names."""
+    with (quarter.with_name("2026-08") / "lines.csv").open("a") as file:
+        file.write("x\n")
+    shutil.rmtree(quarter.with_name("2026-09"))
+    broken = "; ".join(verify_statement(quarter, closer.desk.lake).broken)
+    assert "the statement of 2026-08: lines.csv differs from the seal" in broken
+    assert "the statement of 2026-09, with the seal" in broken and "is missing" in broken
+
+
+def test_a_seal_of_a_month_that_is_exchanged_is_found(quarter: Path, closer: Closer) -> None:
+    """The manifest's own seal no longer fits, whatever it says of its months."""
+    facts = manifest(quarter)
+    facts["month_seals"][0]["seal"] = "0" * 64
+    (quarter / "manifest.json").write_text(json.dumps(facts), encoding="utf-8")
+    assert "manifest.json differs from the seal" in verify_statement(quarter).broken
+
+
+def test_a_late_payment_is_restated_in_its_month_before_the_quarter(
+    quarter: Path, closer: Closer
+) -> None:
+    """The quarter waits for its month; then it is restated too, and names the month's new seal."""
+    closer.desk.service.payments.append(payment(99, "2026-08-20T10:00:00Z", "7", "0.07"))
+    august = month("2026-08")
+    closer.read(Request(start=august.start, end=august.end, rereads=True))
+    with pytest.raises(PeriodNotClosed, match="first restate it with svc-analytics close --month"):
+        closer.close("2026-Q3")
+    states = [done.state for done in closer.close_all_due()]
+    assert states[:2] == ["restated", "restated"]  # September opens with what August left
+    again = closer.close("2026-Q3")
+    assert again.state == "restated" and again.folder.name == "2026-Q3-v2"
+    named = manifest(again.folder)["month_seals"][1]
+    assert (named["version"], named["label"]) == (2, "2026-08")
+    assert verify_statement(again.folder, closer.desk.lake).holds
+
+
+def test_a_year_to_date_is_not_sealed(closer: Closer) -> None:
+    """Next month there is another one."""
+    with pytest.raises(ConfigError, match="2026-10-ytd is a year to date, which is not sealed"):
+        closer.close("2026-10-ytd")
+
+
+def test_months_alone_are_due_unless_longer_periods_are_asked_for(closer: Closer) -> None:
+    """August to October are due; of the quarters none has all its months, so none is closed."""
+    labels = [done.label for done in closer.close_all_due()]
+    assert labels == [done.label for done in closer.close_all_due(longer=["quarter", "year"])]
+    assert labels == ["2026-08", "2026-09", "2026-10"]
+
+
+def test_a_quarter_is_due_behind_its_months_when_asked_for(closer: Closer) -> None:
+    """Its first month has a record, so all three are closed before it."""
+    closer.desk.service.payments.append(payment(98, "2026-07-20T10:00:00Z", "7", "0.07"))
+    labels = [done.label for done in closer.close_all_due(longer=["quarter"])]
+    assert labels == ["2026-07", "2026-08", "2026-09", "2026-10", "2026-Q3"]
+    with pytest.raises(ConfigError, match="longer names 'week'"):
+        closer.close_all_due(longer=["week"])
+
+
+def test_a_quarter_of_tehran_is_sealed_over_the_months_of_tehran(closer: Closer) -> None:
+    """The command that it names has the zone."""
+    with pytest.raises(PeriodNotClosed, match="--month 2026-07 --zone Asia/Tehran"):
+        close(closer.desk.lake, "2026-Q3", zone="Asia/Tehran", read=closer.read)
