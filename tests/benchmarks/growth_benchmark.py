@@ -66,6 +66,16 @@ def sql(lake: Path, shape: Shape) -> Cost:
     return cost_of(work.query, lake)
 
 
+def drill(lake: Path, shape: Shape) -> Cost:
+    """From a figure of the newest month to its records in order, and to one record's verdict."""
+    return cost_of(work.drill, lake)
+
+
+def customers(lake: Path, shape: Shape) -> Cost:
+    """What each customer paid and got back, of all months."""
+    return cost_of(work.query, lake, "from customers")
+
+
 def refresh(lake: Path, shape: Shape) -> Cost:
     """Publishing 100 payments more of the newest month, whose file is written again."""
     with _copied(lake) as copy:
@@ -80,7 +90,7 @@ def extract(lake: Path, shape: Shape) -> Cost:
 
 MEASURES: dict[str, Callable[[Path, Shape], Cost | None]] = {
     measure.__name__: measure
-    for measure in (summary, statement, close, check, sql, refresh, extract)
+    for measure in (summary, statement, close, check, sql, drill, customers, refresh, extract)
 }
 
 

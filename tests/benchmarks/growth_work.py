@@ -14,6 +14,7 @@ from svc_analytics.extraction.workers import BUFFER_LIMIT
 from svc_analytics.instants import DAY, HOUR
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.writer import LakeWriter, open_writer
+from svc_analytics.notebook.desk.records import Order, Records, Wanted
 from svc_analytics.periods import Period
 from svc_analytics.schema import PAYMENTS, STREAMS, Stream
 from svc_analytics.statements.statement import statement
@@ -62,6 +63,14 @@ def query(folder: Path, text: str = "from fees_monthly") -> None:
     """Answer a query, as the command `sql` does."""
     with open_warehouse(Lake(folder), models_used_by(text)) as warehouse:
         warehouse.query_readonly(text)
+
+
+def drill(folder: Path) -> None:
+    """Look behind a figure of the newest month, and at one record, as the close desk does."""
+    records = Records(Lake(folder), NEWEST)
+    found = records.behind(Wanted("net_settlement", "usdt"), Order("net", is_descending=True))
+    assert found.count and records.find(found.ids[0])
+    records.close()
 
 
 def refresh(folder: Path, shape: Shape) -> None:

@@ -64,6 +64,13 @@ def test_a_refresh_adds_its_payments_to_the_newest_month(tmp_path: Path) -> None
     assert footers[NEWEST.label].totals.rows == 20 + work.NEW
 
 
+def test_a_drill_leads_to_a_record(made: Path) -> None:
+    """
+    What is measured ends at a record of the newest month.
+    """
+    work.drill(made)
+
+
 def test_a_cost_is_that_of_the_work(made: Path) -> None:
     """
     A piece of work is measured in a process of its own, down to the bytes that it reads.

@@ -17,22 +17,39 @@ from svc_analytics import sandbox
 from svc_analytics.config import read_settings
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.sandbox.server import serve
-from tests.support.browsers import chromium, run_all
+from svc_analytics.schema import PAYMENTS
+from tests.support.browsers import chromium, ready
+from tests.support.keys import press, tab_to, timed
+from tests.support.rings import rings
 
 PATIENCE = 120  # seconds, on a slow machine
+MONTHS = {60: 2, 95_000: 1}  # by the number of payments; of 95,000 the month has 100,000 lines
+OLDEST = "select min(paid_at) from payments"
+LATE = {
+    "id": "00000000-0000-4000-8000-000000000001",
+    "receipt_no": "SVC-999999999",
+    "reference_id": "order-late",
+    "charged_amount": "9.090909",
+}
+
+
+@pytest.fixture(params=rings([60], MONTHS))
+def service(request: pytest.FixtureRequest) -> Iterator[tuple[sandbox.Store, dict[str, str]]]:
+    """A sandbox of so many payments in so many months, one of them negative; and its settings."""
+    clock, payments = sandbox.Clock(), request.param
+    with sandbox.Store() as store:
+        sandbox.seed(store, sandbox.Scenario(1, MONTHS[payments], payments, until=clock.now()))
+        store.fetch(f"update payments set charged_amount = '-1' where paid_at = ({OLDEST})")
+        with serve(sandbox.Service(store, clock)) as running:
+            yield store, dict(running.environment)
 
 
 @pytest.fixture
-def settings(tmp_path: Path) -> Iterator[dict[str, str]]:
-    """The settings of a sandbox with two months, which were read into a lake."""
-    clock = sandbox.Clock()
-    with sandbox.Store() as store:
-        sandbox.seed(store, sandbox.Scenario(1, 2, 60, until=clock.now()))
-        with serve(sandbox.Service(store, clock)) as running:
-            path = tmp_path / "data"
-            read = read_settings(path, environ=running.environment, folder=Path("/"))
-            svc.extract(Lakehouse(path), read)
-            yield dict(running.environment)
+def settings(service: tuple[sandbox.Store, dict[str, str]], tmp_path: Path) -> dict[str, str]:
+    """The settings of the sandbox, all of which was read into a lake."""
+    path = tmp_path / "data"
+    svc.extract(Lakehouse(path), read_settings(path, environ=service[1], folder=Path("/")))
+    return service[1]
 
 
 @pytest.fixture
@@ -84,29 +101,100 @@ def page() -> Iterator[Page]:
 
 
 def opened(page: Page, address: str) -> Locator:
-    """Open the notebook, run its cells, and return the panel."""
-    return run_all(page, address).locator(".svc-desk")
+    """Open the notebook, run its cells by the palette of commands, and return the panel."""
+    notebook = ready(page, address)
+    press(page, "Control+Shift+C")
+    page.locator(".lm-CommandPalette-input:focus").wait_for()
+    page.keyboard.type("Run All Cells")
+    page.locator(".lm-CommandPalette-item").get_by_text("Run All Cells").first.wait_for()
+    press(page, "Enter")
+    notebook.get_by_text("the figures agree").last.wait_for()
+    press(page, "Escape")
+    return notebook.locator(".svc-desk")
 
 
-def press(button: Locator) -> None:
-    """Press a button by a key, as somebody who came to it by Tab."""
-    button.focus()
-    button.press("Enter")
+def test_a_month_is_closed_and_looked_into_by_keys_alone(
+    page: Page,
+    address: str,
+    service: tuple[sandbox.Store, dict[str, str]],
+    tmp_path: Path,
+) -> None:
+    """A finding is accepted, the month sealed, a record seen, and the month restated.
 
-
-def test_a_month_is_sealed_and_looked_into_by_keys(page: Page, address: str) -> None:
-    """A key seals the month that is shown; one leads to a figure's records, one to a record."""
+    The button that closes is in sight at once, and nothing is loaded from elsewhere.
+    """
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
     panel = opened(page, address)
     tile = panel.locator("button.svc-chosen")
-    expect(tile).to_contain_text("due")
-    expect(panel.get_by_role("button", name="close 20")).to_be_in_viewport()  # nobody scrolls to it
-    assert page.locator(".svc-desk-plain").is_hidden()  # the page to read stands behind it
-    press(panel.get_by_role("button", name="close 20"))
-    expect(tile).to_contain_text("sealed")
+    expect(tile).to_contain_text("blocked")
+    expect(panel.get_by_role("button", name="close 20")).to_be_in_viewport()
+    accept(page, panel, tile)
+    written = (tmp_path / "data" / "acknowledgements.csv").read_text()
+    assert ",a test of the till,Mina," in written
+    close(page, panel, tile)
+    look_into(page, panel)
+    restate(page, panel, tile, service[0])
+    assert all(url.startswith(("http://localhost:", "data:", "blob:")) for url in asked)
+
+
+def accept(page: Page, panel: Locator, tile: Locator) -> None:
+    """Choose each finding, write why and who, and accept it."""
+    finding = panel.locator(".svc-findings tr.svc-press").first
+    while "blocked" in tile.inner_text():
+        tab_to(page, finding)
+        press(page, "Enter")
+        expect(panel.get_by_label("accept, because")).to_be_focused()
+        page.keyboard.type("a test of the till")
+        press(page, "Tab")
+        if not panel.get_by_label("your name").input_value():
+            page.keyboard.type("Mina")
+        press(page, "Tab")
+        count = panel.get_by_text("accepted: a test").count()
+        with timed("a finding accepted, and the month judged again"):
+            press(page, "Enter")
+            expect(panel.get_by_text("accepted: a test")).to_have_count(count + 1)
+
+
+def close(page: Page, panel: Locator, tile: Locator) -> None:
+    """Seal the month."""
+    tab_to(page, panel.get_by_role("button", name="close 20"))
+    with timed("the month sealed"):
+        press(page, "Enter")
+        expect(tile).to_contain_text("sealed")
     expect(panel).to_contain_text("These are the figures that were sealed, as version 1.")
-    press(panel.locator("button.svc-press:not(:text-matches('^[0.]+$'))").first)
-    row = panel.locator("tr.svc-press").first
-    expect(row).to_be_focused()
-    page.keyboard.press("Enter")
-    panel.get_by_text("its receipt").wait_for()
+
+
+def look_into(page: Page, panel: Locator) -> None:
+    """Go from a figure to its records, put them in order, and see one with its verdict."""
+    tab_to(page, panel.locator(".svc-figures button[tabindex='0']"))
+    press(page, "ArrowRight", "ArrowDown", "ArrowDown")  # gross sales
+    row = panel.locator("tr.svc-press:focus")
+    with timed("from a figure to its records"):
+        press(page, "Enter")
+        expect(row).to_have_count(1)
+    with timed("from a record to its receipt"):
+        press(page, "Enter")
+        expect(panel).to_contain_text("its receipt")
     expect(panel).to_contain_text("Verdict")
+    press(page, "Shift+Tab")
+    with timed("all records in another order"):
+        press(page, "Enter")
+        expect(panel.locator("th[aria-sort=ascending]")).to_contain_text("USD value")
+    press(page, "Tab", "Escape")
+    expect(panel.locator(".svc-figures button:focus")).to_have_count(1)
+
+
+def restate(page: Page, panel: Locator, tile: Locator, store: sandbox.Store) -> None:
+    """A payment comes late: close again, and see what differs between the two versions."""
+    late = store.fetch(f"select * from payments where paid_at = ({OLDEST})")[0]
+    names = [name for _, name, *_ in store.fetch("pragma table_info(payments)")]
+    record = dict(zip(names, late, strict=True)) | LATE
+    store.add(PAYMENTS, record | {"paid_at": record["paid_at"] + 1})
+    tab_to(page, panel.get_by_role("button", name="check and restate 20"))
+    with timed("the month restated"):
+        press(page, "Enter")
+        expect(tile).to_contain_text("restated")
+    tab_to(page, panel.locator("summary", has_text="What changed"))
+    press(page, "Enter")
+    expect(panel.locator("details[open] tr", has_text="Payments").first).to_be_visible()

@@ -52,13 +52,18 @@ def pdf_words(path: Path) -> tuple[list[tuple[str, float]], float]:
     return [(unescape(word), float(right)) for right, word in words], float(sheet[1])
 
 
-def run_all(page: Page, address: str) -> Locator:
-    """Open the notebook and run every cell, by the menu."""
+def ready(page: Page, address: str) -> Locator:
+    """Open a notebook, and wait for its kernel: what is run earlier may be dropped."""
     page.goto(address)
     notebook = page.locator(".jp-NotebookPanel")
     notebook.locator(".jp-Toolbar-kernelName").get_by_text("Python 3").wait_for()
-    # Not before the kernel answers: what is run earlier may be dropped.
     notebook.locator(".jp-Notebook-ExecutionIndicator[data-status=idle]").wait_for()
+    return notebook
+
+
+def run_all(page: Page, address: str) -> Locator:
+    """Open the notebook and run every cell, by the menu."""
+    notebook = ready(page, address)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
     notebook.get_by_text("the figures agree").last.wait_for()
