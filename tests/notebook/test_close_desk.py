@@ -1,8 +1,11 @@
 """The close desk without a browser: its buttons pressed, its lists chosen from, over HTTP."""
 
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
+from multiprocessing import get_context
+from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -18,8 +21,9 @@ from svc_analytics.notebook.desk.panel import Panel
 from svc_analytics.notebook.desk.records import Order, Records, Wanted
 from svc_analytics.notebook.desk.runs import STOPPED
 from svc_analytics.notebook.desk.statement_tables import statement_tables
+from svc_analytics.signing.secrets import Secret
 from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, payment
+from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, payment
 from tests.support.ledgers import read_ledger
 from tests.support.on_a_socket import serving
 
@@ -273,6 +277,45 @@ def test_a_second_desk_sees_what_the_first_has_closed(
     assert states(other)["2026-09"] == "sealed"
     assert "was sealed before and is unchanged" in press_close(other)
     assert len(opened._book.tile.versions) == 1
+
+
+def close_at_a_desk(folder: Path, url: str, month: str) -> str:
+    """Open a desk in this process and press its button; return what the desk says."""
+    settings = Settings(url, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
+    panel = Panel(svc.desk(Lakehouse(folder), settings=settings)._book, lambda: None)
+    panel.months.tiles[month].click()
+    return press_close(panel)
+
+
+def test_two_desks_that_close_at_once_seal_the_month_once(desk: Desk, served: Settings) -> None:
+    """In two processes: each says that the month is sealed, or that another one closes it."""
+    desk.extract()
+    place = desk.lake.path, str(served.base_url), OCTOBER
+    with ProcessPoolExecutor(2, mp_context=get_context("spawn")) as processes:
+        closes = [processes.submit(close_at_a_desk, *place) for _ in range(2)]
+        said = [each.result() for each in closes]
+    assert any("2026-10 sealed as " in text for text in said)
+    known = (" sealed as ", " was sealed before and is unchanged", "LakeBusy")
+    assert all(any(word in text for word in known) for text in said), said
+    assert len(svc.desk(desk.lake)._book.tiles[1].versions) == 1
+
+
+def test_a_killed_desk_leaves_a_lake_that_the_next_one_closes(
+    service: FakeService, desk: Desk, served: Settings
+) -> None:
+    """It is killed while it reads: nothing is sealed."""
+    desk.extract()
+    asked, on = Event(), Event()
+    _hold(service, asked, on)
+    place = desk.lake.path, str(served.base_url), OCTOBER
+    process = get_context("spawn").Process(target=close_at_a_desk, args=place)
+    process.start()
+    assert asked.wait(60)
+    process.kill()
+    process.join(20)
+    on.set()
+    assert not svc.desk(desk.lake)._book.tiles[1].versions
+    assert "2026-10 sealed as " in close_at_a_desk(*place)
 
 
 def test_the_page_reads_without_a_kernel(opened: CloseDesk) -> None:

@@ -23,6 +23,7 @@ from tests.support.keys import press, tab_to, timed
 from tests.support.rings import rings
 
 PATIENCE = 120  # seconds, on a slow machine
+LONG = 900_000  # milliseconds for what reads a whole month, of 100,000 lines too
 MONTHS = {60: 2, 95_000: 1}  # by the number of payments; of 95,000 the month has 100,000 lines
 OLDEST = "select min(paid_at) from payments"
 LATE = {
@@ -153,7 +154,7 @@ def accept(page: Page, panel: Locator, tile: Locator) -> None:
         count = panel.get_by_text("accepted: a test").count()
         with timed("a finding accepted, and the month judged again"):
             press(page, "Enter")
-            expect(panel.get_by_text("accepted: a test")).to_have_count(count + 1)
+            expect(panel.get_by_text("accepted: a test")).to_have_count(count + 1, timeout=LONG)
 
 
 def close(page: Page, panel: Locator, tile: Locator) -> None:
@@ -161,7 +162,7 @@ def close(page: Page, panel: Locator, tile: Locator) -> None:
     tab_to(page, panel.get_by_role("button", name="close 20"))
     with timed("the month sealed"):
         press(page, "Enter")
-        expect(tile).to_contain_text("sealed")
+        expect(tile).to_contain_text("sealed", timeout=LONG)
     expect(panel).to_contain_text("These are the figures that were sealed, as version 1.")
 
 
@@ -194,7 +195,7 @@ def restate(page: Page, panel: Locator, tile: Locator, store: sandbox.Store) -> 
     tab_to(page, panel.get_by_role("button", name="check and restate 20"))
     with timed("the month restated"):
         press(page, "Enter")
-        expect(tile).to_contain_text("restated")
+        expect(tile).to_contain_text("restated", timeout=LONG)
     tab_to(page, panel.locator("summary", has_text="What changed"))
     press(page, "Enter")
     expect(panel.locator("details[open] tr", has_text="Payments").first).to_be_visible()
