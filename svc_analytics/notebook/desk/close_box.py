@@ -107,9 +107,11 @@ class CloseBox:
 
 
 def _outcome(result: CloseResult) -> str:
-    """Return what became of a month, and what differs from the version before."""
+    """Return what became of a month, and what differs from the version before, to open."""
     lines = "".join(looks.line_html(text, is_told=True) for text in result.describe())
     if result.table is None:
         return lines
-    differences: Display = result._display()
-    return lines + Display("", [], differences.tables)._repr_html_()
+    tables = Display("", [], result._display().tables)._repr_html_()
+    return (
+        f"{lines}<details><summary>What differs from the version before</summary>{tables}</details>"
+    )

@@ -41,12 +41,7 @@ class FindingBox:
         """List the findings of the month that is shown; those that block it come first."""
         found = self._book.findings
         self._found, self._place = found[:MOST_FINDINGS], 0
-        open_count = sum(each.is_blocking and not each.accepted for each in found)
-        words = f"{len(found):,} findings, {open_count:,} of them block the close"
-        cut = f"; the first {MOST_FINDINGS:,} are shown" if len(found) > MOST_FINDINGS else ""
-        self.head.value = looks.heading_html("Findings") + looks.line_html(
-            words + cut if found else "no finding: no record breaks a rule"
-        )
+        self.head.value = looks.heading_html("Findings") + looks.line_html(_count_text(found))
         self._parts.layout.display = "" if found else "none"
         self._show_table()
 
@@ -87,3 +82,14 @@ class FindingBox:
     def _open(self) -> None:
         if self.chosen is not None:
             self._show_record(self.chosen.record_id)
+
+
+def _count_text(found: list[Finding]) -> str:
+    """Return how many findings there are, and how many of them block the close."""
+    if not found:
+        return "no finding: no record breaks a rule"
+    blocking = sum(each.is_blocking and not each.accepted for each in found)
+    count = "1 finding" if len(found) == 1 else f"{len(found):,} findings"
+    weight = {0: "none blocks the close", 1: "1 blocks the close"}
+    cut = f"; the first {MOST_FINDINGS:,} are shown" if len(found) > MOST_FINDINGS else ""
+    return f"{count}, {weight.get(blocking, f'{blocking:,} block the close')}{cut}"

@@ -29,9 +29,11 @@ STYLE = f"""<style>
 .svc-desk .svc-table thead th {{
     position: sticky; top: 0; z-index: 1; background: var(--jp-layout-color1, Canvas);
 }}
-.svc-desk .svc-table td:first-child {{
-    position: sticky; left: 0; background: var(--jp-layout-color1, Canvas);
+.svc-desk .svc-table :is(td, thead th):first-child {{
+    position: sticky; inset-inline-start: 0; background: var(--jp-layout-color1, Canvas);
 }}
+.svc-desk .svc-table thead th:first-child {{ z-index: 2; }}
+.svc-desk .svc-heading span {{ position: sticky; inset-inline-start: .7em; }}
 .svc-desk .svc-heading {{ padding-top: .8em !important; }}
 .svc-desk :is(.svc-press, .svc-order) {{ cursor: pointer; }}
 .svc-desk button:is(.svc-press, .svc-order) {{
@@ -44,8 +46,10 @@ STYLE = f"""<style>
 .svc-desk :is(tr.svc-press:hover > td, button:is(.svc-press, .svc-order):hover) {{
     background: var(--jp-layout-color2, #eee);
 }}
-.svc-desk tr[aria-selected=true] > td {{ background: var(--jp-brand-color3, #bbdefb); }}
-.svc-desk .svc-findings td:last-child {{ white-space: normal; min-width: 20em; }}
+.svc-desk .svc-table tr[aria-selected=true] > td {{ background: var(--jp-brand-color3, #bbdefb); }}
+.svc-desk .svc-findings td {{ white-space: normal; overflow-wrap: anywhere; }}
+.svc-desk .svc-findings td:first-child {{ min-width: 8em; }}
+.svc-desk .svc-findings td:last-child {{ min-width: 16em; }}
 .svc-desk .svc-forms {{ display: flex; flex-wrap: wrap; gap: 0 2em; align-items: start; }}
 .svc-desk .svc-forms > div {{ flex: 1 1 30em; min-width: 0; }}
 .svc-desk .svc-forms td:first-child {{ white-space: nowrap; }}

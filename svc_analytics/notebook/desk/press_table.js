@@ -43,8 +43,9 @@ function cellOf(cell, row, column, head) {
 function rowOf(row, content) {
     const line = document.createElement("tr");
     if (row.heading) {
-        const heading = made("th", row.heading, "svc-heading");
+        const heading = made("th", "", "svc-heading");
         heading.colSpan = content.head.length;
+        heading.append(made("span", row.heading));
         line.append(heading);
         return line;
     }

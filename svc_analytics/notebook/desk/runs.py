@@ -111,4 +111,5 @@ class _Pages:
         self._said_at = monotonic()
         is_known = reached is not None and reached > BEGINNING
         place = f", back to {format_instant(reached)[:10]}" if is_known and reached else ""
-        self.say(f"read {self._rows:,} records in {self._pages:,} pages: {stream.words}{place}")
+        pages = "1 page" if self._pages == 1 else f"{self._pages:,} pages"
+        self.say(f"read {self._rows:,} records in {pages}: {stream.words}{place}")

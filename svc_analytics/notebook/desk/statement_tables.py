@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from svc_analytics.formatting.display import display_table, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
@@ -19,6 +19,7 @@ from svc_analytics.statements.explain import instant_literal
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.definitions import label_of
 
+T = TypeVar("T")
 Row = dict[str, Any]
 WantedOf = Callable[[Row, str], Wanted | None]  # of a row and the name of a column
 # What a column of a summed table is of, where it is no figure by its own name.
@@ -96,21 +97,36 @@ def _of_figures(page: PageTable) -> StatementTable:
 
 
 def _of_rows(statement: Statement, name: str, title: str, wanted_of: WantedOf) -> StatementTable:
-    """Return a table of the statement; one of days has the days of each coin together."""
+    """Return a table of the statement; in one of days, the days of each coin stand below it."""
     table = statement.tables[name]
-    if "day" in table.column_names:
+    has_days = "day" in table.column_names
+    if has_days:
         table = table.sort_by([("currency", "ascending"), ("day", "ascending")])
     rows, why = table.to_pylist(), unknown_reason(statement)
     shown = display_table(
         attach(table, _standing(statement)), title, why=why, most=len(rows), label_of=label_of
     )
     columns = table.column_names
-    meanings = [meaning(name, column) for column in columns]
-    return StatementTable(
-        title,
-        replace(shown, meanings=meanings),
-        lambda row, column: wanted_of(rows[row], columns[column]),
+    shown = replace(shown, meanings=[meaning(name, column) for column in columns])
+    if has_days:
+        shown = _below_coins(shown, columns.index("currency"), [row["currency"] for row in rows])
+        columns = [column for column in columns if column != "currency"]
+    return StatementTable(title, shown, lambda row, column: wanted_of(rows[row], columns[column]))
+
+
+def _below_coins(table: DisplayTable, place: int, coins: list[str]) -> DisplayTable:
+    """Return a table with each coin as a heading, not in a column, which may move out of sight."""
+    return replace(
+        table,
+        header=_without(table.header, place),
+        rows=[_without(row, place) for row in table.rows],
+        meanings=_without(table.meanings, place),
+        headings={n: coin for n, coin in enumerate(coins) if n == 0 or coins[n - 1] != coin},
     )
+
+
+def _without(values: list[T], place: int) -> list[T]:
+    return values[:place] + values[place + 1 :]
 
 
 def _of_day(period: Period, figures: dict[str, str], row: Row, column: str) -> Wanted | None:
