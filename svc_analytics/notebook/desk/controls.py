@@ -18,11 +18,17 @@ def button(text: str, on_click: Callable[[], object], *looks: str, tip: str = ""
 
 
 def field(name: str, example: str, text: str = "") -> Any:
-    """Return a field to type into, its name before it."""
+    """Return a field to type into, its name before it.
+
+    It tells its text when it is left: letter by letter, a button that is pressed at once would
+    still know only the first of them.
+    """
     import ipywidgets  # an optional extra
 
     style = {"description_width": "initial"}
-    return ipywidgets.Text(text, description=name, placeholder=example, style=style)
+    made = ipywidgets.Text(text, description=name, placeholder=example, style=style)
+    made.continuous_update = False
+    return made
 
 
 def html(text: str = "", *looks: str) -> Any:

@@ -35,7 +35,6 @@ class RecordBox:
         self.leave: Any = lambda: None  # leads the keys back to where they came from
         self.head, self.record = controls.html("", HEAD), controls.html("", RECORD)
         self.find = controls.field("find", "an id, a day, an amount")
-        self.find.continuous_update = False
         self.find.observe(self._find, "value")
         self.back = controls.button("back", lambda: self._turn(-1), tip="the page before")
         self.on = controls.button("on", lambda: self._turn(1), tip="the next page")
