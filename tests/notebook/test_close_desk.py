@@ -1,5 +1,6 @@
 """The close desk without a browser: its buttons pressed, its lists chosen from, over HTTP."""
 
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
@@ -7,6 +8,7 @@ from decimal import Decimal
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Event
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ import svc_analytics as svc
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, NoLake
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.notebook.desk import panel as panel_module
 from svc_analytics.notebook.desk import tiles
 from svc_analytics.notebook.desk.panel import Desk as CloseDesk
 from svc_analytics.notebook.desk.panel import Panel
@@ -324,6 +327,19 @@ def test_the_page_reads_without_a_kernel(opened: CloseDesk) -> None:
     for text in ("2026-10", "due", "to close from 2026-12-02", "Net settlement", "final"):
         assert text in page and text in repr(opened)
     assert "the figures agree" in opened.check(net_sales="daily.net_sales")
+
+
+def test_a_desk_without_its_widgets_says_what_to_install(
+    opened: CloseDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a running notebook; it can still be read."""
+    shown: list[Any] = []
+    monkeypatch.setattr(panel_module, "display", lambda each, **_: shown.append(each))
+    monkeypatch.setattr(panel_module, "ipython_shell", lambda: SimpleNamespace(kernel=True))
+    monkeypatch.setitem(sys.modules, "ipywidgets", None)
+    opened._ipython_display_()
+    (page,) = map(repr, shown)
+    assert 'need ipywidgets and anywidget: pip install -e ".[lab]"' in page and "2026-10" in page
 
 
 def test_an_empty_folder_is_told_at_once(lake: Lakehouse) -> None:

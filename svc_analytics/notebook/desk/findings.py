@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import label
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
@@ -35,7 +36,7 @@ class Finding:
     @property
     def cells(self) -> list[str]:
         """What a row of a table says of it: `COLUMNS_SHOWN` are the columns."""
-        texts = (self.state, self.check, self.record_id, self.detail)
+        texts = (self.state, label(self.check), self.record_id, self.detail)
         return list(map(single_line, texts))
 
 

@@ -23,6 +23,7 @@ from svc_analytics.notebook.live import display
 from svc_analytics.statements.statement import Statement
 
 MOST_FINDINGS = 50  # on the page without a kernel
+LACK = 'the buttons of this desk need ipywidgets and anywidget: pip install -e ".[lab]"'
 
 
 def desk(
@@ -61,6 +62,7 @@ class Desk:
         self._book = book
         self._panel: Panel | None = None
         self._handle: Any = None
+        self._lack = ""  # why there are no buttons, where there could be some
 
     @property
     def statement(self) -> Statement | None:
@@ -82,9 +84,10 @@ class Desk:
 
     def _ipython_display_(self) -> None:
         """Display the page to read, and in a running notebook the panel in its place."""
-        self._handle = display(_Plain(self), display_id=True)
         if self._panel is None and hasattr(ipython_shell(), "kernel"):
             self._panel = panel_of(self._book, self._keep)
+            self._lack = LACK if self._panel is None else ""
+        self._handle = display(_Plain(self), display_id=True)
         if self._panel is not None:
             display(self._panel.box)
 
@@ -104,7 +107,7 @@ class Desk:
             tables.append(text_table("findings", COLUMNS_SHOWN, found[:MOST_FINDINGS]))
         made = book.statement
         shown = [] if made is None else made._display().tables
-        lines = filter(None, [book.problem, book.agreement])
+        lines = filter(None, [self._lack, book.problem, book.agreement])
         return Display(title, [*lines], [*tables, *shown])
 
 
