@@ -34,7 +34,7 @@ def arrange(figure: Figure, axes: Axes, caption: str = "") -> None:
     label = _height(axes.xaxis.label)
     bottom = _caption_height(caption) + _legend_height(axes) + label + ticks
     above = _GAP + _height(axes.title)
-    up = max(height - above - bottom, _LEAST * height, _rows(axes.yaxis))
+    up = max(height - above - bottom, _LEAST * height, _rows(axes))
     height = above + up + bottom
     figure.set_size_inches(width / _INCH, height / _INCH)
     axes.set_position((0.1, bottom / height, 0.8, up / height))
@@ -74,10 +74,12 @@ def _middle(title: Any, middle: float, width: float) -> float:
     return max(min(middle, width - _GAP - half), _GAP + half)
 
 
-def _rows(axis: Any) -> float:
-    """Return the height that the labels of an axis of rows need below one another."""
-    is_of_rows = isinstance(axis.get_major_locator(), FixedLocator)
-    return len(_texts(axis)) * _letters(axis) if is_of_rows else 0.0
+def _rows(axes: Axes) -> float:
+    """Return the height that rows need below one another, with the lines of texts in them."""
+    if not isinstance(axes.yaxis.get_major_locator(), FixedLocator):
+        return 0.0
+    lines = max((_lines(text.get_text()) for text in axes.texts), default=1)
+    return len(_texts(axes.yaxis)) * _letters(axes.yaxis) * lines
 
 
 def _letters(axis: Any) -> float:

@@ -31,9 +31,15 @@ def made(make: Make) -> Statement:
     return make(zone="Asia/Tehran")
 
 
-def opened(browser: Browser, made: Statement, folder: Path, size: tuple[int, int] = DESK) -> Page:
+def opened(
+    browser: Browser,
+    made: Statement,
+    folder: Path,
+    size: tuple[int, int] = DESK,
+    lang: str = "en",
+) -> Page:
     """Open the page of a statement in a window of that size."""
-    made.save(folder / "out", ("html",))
+    made.save(folder / "out", ("html",), lang=lang)
     page = browser.new_page(viewport={"width": size[0], "height": size[1]})
     page.goto((folder / "out" / "statement.html").as_uri())
     return page
@@ -59,6 +65,21 @@ def test_the_page_begins_with_figures_and_never_moves_sideways(
     page = opened(browser, made, tmp_path, size)
     assert width(page) == size[0]
     assert top(page, "#figures table") < size[1] < top(page, "#integrity")
+
+
+@pytest.mark.parametrize("size", [PHONE, TABLET, DESK], ids=["phone", "tablet", "desk"])
+@pytest.mark.parametrize("lang", ["fa", "en+fa"])
+def test_an_instant_in_two_calendars_leaves_the_labels_their_room(
+    browser: Browser, made: Statement, tmp_path: Path, size: tuple[int, int], lang: str
+) -> None:
+    """The Jalali day stands above the Gregorian instant, and no label is cut."""
+    page = opened(browser, made, tmp_path, size, lang)
+    assert width(page) == size[0]
+    label, *cells = page.locator("#row-implied_rate_at > *").all()
+    days = [cell.locator("bdi").all() for cell in cells]
+    boxes = [[day.bounding_box() for day in pair] for pair in days if pair]
+    assert all(above["y"] < below["y"] for above, below in boxes)  # type: ignore[index]
+    assert label.evaluate("cell => cell.offsetWidth >= 108 && cell.scrollWidth <= cell.offsetWidth")
 
 
 def test_four_coins_fit_a_wide_screen(browser: Browser, made: Statement, tmp_path: Path) -> None:
