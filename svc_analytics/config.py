@@ -120,6 +120,17 @@ def read_data_dir(
     return Path(data_dir or source.text("SVC_DATA_DIR") or "data")
 
 
+def read_engine(
+    engine: str | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> tuple[str, str]:
+    """Read only the address of what counts records, and the lake's folder as it sees it."""
+    source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
+    return engine or source.text("SVC_ENGINE"), source.text("SVC_ENGINE_DATA")
+
+
 def check_base_url(url: str) -> str:
     """Return the address without a trailing slash; plain http only on this machine."""
     if not url:

@@ -14,6 +14,9 @@ SvcError                   the base of them all                                e
     NoLake                 the folder holds no lake yet; .path                 exit 1
     LakeBusy               another process is writing to the lake              exit 75
   QueryError               a query that is not read-only, or that failed       exit 1
+  EngineError              another engine could not answer a query             exit 1
+    EngineRefused          it fails a line of the probe: its sums may be wrong exit 1
+    EngineUnavailable      nothing answers at its address                      exit 75
   PeriodNotClosed          the month is still running                          exit 1
 
 Exit codes are those of the command line; callers in Python branch on the class
@@ -106,6 +109,20 @@ class LakeBusy(LakeError):
 
 class QueryError(SvcError):
     """A query that is not a single read-only SELECT, or that DuckDB could not run."""
+
+
+class EngineError(SvcError):
+    """Another engine could not answer a query."""
+
+
+class EngineRefused(EngineError):
+    """An engine fails a line of the probe: its figures cannot be trusted."""
+
+
+class EngineUnavailable(EngineError):
+    """No engine answers at its address; try again later."""
+
+    exit_code = 75
 
 
 class PeriodNotClosed(SvcError):

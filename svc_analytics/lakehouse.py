@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from svc_analytics.arguments import check, check_path
 from svc_analytics.coverage import describe_span
+from svc_analytics.engines.connect import check_engine, open_counted
 from svc_analytics.formatting.display import Display, display_table, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import Standing, attach
@@ -21,7 +22,6 @@ from svc_analytics.statements.explain import Explanation, explain
 from svc_analytics.warehouse.catalogue import describe_columns, describe_views
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.status import LakeStatus, StreamStatus, lake_status
-from svc_analytics.warehouse.warehouse import open_warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,6 +41,12 @@ _INNER = {
 
 class Lakehouse(Displayable, Lake):
     """A lake that answers SQL queries: what `svc_analytics.open_lake` returns."""
+
+    def __init__(
+        self, path: str | os.PathLike[str], *, engine: str = "", engine_data: str = ""
+    ) -> None:
+        super().__init__(path)
+        self.engine, self.engine_data = check_engine(engine), engine_data
 
     def __dir__(self) -> list[str]:
         """Offer what a person needs; how the lake is kept stays out of Tab's list."""
@@ -83,7 +89,7 @@ class Lakehouse(Displayable, Lake):
         check("query", query, str, 'a query as text, such as "select * from coverage"')
         values = 'a dict, such as {"month": "2026-10"} for $month in the query'
         check("parameters", parameters, (Mapping, type(None)), values)
-        with open_warehouse(self, models_used_by(query)) as warehouse:
+        with open_counted(self, models_used_by(query)) as warehouse:
             found = warehouse.query_readonly(query, parameters)
             return to_frame(attach(found, _standing(warehouse.read_to)))
 
@@ -165,19 +171,31 @@ def _completeness(stream: StreamStatus) -> str:
     return f"read from {start} up to {format_instant(end)} ({ago(end)}), {count}"
 
 
-def open_lake(data_dir: str | os.PathLike[str] = "data") -> Lakehouse:
+def open_lake(
+    data_dir: str | os.PathLike[str] = "data",
+    *,
+    engine: str | None = None,
+    engine_data: str | None = None,
+) -> Lakehouse:
     """Open the lake in a folder; it may still be empty.
 
-    `data_dir` is the folder of the lake, `data` in the working folder by default.
+    `data_dir` is the folder of the lake, `data` in the working folder by default. With an `engine`,
+    the address of a Spark Connect server such as `sc://spark.example:15002`, that server counts the
+    records for `sql` and for statements, to the same digits. It reads the lake's files by their
+    paths; `engine_data` is the lake's folder as its machines see it, if they see it elsewhere.
 
     Returns:
         The lake. `exists` says whether anything was read into it; `extract` fills it.
 
     Raises:
-        ConfigError: when `data_dir` is no path, or a path that DuckDB cannot read.
+        ConfigError: when `data_dir` is no path, or a path that DuckDB cannot read, or `engine` is
+            no address.
 
     Examples:
         >>> lake = svc.open_lake("data")  # doctest: +SKIP
+        >>> lake = svc.open_lake("data", engine="sc://spark.example:15002")  # doctest: +SKIP
     """
     check_path("data_dir", data_dir, "data")
-    return Lakehouse(data_dir)
+    check("engine", engine, (str, type(None)), 'an address, such as "sc://spark.example:15002"')
+    check("engine_data", engine_data, (str, type(None)), 'a folder, such as "/mnt/lake"')
+    return Lakehouse(data_dir, engine=engine or "", engine_data=engine_data or "")

@@ -94,6 +94,8 @@ def no_settings_of_this_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         "RECEIPT_SECRETS",
         "WEBHOOK_SECRETS",
         "DATA_DIR",
+        "ENGINE",
+        "ENGINE_DATA",
     ):
         monkeypatch.delenv(f"SVC_{name}", raising=False)
     monkeypatch.chdir(tmp_path)

@@ -64,6 +64,12 @@ digits_option = click.option(
 data_dir_option = click.option(
     "--data-dir", metavar="DIR", help="The lake's folder.  [default: SVC_DATA_DIR or data]"
 )
+engine_option = click.option(
+    "--engine",
+    metavar="ADDRESS",
+    help="What counts the records: duckdb, which is here, or a Spark Connect server, "
+    "sc://host:15002; the digits are the same.  [default: SVC_ENGINE or duckdb]",
+)
 wide_option = click.option(
     "--wide", "is_wide", is_flag=True, help="Cut no cell short.  [always so in a file or a pipe]"
 )
@@ -121,9 +127,13 @@ def choose_period(
     return " ".join([*named, "ytd"] if is_to_date else named)
 
 
-def open_lake(data_dir: str | None) -> Lakehouse:
-    """Open the lake of the settings, for commands that need no key."""
-    lake = Lakehouse(read_data_dir(data_dir))
+def open_lake(data_dir: str | None, engine: tuple[str, str] = ("", "")) -> Lakehouse:
+    """Open the lake of the settings, for commands that need no key.
+
+    `engine` is what `read_engine` gives, for commands that have the option --engine.
+    """
+    address, seen_as = engine
+    lake = Lakehouse(read_data_dir(data_dir), engine=address, engine_data=seen_as)
     lake.require()
     return lake
 

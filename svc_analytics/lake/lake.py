@@ -29,6 +29,9 @@ MOST_MONTHS = 1200  # to look through, or to choose from
 class Lake:
     """A merchant's records in a folder of Parquet files. Opening it reads nothing."""
 
+    engine = ""  # the address of what counts its records; without one they are counted here
+    engine_data = ""  # the lake's folder as that engine's machines see it, if they see another
+
     def __init__(self, path: str | os.PathLike[str]) -> None:
         check_path("the folder of the lake", path, "data")
         self.path = Path(path).absolute()

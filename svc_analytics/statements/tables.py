@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_analytics.engines.connect import open_counted
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of
@@ -19,7 +20,7 @@ from svc_analytics.statements.months import MONTHS, read_months
 from svc_analytics.warehouse.figure_sql import select_others, select_summary
 from svc_analytics.warehouse.models import models_used_by, read_all_models, read_footings
 from svc_analytics.warehouse.sales import cut_payments
-from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from svc_analytics.warehouse.warehouse import Warehouse
 
 _BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
 _KNOWN = "known_to := make_timestamptz($known_to::bigint)"
@@ -172,7 +173,7 @@ def tables_of(period: Period) -> tuple[str, ...]:
 
 def open_views(lake: Lake, period: Period) -> AbstractContextManager[Warehouse]:
     """Open the views that a statement's tables are made of, over what a period rests on."""
-    return open_warehouse(lake, _models(), as_written=True, period=(period.start, period.end))
+    return open_counted(lake, _models(), as_written=True, period=(period.start, period.end))
 
 
 @cache

@@ -111,7 +111,7 @@ class Warehouse:
         """
         table = f"kept_{name}" if signature else name
         with self._naming_errors(), self._registered(tables or {}) as connection:
-            create, run = f"create temp table {table} as {query}", connection.execute
+            create, run = f"create or replace temp table {table} as {query}", connection.execute
             run_interruptibly(self._connection, lambda: run(create, dict(values)))
             if signature:
                 run(f"create or replace temp macro {name}{signature} as table from {table}")

@@ -7,9 +7,12 @@ import pyarrow as pa
 
 from svc_analytics.cli import reports
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress, table_text
-from svc_analytics.cli.options import open_lake, shared_options, wide_option
-from svc_analytics.errors import ConfigError, QueryError
+from svc_analytics.cli.options import engine_option, open_lake, shared_options, wide_option
+from svc_analytics.config import read_engine
+from svc_analytics.engines.connect import open_counted
+from svc_analytics.errors import ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
+from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
@@ -73,9 +76,30 @@ def check(is_deep: bool, is_wide: bool, data_dir: str | None, as_json: bool) -> 
 @click.option(
     "--table", "form", flag_value="table", default="table", help="Print a table (default)."
 )
+@click.option(
+    "--print",
+    "is_printed",
+    is_flag=True,
+    help="Print what --engine would be asked, and run nothing; no server is needed.",
+)
+@click.option(
+    "--dialect",
+    metavar="NAME",
+    help="Print it in the SQL of databricks, spark or trino.  [default: spark]",
+)
+@engine_option
 @wide_option
 @shared_options
-def sql(query: str | None, form: str, is_wide: bool, data_dir: str | None, as_json: bool) -> None:
+def sql(
+    query: str | None,
+    form: str,
+    is_printed: bool,
+    dialect: str | None,
+    engine: str | None,
+    is_wide: bool,
+    data_dir: str | None,
+    as_json: bool,
+) -> None:
     """Run one read-only query on the views.
 
     Without QUERY, the query is read from stdin.
@@ -86,8 +110,24 @@ def sql(query: str | None, form: str, is_wide: bool, data_dir: str | None, as_js
     text = query if query is not None else sys.stdin.read()
     if not text.strip():
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
-    with open_warehouse(open_lake(data_dir), models_used_by(text)) as warehouse:
+    if dialect and not is_printed:
+        raise ConfigError("--dialect says how to print a query: give it with --print")
+    lake = open_lake(data_dir, read_engine(engine))
+    if is_printed:
+        click.echo(_rehearsed(lake, text, dialect or "spark"), nl=False)
+        return
+    with open_counted(lake, models_used_by(text)) as warehouse:
         answer = warehouse.query_readonly(text)
+    _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
+
+
+def _rehearsed(lake: Lakehouse, query: str, dialect: str) -> str:
+    with needs_extra("spark"):
+        from svc_analytics.engines.rehearsal import rehearse
+    return rehearse(lake, query, dialect)
+
+
+def _print_answer(answer: pa.Table, form: str, *, is_wide: bool, as_json: bool) -> None:
     if as_json:
         _require_single_names(answer.column_names)
         click.echo(tables.to_json(tables.to_objects(answer)))

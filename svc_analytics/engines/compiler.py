@@ -1,0 +1,105 @@
+"""A query as one statement of another engine: each model that it reads becomes a step of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from svc_analytics.engines.dialects import prepare, write
+from svc_analytics.engines.trees import (
+    HERE,
+    Tree,
+    arguments,
+    call_of,
+    parameters,
+    parse,
+    steps,
+    tables,
+    write_in,
+)
+from svc_analytics.warehouse.models import Model
+
+# Tells where the rows of a table lie on the engine; None for a model that it counts itself.
+_DONE = "resolved"
+_NONE: Mapping[str, str] = {}
+Hand = Callable[[exp.Table], str | None]
+
+
+@dataclass
+class Compiler:
+    """One query on its way to an engine."""
+
+    dialect: str
+    models: Mapping[str, Model]
+    hand: Hand
+    _steps: dict[str, Tree] = field(default_factory=dict)  # by name, each behind what it reads
+    _names: dict[str, str] = field(default_factory=dict)  # of the steps, by what was called
+
+    def compile(self, tree: Tree) -> str:
+        """Return the SQL of a query for the engine; a step without order keeps that of a model."""
+        body = self._take(tree.copy(), "")
+        last = self._last_alone(body)
+        body = self._steps.pop(last) if last else body
+        if self._steps:
+            named = ((exp.to_identifier(name), each) for name, each in self._steps.items())
+            listed = [exp.CTE(this=each, alias=exp.TableAlias(this=name)) for name, each in named]
+            body.set("with_", exp.With(expressions=listed))
+        return write(body, self.dialect)
+
+    def _take(
+        self, tree: Tree, prefix: str, outer: Mapping[str, str] = _NONE, *, is_inner: bool = False
+    ) -> Tree:
+        """Return a query without its `with`, whose steps become steps of the whole."""
+        own = dict(outer)
+        for step in steps(tree):
+            name = self._free(f"{prefix}{step.alias}")
+            self._steps[name] = self._take(step.this.copy(), f"{name}__", own)
+            own[step.alias.lower()] = name
+        tree.set("with_", None)
+        for each in list(tree.find_all(exp.Subquery)):
+            if steps(each.this):
+                each.set(
+                    "this", self._take(each.this.copy(), f"{prefix}inner__", own, is_inner=True)
+                )
+        self._resolve(tree, own)
+        return tree if is_inner else prepare(tree, self.dialect)
+
+    def _resolve(self, tree: Tree, own: Mapping[str, str]) -> None:
+        """Give each table the name of a step of the whole, or of a table of the engine."""
+        for table in list(tables(tree)):
+            called = call_of(table)
+            if table.meta.get(_DONE):
+                continue  # of a query within
+            table.meta[_DONE] = True
+            name = own.get(called) or self.hand(table) or self._model(table)
+            alias = table.alias or called.strip("{}")
+            table.set("this", exp.to_identifier(name))
+            table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
+
+    def _model(self, table: exp.Table) -> str:
+        """Return the step of a model, as it is called here."""
+        model = self.models[call_of(table)]
+        values = arguments(table, parameters(model.signature))
+        called = ", ".join([model.name, *(each.sql(HERE) for each in values.values())])
+        if called not in self._names:
+            name = self._names[called] = self._free(model.name)
+            body = self._take(write_in(parse(model.sql), values), f"{name}__")
+            self._steps[name] = body
+        return self._names[called]
+
+    def _free(self, name: str) -> str:
+        taken = {*self._steps, *self._names.values()}
+        numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
+        return next(each for each in (name, *numbered) if each not in taken)
+
+    def _last_alone(self, body: Tree) -> str | None:
+        """Return the last step where the query is no more than all of it."""
+        said = {name for name, value in body.args.items() if value}
+        if said != {"expressions", "from_"} or body.expressions != [exp.Star()]:
+            return None
+        source = body.args["from_"].this
+        last = [*self._steps][-1:]
+        is_alone = source.name in last and not source.args.get("joins")
+        return source.name if is_alone else None

@@ -1,0 +1,86 @@
+"""Find the engine at an address, and hold it to the probe before anything is asked of it."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from urllib.parse import urlsplit
+
+from svc_analytics.coverage import Span
+from svc_analytics.engines.engine import Engine
+from svc_analytics.errors import ConfigError, EngineUnavailable, needs_extra
+from svc_analytics.lake.lake import Lake
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+
+DUCKDB = "duckdb"  # which is here
+_PORT = 15002  # of a Spark Connect server
+_ADDRESS = re.compile(r"sc://[^/\s]+(/.*)?\Z")
+_PATIENCE = 10  # seconds until something must answer
+
+
+@contextmanager
+def open_counted(
+    lake: Lake,
+    names: frozenset[str] | None = None,
+    *,
+    period: Span | None = None,
+    as_written: bool = False,
+) -> Iterator[Warehouse]:
+    """Open the views of a lake; the engine that the lake names counts its records."""
+    engine = connect(lake.engine)
+    if engine is None:
+        with open_warehouse(lake, names, as_written=as_written, period=period) as warehouse:
+            yield warehouse
+        return
+    from svc_analytics.engines.warehouse import open_on_engine
+
+    with open_on_engine(lake, engine, names, period=period) as warehouse:
+        yield warehouse
+
+
+def check_engine(address: str) -> str:
+    """Return the address of an engine, empty for DuckDB; raise `ConfigError` for any other text."""
+    if address in ("", DUCKDB):
+        return ""
+    try:
+        is_address = bool(_ADDRESS.match(address)) and urlsplit(address).port != 0
+    except ValueError:
+        is_address = False
+    if not is_address:  # which may hold a token, so it is not shown
+        raise ConfigError("that is no engine: write sc://host:15002 for Spark Connect, or duckdb")
+    return address
+
+
+def connect(address: str) -> Engine | None:
+    """Return the engine at an address, found exact; None for DuckDB, which is here.
+
+    Raises `EngineUnavailable` when nothing answers there, and `EngineRefused` when it fails a line
+    of the probe.
+    """
+    return _connected(address) if check_engine(address) else None
+
+
+@cache
+def _connected(address: str) -> Engine:
+    with needs_extra("spark"):
+        from svc_analytics.engines.probe.probe import require_exact
+        from svc_analytics.engines.spark import SparkConnect
+    _require_listener(address)
+    engine = SparkConnect(address)
+    require_exact(engine)
+    return engine
+
+
+def _require_listener(address: str) -> None:
+    """Find out at once that nobody listens: the client would try again for minutes."""
+    parts = urlsplit(address)
+    place = (parts.hostname or "", parts.port or _PORT)
+    try:
+        socket.create_connection(place, timeout=_PATIENCE).close()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        message = f"no Spark Connect server answers at {place[0]}:{place[1]} ({reason})"
+        raise EngineUnavailable(f"{message}: start it, or choose --engine duckdb") from error

@@ -1,0 +1,120 @@
+"""The rules by which a tree becomes an engine's own SQL, where a translator does not suffice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel
+
+from svc_analytics.engines.guards import guard_sums
+from svc_analytics.engines.medians import count_to_the_middle
+from svc_analytics.engines.portable import FORMATS
+from svc_analytics.engines.trees import HERE, Tree, change, without_filters, write_out
+from svc_analytics.engines.words import own_words
+from svc_analytics.instants import to_micros
+
+Rule = Callable[[Tree], Tree]
+_KINDS = exp.DataType.Type
+_CLOCKS = (_KINDS.TIMESTAMP, _KINDS.TIMESTAMPNTZ)
+_INSTANTS = (_KINDS.TIMESTAMPTZ, _KINDS.TIMESTAMPLTZ)
+
+
+def prepare(tree: Tree, dialect: str) -> Tree:
+    """Return the tree of one step as the engine counts it: macros written out, sums guarded."""
+    return _ruled(guard_sums(_plain(tree, dialect), dialect), dialect)
+
+
+def translate(sql: Tree, dialect: str) -> str:
+    """Return a query of the probe: no guard may come to the aid of an engine there."""
+    return write(_ruled(_plain(sql, dialect), dialect), dialect)
+
+
+def _plain(tree: Tree, dialect: str) -> Tree:
+    if dialect == HERE:
+        return tree
+    return without_filters(write_out(count_to_the_middle(tree), own_words(dialect)))
+
+
+def _ruled(tree: Tree, dialect: str) -> Tree:
+    for rule in _RULES.get(dialect, ()):
+        tree = change(tree, rule)
+    return tree
+
+
+def write(tree: Tree, dialect: str) -> str:
+    """Return the SQL of a whole query."""
+    text: str = tree.sql(dialect, unsupported_level=ErrorLevel.RAISE, pretty=True)
+    return text
+
+
+def _at_zone(node: Tree) -> Tree:
+    """Shift an instant to a clock: the session is in UTC, whose clocks are the instants."""
+    if not isinstance(node, exp.AtTimeZone):
+        return node
+    zone = node.args["zone"]
+    if isinstance(zone, exp.Literal) and zone.name == "UTC":
+        return exp.paren(node.this)
+    return exp.Anonymous(this="from_utc_timestamp", expressions=[node.this, zone])
+
+
+def _clock_is_utc(node: Tree) -> Tree:
+    if isinstance(node, exp.DataType) and node.this in _CLOCKS:
+        return exp.DataType.build("timestamptz", dialect=HERE)
+    return node
+
+
+def _month_text(node: Tree) -> Tree:
+    if not isinstance(node, exp.TimeToStr):
+        return node
+    form = exp.Literal.string(FORMATS[node.text("format")])
+    return exp.Anonymous(this="date_format", expressions=[node.this, form])
+
+
+def _days_listed(node: Tree) -> Tree:
+    """List days and numbers only forward: an engine's own list may run backward."""
+    if not isinstance(node, exp.GenerateSeries):
+        return node
+    start, end = node.args["start"], node.args["end"]
+    step = [node.args["step"]] if node.args.get("step") else []
+    listed = exp.Anonymous(this="sequence", expressions=[start, end, *step])
+    is_forward = exp.LTE(this=start.copy(), expression=end.copy())
+    return exp.Case(ifs=[exp.If(this=is_forward, true=listed)])
+
+
+def _instant(node: Tree) -> Tree:
+    """Write an instant as a number: not every engine reads the year 1 from a text."""
+    is_instant = isinstance(node, exp.Cast) and node.to.this in (*_INSTANTS, *_CLOCKS)
+    if not (is_instant and isinstance(node.this, exp.Literal) and node.this.is_string):
+        return node
+    micros = exp.Literal.number(instant_micros(node.this.name))
+    return exp.Anonymous(this="timestamp_micros", expressions=[micros])
+
+
+def instant_micros(text: str) -> int:
+    """Return the UTC microseconds of an instant as it is written in SQL."""
+    at = datetime.fromisoformat(text)
+    return to_micros(at if at.tzinfo else at.replace(tzinfo=UTC))
+
+
+def _turned(node: Tree) -> Tree:
+    """Turn a sign by a subtraction: Spark's own minus and `abs` round to 34 digits unsaid."""
+    if isinstance(node, exp.Neg) and not isinstance(node.this, exp.Literal):
+        return _negative(node.this)
+    if isinstance(node, exp.Abs):
+        value = node.this
+        is_negative = exp.LT(this=value.copy(), expression=exp.Literal.number(0))
+        turned = exp.If(this=is_negative, true=_negative(value.copy()))
+        return exp.Case(ifs=[turned], default=value.copy())
+    return node
+
+
+def _negative(value: Tree) -> Tree:
+    return exp.paren(exp.Sub(this=exp.Literal.number(0), expression=exp.paren(value)))
+
+
+_SPARK: tuple[Rule, ...] = (
+    *(_month_text, _days_listed, _instant, _at_zone, _clock_is_utc, _turned),
+)
+_RULES = {"spark": _SPARK, "databricks": _SPARK}

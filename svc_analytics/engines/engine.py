@@ -1,0 +1,34 @@
+"""What is asked of an engine: to answer a query, over tables and files that it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import pyarrow as pa
+
+
+class Engine(Protocol):
+    """A place where queries are answered, by one verb: `query`.
+
+    `name` says which engine it is and where, without a credential; `dialect` is that of its SQL.
+    """
+
+    name: str
+    dialect: str
+
+    def query(self, sql: str) -> pa.Table:
+        """Answer a query; raise `EngineError` when the engine cannot."""
+        ...
+
+    def put(self, name: str, table: pa.Table) -> None:
+        """Hand over a small table, to be queried by name."""
+        ...
+
+    def read(self, name: str, paths: Sequence[str], schema: pa.Schema) -> None:
+        """Let Parquet files, and no others, be queried by name."""
+        ...
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Forget these tables."""
+        ...

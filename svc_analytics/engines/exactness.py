@@ -1,0 +1,22 @@
+"""An engine's answer in the types that DuckDB gives it: exactly, or not at all."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from svc_analytics.errors import EngineError
+
+
+def cast_exactly(found: pa.Table, schema: pa.Schema, engine: str) -> pa.Table:
+    """Return an answer with the columns and types of a schema; refuse what does not fit."""
+    if found.column_names != schema.names:
+        message = f"{engine} answered with the columns {', '.join(found.column_names)}, not with "
+        raise EngineError(f"{message}{', '.join(schema.names)}")
+    columns = []
+    for field, column in zip(schema, found.columns, strict=True):
+        try:
+            columns.append(column.cast(field.type, safe=True))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
+            message = f"{engine} answered {field.name} as {column.type}, not as {field.type}"
+            raise EngineError(f"{message}: {error}") from error
+    return pa.table(columns, schema=schema)

@@ -1,0 +1,69 @@
+"""What an engine is shown: the lake's files by their paths, and small tables handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from sqlglot import exp
+
+from svc_analytics.engines.engine import Engine
+from svc_analytics.engines.paths import Paths
+from svc_analytics.engines.reach import models, reads_records
+from svc_analytics.engines.trees import HERE, call_of
+from svc_analytics.warehouse.images import file_schemas
+from svc_analytics.warehouse.views import Files
+
+MOST_ROWS = 200_000  # of a table that is handed over
+
+
+@dataclass
+class Handing:
+    """The tables of one lake on an engine, each shown when it is first needed."""
+
+    engine: Engine
+    files: Files
+    paths: Paths
+    rows_of: Callable[[str], pa.Table]  # the rows of a call, as counted here
+    kept: Mapping[str, int]  # how many rows there are of the models that are kept here
+    mark: str  # what the names of its tables begin with
+    _shown: dict[str, str] = field(default_factory=dict)  # tables of the engine, by what they are
+
+    def is_kept(self, name: str) -> bool:
+        """Tell whether a model is kept here with few rows."""
+        return self.kept.get(name, MOST_ROWS + 1) <= MOST_ROWS
+
+    def table_of(self, table: exp.Table) -> str | None:
+        """Return the engine's table of a file or of a small model; None for any other model."""
+        name = call_of(table)
+        if name.startswith("{"):
+            return self._files(name[1:-1])
+        if self.is_kept(name):
+            return self._rows(name, table)
+        if name in models() and not reads_records(name):
+            return self._rows(table.this.sql(HERE), table)
+        return None
+
+    def forget(self) -> None:
+        """Let the engine forget these tables."""
+        self.engine.forget([*self._shown.values()])
+
+    def _rows(self, called: str, table: exp.Table) -> str:
+        if called not in self._shown:
+            name = self._new(call_of(table))
+            self.engine.put(name, self.rows_of(table.this.sql(HERE)))
+            self._shown[called] = name
+        return self._shown[called]
+
+    def _files(self, name: str) -> str:
+        if name not in self._shown:
+            shown = self._new(name)
+            places = [self.paths.place(path) for path in self.files[name]]
+            self.engine.read(shown, places, file_schemas()[name])
+            self._shown[name] = shown
+        return self._shown[name]
+
+    def _new(self, name: str) -> str:
+        number = f"_{len(self._shown)}" if f"{self.mark}_{name}" in self._shown.values() else ""
+        return f"{self.mark}_{name}{number}"

@@ -1,0 +1,1 @@
+"""The probe: what an engine must answer before a figure is asked of it."""

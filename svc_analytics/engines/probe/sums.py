@@ -1,0 +1,167 @@
+"""What a line of the probe is, the rows that it asks about, and the lines about sums."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+RAISES = "error"
+MOST = "99999999999999999999.999999999999999999"  # the largest amount: 38 digits
+
+
+class Line(NamedTuple):
+    """One question; its SQL is ours, and is translated for the engine as every query is."""
+
+    says: str
+    sql: str
+    answer: str
+
+    @property
+    def raises(self) -> bool:
+        """Whether the only right answer is an error."""
+        return self.answer == RAISES
+
+
+# coin, amount, rate, instant, note
+ROWS: tuple[tuple[str, str | None, str, str | None, str | None], ...] = (
+    ("btc", MOST, "0.00500000", "2021-07-01T19:45:00Z", "B"),
+    ("btc", "99999999999999999999.999999999999999998", "0.00250000", "2026-07-01T20:15:00Z", "a"),
+    ("eth", "0.000000000000000001", "0.01000000", "2026-03-08T06:59:59.999999Z", None),
+    ("eth", "0.000000000000000002", "0.01000000", "2026-03-08T07:00:00Z", "b"),
+    ("eth", "12345678901234567890.123456789012345678", "0.00449999", None, "\u0628"),
+    ("sol", "-0.000000000000000001", "0.00450000", "2026-10-31T23:59:59.999999Z", "c"),
+    ("sol", "0", "0.00455000", "2026-11-01T00:00:00Z", None),
+    ("sol", None, "0.00000000", "2026-10-30T23:59:59.999999Z", "d"),
+    ("usdt", "3", "0.10000000", "2026-10-01T00:00:00.5Z", "e"),
+    ("usdt", "1.5", "0.30000000", "2026-10-01T00:00:00Z", "e"),
+)
+
+SUMS = (
+    Line(
+        "a sum of more than 38 digits must be an error",
+        "select sum(amount) as answer from probe where coin = 'btc'",
+        RAISES,
+    ),
+    Line(
+        "a negative sum of more than 38 digits must be an error",
+        "select sum(-amount) as answer from probe where coin = 'btc'",
+        RAISES,
+    ),
+    Line(
+        "a sum by coin of more than 38 digits must be an error",
+        "select coin, sum(amount) as answer from probe group by coin order by coin",
+        RAISES,
+    ),
+    Line(
+        "a running sum of more than 38 digits must be an error",
+        "select sum(amount) over (order by place rows between unbounded preceding and current row)"
+        " as answer from probe where coin = 'btc' order by place",
+        RAISES,
+    ),
+    Line(
+        "an addition of more than 38 digits must be an error",
+        "select amount + amount as answer from probe where place = 1",
+        RAISES,
+    ),
+    Line(
+        "a subtraction of more than 38 digits must be an error",
+        "select -amount - amount as answer from probe where place = 1",
+        RAISES,
+    ),
+    Line(
+        "an amount that does not fit its type must be an error",
+        "select cast(amount as decimal(38,20)) as answer from probe where place = 1",
+        RAISES,
+    ),
+    Line(
+        "a text that is no amount must be an error",
+        "select cast(note as decimal(38,18)) as answer from probe where place = 2",
+        RAISES,
+    ),
+    Line(
+        "a whole number of more than 64 bits must be an error",
+        "select 9223372036854775800 + place as answer from probe where place = 8",
+        RAISES,
+    ),
+    Line(
+        "a difference keeps its 18th place",
+        "select three.amount - one.amount as answer from probe as three cross join probe as one"
+        " where three.place = 9 and one.place = 3",
+        "2.999999999999999999",
+    ),
+    Line(
+        "a sum keeps its 18th place",
+        "select sum(amount) as answer from probe where coin = 'eth'",
+        "12345678901234567890.123456789012345681",
+    ),
+    Line(
+        "a difference of sums keeps its 18th place",
+        "select sum(amount) filter (where place = 9) - sum(amount) filter (where coin = 'eth')"
+        " as answer from probe where coin <> 'btc'",
+        "-12345678901234567887.123456789012345681",
+    ),
+    Line(
+        "an addition keeps its 18th place",
+        "select whole.amount + one.amount as answer from probe as whole cross join probe as one"
+        " where whole.place = 5 and one.place = 3",
+        "12345678901234567890.123456789012345679",
+    ),
+    Line(
+        "a running sum keeps its 18th place",
+        "select sum(amount) over (order by place rows between unbounded preceding and current row)"
+        " as answer from probe where coin = 'eth' order by place",
+        "0.000000000000000001, 0.000000000000000003, 12345678901234567890.123456789012345681",
+    ),
+    Line(
+        "the largest amounts are told apart",
+        "select count(distinct amount) as answer from probe where coin = 'btc'",
+        "2",
+    ),
+    Line(
+        "the largest amounts are put in order",
+        "select place as answer, row_number() over (order by amount) as nth from probe"
+        " where coin = 'btc' order by place",
+        "1 2, 2 1",
+    ),
+    Line(
+        "the largest amounts are compared exactly",
+        "select one.amount > two.amount as answer from probe as one cross join probe as two"
+        " where one.place = 1 and two.place = 2",
+        "true",
+    ),
+    Line(
+        "least, greatest and abs are exact",
+        "select least(one.amount, two.amount) as low, greatest(one.amount, two.amount) as high,"
+        " abs(-one.amount) as answer from probe as one cross join probe as two"
+        " where one.place = 1 and two.place = 2",
+        f"99999999999999999999.999999999999999998 {MOST} {MOST}",
+    ),
+    Line(
+        "an amount with its sign turned keeps all 38 digits",
+        "select -amount as answer, sum(-amount) as total from probe where place = 5"
+        " group by amount",
+        "-12345678901234567890.123456789012345678 -12345678901234567890.123456789012345678",
+    ),
+    Line(
+        "a sum over no rows is unknown, and a count is zero",
+        "select sum(amount) as answer, count(*) as nothing from probe where place = 99",
+        "NULL 0",
+    ),
+    Line(
+        "a sum leaves out what is unknown",
+        "select sum(amount) as answer, count(amount) as known, count(*) as rows_there from probe"
+        " where coin = 'sol'",
+        "-0.000000000000000001 2 3",
+    ),
+    Line(
+        "zero in the place of nothing has 18 places",
+        "select known_sum(true, sum(amount)) as answer, known(false, count(*)) as nothing"
+        " from probe where place = 99",
+        "0.000000000000000000 NULL",
+    ),
+    Line(
+        "a union keeps 18 places",
+        "select amount as answer from (select amount, place from probe where place = 3"
+        " union all select 0::decimal(38,18) as amount, 99 as place) as both order by place",
+        "0.000000000000000001, 0.000000000000000000",
+    ),
+)

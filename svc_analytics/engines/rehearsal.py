@@ -1,0 +1,75 @@
+"""What an engine would be asked: the SQL of a query in its words, without an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from svc_analytics.engines.engine import Engine
+from svc_analytics.engines.warehouse import EngineWarehouse
+from svc_analytics.engines.words import DIALECTS
+from svc_analytics.errors import ConfigError
+from svc_analytics.lake.lake import Lake
+from svc_analytics.warehouse.models import models_used_by
+from svc_analytics.warehouse.warehouse import open_warehouse
+
+_STAYS = """\
+-- DuckDB answers this query here: not every engine counts {why} alike.
+-- What it is made of, and reads many records, is counted there:
+"""
+_ALL_STAYS = "-- DuckDB answers all of this query here: {why} stays on this machine.\n"
+
+
+@dataclass
+class _Listener:
+    """An engine that writes down what it is shown and asked."""
+
+    dialect: str
+    name: str = "the engine"
+    shown: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def query(self, sql: str) -> pa.Table:
+        """Write down a query; the rehearsal needs no answer."""
+        self.asked.append(sql)
+        return pa.table({})
+
+    def put(self, name: str, table: pa.Table) -> None:
+        """Write down a table that is handed over."""
+        self.shown.append(f"-- {name}: {len(table)} rows, handed over")
+
+    def read(self, name: str, paths: Sequence[str], schema: pa.Schema) -> None:
+        """Write down the files that are read."""
+        self.shown.append(f"-- {name}: {len(paths)} files, by their paths")
+
+    def forget(self, names: Sequence[str]) -> None:
+        """Forget nothing."""
+
+
+class _Rehearsal(EngineWarehouse):
+    """A warehouse that asks, and goes on without any row."""
+
+    def _ask(self, sql: str, schema: pa.Schema) -> pa.Table:
+        self._engine.query(sql)
+        return schema.empty_table()
+
+
+def rehearse(lake: Lake, query: str, dialect: str) -> str:
+    """Return the SQL that an engine would run for a query over a lake.
+
+    Raises `ConfigError` for a dialect that our SQL is not compiled to.
+    """
+    if dialect not in DIALECTS:
+        raise ConfigError(f"no dialect {dialect!r:.40}: choose {', '.join(DIALECTS)}")
+    listener = _Listener(dialect)
+    engine: Engine = listener
+    with open_warehouse(lake, models_used_by(query), as_written=True) as here:
+        rehearsal = _Rehearsal(here, engine, mark="lake")
+        rehearsal.query_readonly(query)
+        why = rehearsal.why_here(query)
+    asked = [f"{sql};\n" for sql in listener.asked]
+    notes = [(_STAYS if asked else _ALL_STAYS).format(why=why)] if why else []
+    shown = ["\n".join(listener.shown) + "\n"] if asked and listener.shown else []
+    return "\n".join([*notes, *shown, *asked])

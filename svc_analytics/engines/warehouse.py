@@ -1,0 +1,261 @@
+"""A lake whose records an engine counts: what it cannot count exactly is made here, as always.
+
+Each query is looked through first. What reads records and means the same everywhere is counted by
+the engine, and its rows are kept here under the model's own name; everything above reads them by
+the unchanged SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+from uuid import uuid4
+
+import duckdb
+import pyarrow as pa
+from sqlglot import exp
+
+from svc_analytics.coverage import Span
+from svc_analytics.engines.compiler import Compiler
+from svc_analytics.engines.cuts import cut, part_name
+from svc_analytics.engines.engine import Engine
+from svc_analytics.engines.exactness import cast_exactly
+from svc_analytics.engines.handing import Handing
+from svc_analytics.engines.paths import Paths
+from svc_analytics.engines.reach import Reach, is_counted, models, reads_records, sources
+from svc_analytics.engines.trees import (
+    HERE,
+    Tree,
+    arguments,
+    call_of,
+    inner_steps,
+    parameters,
+    parse,
+    steps,
+    tables,
+    with_values,
+    write_in,
+)
+from svc_analytics.errors import QueryError
+from svc_analytics.interrupts import interruptible
+from svc_analytics.lake.lake import Lake
+from svc_analytics.warehouse.models import Model, read_statement_checks
+from svc_analytics.warehouse.views import fill, findings_within, variables
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse, to_table
+
+_ROWS = "counted_rows"
+_CHECKS = "statement_checks"
+Fetch = Callable[[duckdb.DuckDBPyRelation], pa.Table]
+Values = Mapping[str, Any]
+
+
+@contextmanager
+def open_on_engine(
+    lake: Lake,
+    engine: Engine,
+    names: frozenset[str] | None = None,
+    *,
+    period: Span | None = None,
+) -> Iterator[EngineWarehouse]:
+    """Open a lake as `open_warehouse` does, so that an engine counts its records."""
+    with open_warehouse(lake, names, period=period, as_written=True) as here:
+        found = EngineWarehouse(here, engine)
+        try:
+            yield found
+        finally:
+            found.forget()
+
+
+class _Twice(Exception):
+    """A model is asked for of two intervals; its name."""
+
+
+class EngineWarehouse(Warehouse):
+    """A warehouse whose records an engine counts."""
+
+    def __init__(self, here: Warehouse, engine: Engine, mark: str = "") -> None:
+        super().__init__(here._connection, here._lake, here.sources, is_small=False)
+        self._engine = engine
+        self._kept: dict[str, int] = {}  # rows of the models that are kept, whatever they are of
+        self._brought: dict[str, str] = {}  # how each other model was called whose rows are here
+        self._done: set[str] = set()
+        self._handing = Handing(
+            engine,
+            here.sources.files,
+            Paths(here._lake.path, here._lake.engine_data),
+            self._count_here,
+            self._kept,
+            mark or f"svc_{uuid4().hex[:12]}",
+        )
+        self._reach = Reach(engine.dialect, self._handing.is_kept)
+        self._values: Values = {}  # of the query that is being answered
+
+    def query(
+        self,
+        query: str,
+        parameters: Values | None = None,
+        tables: Mapping[str, pa.Table] | None = None,
+        fetch: Fetch = to_table,
+    ) -> pa.Table:
+        """Answer a query: by the engine where it can, or here from what it counted."""
+        self._values = parameters or {}
+        tree = None if tables else _read(query)
+        if tree is not None and self._reach.is_far(sources(tree)):
+            if self._reach.oddity(tree, is_ours=fetch is to_table) is None:
+                return self._counted(tree, query, fetch)
+            query = self._prepared(tree, query)
+        return super().query(query, parameters, tables, fetch)
+
+    def keep(
+        self,
+        name: str,
+        query: str,
+        values: Values,
+        signature: str,
+        tables: Mapping[str, pa.Table | pa.RecordBatchReader] | None = None,
+    ) -> None:
+        """Answer a query once, as `Warehouse.keep`."""
+        self._values = values
+        tree = None if tables else parse(query)
+        if tree is not None and self._reach.is_far(sources(tree)):
+            if self._reach.oddity(tree) is None:
+                query, tables = f"from {_ROWS}", {_ROWS: self._counted(tree, query)}
+                values = {}
+            else:
+                query = self._prepared(tree, query)
+        super().keep(name, query, values, signature, tables)
+        place = f"kept_{name}" if signature else name
+        count = super().query(f"select count(*) from {place}")
+        self._kept[name] = count[0][0].as_py()
+
+    def why_here(self, query: str) -> str | None:
+        """Return what keeps a query here, by name; None when the engine answers all of it."""
+        tree = _read(query)
+        if tree is None or not self._reach.is_far(sources(tree)):
+            return "what reads no records"
+        return self._reach.oddity(tree, is_ours=False)
+
+    def forget(self) -> None:
+        """Let the engine forget what it was shown."""
+        self._handing.forget()
+
+    def _count_here(self, called: str) -> pa.Table:
+        return super().query(f"from {called}", self._used(called))
+
+    @interruptible()
+    def _counted(self, tree: Tree, query: str, fetch: Fetch = to_table) -> pa.Table:
+        """Return the answer of the engine, in the types that it has here."""
+        compiler = Compiler(self._engine.dialect, models(), self._handing.table_of)
+        sql = compiler.compile(with_values(tree, self._values))
+        text = query.strip().rstrip(";")
+        types = f"select * from (\n{text}\n) limit 0"
+        schema = super().query(types, self._used(types), None, fetch).schema
+        return self._ask(sql, schema)
+
+    def _ask(self, sql: str, schema: pa.Schema) -> pa.Table:
+        return cast_exactly(self._engine.query(sql), schema, self._engine.name)
+
+    def _prepared(self, tree: Tree, query: str) -> str:
+        """Let the engine count what a query is made of; return the query that is left for here."""
+        whole = Model("query", "", "", "", (), query)
+        try:
+            return self._cut(whole, tree)
+        except _Twice:  # what an earlier query asked for is of another interval
+            self._brought.clear()
+            self._done.clear()
+        try:
+            return self._cut(whole, tree)
+        except _Twice as error:
+            message = f"{error} is asked for twice in one query, of two intervals: an engine counts"
+            raise QueryError(f"{message} one; ask for each in a query of its own") from error
+
+    def _bring(self, tree: Tree, known: Iterable[str] = ()) -> None:
+        """Let the engine count what a query that stays here is made of."""
+        own = {*inner_steps(tree), *known}
+        for table in tables(tree):
+            name = call_of(table)
+            if name not in own and name in models() and reads_records(name):
+                self._bring_model(models()[name], table)
+
+    def _bring_model(self, model: Model, table: exp.Table) -> None:
+        goes = self._reach.goes(model.name)
+        if model.name in self._kept or (goes and not is_counted(model.name)):
+            return
+        given = arguments(table, parameters(model.signature))
+        called = table.this.sql(HERE)
+        if self._brought.setdefault(model.name, called) != called:
+            raise _Twice(model.name)
+        if model.name in self._done:
+            return
+        self._done.add(model.name)
+        if goes:
+            rows = self._counted(parse(f"from {called}"), f"from {called}")
+            super().keep(model.name, f"from {_ROWS}", {}, model.signature, {_ROWS: rows})
+        elif model.name == _CHECKS:
+            self._bring_checks(model, given)
+        else:
+            self._redefine(model, self._cut(model, write_in(parse(model.sql), given)))
+
+    def _cut(self, model: Model, tree: Tree) -> str:
+        """Let the engine count steps of a model; return the SQL of what is left of it."""
+        found = cut(model, self._reach, tree)
+        for name in found.gone:
+            self._keep_part(part_name(model, name), _step(tree, name))
+        known = {step.alias.lower() for step in steps(tree)}
+        for query in found.left:
+            self._bring(query, known)
+        return found.sql()
+
+    def _bring_checks(self, model: Model, given: Mapping[str, Tree]) -> None:
+        """Let the engine find what breaks a rule, by one query for all the rules that it can."""
+        bodies = {check: findings_within(check) for check in read_statement_checks()}
+        trees = {check: write_in(parse(body), given) for check, body in bodies.items()}
+        gone = [
+            check
+            for check, tree in trees.items()
+            if self._reach.is_far(sources(tree)) and self._reach.oddity(tree) is None
+        ]
+        part = part_name(model, "rules")
+        union = "\nunion all\n".join(bodies[check] for check in gone)
+        self._keep_part(part, write_in(parse(union), given))
+        left = [body for check, body in bodies.items() if check not in gone]
+        self._redefine(model, "\nunion all\n".join([*left, f"select * from {part}"]))
+        for check in trees.keys() - {*gone}:
+            self._bring(trees[check])
+
+    def _keep_part(self, name: str, tree: Tree) -> None:
+        rows = self._counted(tree, tree.sql(HERE))
+        super().keep(name, f"from {_ROWS}", {}, "", {_ROWS: rows})
+
+    def _redefine(self, model: Model, sql: str) -> None:
+        body = fill(sql, variables())
+        kind = "macro" if model.signature else "view"
+        head = f"create or replace temp {kind} {model.name}{model.signature} as "
+        with self._naming_errors():
+            self._connection.execute(f"{head}{'table ' if model.signature else ''}{body}")
+
+    def _used(self, query: str) -> dict[str, Any]:
+        return {name: value for name, value in self._values.items() if f"${name}" in query}
+
+
+def _read(query: str) -> Tree | None:
+    """Return the tree of a query; None where the words of it are unknown: then it stays here."""
+    try:
+        return parse(query)
+    except QueryError:
+        return None
+
+
+def _step(tree: Tree, name: str) -> Tree:
+    """Return the query that yields the rows of one step of a model, of the steps that it reads."""
+    bodies = {step.alias.lower(): step for step in steps(tree)}
+    needed, waiting = {name}, [name]
+    while waiting:
+        read = {call_of(table) for table in tables(bodies[waiting.pop()].this)} & bodies.keys()
+        waiting += read - needed
+        needed |= read
+    found = exp.select("*").from_(name)
+    listed = [step.copy() for each, step in bodies.items() if each in needed]
+    found.set("with_", exp.With(expressions=listed))
+    return found

@@ -1,0 +1,65 @@
+"""What an engine says in words of its own, because a translator would let it through unchanged.
+
+Each macro here means what the macro of the same name in `macros.sql` means; the probe asks for
+values that tell them apart.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import sqlglot
+
+from svc_analytics.engines.trees import Macro
+
+# The tie of a half goes away from zero. The whole part is halved apart: 0.5 takes a place.
+_MIDDLE18 = (
+    "lower_one + cast(cast((upper_one - lower_one) - (upper_one - lower_one) % 2 "
+    "as decimal(38,0)) * 0.5 as decimal(38,18)) "
+    "+ cast(round(cast((upper_one - lower_one) % 2 as decimal(19,18)) * 0.5, 18) "
+    "as decimal(38,18))"
+)
+_MIDDLE8 = "cast(round((lower_one + upper_one) * 0.5, 8) as decimal(38,8))"
+_MIDDLES = {
+    "middle18": (("lower_one", "upper_one"), _MIDDLE18),
+    "middle8": (("lower_one", "upper_one"), _MIDDLE8),
+}
+_SPARK = _MIDDLES | {
+    "make_timestamptz": (("micros",), "timestamp_micros(micros)"),
+    "instant_text": (("moment",), "concat(cast(moment as string), '+00')"),
+    "days_between": (("a", "b"), "datediff(cast(b as date), cast(a as date))"),
+    "whole_days": (("a", "b"), "(unix_micros(b) - unix_micros(a)) div 86400000000"),
+    "is_at_rate": (
+        ("fee", "base", "rate", "unit"),
+        "try_subtract(fee, try_multiply(base, try_cast(rate as decimal(10,8)))) "
+        "between 0 - unit and unit",
+    ),
+}
+_TRINO = _MIDDLES | {
+    "make_timestamptz": (
+        ("micros",),
+        "from_unixtime_nanos(cast(micros as decimal(38,0)) * 1000)",
+    ),
+    "instant_text": (
+        ("moment",),
+        "regexp_replace(cast(cast(moment as timestamp(6)) as varchar), '\\.?0+$', '') || '+00'",
+    ),
+    "days_between": (("a", "b"), "date_diff('day', cast(a as date), cast(b as date))"),
+    "whole_days": (("a", "b"), "date_diff('millisecond', a, b) / 86400000"),
+    "is_at_rate": (
+        ("fee", "base", "rate", "unit"),
+        "try(abs(fee - base * cast(rate as decimal(10,8))) <= unit)",
+    ),
+}
+_WORDS = {"spark": _SPARK, "databricks": _SPARK, "trino": _TRINO}
+RAISES = {"spark": "raise_error", "databricks": "raise_error", "trino": "fail"}
+DIALECTS = tuple(sorted(_WORDS))  # that our SQL can be printed in
+
+
+@cache
+def own_words(dialect: str) -> dict[str, Macro]:
+    """Return the macros that an engine words itself, by name."""
+    return {
+        name: (names, sqlglot.parse_one(body, read=dialect))
+        for name, (names, body) in _WORDS.get(dialect, {}).items()
+    }
