@@ -17,6 +17,8 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from svc_analytics.arguments import PATH, check
+from svc_analytics.bucket.address import is_address
+from svc_analytics.bucket.mounts import mount
 from svc_analytics.errors import ConfigError
 from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 
@@ -114,10 +116,14 @@ def read_data_dir(
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Path:
-    """Read only the lake's folder, for work that needs neither key nor secret."""
+    """Read only the lake's folder, for work that needs neither key nor secret.
+
+    Of a lake in a bucket, given by its URL, it is the folder of this machine's copy.
+    """
     check("data_dir", data_dir, (*PATH, type(None)), 'a path, such as "data"')
     source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
-    return Path(data_dir or source.text("SVC_DATA_DIR") or "data")
+    chosen = data_dir or source.text("SVC_DATA_DIR") or "data"
+    return mount(str(chosen)) if is_address(chosen) else Path(chosen)
 
 
 def read_engine(

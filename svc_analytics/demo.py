@@ -113,7 +113,7 @@ def _fill(lake: Lakehouse, play: Callable[[Lakehouse], CloseResult]) -> CloseRes
     temporary = lake.path / FILLING
     with FileLock(lake.path / _LOCK):
         if lake.exists:
-            raise LakeBusy(f"another run has filled {lake.path} in the meantime: open it")
+            raise LakeBusy(f"another run has filled {lake.place} in the meantime: open it")
         shutil.rmtree(temporary, ignore_errors=True)  # what a killed run left
         try:
             closed = play(Lakehouse(temporary))
@@ -134,6 +134,7 @@ def finish_filling(lake: Lakehouse) -> None:
         if whole.is_dir():  # no other run has moved it in the meantime
             for child in sorted(whole.iterdir(), key=lambda child: child.name == "lake.json"):
                 child.replace(lake.path / child.name)
+            lake.put_new()
             write_views(lake)
             whole.rmdir()
 

@@ -13,6 +13,9 @@ SvcError                   the base of them all                                e
   LakeError                a month file is torn, altered or not ours           exit 1
     NoLake                 the folder holds no lake yet; .path                 exit 1
     LakeBusy               another process is writing to the lake              exit 75
+      LakeChanged          another machine was first; nothing was overwritten  exit 75
+    StoreError             the store of a bucket refused what it was asked     exit 1
+      StoreUnavailable     it did not answer                                   exit 75
   QueryError               a query that is not read-only, or that failed       exit 1
   EngineError              another engine could not answer a query             exit 1
     EngineRefused          it fails a line of the probe: its sums may be wrong exit 1
@@ -96,13 +99,28 @@ class LakeError(SvcError):
 class NoLake(LakeError):
     """The folder `path` holds no lake: nothing was read into it yet."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(f"no lake in {path}: run svc-analytics extract, or svc-analytics demo")
+    def __init__(self, path: Path, place: str = "") -> None:
+        place = place or str(path)
+        super().__init__(f"no lake in {place}: run svc-analytics extract, or svc-analytics demo")
         self.path = path
 
 
 class LakeBusy(LakeError):
     """Another process is writing to the lake; try again later."""
+
+    exit_code = 75
+
+
+class LakeChanged(LakeBusy):
+    """Another machine changed the same object of the bucket first; nothing was overwritten."""
+
+
+class StoreError(LakeError):
+    """The store that a lake's bucket lies in refused what it was asked."""
+
+
+class StoreUnavailable(StoreError):
+    """The store did not answer; try again later."""
 
     exit_code = 75
 

@@ -1,18 +1,80 @@
-"""Files: atomic writes, durable folders, damaged files, locks between processes."""
+"""Files: atomic writes, durable folders, damaged files, locks between processes.
+
+A folder may be this machine's copy of a bucket. What replaces a file there is put into the
+bucket first, by the `Copy` that the folder was registered with: see `svc_analytics.bucket`.
+"""
 
 import errno
 import json
 import os
+import random
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 from filelock import FileLock, Timeout
 
-from svc_analytics.errors import LakeBusy, LakeError
+from svc_analytics.errors import LakeBusy, LakeChanged, LakeError
 
 LOCK_PATIENCE = 5  # seconds to wait for another process to finish
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
+_MOST_TRIES = 40  # to be the first to replace an object of a bucket
+_chance = random.SystemRandom()
+_T = TypeVar("_T")
+
+
+class Copy(Protocol):
+    """A folder that is this machine's copy of a bucket."""
+
+    @property
+    def url(self) -> str:
+        """The URL of the bucket."""
+
+    def replacing(self, temporary: Path, path: Path) -> AbstractContextManager[None]:
+        """Put a file into the bucket; within, it takes its name in the folder."""
+
+    def replacing_folder(self, temporary: Path, path: Path) -> AbstractContextManager[None]:
+        """Put a folder into the bucket as one object; within, it takes its name."""
+
+    def merging(self) -> AbstractContextManager[None]:
+        """Bring the folder up to date; within, only what stands there now is replaced."""
+
+    def mark(self) -> str:
+        """Return a text that no other version of a file has: equal bytes have equal ETags."""
+
+
+_copies: dict[Path, Copy] = {}
+
+
+def register_copy(folder: Path, copy: Copy) -> None:
+    """Note that a folder is the copy of a bucket."""
+    _copies[folder] = copy
+
+
+def copy_of(path: Path) -> Copy | None:
+    """Return the copy that a path lies in; nothing where it lies in none."""
+    if not _copies:
+        return None
+    return next((_copies[each] for each in (path, *path.parents) if each in _copies), None)
+
+
+def merge_into(path: Path, work: Callable[[], _T]) -> _T:
+    """Do work that reads files of this folder, and replaces them by what it makes of them.
+
+    Where the folder is the copy of a bucket and another machine replaced one of them first, it
+    is done again, from the newest versions. Work on a folder of this machine is done once.
+    """
+    copy = copy_of(path)
+    if copy is None:
+        return work()
+    for _ in range(_MOST_TRIES - 1):
+        with suppress(LakeChanged), copy.merging():
+            return work()
+        time.sleep(_chance.uniform(0, 0.2))  # so that the same two do not meet again
+    with copy.merging():
+        return work()
 
 
 @contextmanager
@@ -30,7 +92,9 @@ def atomic_write(
         yield temporary
         if is_durable:
             sync_file(temporary)
-        os.replace(temporary, path)  # noqa: PTH105  (fault tests count on this one call)
+        copy = copy_of(path)
+        with copy.replacing(temporary, path) if copy else nullcontext():
+            os.replace(temporary, path)  # noqa: PTH105  (fault tests count on this one call)
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
@@ -88,6 +152,9 @@ def damaged_file(
     if isinstance(error, MemoryError):  # it may be whole
         return LakeError(f"{path} cannot be read: not enough memory")
     remedy = remedy or "move it away and run extract, which reads its month again"
+    if copy := copy_of(path):
+        again = f"remove it, and the copy of {copy.url} is read again"
+        remedy = f"{again}; where that does not help, the object itself is damaged: {remedy}"
     return LakeError(f"{path} is torn or altered: {remedy}")
 
 

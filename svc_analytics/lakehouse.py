@@ -54,7 +54,7 @@ class Lakehouse(Displayable, Lake):
 
     def _display(self) -> Display:
         if not self.exists:
-            return Display(f"Lake {self.path}", [_OFFER.format(path=str(self.path))])
+            return Display(f"Lake {self.place}", [_OFFER.format(path=self.place)])
         status = lake_status(self)
         rows = [
             (stream.name, state, describe_span((start, end)))
@@ -65,7 +65,7 @@ class Lakehouse(Displayable, Lake):
         records = display_table(_records(status), "records in the lake", why="no record")
         lines = [f"of {names_of(status.merchant)}"]
         lines += [f"{stream.name}: {_completeness(stream)}" for stream in status.streams]
-        return Display(f"Lake {self.path}", lines, [records, coverage])
+        return Display(f"Lake {self.place}", lines, [records, coverage])
 
     def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
         """Run one read-only query on the views; return an exact, Arrow-backed frame.
@@ -177,19 +177,22 @@ def open_lake(
     engine: str | None = None,
     engine_data: str | None = None,
 ) -> Lakehouse:
-    """Open the lake in a folder; it may still be empty.
+    """Open the lake in a folder or in a bucket; it may still be empty.
 
-    `data_dir` is the folder of the lake, `data` in the working folder by default. With an `engine`,
-    the address of a Spark Connect server such as `sc://spark.example:15002`, that server counts the
-    records for `sql` and for statements, to the same digits. It reads the lake's files by their
-    paths; `engine_data` is the lake's folder as its machines see it, if they see it elsewhere.
+    `data_dir` is the folder of the lake, `data` in the working folder by default, or the URL of
+    its bucket, such as `s3://bucket/lake`. Nothing is read from a bucket before it is needed.
+
+    With an `engine`, the address of a Spark Connect server such as `sc://spark.example:15002`,
+    that server counts the records for `sql` and for statements, to the same digits. It reads the
+    lake's files by their paths; `engine_data` is the lake's folder as its machines see it, if
+    they see it elsewhere.
 
     Returns:
         The lake. `exists` says whether anything was read into it; `extract` fills it.
 
     Raises:
-        ConfigError: when `data_dir` is no path, or a path that DuckDB cannot read, or `engine` is
-            no address.
+        ConfigError: when `data_dir` is no path, a path that DuckDB cannot read, or a URL of no
+            bucket, or `engine` is no address.
 
     Examples:
         >>> lake = svc.open_lake("data")  # doctest: +SKIP

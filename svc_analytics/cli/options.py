@@ -62,7 +62,9 @@ digits_option = click.option(
     help="The digits beside Persian texts: Latin or Persian (fa).",
 )
 data_dir_option = click.option(
-    "--data-dir", metavar="DIR", help="The lake's folder.  [default: SVC_DATA_DIR or data]"
+    "--data-dir",
+    metavar="DIR",
+    help="The lake's folder or s3:// URL.  [default: SVC_DATA_DIR or data]",
 )
 engine_option = click.option(
     "--engine",

@@ -37,7 +37,7 @@ def extraction_text(
     """Describe what an extraction did."""
     stats = done.published
     lines = [f"{name}: {rows:,} rows read" for name, rows in done.rows.items()]
-    lines.append(f"{done.pages:,} pages read, {stats.files} month files written to {lake.path}")
+    lines.append(f"{done.pages:,} pages read, {stats.files} month files written to {lake.place}")
     lines.append(f"read up to {format_instant(done.read_to)}")
     if stats.quarantined:
         lines.append(f"{stats.quarantined} records set aside: see {lake.path / 'quarantine'}")
@@ -67,7 +67,7 @@ def extraction_json(
         "doubtful": {name: _spans(spans) for name, spans in done.doubtful.items()},
         "read_to": format_instant(done.read_to),
         "retracted": {name: _spans(spans) for name, spans in done.retracted.items()},
-        "data_dir": str(lake.path),
+        "data_dir": lake.place,
         "looked_up": [asdict(each) for each in lookups],
     }
     del document["seen"], document["is_confirmed"]  # of `close` alone
@@ -202,12 +202,12 @@ def _accepted(new: Statement) -> list[str]:
     ]
 
 
-def what_next(new: Statement, data_dir: Path | None, merchant: str = "") -> str:
+def what_next(new: Statement, data_dir: str | None, merchant: str = "") -> str:
     """Name the next things to try, as commands that can be pasted.
 
     `merchant` are the options that make the sandbox's merchant again.
     """
-    option = f" --data-dir {quote(str(data_dir))}" if data_dir else ""
+    option = f" --data-dir {quote(data_dir)}" if data_dir else ""
     query = "select month, currency, net_settlement from net_settlement_monthly"
     return "\n".join(
         [

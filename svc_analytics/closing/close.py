@@ -28,10 +28,11 @@ from svc_analytics.closing.months import (
 )
 from svc_analytics.closing.proof import require_unaltered
 from svc_analytics.closing.rederive import rederive, restatement
-from svc_analytics.closing.register import register_seal
+from svc_analytics.closing.register import seal_in
 from svc_analytics.closing.result import CloseResult, State
 from svc_analytics.config import Settings
 from svc_analytics.extraction.plan import Request, Seen
+from svc_analytics.files import merge_into
 from svc_analytics.lake.lake import Lake
 from svc_analytics.named_periods import named_period
 from svc_analytics.periods import Period
@@ -95,8 +96,7 @@ def close(
     job = start(lake, formats, metadata, grace_hours, settings, read, note, words, out)
     check_is_over(period, job.clock, job.grace)
     with one_at_a_time(lake):
-        closed = _close_longer(job, period) if period.is_longer else _close_month(job, period)
-        return _add_notes(job, closed)
+        return _add_notes(job, _close(job, period))
 
 
 def close_all_due(
@@ -147,12 +147,18 @@ def _close_all(job: Job, months: Sequence[Period], kinds: Collection[str]) -> It
     for period in months:
         sealed = _compare_with_seal(job, period)
         is_unchanged = sealed and sealed.table is None
-        closed = sealed if sealed and is_unchanged else _close_month(job, period)
+        closed = sealed if sealed and is_unchanged else _close(job, period)
         yield closed
         if closed.seal is None:
             return
     for period in longer_due(months, kinds):
-        yield _close_longer(job, period)
+        yield _close(job, period)
+
+
+def _close(job: Job, period: Period) -> CloseResult:
+    """Close a period; in a bucket anew, where another machine was first to write it."""
+    work = _close_longer if period.is_longer else _close_month
+    return merge_into(job.lake.path, partial(work, job, period))
 
 
 def _close_month(job: Job, period: Period) -> CloseResult:
@@ -241,13 +247,6 @@ def _seal_before(lake: Lake, period: Period, folder: Path) -> str | None:
     return str(manifest["seal"])
 
 
-def _seal(lake: Lake, manifest: seals.Manifest) -> str:
-    """Return the seal of a manifest, which the lake's register then knows."""
-    seal = seals.seal_of(manifest)
-    register_seal(lake.path / seals.STATEMENTS, manifest, seal)
-    return seal
-
-
 def _write(
     job: Job, new: Statement, sealed: CloseResult | None, more: Mapping[str, Any] | None = None
 ) -> CloseResult:
@@ -266,7 +265,7 @@ def _write(
         "supersedes": sealed.seal if sealed else None,
         "previous_seal": _seal_before(job.lake, new.period, first),
     }
-    make_seal = partial(_seal, job.lake) if is_final else None
+    make_seal = partial(seal_in, job.lake) if is_final else None
     folder = write_folder(
         new,
         seals.version_folder(first, version),

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.arguments import check_path
+from svc_analytics.bucket.mounts import statement_folder
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import Tables, compare, contradicting_tables, is_number, read_tables
 from svc_analytics.closing.facts import unknown_of
@@ -165,7 +166,7 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     """
     for name, given in (("a", a), ("b", b)):
         check_path(name, given, seals.EXAMPLE)
-    folders = [Path(a).absolute(), Path(b).absolute()]
+    folders = [statement_folder(each).absolute() for each in (a, b)]
     old, new = manifests = list(map(seals.read_manifest, folders))
     files = [manifest["files"] for manifest in manifests]
     tables = list(map(read_tables, folders, files))

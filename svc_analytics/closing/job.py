@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from svc_analytics.arguments import as_names, check
+from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
@@ -78,11 +79,11 @@ def start(
         done = read(Request())
     notes, grace = (*done.retractions, *done.notes), grace_hours * HOUR
     remove_stale(lake.path / seals.STATEMENTS)  # of months that are not written again, too
-    folder = None if out is None else Path(out)
+    folder = None if out is None else local_path("out", out)
     chosen = (lake, read, settings, formats, names, grace, folder)
     return Job(*chosen, done.read_to, note, language, notes)
 
 
 def one_at_a_time(lake: Lake) -> AbstractContextManager[None]:
     """Let one process close at a time: two would not see each other's versions."""
-    return locked(lake.path / ".close.lock", f"is closing a month of {lake.path}", patience=0)
+    return locked(lake.path / ".close.lock", f"is closing a month of {lake.place}", patience=0)

@@ -123,7 +123,7 @@ def _derive(proof: Proof) -> None:
     if read_to is not None and read_to < parse_bound(manifest["as_of"]):
         until = format_instant(read_to)
         proof.unproven.append(
-            f"as_of is {manifest['as_of']}, and {lake.path} was read only up to {until}: "
+            f"as_of is {manifest['as_of']}, and {lake.place} was read only up to {until}: "
             "nothing was compared with its records; run svc-analytics extract"
         )
         return

@@ -8,12 +8,14 @@ line ends in a hash of itself and of the line before, so that a flipped bit is s
 import csv
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from svc_analytics.closing.seals import STATEMENTS, seal_of
 from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write, make_folder
+from svc_analytics.files import atomic_write, make_folder, merge_into
 from svc_analytics.formatting.tables import csv_line
 from svc_analytics.lake.lake import Lake
 
@@ -72,12 +74,23 @@ def read_register(statements: Path) -> Register:
     return Register(tuple(found))
 
 
+def seal_in(lake: Lake, manifest: dict[str, Any]) -> str:
+    """Return the seal of a manifest, which the lake's register then knows."""
+    seal = seal_of(manifest)
+    register_seal(lake.path / STATEMENTS, manifest, seal)
+    return seal
+
+
 def register_seal(statements: Path, manifest: dict[str, Any], seal: str) -> None:
     """Add a seal to the register, once.
 
     It is added before its folder is moved into place: a run that is killed in between
     leaves a line too many, and never a sealed folder that the register does not know.
     """
+    merge_into(statements, partial(_register_seal, statements, manifest, seal))
+
+
+def _register_seal(statements: Path, manifest: dict[str, Any], seal: str) -> None:
     register = read_register(statements)
     if register.has(seal):
         return

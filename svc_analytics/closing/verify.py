@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from svc_analytics.arguments import check_path
+from svc_analytics.bucket.mounts import statement_folder
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import compare
 from svc_analytics.closing.proof import prove
@@ -82,7 +83,7 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     check_path("folder", folder, seals.EXAMPLE)
     if lake is not None:
         check_lake(lake)
-    path = Path(folder).absolute()
+    path = statement_folder(folder).absolute()
     manifest = seals.read_manifest(path)
     broken = seals.seal_violations(path, manifest)
     foreign = seals.foreign_files(path, manifest)
@@ -106,8 +107,8 @@ def _find_lake(
         lake.require()
     lake = lake or lake_around(folder) or Lake(read_data_dir())
     if not lake.exists:
-        return None, (f"no lake in {lake.path}{_NEXT}",)
+        return None, (f"no lake in {lake.place}{_NEXT}",)
     if (sealed := manifest["merchant"].get("id")) != lake.merchant_id:
-        text = f"it is of merchant {sealed}, and {lake.path} is the lake of {lake.merchant_id}"
+        text = f"it is of merchant {sealed}, and {lake.place} is the lake of {lake.merchant_id}"
         return None, (f"{text}{_NEXT}",)
     return lake, ()

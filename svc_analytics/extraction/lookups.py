@@ -73,7 +73,7 @@ def look_up(
         return []
     lake.require()
     results = []
-    doing = f"looks up sessions or bindings of {lake.path}"
+    doing = f"looks up sessions or bindings of {lake.place}"
     with (
         locked(lake.path / ".lookups.lock", doing),
         open_client(settings, workers, client) as service,

@@ -2,17 +2,19 @@
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from threading import Thread
 
 from svc_analytics.arguments import check
 from svc_analytics.config import Settings, read_settings
-from svc_analytics.errors import SvcError
+from svc_analytics.errors import LakeBusy, LakeChanged, SvcError
 from svc_analytics.extraction import run
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.extraction.progress import page_bar
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.warehouse.database import write_views
+
+_MOST_READINGS = 3  # of one call
 
 
 def extract(
@@ -78,11 +80,23 @@ def read_again(
     Once written, they find by themselves what a later reading changes. `on_begin` is called
     once the lake can be read.
     """
-    read = partial(run.extract, lake, settings, request, workers=workers, on_begin=on_begin)
+    begin = lru_cache(maxsize=1)(on_begin)  # once, however often the reading begins anew
+    read = partial(run.extract, lake, settings, request, workers=workers, on_begin=begin)
     if on_page is None:
         with page_bar() as bar:
-            return read(on_page=bar.show, note=bar.say)
-    return read(on_page=on_page)
+            return _until_first(partial(read, on_page=bar.show, note=bar.say))
+    return _until_first(partial(read, on_page=on_page))
+
+
+def _until_first(read: Callable[[], ExtractionResult]) -> ExtractionResult:
+    """Read anew where another machine took over writing to the bucket, and wrote meanwhile."""
+    for _ in range(_MOST_READINGS - 1):
+        with suppress(LakeChanged):
+            return read()
+    try:
+        return read()
+    except LakeChanged as error:
+        raise LakeBusy(str(error)) from error
 
 
 def _write_views_early(lake: Lake) -> None:

@@ -42,6 +42,7 @@ class PartitionFooter:
     shared: Shared | None = None  # nobody looked for any in a file of layout 1
     ends: Mapping[Group, GroupEnds] = field(default_factory=dict)  # of each group of the totals
     layout: int = LAYOUT
+    mark: str = ""  # of a file in a bucket, where two versions of the same bytes are one
 
     @property
     def claimed_at(self) -> int:
@@ -66,6 +67,7 @@ class PartitionFooter:
             "shared": self.shared,
             "tool_version": self.tool_version,
             "schema": schema_digest(STREAMS[self.stream].schema),
+            **({"mark": self.mark} if self.mark else {}),
             **BLANK,
         }
         return json.dumps(document)

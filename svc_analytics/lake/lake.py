@@ -6,12 +6,15 @@ All state is in the files themselves, so no second copy of it can be lost or dis
 import json
 import os
 from collections.abc import Collection
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.arguments import check, check_path
+from svc_analytics.bucket.address import is_address
+from svc_analytics.bucket.lease import Inherited
+from svc_analytics.bucket.mounts import bucket_at, mount
 from svc_analytics.calendars import GREGORIAN
 from svc_analytics.coverage import Coverage, gaps
 from svc_analytics.errors import ConfigError, LakeError, NoLake
@@ -27,14 +30,20 @@ MOST_MONTHS = 1200  # to look through, or to choose from
 
 
 class Lake:
-    """A merchant's records in a folder of Parquet files. Opening it reads nothing."""
+    """A merchant's records in a folder of Parquet files. Opening it reads nothing.
+
+    The folder may be this machine's copy of a bucket, whose URL is then given: all that is
+    read is of one listing of the bucket, and all that is written is put there first.
+    """
 
     engine = ""  # the address of what counts its records; without one they are counted here
     engine_data = ""  # the lake's folder as that engine's machines see it, if they see another
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         check_path("the folder of the lake", path, "data")
-        self.path = Path(path).absolute()
+        self.path = mount(str(path)) if is_address(path) else Path(path).absolute()
+        self._bucket = bucket_at(self.path)
+        self._is_read = self._bucket is None  # whether the copy was brought up once
         marks = "[]*?" if os.name == "nt" else "[]*?\\"
         if set(marks) & set(str(self.path)):
             shown = " ".join(marks)
@@ -45,17 +54,39 @@ class Lake:
             raise ConfigError(f"{message}; in the locale C, set PYTHONUTF8=1")
 
     def __repr__(self) -> str:
-        return f"Lake({str(self.path)!r})"
+        return f"Lake({self.place!r})"
+
+    @property
+    def place(self) -> str:
+        """Where the lake is, for people: its folder, or the URL of its bucket."""
+        return self._bucket.url if self._bucket else str(self.path)
 
     @property
     def exists(self) -> bool:
         """Whether the folder holds a lake."""
+        if not self._is_read:
+            self.refresh()
         return (self.path / "lake.json").is_file()
+
+    def refresh(self) -> None:
+        """Bring the copy of a bucket up to date; a folder of this machine is."""
+        if self._bucket:
+            self._bucket.refresh()
+            self._is_read = True
+
+    def put_new(self) -> None:
+        """Put all files that the bucket lacks, where the folder is the copy of one."""
+        if self._bucket:
+            self._bucket.put_new()
+
+    def writing(self, now: int) -> AbstractContextManager[Inherited]:
+        """Be the one machine that writes; on this one, a lock says which process does."""
+        return self._bucket.writing(now) if self._bucket else nullcontext(Inherited())
 
     def require(self) -> None:
         """Raise `LakeError` if the folder holds no lake."""
         if not self.exists:
-            raise NoLake(self.path)
+            raise NoLake(self.path, self.place)
 
     @property
     def merchant(self) -> dict[str, Any]:
@@ -84,7 +115,7 @@ class Lake:
             message = f"{self.path / 'lake.json'} is torn: move it away and run extract"
             raise LakeError(message) from error
         if layout > LAYOUT:
-            raise LakeError(f"{self.path} was written by a newer svc-analytics; update this one")
+            raise LakeError(f"{self.place} was written by a newer svc-analytics; update this one")
         return dict(document)
 
     @property
@@ -136,8 +167,10 @@ class Lake:
         `names` are the folders to be read, by default all; the files of those `held_later` are
         not checked against their checksums yet.
         """
+        self.refresh()
         self.require()
-        return open_snapshot(self.path, names, held_later=held_later)
+        still = self._bucket.lock() if self._bucket else nullcontext()
+        return open_snapshot(self.path, names, held_later=held_later, still=still)
 
 
 def check_lake(lake: object) -> None:
@@ -185,7 +218,7 @@ def last_full_month(lake: Lake, zone: str = "UTC", calendar: str | None = None) 
     read = [coverage for coverage in coverages if coverage.read]
     newest = min((coverage.read[-1][1] for coverage in read), default=None)
     if newest is None:
-        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
+        raise ConfigError(f"nothing was read into {lake.place} yet: run svc-analytics extract")
     oldest = min(coverage.read[0][0] for coverage in read)
     period = month_of(newest, zone, calendar or GREGORIAN).shift(-1)
     for _ in range(MOST_MONTHS):
@@ -194,7 +227,7 @@ def last_full_month(lake: Lake, zone: str = "UTC", calendar: str | None = None) 
         if not any(gaps(coverage, period.start, period.end) for coverage in read):
             return period.label
         period = period.shift(-1)
-    raise ConfigError(f"{lake.path} holds no full month yet: name one with MONTH or --month")
+    raise ConfigError(f"{lake.place} holds no full month yet: name one with MONTH or --month")
 
 
 def known_months(lake: Lake, zone: str = "UTC", calendar: str = GREGORIAN) -> list[str]:
@@ -202,7 +235,7 @@ def known_months(lake: Lake, zone: str = "UTC", calendar: str = GREGORIAN) -> li
     spans = [span for stream in STREAMS.values() for span in lake.coverage(stream).read]
     newest = max((end for _, end in spans), default=None)
     if newest is None:
-        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
+        raise ConfigError(f"nothing was read into {lake.place} yet: run svc-analytics extract")
     first = min((label for stream in STREAMS.values() for label in lake.months(stream)), default="")
     period = month_of(newest - 1, zone, calendar)
     oldest = month(first).start if first else period.start

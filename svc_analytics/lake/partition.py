@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write
+from svc_analytics.files import atomic_write, copy_of
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.checksums import DAMAGE, damaged, hold_to_signature, sign
 from svc_analytics.lake.control_totals import (
@@ -100,7 +100,7 @@ def _write(
     path: Path, stream: Stream, tables: Iterable[pa.Table], footer: PartitionFooter
 ) -> PartitionFooter:
     totals, ends = ControlTotals(), dict[Group, GroupEnds]()
-    names = stream.schema.names
+    names, copy = stream.schema.names, copy_of(path)
     with (
         path.open("w+b") as file,
         # Every write to a Python file needs the interpreter lock, which workers compete for.
@@ -120,7 +120,8 @@ def _write(
             for group, found in ends_of_table.items():
                 ends[group] = found.join(ends.get(group, found))
             writer.write_table(table, row_group_size=ROW_GROUP)
-        footer = replace(footer, totals=totals, ends=ends, layout=LAYOUT)
+        mark = copy.mark() if copy else ""
+        footer = replace(footer, totals=totals, ends=ends, layout=LAYOUT, mark=mark)
         writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
         writer.close()
         sink.detach()

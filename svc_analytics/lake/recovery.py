@@ -5,22 +5,24 @@ is durable. If the next writer finds one, folders may not be synced and files ma
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
+from svc_analytics.coverage import Coverage
 from svc_analytics.errors import LakeError
-from svc_analytics.files import damaged_file, sync_folder
+from svc_analytics.files import damaged_file, make_folder, merge_into, sync_folder
 from svc_analytics.instants import BEGINNING, MINUTE
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
-from svc_analytics.lake.footer import read_footer
+from svc_analytics.lake.footer import PartitionFooter, read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lake.merge import read_rows
-from svc_analytics.lake.partition import read_groups
+from svc_analytics.lake.month_coverage import owned_span
+from svc_analytics.lake.partition import read_groups, upgrade_partition, write_partition
 from svc_analytics.lake.quarantine import open_quarantine, resolve_quarantine
 from svc_analytics.lake.side_files import read_side_file
 from svc_analytics.schema import STREAMS, Stream
@@ -30,9 +32,13 @@ WRITE_DELAY = 10 * MINUTE  # how long a disk may delay writes that it has report
 
 
 @contextmanager
-def dirty_marker(lake: Lake, now: int) -> Iterator[int | None]:
-    """Mark the lake as being written; give when an unfinished run began, if any."""
-    unfinished = _read_marker(lake)
+def dirty_marker(lake: Lake, now: int, elsewhere: int | None = None) -> Iterator[int | None]:
+    """Mark the lake as being written; give when an unfinished run began, if any.
+
+    One of another machine is known from the bucket: it began at `elsewhere`.
+    """
+    known = [at for at in (_read_marker(lake), elsewhere) if at is not None]
+    unfinished = min(known, default=None)
     since = now if unfinished is None else min(now, unfinished)
     (lake.path / _MARKER).write_text(f"{os.getpid()} {since}\n")
     try:
@@ -43,6 +49,27 @@ def dirty_marker(lake: Lake, now: int) -> Iterator[int | None]:
         _remove_marker(lake)
         raise
     _remove_marker(lake)
+
+
+def fence(lake: Lake, keys: Iterable[str], merchant_id: str, now: int) -> None:
+    """Put the months anew that an unfinished run may still be putting from elsewhere.
+
+    What it sends then names another version than the bucket has, and is refused. A month that
+    has no file gets one that claims nothing.
+    """
+    for key in keys:
+        path = lake.path / key
+        merge_into(path, partial(_put_anew, path, STREAMS[path.parent.name], merchant_id, now))
+
+
+def _put_anew(path: Path, stream: Stream, merchant_id: str, now: int) -> None:
+    if path.exists():
+        upgrade_partition(path, read_footer(path))
+        return
+    owns = owned_span(path.stem, (), now)
+    footer = PartitionFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
+    make_folder(path.parent)
+    write_partition(path, stream, (), footer)
 
 
 def recover(lake: Lake, since: int, now: int) -> None:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from svc_analytics.files import atomic_write, make_folder
+from svc_analytics.files import atomic_write, make_folder, merge_into
 from svc_analytics.lake.checksums import (
     BLANK,
     DAMAGE,
@@ -78,6 +79,10 @@ def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -
 
 def keep_objects(lake: Path, stream: Stream, objects: pa.Table) -> None:
     """Replace the held versions of looked-up objects by these, where they changed."""
+    merge_into(lake, partial(_keep_objects, lake, stream, objects))
+
+
+def _keep_objects(lake: Path, stream: Stream, objects: pa.Table) -> None:
     key = stream.columns[0].name
     path = lake / stream.name / "held.parquet"
     held = read_side_file(path) if path.exists() else stream.schema.empty_table()

@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
@@ -20,7 +20,11 @@ _PREFIX = ".snapshot-"
 
 @contextmanager
 def open_snapshot(
-    lake: Path, names: Collection[str] | None = None, *, held_later: Collection[str] = ()
+    lake: Path,
+    names: Collection[str] | None = None,
+    *,
+    held_later: Collection[str] = (),
+    still: AbstractContextManager[object] | None = None,
 ) -> Iterator[Path]:
     """Give a folder with links to the lake's Parquet files as they are now, each found whole.
 
@@ -30,12 +34,16 @@ def open_snapshot(
     is written here as files of today's. Raises `LakeError` naming a damaged file.
 
     Of the folders `held_later` the caller holds the files that it reads to their checksums,
-    by `hold_files`: who reads one month need not read all bytes of ten years.
+    by `hold_files`: who reads one month need not read all bytes of ten years. Within `still`
+    no file is replaced, where that can be had: of a bucket's copy all are of one listing.
     """
     folder, lock = _locked_folder(lake)
+    chosen = data_folders() if names is None else names
     try:
-        for name in data_folders() if names is None else names:
-            _link_files(lake / name, folder / name)
+        with still or nullcontext():
+            for name in chosen:
+                _link_files(lake / name, folder / name)
+        for name in chosen:
             if name not in held_later:
                 hold_files(lake, folder, name)
             if name in STREAMS:

@@ -1,5 +1,6 @@
 """The lake's writer: one process at a time may change a lake (design 3)."""
 
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -7,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.bucket.lease import Inherited
 from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import locked, make_folder
@@ -26,7 +28,7 @@ from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
 from svc_analytics.lake.month_files import MonthFiles, Note, PublishStats
 from svc_analytics.lake.partition import write_partition
 from svc_analytics.lake.publisher import StreamPublisher
-from svc_analytics.lake.recovery import dirty_marker, lock_holder, recover
+from svc_analytics.lake.recovery import dirty_marker, fence, lock_holder, recover
 from svc_analytics.lake.side_files import begin_side_folders
 from svc_analytics.lake.snapshot import remove_abandoned_snapshots
 from svc_analytics.lake.write_buffer import WriteBuffer
@@ -159,30 +161,41 @@ def open_writer(
     process writes, `LakeError` when the folder cannot be written or a file is torn.
     """
     check_merchant(lake, profile)
-    doing, holder = f"is writing to {lake.path}", partial(lock_holder, lake)
+    doing, holder = f"is writing to {lake.place}", partial(lock_holder, lake)
     try:
         make_folder(lake.path)
-        with locked(lake.path / ".lock", doing, holder=holder):
+        with (
+            locked(lake.path / ".lock", doing, holder=holder),
+            lake.writing(now) as inherited,
+        ):
             check_merchant(lake, profile)  # again: another process may have begun it meanwhile
-            with dirty_marker(lake, now) as unfinished:
+            with dirty_marker(lake, now, inherited.since) as unfinished:
+                _take_over(lake, inherited, profile["id"], now)
                 writer = _begin_writing(lake, profile["id"], now, unfinished, note)
                 _describe(lake, profile, now, clocks or {})
                 yield writer
                 refresh_parents(lake)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        message = f"cannot write to {lake.path}: {reason}; the records written before are untouched"
-        raise LakeError(message) from error
+        message = f"cannot write to {lake.place}: {reason}"
+        raise LakeError(f"{message}; the records written before are untouched") from error
 
 
 def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
     """Raise `ConfigError` if the lake holds another merchant's records."""
     if lake.exists and lake.merchant_id != profile["id"]:
         message = (
-            f"{lake.path} holds the records of merchant {lake.merchant_id}, and the keys belong to "
-            f"merchant {profile['id']}: give another --data-dir"
+            f"{lake.place} holds the records of merchant {lake.merchant_id}, and the keys belong "
+            f"to merchant {profile['id']}: give another --data-dir"
         )
         raise ConfigError(message)
+
+
+def _take_over(lake: Lake, inherited: Inherited, merchant_id: str, now: int) -> None:
+    """Let no other machine's late PUT arrive, and use nothing that was read before it wrote."""
+    fence(lake, inherited.intents, merchant_id, now)
+    if not inherited.is_own:
+        shutil.rmtree(lake.path / RUNS_FOLDER, ignore_errors=True)
 
 
 def _begin_writing(

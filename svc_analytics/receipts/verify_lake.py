@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from multiprocessing import get_context
 from pathlib import Path
@@ -19,7 +20,7 @@ import pyarrow as pa
 
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError
-from svc_analytics.files import locked
+from svc_analytics.files import locked, merge_into
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.lake.lake import Lake
@@ -107,22 +108,33 @@ def verify_lake(
     `ConfigError` without a receipt secret, `LakeBusy` while another process verifies.
     """
     settings.require_receipt_secrets()
+    lake.refresh()
     lake.footers(PAYMENTS)  # raises an error that names a torn or foreign file
+    verify = partial(_verify_lake, lake, settings, months, workers, verify_online, on_rows)
     try:
-        with (
-            locked(lake.path / ".receipts.lock", f"verifies the receipts of {lake.path}"),
-            lake.snapshot([PAYMENTS.name]) as snapshot,
-        ):
-            _begin_verdicts(lake)
-            rings, tally = (settings.receipt_secrets, settings.webhook_secrets), _Tally(on_rows)
-            verifier = BulkVerifier(*rings, verify_online=verify_online)
-            stored = _months(lake, snapshot, settings, months, verify_online is not None)
-            _verify_months(stored, verifier, rings, workers, tally)
-            list_files(lake.path / VERDICTS_FOLDER, VERDICTS, UNFINISHED)
-            return VerificationResult(tally.checked, tally.unchanged)
+        with locked(lake.path / ".receipts.lock", f"verifies the receipts of {lake.place}"):
+            return merge_into(lake.path, verify)
     except OSError as error:
         reason = error.strerror or type(error).__name__
-        raise LakeError(f"cannot write verdicts to {lake.path}: {reason}") from error
+        raise LakeError(f"cannot write verdicts to {lake.place}: {reason}") from error
+
+
+def _verify_lake(
+    lake: Lake,
+    settings: Settings,
+    months: Sequence[str] | None,
+    workers: int,
+    verify_online: VerifyOnline | None,
+    on_rows: OnRows | None,
+) -> VerificationResult:
+    with lake.snapshot([PAYMENTS.name]) as snapshot:
+        _begin_verdicts(lake)
+        rings, tally = (settings.receipt_secrets, settings.webhook_secrets), _Tally(on_rows)
+        verifier = BulkVerifier(*rings, verify_online=verify_online)
+        stored = _months(lake, snapshot, settings, months, verify_online is not None)
+        _verify_months(stored, verifier, rings, workers, tally)
+        list_files(lake.path / VERDICTS_FOLDER, VERDICTS, UNFINISHED)
+        return VerificationResult(tally.checked, tally.unchanged)
 
 
 def _begin_verdicts(lake: Lake) -> None:

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import sync_file, sync_folder
+from svc_analytics.files import copy_of, sync_file, sync_folder
 from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import to_safe_csv
 from svc_analytics.language.catalogue import ENGLISH, Language
@@ -90,18 +90,25 @@ def write_folder(
     # Not named by its process: in containers, each run has the number of a killed one.
     temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}.writing")
     try:
-        recover(out)
-        check_replaceable(out)
-        remove_stale(out.parent, out.name)
-        temporary.mkdir(parents=True)
-        _fill(temporary, statement, formats, chain or {}, seal, note, language)
-        _swap(temporary, out)
+        with _merging(out):
+            recover(out)
+            check_replaceable(out)
+            remove_stale(out.parent, out.name)
+            temporary.mkdir(parents=True)
+            _fill(temporary, statement, formats, chain or {}, seal, note, language)
+            _swap(temporary, out)
     except OSError as error:
         message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
         raise LakeError(message) from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return out
+
+
+def _merging(out: Path) -> AbstractContextManager[None]:
+    """Within, a statement in a bucket is replaced only if it is the one that stands there now."""
+    copy = copy_of(out)
+    return copy.merging() if copy else nullcontext()
 
 
 def _fill(
@@ -203,6 +210,12 @@ def _swap(temporary: Path, out: Path) -> None:
     for path in temporary.iterdir():  # a seal is written once and must survive a power cut
         sync_file(path)
     sync_folder(temporary)
+    copy = copy_of(out)
+    with copy.replacing_folder(temporary, out) if copy else nullcontext():
+        _move(temporary, out)
+
+
+def _move(temporary: Path, out: Path) -> None:
     old = temporary.with_suffix(".old")
     if out.exists():
         out.rename(old)

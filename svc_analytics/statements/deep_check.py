@@ -95,7 +95,7 @@ def _tables_twice(lake: Lake, period: Period, clock: int) -> tuple[Tables, Table
         )
         if before == after:
             return near, whole
-    raise LakeBusy(f"{lake.path} changed at each reading: run check --deep when no run writes")
+    raise LakeBusy(f"{lake.place} changed at each reading: run check --deep when no run writes")
 
 
 def _tables(lake: Lake, period: Period, clock: int, *, is_near: bool) -> tuple[Tables, Footers]:

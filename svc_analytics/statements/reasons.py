@@ -27,9 +27,9 @@ def read_until(lake: Lake, coverage: dict[str, Coverage], as_of: int | None) -> 
     """Return the end of the newest read; refuse an `as_of` that is later than that."""
     read_to = max((end for found in coverage.values() for _, end in found.read), default=None)
     if read_to is None:
-        raise ConfigError(f"nothing was read into {lake.path} yet: run svc-analytics extract")
+        raise ConfigError(f"nothing was read into {lake.place} yet: run svc-analytics extract")
     if as_of is not None and read_to < as_of:
-        message = f"{lake.path} was read only up to {format_instant(read_to)}: run extract first"
+        message = f"{lake.place} was read only up to {format_instant(read_to)}: run extract first"
         raise LakeError(message)
     return read_to
 

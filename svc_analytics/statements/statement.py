@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.arguments import Instant, as_instant, as_names, check_path
+from svc_analytics.bucket.address import local_path
 from svc_analytics.coverage import Coverage
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
@@ -217,7 +218,7 @@ class Statement(Displayable):
         """
         check_path("out", out, "out/2026-10")
         language, forms = Language(lang, digits), as_names("formats", formats, "csv")
-        return write_folder(self, Path(out), forms, note=note, language=language)
+        return write_folder(self, local_path("out", out), forms, note=note, language=language)
 
 
 def statement(

@@ -40,7 +40,7 @@ def monthly_figure(
     known = set(known_months(lake, last.zone, last.calendar))
     periods = [period for period in map(last.shift, range(1 - months, 1)) if period.label in known]
     if not periods:
-        raise ConfigError(f"{lake.path} holds no month up to {last.label}: choose a later one")
+        raise ConfigError(f"{lake.place} holds no month up to {last.label}: choose a later one")
     used = models_used_by(query) or frozenset()
     bounds = (periods[0].start, periods[-1].end)  # what is needed of other months is there too
     with open_warehouse(lake, used, period=bounds) as warehouse:

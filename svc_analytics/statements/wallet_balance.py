@@ -56,7 +56,7 @@ def assert_balance(
     if currency not in positions:
         known = ", ".join(sorted(positions)) or "no coin yet"
         raise ConfigError(
-            f"no payment, refund or payout of {lake.path} is in {currency!r:.60}: "
+            f"no payment, refund or payout of {lake.place} is in {currency!r:.60}: "
             f"it knows {known}; nothing was written"
         )
     row = {"at": format_instant(at), "currency": currency, "balance": format_amount(amount)}

@@ -48,7 +48,7 @@ def _require_todays_layout(lake: Lake) -> None:
     paths = (path for each in STREAMS.values() for path in lake.folder(each).glob("*.parquet"))
     if any(map(is_of_earlier_layout, paths)):
         message = (
-            f"{lake.path} was written by an earlier svc-analytics: run svc-analytics extract, "
+            f"{lake.place} was written by an earlier svc-analytics: run svc-analytics extract, "
             "which brings its files up to date"
         )
         raise LakeError(message)

@@ -90,7 +90,7 @@ def open_sources(
             sources = _read_sources(lake, folder, folders, wanted, period)
         except OSError as error:
             reason = error.strerror or type(error).__name__
-            message = f"{lake.path} cannot be read: {reason} while its files were put aside"
+            message = f"{lake.place} cannot be read: {reason} while its files were put aside"
             raise LakeError(f"{message}; free some space there, and allow writing") from error
         yield sources
 

@@ -68,7 +68,7 @@ def lake_status(lake: Lake) -> LakeStatus:
             _stream_status(lake, stream, coverage[stream.name], warehouse)
             for stream in STREAMS.values()
         )
-    return LakeStatus(str(lake.path), merchant, streams, lake.clocks)
+    return LakeStatus(lake.place, merchant, streams, lake.clocks)
 
 
 def _stream_status(

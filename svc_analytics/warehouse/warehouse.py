@@ -205,7 +205,7 @@ def _open_views(
             bound_memory(connection)
     except duckdb.Error as error:
         reason = as_in_the_lake(error_line(error), folder, lake)
-        message = f"{lake.path} cannot be read ({reason}): run svc-analytics extract"
+        message = f"{lake.place} cannot be read ({reason}): run svc-analytics extract"
         raise LakeError(message) from error
     return connection
 
@@ -216,6 +216,6 @@ def _require_files(lake: Lake, files: Files) -> None:
         found = files.get(f"totalled_{name}" if name in STREAMS else name)
         if found == []:
             message = (
-                f"{lake.path} cannot be read ({inside} holds no file): run svc-analytics extract"
+                f"{lake.place} cannot be read ({inside} holds no file): run svc-analytics extract"
             )
             raise LakeError(message)

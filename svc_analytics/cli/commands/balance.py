@@ -39,7 +39,7 @@ def assert_(
     lake = open_lake(data_dir)
     found = assert_balance(lake, _read_at(at, zone), coin, balance, note)
     click.echo(tables.to_json(_as_object(found)) if as_json else _text(found))
-    echo_note(f"written to {lake.path / FILE}; the statement of its month shows both")
+    echo_note(f"written to {lake.place}/{FILE}; the statement of its month shows both")
 
 
 def _read_at(text: str, zone: str) -> int:

@@ -30,7 +30,7 @@ def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: b
         new, folder = run_demo(lake, months, payments, seed, note=echo_note, on_page=bar.show)
     click.echo(reports.statement_report(new, folder, as_json=as_json))
     if not as_json:
-        path = None if data_dir is None else lake.path
+        path = None if data_dir is None else lake.place
         click.echo("\n" + reports.what_next(new, path, _merchant(months, payments, seed)))
 
 

@@ -1,9 +1,8 @@
 """`package`: pack a sealed month for an auditor."""
 
-from pathlib import Path
-
 import click
 
+from svc_analytics.bucket.mounts import statement_folder
 from svc_analytics.cli import options
 from svc_analytics.closing.package import pack_folder
 from svc_analytics.closing.package import package as pack_month
@@ -31,8 +30,9 @@ def package(
     that says how to compute the seal again, and SHA256SUMS. Prints the seal: give it to
     the auditor by another way than the file. Refuses a folder that was altered.
     """
-    if (Path(month) / MANIFEST).is_file():
-        done = pack_folder(Path(month), out)
+    given = statement_folder(month)
+    if (given / MANIFEST).is_file():
+        done = pack_folder(given, out)
     else:
         done = pack_month(options.open_lake(data_dir), month, zone=zone, calendar=calendar, out=out)
     if as_json:

@@ -41,7 +41,7 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
     batches = reconcile(file, lake, settings.webhook_secrets)
     _write(tally.count(batches), tally, out, as_json)
     if not lake.exists:
-        echo_note(f"no lake in {lake.path}: in_lake is unknown for every delivery")
+        echo_note(f"no lake in {lake.place}: in_lake is unknown for every delivery")
     raise SystemExit(tally.conclude())
 
 

@@ -1,0 +1,6 @@
+"""A lake in a bucket: its objects, and the folder of this machine that is a copy of them.
+
+`address` reads the URL, `store` speaks with the store and `probe` finds out whether it keeps
+conditions; `mirror` is the folder, `book` what it holds, `lease` who writes, `bundle` a
+statement as one object. `mounts` gives the folder of a URL.
+"""

@@ -1,0 +1,84 @@
+"""The address of a bucket: `s3://bucket/lake`, and where its copy lies on this machine."""
+
+import os
+import re
+import sys
+from collections.abc import Mapping
+from hashlib import sha256
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from svc_analytics.errors import ConfigError
+
+SCHEMES = ("s3", "gs", "az")
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_PLAIN = re.compile(r"[A-Za-z0-9._/-]*\Z")
+# Where they are set, the same URL names another store.
+_ENDPOINTS = (
+    *("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+    *("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ENDPOINT", "GOOGLE_BASE_URL"),
+)
+_EXAMPLE = "write s3://bucket/lake, gs://bucket/lake or az://container/lake"
+
+
+def is_address(text: object) -> bool:
+    """Tell whether a text is a URL, and so no path.
+
+    >>> is_address("s3://bucket/lake"), is_address("data")
+    (True, False)
+    """
+    return isinstance(text, str) and bool(_URL.match(text))
+
+
+def read_address(text: str) -> str:
+    """Return the URL of a bucket without a slash at its end; refuse one that holds a secret.
+
+    >>> read_address("s3://bucket/lake/")
+    's3://bucket/lake'
+    >>> read_address("s3://key:secret@bucket/lake")
+    Traceback (most recent call last):
+    svc_analytics.errors.ConfigError: the URL of the lake holds more than an address: write \
+s3://bucket/lake, gs://bucket/lake or az://container/lake; credentials come from the environment
+    """
+    try:
+        parts = urlsplit(text)
+        name = parts.netloc
+    except ValueError:
+        name, parts = "", urlsplit("")
+    if "@" in name or parts.query or parts.fragment:
+        message = f"the URL of the lake holds more than an address: {_EXAMPLE}"
+        raise ConfigError(f"{message}; credentials come from the environment")
+    if parts.scheme.lower() not in SCHEMES or not name or not _PLAIN.match(name + parts.path):
+        raise ConfigError(f"the URL of the lake is not one of a bucket: {_EXAMPLE}")
+    inside = "/".join(part for part in parts.path.split("/") if part)
+    if {".", ".."} & {*inside.split("/")}:
+        raise ConfigError(f"the URL of the lake is not one of a bucket: {_EXAMPLE}")
+    return f"{parts.scheme.lower()}://{name}" + (f"/{inside}" if inside else "")
+
+
+def local_path(name: str, given: str | os.PathLike[str]) -> Path:
+    """Return a path of this machine; refuse a URL, which would become a folder named `s3:`."""
+    if is_address(given):
+        raise ConfigError(f"{name} is a URL: give a folder or file of this machine")
+    return Path(given)
+
+
+def copy_folder(url: str, environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder of this machine's copy: below SVC_CACHE_DIR, else the user's cache."""
+    place = [url, *(environ.get(name, "") for name in _ENDPOINTS)]
+    mark = sha256("\n".join(place).encode()).hexdigest()[:8]
+    words = re.sub(r"[^A-Za-z0-9.-]+", "-", url)
+    return _cache_folder(environ) / f"{words[:80]}-{mark}"
+
+
+def _cache_folder(environ: Mapping[str, str]) -> Path:
+    if given := environ.get("SVC_CACHE_DIR"):
+        return Path(given).absolute()
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "svc-analytics"

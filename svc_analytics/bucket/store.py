@@ -1,0 +1,163 @@
+"""The store of a bucket: four verbs, each with its condition, and its errors in our words."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable, needs_extra
+
+if TYPE_CHECKING:
+    from collections.abc import Buffer  # type: ignore[attr-defined,unused-ignore]
+
+_CODE = re.compile(r"<Code>(\w{1,60})</Code>")
+_STATUS = re.compile(r"status code: (\d{3})")
+_NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
+_NO_CREDENTIALS = ("169.254.169.254", "metadata.google.internal", "IDENTITY_ENDPOINT")
+_REFUSED = ("401", "403")
+_AWAY = ("408", "429", "500", "502", "503", "504")
+_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AZURE_STORAGE_ENDPOINT")
+_LOOPBACK = re.compile(r"http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(/|\Z)")
+
+
+class Conflict(Exception):
+    """An object is not the version that it had to be, or is there and was not to be."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """What tells one content of an object from another: its ETag, and a number where kept."""
+
+    etag: str | None
+    number: str | None = None
+
+
+class Store(Protocol):
+    """The objects below the URL of a lake, by their keys."""
+
+    def list(self) -> dict[str, Version]:
+        """Return all objects as they are now."""
+
+    def get(self, key: str, version: Version | None = None) -> "tuple[Buffer, Version]":
+        """Return an object; raise `Conflict` unless it is there, and this version."""
+
+    def put(self, key: str, body: bytes, replaces: Version | None) -> Version:
+        """Put an object that replaces this version, or none; raise `Conflict` otherwise."""
+
+    def delete(self, key: str) -> None:
+        """Remove an object."""
+
+
+def replace_object(store: Store, key: str, body: bytes, replaces: Version | None) -> Version:
+    """Put an object as `Store.put` does, also where the answer to a first attempt was lost.
+
+    Its second attempt then meets the first. The bucket holds what it was to hold.
+    """
+    try:
+        return store.put(key, body, replaces)
+    except Conflict:
+        held, version = store.get(key)
+        if bytes(held) == body:
+            return version
+        raise
+
+
+class ObjectStore:
+    """A bucket of S3, Google Cloud Storage or Azure, by obstore."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+
+    @cached_property
+    def _objects(self) -> Any:
+        with needs_extra("bucket"):
+            from obstore.store import from_url  # an optional extra
+        client: Any = {"timeout": timedelta(minutes=10), "connect_timeout": timedelta(seconds=5)}
+        client |= {"allow_http": True} if _is_on_this_machine() else {}
+        retries: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
+        try:
+            return from_url(self._url, client_options=client, retry_config=retries)
+        except Exception as error:
+            self._explain(error)
+
+    def list(self) -> dict[str, Version]:
+        """Return all objects as they are now."""
+        found = {}
+        try:
+            for page in self._objects.list():
+                found.update({each["path"]: _version(each) for each in page})
+        except Exception as error:
+            self._explain(error)
+        return found
+
+    def get(self, key: str, version: Version | None = None) -> "tuple[Buffer, Version]":
+        """Return an object; raise `Conflict` unless it is there, and this version."""
+        options = {"if_match": version.etag} if version and version.etag else {}
+        try:
+            got = self._objects.get(key, options=options)
+            return got.bytes(), _version(got.meta)
+        except FileNotFoundError:
+            raise Conflict(key) from None
+        except Exception as error:
+            self._explain(error)
+
+    def put(self, key: str, body: bytes, replaces: Version | None) -> Version:
+        """Put an object that replaces this version, or none; raise `Conflict` otherwise."""
+        mode = "create" if replaces is None else _known(replaces)
+        try:
+            return _version(self._objects.put(key, body, mode=mode, use_multipart=False))
+        except Exception as error:
+            self._explain(error)
+
+    def delete(self, key: str) -> None:
+        """Remove an object."""
+        try:
+            self._objects.delete(key)
+        except Exception as error:
+            self._explain(error)
+
+    def _explain(self, error: Exception) -> NoReturn:
+        """Raise the error in our words: what a store answers may hold the name of a key."""
+        if isinstance(error, ConfigError):
+            raise error
+        if type(error).__name__ in ("AlreadyExistsError", "PreconditionError"):
+            raise Conflict(str(error)) from None
+        text = str(error)
+        code, status = _first(_CODE, text), _first(_STATUS, text)
+        if any(word in text for word in _NO_BUCKET):
+            raise ConfigError(f"{self._url}: there is no such bucket") from None
+        if any(word in text for word in _NO_CREDENTIALS):
+            message = f"{self._url}: no credentials were found in the environment"
+            raise ConfigError(f"{message}: set those of your store, such as AWS_ACCESS_KEY_ID")
+        reason = " ".join(filter(None, [status, code])) or type(error).__name__
+        if status in _REFUSED or type(error).__name__.startswith(("Permission", "Unauth")):
+            message = f"{self._url}: the store refuses these credentials ({reason})"
+            raise StoreError(f"{message}: check them, and what they may do") from None
+        if status in _AWAY or (not status and "HTTP error" in text):
+            message = f"{self._url}: the store does not answer ({reason}): try again later"
+            raise StoreUnavailable(message) from None
+        raise StoreError(f"{self._url}: the store refused ({reason})") from None
+
+
+def _is_on_this_machine() -> bool:
+    """Tell whether the store is a server of this machine: only there plain http hides nothing."""
+    given = (os.environ.get(name, "") for name in _ENDPOINTS)
+    return any(_LOOPBACK.match(endpoint) for endpoint in given)
+
+
+def _version(about: Mapping[str, Any]) -> Version:
+    return Version(about["e_tag"], about["version"])
+
+
+def _known(version: Version) -> dict[str, str]:
+    """Return what is known of a version: obstore takes no None."""
+    known = {"e_tag": version.etag, "version": version.number}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str:
+    found = pattern.search(text)
+    return found[1] if found else ""

@@ -1,0 +1,153 @@
+"""Writing into a bucket: each replacement of a file is one PUT, under its condition."""
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from svc_analytics.bucket.bundle import STATEMENTS, key_of, pack
+from svc_analytics.bucket.keys import is_month, key_of_file
+from svc_analytics.bucket.lease import Inherited, Lease
+from svc_analytics.bucket.mirror import Mirror
+from svc_analytics.bucket.probe import RULES, probe
+from svc_analytics.bucket.store import Conflict, Store, Version, replace_object
+from svc_analytics.errors import LakeChanged, LakeError
+
+
+class Bucket(Mirror):
+    """The copy of a bucket that writes through: what is replaced in it is replaced there.
+
+    A PUT names the version that was in the folder when its work began. The files that the work
+    read are of that version or newer, so no row can be dropped that it did not see: at worst
+    the PUT is refused.
+    """
+
+    def __init__(self, folder: Path, url: str, store: Store) -> None:
+        super().__init__(folder, url, store)
+        self._lease: Lease | None = None
+        self._work = threading.local()  # of each thread, the versions that its work began with
+        self._is_probed = False
+
+    @contextmanager
+    def replacing(self, temporary: Path, path: Path) -> Iterator[None]:
+        """Put a file into the bucket; within, it takes its name in the folder."""
+        key = key_of_file(self.folder, path)
+        if key is None:
+            yield
+            return
+        with self._put(key, temporary.read_bytes()):
+            yield
+
+    @contextmanager
+    def replacing_folder(self, temporary: Path, path: Path) -> Iterator[None]:
+        """Put a folder into the bucket as one object; within, it takes its name."""
+        if path.parent != self.folder / STATEMENTS:
+            yield
+            return
+        with self._put(key_of(path.name), pack(temporary)):
+            yield
+
+    def put_new(self) -> None:
+        """Put all files of the folder that the bucket lacks, `lake.json` last."""
+        self.refresh()
+        held = self.folder / STATEMENTS
+        folders = [path for path in held.glob("*") if path.is_dir() and path.name[0] != "."]
+        for path in folders:
+            if key_of(path.name) not in self.versions:
+                with self._put(key_of(path.name), pack(path)):
+                    pass
+        files = ((key_of_file(self.folder, path), path) for path in self.folder.rglob("*"))
+        new = {key: path for key, path in files if key and key not in self.versions}
+        for key in sorted(new, key=lambda key: (key == "lake.json", key)):
+            with self._put(key, new[key].read_bytes()):
+                pass
+
+    @contextmanager
+    def merging(self) -> Iterator[None]:
+        """Bring the folder up to date; within, only what stands there now is replaced."""
+        outer = self._began()
+        self.refresh()
+        self._work.began = (dict(self.versions), self._lease)
+        try:
+            yield
+        finally:
+            self._work.began = outer
+
+    def mark(self) -> str:
+        """Return a text that no other version of a file has: equal bytes have equal ETags."""
+        return secrets.token_hex(8)
+
+    @contextmanager
+    def writing(self, now: int) -> Iterator[Inherited]:
+        """Be the one that writes months; raise `LakeBusy` where another one does.
+
+        After an error that leaves open what was written, the lease is not given back.
+        """
+        self._require_sound()
+        lease = Lease(self.store, self.url, self.book().copy_id)
+        inherited = lease.take(now)
+        try:
+            self.refresh()
+            lease.known, self._lease = dict(self.versions), lease
+            with lease.renewed():
+                yield inherited
+        except LakeError as error:
+            if lease.is_lost and not isinstance(error, LakeChanged):
+                # It met what another writer made of files that it had read before.
+                raise LakeChanged(str(error)) from error
+            raise
+        except OSError:
+            raise
+        except Exception:  # of the service: all that was written is whole
+            lease.free()
+            raise
+        finally:
+            self._lease = None
+        lease.free()
+
+    @contextmanager
+    def _put(self, key: str, body: bytes) -> Iterator[None]:
+        self._require_sound()
+        if self._lease and is_month(key):
+            self._lease.intend(key)
+        known = self._known()
+        try:
+            version = replace_object(self.store, key, body, known.get(key))
+        except Conflict:
+            self.refresh()
+            message = f"{self.url}/{key} was replaced by another machine meanwhile"
+            raise LakeChanged(f"{message}: nothing was overwritten; run this again") from None
+        with self.lock():
+            yield
+            book = self.book()
+            book.note(self.folder, key, version)
+            self.keep(book)
+        versions, _ = self._began() or (known, None)
+        for each in (known, versions, self.versions, self._lease.known if self._lease else {}):
+            each[key] = version
+
+    def _began(self) -> tuple[dict[str, Version], Lease | None] | None:
+        """Return the versions, and the lease, with which this thread's work began."""
+        return getattr(self._work, "began", None)
+
+    def _known(self) -> dict[str, Version]:
+        """Return the versions with which the work at hand began: the innermost of them."""
+        versions, lease = self._began() or (None, None)
+        if versions is not None and lease is self._lease:
+            return versions
+        if self._lease:
+            return self._lease.known
+        return self.versions if versions is None else versions
+
+    def _require_sound(self) -> None:
+        """Refuse a store that breaks conditions, before anything is written into it."""
+        if self._is_probed:
+            return
+        if self.book().probed != RULES:
+            probe(self.store, self.url)
+            with self.lock():
+                book = self.book()
+                book.probed = RULES
+                self.keep(book)
+        self._is_probed = True

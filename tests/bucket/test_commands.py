@@ -1,0 +1,189 @@
+"""Every command works on a lake in a bucket, and from a machine that has no copy of it yet."""
+
+import base64
+import hashlib
+import hmac
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+import svc_analytics as svc
+from svc_analytics.cli import app
+from svc_analytics.instants import to_micros
+from svc_analytics.sandbox.core.clock import Clock
+from svc_analytics.sandbox.past.scenario import Scenario
+from svc_analytics.sandbox.resources.seed import seed
+from svc_analytics.sandbox.resources.service import Service
+from svc_analytics.sandbox.server import Running, serve
+from svc_analytics.sandbox.state.store import Store
+from tests.cli.test_cli import Outcome, Run
+from tests.support import buckets
+from tests.support.buckets import Server
+from tests.support.desks import machine_clock_at
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+URL = "s3://commands/finance/lake"
+OCTOBER = f"{URL}/statements/2026-10"
+
+
+@pytest.fixture(scope="module")
+def service() -> Iterator[Running]:
+    with Store() as store:
+        seed(store, Scenario(seed=3, months=2, payments=120, until=to_micros(NOW)))
+        with serve(Service(store, Clock(to_micros(NOW)))) as running, machine_clock_at(NOW):
+            yield running
+
+
+@pytest.fixture
+def call(
+    service: Running,
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Run:
+    """Run a command line as on a machine with these settings, and an empty cache."""
+    for name, value in (service.environment | {"SVC_DATA_DIR": URL}).items():
+        monkeypatch.setenv(name, value)
+
+    def run(*words: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
+        with pytest.raises(SystemExit) as ended:
+            app.main()
+        said = capsys.readouterr()
+        return Outcome(int(ended.value.code or 0), said.out, said.err)
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def made() -> list[str]:
+    """Of the lake in the bucket, what was said of its close: it is made once."""
+    return []
+
+
+@pytest.fixture
+def closed(made: list[str], call: Run, server: Server) -> Run:
+    """A lake whose October is closed, seen from another machine than the one that closed it."""
+    if not made:
+        server.make_bucket("commands")
+        assert call("extract").code == 0
+        made.append(call("close", "--month", "2026-10").out)
+    return call
+
+
+def test_a_month_is_closed_into_a_bucket(closed: Run, made: list[str]) -> None:
+    """The register, and one object that is put once."""
+    assert made[0].startswith("2026-10 sealed as ")
+    keys = buckets.keys_in("commands")
+    assert {"finance/lake/statements/2026-10.zip", "finance/lake/lake.json"} <= keys
+    assert not any(key.endswith((".duckdb", ".lock", ".hashes", ".run")) for key in keys)
+
+
+READING = {
+    "status": (("status",), 0, f"lake      {URL}"),
+    "sql": (("sql", "--csv", "select count(*) as n from payments"), 0, "n\n"),
+    "check": (("check",), 0, ""),
+    "figures": (("figures",), 0, "gross_sales"),
+    "statement": (("statement", "--month", "2026-10"), 0, "status: final"),
+    "explain": (
+        ("statement", "--month", "2026-10", "--explain", "gross_sales", "--currency", "btc"),
+        0,
+        "gross_sales",
+    ),
+    "compare": (("compare", "2026-09", "2026-10"), 0, "2026-10"),
+    "verify": (("statement-verify", OCTOBER), 0, " holds: the files and the lake agree"),
+    "diff": (("statement-diff", OCTOBER, f"{OCTOBER}.zip"), 0, ""),
+    "package": (("package", "2026-10"), 0, " is packed into 2026-10.zip"),
+    "views": (("views",), 0, "fees_monthly"),
+    "close again": (("close", "--month", "2026-10"), 0, "was sealed before and is unchanged"),
+    "receipts": (("receipts", "verify"), 0, "verdict,reason"),
+}
+
+
+@pytest.mark.parametrize("name", READING)
+def test_a_command_works_from_a_machine_without_a_copy(name: str, closed: Run) -> None:
+    words, code, said = READING[name]
+    done = closed(*words)
+    assert (done.code, done.err if done.code else "") == (code, "") and said in done.out
+
+
+def test_a_balance_that_is_typed_in_is_seen_by_every_machine(
+    closed: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert closed("assert", "2026-11-01", "btc", "1", "--note", "seen by Sara").code == 0
+    monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "another machine"))
+    lake = svc.open_lake(URL)
+    assert lake.exists and "seen by Sara" in (lake.path / "assertions.csv").read_text()
+    assert svc.statement(lake, "2026-10").status == "final"
+
+
+def test_deliveries_are_compared_with_a_lake_in_a_bucket(
+    closed: Run, service: Running, tmp_path: Path
+) -> None:
+    """The paid payment of this delivery is in no lake, and of time that was read."""
+    secret = service.environment["SVC_WEBHOOK_SECRETS"].split(",")[0].split("@")[0]
+    at = int(NOW.timestamp())
+    body = json.dumps({"id": "evt_1", "type": "ping", "created_at": "2026-11-20T12:00:00Z"})
+    digest = hmac.new(secret.encode(), f"{at}.{body}".encode(), hashlib.sha256).hexdigest()
+    line = {
+        "received_at": "2026-11-20T12:00:00Z",
+        "signature": f"t={at},v1={digest}",
+        "body_base64": base64.b64encode(body.encode()).decode(),
+    }
+    log = tmp_path / "log.ndjson"
+    log.write_text(json.dumps(line) + "\n")
+    done = closed("webhooks", "verify", str(log))
+    assert "line_no,event_id" in done.out and "no lake in" not in done.err
+
+
+def test_a_notebooks_process_opens_the_copy_as_the_bucket(closed: Run) -> None:
+    """A kernel is told the folder alone; what it writes goes to the bucket all the same."""
+    assert closed("status").code == 0
+    folder = svc.open_lake(URL).path
+    script = f"import svc_analytics as svc; print(svc.open_lake({str(folder)!r}))"
+    command = [sys.executable, "-c", script]
+    told = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert URL in told.stdout
+
+
+def test_a_bucket_that_breaks_conditions_gets_no_lake(
+    call: Run, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Exit 2, the store's name, and nothing was written."""
+    server.make_bucket("careless")
+    monkeypatch.setenv("SVC_DATA_DIR", "s3://careless/lake")
+    server.fault = buckets.ignores("If-Match")
+    done = call("extract")
+    assert done.code == 2 and "s3://careless/lake: this store cannot hold a lake" in done.err
+    assert buckets.keys_in("careless") == set()
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "said"),
+    [
+        ("s3://nowhere/lake", 2, "s3://nowhere/lake: there is no such bucket"),
+        ("s3://user:secret@bucket/lake", 2, "more than an address"),
+        ("ftp://host/lake", 2, "not one of a bucket"),
+    ],
+)
+def test_a_wrong_address_is_told_in_one_line(call: Run, place: str, code: int, said: str) -> None:
+    done = call("status", "--data-dir", place)
+    assert done.code == code and said in done.err and len(done.lines) == 1
+    assert "secret" not in done.err
+
+
+def test_an_empty_bucket_holds_no_lake(call: Run, server: Server) -> None:
+    server.make_bucket("empty")
+    done = call("status", "--data-dir", "s3://empty/lake")
+    assert done.code == 1 and "no lake in s3://empty/lake: run svc-analytics extract" in done.err
+
+
+def test_a_store_that_is_away_is_75(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
+    done = call("status")
+    assert done.code == 75 and f"{URL}: the store does not answer" in done.err

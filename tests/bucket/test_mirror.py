@@ -1,0 +1,198 @@
+"""A copy holds what one listing named; what replaces a file names the version it was made of."""
+
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.bucket import lease
+from svc_analytics.bucket.book import FILE
+from svc_analytics.bucket.mirror import open_folder
+from svc_analytics.bucket.mounts import register
+from svc_analytics.bucket.store import Conflict, Version
+from svc_analytics.bucket.writing import Bucket
+from svc_analytics.errors import LakeBusy, LakeChanged, StoreError
+from svc_analytics.files import atomic_write, merge_into, write_json
+from svc_analytics.typed_files import append_row
+from tests.support.buckets import MemoryStore
+
+MONTH = "payments/2026-10.parquet"
+COLUMNS = ("check", "by")
+
+
+class Machines:
+    """Machines with a copy each of one bucket."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.store = MemoryStore()
+
+    def open(self, name: str, store: MemoryStore | None = None) -> Bucket:
+        open_folder(self.folder / name, "s3://bucket/lake")
+        bucket = register(self.folder / name, "s3://bucket/lake", store or self.store)
+        bucket._is_probed = True
+        bucket.refresh()
+        return bucket
+
+
+@pytest.fixture
+def machines(tmp_path: Path) -> Machines:
+    return Machines(tmp_path)
+
+
+def put(bucket: Bucket, text: str, key: str = MONTH) -> None:
+    path = bucket.folder / key
+    path.parent.mkdir(exist_ok=True)
+    with atomic_write(path) as temporary:
+        temporary.write_text(text)
+
+
+def test_what_one_machine_writes_another_reads(machines: Machines) -> None:
+    ann, bob = machines.open("ann"), machines.open("bob")
+    put(ann, "of ann")
+    bob.refresh()
+    assert (bob.folder / MONTH).read_text() == "of ann"
+
+
+def test_a_month_that_another_machine_made_first_is_not_overwritten(machines: Machines) -> None:
+    """The loser is told, and its copy has the winner's."""
+    ann, bob = machines.open("ann"), machines.open("bob")
+    put(ann, "of ann")
+    with pytest.raises(LakeChanged, match="nothing was overwritten"):
+        put(bob, "of bob")
+    assert machines.store.objects[MONTH] == b"of ann"
+    assert (bob.folder / MONTH).read_text() == "of ann"
+
+
+def test_who_loses_reads_again_and_merges_again(machines: Machines) -> None:
+    """Two people accept a finding at once: both lines stay."""
+    ann, bob = machines.open("ann"), machines.open("bob")
+    paths = [each.folder / "acknowledgements.csv" for each in (ann, bob)]
+    raced = []
+
+    def add() -> None:
+        before = paths[1].read_text() if paths[1].exists() else "check,by\n"
+        if not raced:
+            raced.append(append_row(paths[0], COLUMNS, {"check": "a", "by": "Ann"}))
+        with atomic_write(paths[1]) as temporary:
+            temporary.write_text(f"{before}b,Bob\n")
+
+    merge_into(paths[1], add)
+    assert machines.store.objects["acknowledgements.csv"] == b"check,by\na,Ann\nb,Bob\n"
+
+
+def test_an_object_replaced_while_it_is_read_means_a_new_listing(machines: Machines) -> None:
+    """Never one file of before, and one of after."""
+    ann = machines.open("ann")
+    put(ann, "old")
+    put(ann, "old", "lake.json")
+
+    class Replaced(MemoryStore):
+        objects = machines.store.objects
+        gets = 0
+
+        def get(self, key: str, version: Version | None = None) -> tuple[bytes, Version]:
+            self.gets += 1
+            if self.gets == 2:
+                put(ann, "new")
+                put(ann, "new", "lake.json")
+            return machines.store.get(key, version)
+
+        def list(self) -> dict[str, Version]:
+            return machines.store.list()
+
+    bob = machines.open("bob", Replaced())
+    assert [(bob.folder / key).read_text() for key in (MONTH, "lake.json")] == ["new", "new"]
+
+
+def test_a_copy_gets_only_what_changed(machines: Machines) -> None:
+    ann, bob = machines.open("ann"), machines.open("bob")
+    put(ann, "1")
+    put(ann, "2", "payments/2026-11.parquet")
+    bob.refresh()
+    before = (bob.folder / MONTH).stat().st_mtime_ns
+    put(ann, "3", "payments/2026-11.parquet")
+    bob.refresh()
+    assert (bob.folder / MONTH).stat().st_mtime_ns == before
+    assert (bob.folder / "payments/2026-11.parquet").read_text() == "3"
+
+
+def test_a_file_of_the_copy_that_was_changed_or_lost_is_read_again(machines: Machines) -> None:
+    ann = machines.open("ann")
+    put(ann, "whole")
+    for damage in (lambda path: path.write_text("torn"), Path.unlink):
+        damage(ann.folder / MONTH)
+        ann.refresh()
+        assert (ann.folder / MONTH).read_text() == "whole"
+
+
+def test_a_torn_book_costs_a_reading_and_loses_nothing(machines: Machines) -> None:
+    ann = machines.open("ann")
+    put(ann, "whole")
+    (ann.folder / FILE).write_text("{")
+    (ann.folder / MONTH).write_text("torn")
+    ann.refresh()
+    assert (ann.folder / MONTH).read_text() == "whole"
+
+
+def test_an_object_that_is_gone_goes_from_the_copy(machines: Machines) -> None:
+    ann, bob = machines.open("ann"), machines.open("bob")
+    put(ann, "1")
+    bob.refresh()
+    machines.store.delete(MONTH)
+    bob.refresh()
+    assert not (bob.folder / MONTH).exists()
+
+
+def test_what_is_of_this_machine_alone_stays_here(machines: Machines) -> None:
+    """Indexes, runs and views are made again; nobody else needs them."""
+    ann = machines.open("ann")
+    for key in (".ids/payments.hashes", ".views.json", "analytics.duckdb"):
+        (ann.folder / key).parent.mkdir(exist_ok=True)
+        write_json(ann.folder / key, {})
+    assert machines.store.objects == {}
+
+
+def test_one_machine_writes_at_a_time(machines: Machines) -> None:
+    ann, bob = machines.open("ann"), machines.open("bob")
+    told = "is writing to s3://bucket/lake"
+    with ann.writing(0), pytest.raises(LakeBusy, match=told), bob.writing(0):
+        raise AssertionError
+    with bob.writing(0) as inherited:
+        assert not inherited.is_own and inherited.since is None and inherited.intents == ()
+
+
+def test_who_takes_over_learns_what_may_be_on_its_way(
+    machines: Machines, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A machine that died holds the lease until it is over; its months are then put anew."""
+    ann, bob = machines.open("ann"), machines.open("bob")
+    monkeypatch.setattr(lease, "LENGTH", -1)
+    with pytest.raises(OSError, match="a disk"), ann.writing(17):
+        put(ann, "of ann")
+        raise OSError("a disk")
+    with bob.writing(20) as inherited:
+        assert (inherited.since, inherited.intents) == (17, (MONTH,))
+
+
+def test_who_lost_the_lease_writes_no_month(machines: Machines) -> None:
+    """Its month is unchanged in the bucket, so its own condition alone would hold."""
+    ann = machines.open("ann")
+    with pytest.raises(LakeChanged, match="another process took over"), ann.writing(0):
+        body, version = machines.store.get(".writer.json")
+        machines.store.put(".writer.json", body.replace(b"nonce", b"other"), version)
+        put(ann, "late")
+    assert MONTH not in machines.store.objects
+
+
+def test_a_lease_that_cannot_be_read_stops_every_writer(machines: Machines) -> None:
+    """It may have named months that are still on their way."""
+    machines.store.put(".writer.json", b"{", None)
+    with pytest.raises(StoreError, match=r"\.writer\.json cannot be read"):
+        machines.open("ann").writing(0).__enter__()
+
+
+def test_a_version_that_is_not_the_one_listed_is_a_conflict() -> None:
+    store = MemoryStore()
+    store.put("a", b"1", None)
+    with pytest.raises(Conflict):
+        store.get("a", Version('"other"'))

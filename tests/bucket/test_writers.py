@@ -1,0 +1,145 @@
+"""Two machines write to one bucket at once: a record that moved is never in two months."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pyarrow.parquet as pq
+import pytest
+
+from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import RateLimiter
+from svc_analytics.bucket import lease
+from svc_analytics.bucket.mirror import open_folder
+from svc_analytics.bucket.mounts import register
+from svc_analytics.bucket.store import Conflict, Version
+from svc_analytics.errors import LakeChanged, StoreUnavailable
+from svc_analytics.extraction import run
+from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.lake.lake import Lake
+from svc_analytics.schema import PAYMENTS
+from tests.support.buckets import MemoryStore
+from tests.support.fake_service import FakeService, payment
+from tests.support.publishing import SETTINGS, after, before
+
+URL = "s3://bucket/lake"
+OCTOBER = "payments/2026-10.parquet"
+MOVED = "2026-11-01T00:00:00Z"  # from 2026-10-31, the oldest record there is
+
+
+class Losing(MemoryStore):
+    """A store to which one PUT comes late: its sender has given up by then."""
+
+    late: tuple[str, bytes, Version | None] | None = None
+
+    def put(self, key: str, body: bytes, replaces: Version | None) -> Version:
+        if key == OCTOBER and self.late is None:
+            self.late = (key, body, replaces)
+            raise StoreUnavailable("no answer came")
+        return super().put(key, body, replaces)
+
+
+@pytest.fixture(autouse=True)
+def leases_are_over_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """So that nothing but the conditions keeps two writers apart."""
+    monkeypatch.setattr(lease, "LENGTH", -1)
+    yield
+
+
+def machine(folder: Path, store: MemoryStore) -> Lake:
+    open_folder(folder, URL)
+    register(folder, URL, store)._is_probed = True
+    return Lake(folder)
+
+
+def extract(
+    lake: Lake, service: FakeService, transport: httpx.BaseTransport | None = None
+) -> ExtractionResult:
+    limiter = RateLimiter(SETTINGS.patience)
+    with Client(SETTINGS, limiter=limiter, transport=transport or service.transport) as client:
+        return run.extract(lake, SETTINGS, Request(rereads=True), workers=1, client=client)
+
+
+def held(lake: Lake) -> dict[str, int]:
+    """Return how many payments each month holds."""
+    lake.refresh()
+    return {
+        month: pq.read_metadata(lake.month_path(PAYMENTS, month)).num_rows
+        for month in lake.months(PAYMENTS)
+    }
+
+
+def check_moved(lake: Lake) -> None:
+    """All that the service lists is held once, the record that moved in its new month."""
+    lake.refresh()
+    files = sorted(lake.folder(PAYMENTS).glob("*.parquet"))
+    ids = {file.stem: pq.read_table(file)["id"].to_pylist() for file in files}
+    held = [each for found in ids.values() for each in found]
+    assert len(held) == len(set(held)) == 26
+    assert len(ids["2026-09"]) == 1
+
+
+def test_who_was_overtaken_while_reading_writes_nothing(tmp_path: Path) -> None:
+    """Ann reads what was; Bob reads what is, and writes it; then Ann comes to write."""
+    store = MemoryStore()
+    ann, bob = machine(tmp_path / "ann", store), machine(tmp_path / "bob", store)
+    old, overtaken = before().transport, []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        if ".writer.json" in store.objects and not overtaken:
+            overtaken.append(extract(bob, after()))
+        return old.handle_request(request)
+
+    with pytest.raises(LakeChanged, match="nothing was overwritten"):
+        extract(ann, before(), httpx.MockTransport(answer))
+    check_moved(bob)
+
+
+def test_a_month_that_arrives_after_its_sender_died_is_refused(tmp_path: Path) -> None:
+    """To Bob that month is empty, so he has no file of it but the one that keeps Ann's out."""
+    store, service = Losing(), FakeService([payment(1, "2026-10-31T23:59:59Z")])
+    ann, bob = machine(tmp_path / "ann", store), machine(tmp_path / "bob", store)
+    with pytest.raises(StoreUnavailable):
+        extract(ann, service)
+    service.payments[0]["paid_at"] = MOVED
+    extract(bob, service)
+    assert store.late is not None
+    with pytest.raises(Conflict):
+        MemoryStore.put(store, *store.late)
+    assert held(bob) == {"2026-10": 0, "2026-11": 1}
+
+
+def test_who_lost_the_lease_puts_no_month_that_nobody_else_has(tmp_path: Path) -> None:
+    """The condition of the month alone would let Ann: it is new to her and to the bucket."""
+    store, service = MemoryStore(), FakeService([payment(1, "2026-10-31T23:59:59Z")])
+    ann, bob = machine(tmp_path / "ann", store), machine(tmp_path / "bob", store)
+    extract(bob, FakeService([]))
+    stale = FakeService([payment(1, "2026-10-31T23:59:59Z")])
+    overtaken, free = [], store.objects[".writer.json"]
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        response = stale.transport.handle_request(request)
+        has_begun = store.objects[".writer.json"] != free
+        if has_begun and b"2026-10" in response.read() and not overtaken:
+            service.payments[0]["paid_at"] = MOVED
+            overtaken.append(extract(bob, service))
+        return response
+
+    with pytest.raises(LakeChanged, match="took over writing"):
+        extract(ann, service, httpx.MockTransport(answer))
+    assert held(bob) == {"2026-11": 1}
+
+
+def test_what_a_dead_machine_had_spilled_is_not_published_after_another_wrote(
+    tmp_path: Path,
+) -> None:
+    """Its rows were read before the other's: their time is read again."""
+    store = MemoryStore()
+    ann, bob = machine(tmp_path / "ann", store), machine(tmp_path / "bob", store)
+    extract(ann, before())
+    extract(bob, after())
+    left = ann.path / ".runs" / "payments" / "1.run"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"rows of before")
+    assert not any("interrupted" in note for note in extract(ann, after()).notes)
+    check_moved(ann)

@@ -1,0 +1,302 @@
+"""Many machines that write to one bucket at once: seeds as elsewhere, but nothing is shared else.
+
+    python tests/simulation/machines.py --seeds 500     hundreds, several at a time
+
+Each machine has its own copy. PUTs get lost, arrive late, or arrive without an answer; machines
+are killed, and the lease may be over as soon as it was taken. The bucket alone decides.
+"""
+
+import random
+import shutil
+import sys
+import time
+from collections import Counter as Tallies
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager, suppress
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import click
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import RateLimiter
+from svc_analytics.bucket import lease
+from svc_analytics.bucket.keys import is_month
+from svc_analytics.bucket.mirror import open_folder
+from svc_analytics.bucket.mounts import register
+from svc_analytics.bucket.store import Conflict, Store, Version
+from svc_analytics.errors import StoreUnavailable, SvcError
+from svc_analytics.extraction import run as run_module
+from svc_analytics.extraction import update
+from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.lake.lake import Lake
+from svc_analytics.schema import STREAMS
+from tests.simulation.oracle import Broken, require
+from tests.simulation.plan import Run, _draw_request
+from tests.simulation.simulate import (
+    MODES,
+    SETTINGS,
+    Simulation,
+    Told,
+    _recover,
+    quick_folder,
+    sized,
+)
+from tests.simulation.stand_ins import installed
+from tests.simulation.virtual import Killed, Stuck
+from tests.simulation.wire import Wire
+from tests.support.buckets import MemoryStore
+
+URL = "s3://simulated/lake"
+MOST = 16  # machines at work at the same time
+# What a run may end in, besides an error of the service or of a disk.
+KNOWN = ("LakeBusy", "LakeChanged", "StoreUnavailable")
+
+
+class Network:
+    """The way of one world's machines to the store: slow, and not always there."""
+
+    def __init__(self, simulation: "Machines", chance: random.Random) -> None:
+        self.store = MemoryStore()
+        self._simulation = simulation
+        self._chance = chance
+        self._late: list[tuple[float, str, bytes, Version | None]] = []
+        self.faults = chance.choice([0.0, 0.0, 0.05])
+        self.stalls = chance.choice([0.0, 0.03, 0.2])
+        self.arrived: dict[str, set[str]] = {}  # ids of all rows that were ever put, by stream
+        self.puts = 0
+        self.killed_at_put = 0
+
+    def list(self) -> dict[str, Version]:
+        self._travel()
+        return self.store.list()
+
+    def get(self, key: str, version: Version | None = None) -> tuple[bytes, Version]:
+        self._travel()
+        return self.store.get(key, version)
+
+    def put(self, key: str, body: bytes, replaces: Version | None) -> Version:
+        self.puts += 1
+        try:
+            if self.puts == self.killed_at_put:
+                self._simulation.world.kill()
+            self._travel()
+        except Killed:
+            if self._chance.random() < 0.5:  # it was on its way
+                self._send_late(key, body, replaces)
+            raise
+        if self._chance.random() < self.faults:
+            return self._lose(key, body, replaces)
+        return self._put(key, body, replaces)
+
+    def _put(self, key: str, body: bytes, replaces: Version | None) -> Version:
+        done = self.store.put(key, body, replaces)
+        if is_month(key):
+            stream = key.partition("/")[0]
+            ids = pq.ParquetFile(pa.BufferReader(body)).read(["id"])["id"].to_pylist()
+            self.arrived.setdefault(stream, set()).update(ids)
+        return done
+
+    def delete(self, key: str) -> None:
+        self.store.delete(key)
+
+    def arrive(self, *, all_of_them: bool = False) -> None:
+        """Let PUTs arrive whose senders have given up, where their conditions still hold."""
+        now = self._simulation.world.now
+        due = [each for each in self._late if all_of_them or each[0] <= now]
+        self._late = [each for each in self._late if each not in due]
+        for _, key, body, replaces in due:
+            try:
+                self._put(key, body, replaces)
+            except Conflict:
+                continue
+
+    def _lose(self, key: str, body: bytes, replaces: Version | None) -> Version:
+        match self._chance.choice(["the request", "the answer", "the way"]):
+            case "the answer":
+                self._put(key, body, replaces)
+            case "the way":
+                self._send_late(key, body, replaces)
+        raise StoreUnavailable("the store does not answer")
+
+    def _send_late(self, key: str, body: bytes, replaces: Version | None) -> None:
+        at = self._simulation.world.now + self._chance.choice([0.1, 5.0, 100.0])
+        self._late.append((at, key, body, replaces))
+
+    def _travel(self) -> None:
+        is_stalled = self._chance.random() < self.stalls
+        seconds = self._chance.choice([20.0, 300.0] if is_stalled else [0.0, 0.01, 0.3])
+        self._simulation.world.sleep(seconds)
+        self.arrive()
+
+
+class Machines(Simulation):
+    """One seed: two to sixteen machines with a copy each, and one more that only reads."""
+
+    def __init__(self, seed: int, folder: Path) -> None:
+        super().__init__(seed, folder)
+        self.chance = random.Random(f"machines {seed}")
+        self.length = self.chance.choice([60, 0])
+        self.network = Network(self, self.chance)
+        count = self.chance.randint(2, MOST)
+        self.folders = [self.disk.root / f"machine-{n}" for n in range(count)]
+        for each in self.folders:
+            open_folder(each, URL)
+        self.oracle.lake = self.lake = self._open(self.disk.root / "reader", self.network.store)
+        self.disk.settle()
+
+    def _open(self, folder: Path, store: Store) -> Lake:
+        """Open the lake as a new process does."""
+        open_folder(folder, URL)
+        bucket = register(folder, URL, store)
+        bucket.at_once, bucket._is_probed = 1, True
+        return Lake(folder)
+
+    def run(self, run: Run) -> str:
+        """Make one run on several machines at once, and return how they ended."""
+        began = len(self.told.outcomes)
+        trouble, self.network.puts = run.trouble, 0
+        if trouble.killed_at_call:
+            self.network.killed_at_put, trouble.killed_at_call = trouble.killed_at_call // 4 + 1, 0
+        outcome = super().run(run)
+        self.network.killed_at_put = 0
+        self.network.arrive(all_of_them=self.chance.random() < 0.5)
+        self.told.outcomes[began:] = [each.split(":")[0] for each in outcome.split(" | ")]
+        self.lake.refresh()
+        self._check_arrived()
+        return "done" if outcome == "done" else outcome.replace("power lost", "killed")
+
+    def _check_arrived(self) -> None:
+        """What any machine ever put is there: no other machine's PUT took it away."""
+        for stream in STREAMS.values() if self.lake.exists else ():
+            held = self.oracle._rows(stream)
+            lost = self.network.arrived.get(stream.name, set()) - held.keys()
+            lost = {each for each in lost if not self.oracle._may_move(stream, each)}
+            require(not lost, "rows that were put are gone", lost)
+
+    def _extract(self, run: Run, wire: Wire) -> str:
+        world, ended = self.world, dict[int, str]()
+        count = min(self.chance.choice([1, 2, 3, MOST]), len(self.folders))
+        folders = self.chance.sample(self.folders, count)
+        chosen = [self._open(folder, self.network) for folder in folders]
+        if run.workers == 2 and not run.trouble.killed_at_call and run.gap in (0.0, 26 * 3600.0):
+            chosen = chosen[:1]
+
+        requests = [self._request(run) if len(chosen) > 1 else run.request for _ in chosen]
+
+        def work(number: int) -> None:
+            world.sleep(self.chance.choice([0.0, 1.0, 10.0]) if number else 0.0)
+            ended[number] = self._extract_into(chosen[number], requests[number], run, wire)
+
+        with (
+            self.disk.installed(),
+            installed(world, lambda: run.skew),
+            sized(self.plan),
+            leased(self.length),
+            suppress(Killed),
+        ):
+            for number in range(1, len(chosen)):
+                world.begin(partial(work, number))
+            work(0)
+            world.pause(lambda: len(ended) == len(chosen), 10**6)
+        is_killed = world.end_run()
+        if is_killed:
+            return "killed"
+        return " | ".join({*ended.values()} if len({*ended.values()}) == 1 else ended.values())
+
+    def _request(self, run: Run) -> dict[str, Any]:
+        """Let each machine be asked for something else: they are to merge, not to repeat."""
+        if self.chance.random() < 0.3:
+            return run.request
+        return _draw_request(self.chance, self.world.micros)
+
+    def _extract_into(self, lake: Lake, asked: dict[str, Any], run: Run, wire: Wire) -> str:
+        def read() -> ExtractionResult:
+            limiter = RateLimiter(SETTINGS.patience, lambda: self.world.now)
+            with Client(SETTINGS, limiter=limiter, transport=wire) as client:
+                request = Request(**asked)
+                return run_module.extract(
+                    lake, SETTINGS, request, workers=run.workers, client=client
+                )
+
+        try:
+            update._until_first(read)
+        except SvcError as error:
+            self._check_told(error)
+            return f"{type(error).__name__}: {error}"
+        return "done"
+
+
+@contextmanager
+def leased(length: int) -> Iterator[None]:
+    """Let leases be over after so many seconds."""
+    before, lease.LENGTH = lease.LENGTH, length
+    try:
+        yield
+    finally:
+        lease.LENGTH = before
+
+
+def simulate(seed: int, mode: str, folder: Path) -> Told:
+    """Live through a seed; raise `Broken` or `Stuck` where the package does not hold."""
+    place = folder / f"{mode}-{seed}"
+    machines = Machines(seed, place)
+    try:
+        for run in machines.plan.runs:
+            machines.oracle.check(machines.run(run))
+        if mode == "liveness":
+            machines.network.faults = 0.0
+            _recover(machines)
+        secrets = {each for body in machines.network.store.objects.values() for each in (body,)}
+        require(not any(b"svc_live_" in body for body in secrets), "a key is in the bucket")
+    except (Broken, Stuck) as error:
+        error.add_note(f"seed {seed}, mode {mode}: {machines.told.outcomes}")
+        error.add_note("\n".join(machines.told.lines[-40:]))
+        raise
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+    return machines.told
+
+
+def try_seeds(seeds: range, mode: str) -> tuple[Tallies[str], list[str]]:
+    """Run some seeds; return how their runs ended, and a line for each seed that failed."""
+    outcomes, failed = Tallies[str](), []
+    with quick_folder() as folder:
+        for seed in seeds:
+            try:
+                outcomes.update(simulate(seed, mode, folder).outcomes)
+            except Exception as error:
+                failed.append(f"seed {seed}, {mode}: {type(error).__name__}: {error!s:.400}")
+    return outcomes, failed
+
+
+@click.command(help=__doc__)
+@click.option("--seeds", default=20, help="How many.")
+@click.option("--from", "first", default=0, help="The first of them.")
+@click.option("--mode", type=click.Choice(MODES), default="safety")
+@click.option("--jobs", default=2, help="How many at a time.")
+def main(seeds: int, first: int, mode: str, jobs: int) -> None:
+    began, failed, outcomes = time.monotonic(), 0, Tallies[str]()
+    chunks = [range(n, min(n + 10, first + seeds)) for n in range(first, first + seeds, 10)]
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
+        for told, trouble in pool.map(try_seeds, chunks, [mode] * len(chunks)):
+            outcomes.update(told)
+            failed += len(trouble)
+            for line in trouble:
+                click.echo(line)
+    shown = ", ".join(f"{count} {name}" for name, count in outcomes.most_common())
+    click.echo(f"{seeds} seeds in {time.monotonic() - began:.0f} s; runs: {shown}")
+    click.echo(f"{failed} failed" if failed else "every invariant held")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,51 @@
+"""Two to sixteen machines write to one bucket: seeds, kills at a PUT, requests that come late."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.bucket import writing
+from svc_analytics.bucket.lease import Lease
+from svc_analytics.bucket.store import Store, Version
+from svc_analytics.lake import writer
+from tests.simulation import machines
+from tests.simulation.oracle import Broken
+from tests.support.rings import rings
+
+SAFE, LIVELY = 8, 5  # seeds of one test
+SAFE_FROM = rings(range(0, 16, SAFE), range(0, 2_000, SAFE))
+LIVELY_FROM = rings(range(1_000, 1_005, LIVELY), range(1_000, 1_500, LIVELY))
+FOUND_BY = 23  # the first seed that shows what happens without any condition
+
+
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with machines.quick_folder() as quick:
+        yield quick
+
+
+@pytest.mark.parametrize("first", SAFE_FROM)
+def test_whatever_the_machines_do_no_row_is_lost_or_doubled(first: int) -> None:
+    """And no time is called read that was not."""
+    assert machines.try_seeds(range(first, first + SAFE), "safety")[1] == []
+
+
+@pytest.mark.parametrize("first", LIVELY_FROM)
+def test_once_the_troubles_end_one_machine_reads_everything(first: int) -> None:
+    assert machines.try_seeds(range(first, first + LIVELY), "liveness")[1] == []
+
+
+def test_without_conditions_rows_are_lost_and_it_is_seen(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A simulator that finds nothing proves nothing."""
+
+    def overwrite(store: Store, key: str, body: bytes, replaces: Version | None) -> Version:
+        return store.put(key, body, store.list().get(key))
+
+    monkeypatch.setattr(writing, "replace_object", overwrite)
+    monkeypatch.setattr(Lease, "intend", lambda lease, key: None)
+    monkeypatch.setattr(writer, "fence", lambda *of: None)
+    with pytest.raises(Broken, match="rows that were put are gone"):
+        machines.simulate(FOUND_BY, "safety", folder)
