@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 import re
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
@@ -42,25 +43,40 @@ def to_csv(table: pa.Table) -> str:
 
 def to_safe_csv(table: pa.Table) -> str:
     """Write a table as CSV for spreadsheets: texts like formulas are escaped."""
-    return "".join(csv_parts(table, is_safe=True))
+    return "".join(safe for _, safe in csv_pairs(table))
 
 
-def csv_parts(table: pa.Table, *, is_safe: bool = False) -> Iterator[str]:
-    """Yield a table as CSV: its head, then some rows at a time; `is_safe` for spreadsheets."""
+def csv_parts(table: pa.Table) -> Iterator[str]:
+    """Yield a table as CSV: its head, then some rows at a time."""
     yield csv_line(table.column_names)
-    foreign = [pa.types.is_string(field.type) for field in table.schema]
-    numbers = [is_exact_number(field) for field in table.schema]
     for columns in text_columns(table):
-        if is_safe:
-            columns = [
-                changed_where(column, FORMULA, escape_formula) if is_foreign else column
-                for column, is_foreign in zip(columns, foreign, strict=True)
-            ]
-        quoted = [
-            column if is_number else changed_where(column, _MARKS, _quote)
-            for column, is_number in zip(columns, numbers, strict=True)
-        ]
-        yield "".join(f"{line}\n" for line in pc.binary_join_element_wise(*quoted, ",").to_pylist())
+        yield _csv_lines(columns, table.schema)
+
+
+def csv_pairs(table: pa.Table) -> Iterator[tuple[str, str]]:
+    """Yield a table as CSV as `csv_parts` does, and beside each part what spreadsheets may open."""
+    head = csv_line(table.column_names)
+    yield head, head
+    for columns in text_columns(table):
+        lines, safe = _csv_lines(columns, table.schema), _without_formulas(columns, table.schema)
+        is_safe = all(map(operator.is_, columns, safe))
+        yield lines, lines if is_safe else _csv_lines(safe, table.schema)
+
+
+def _without_formulas(columns: list[pa.Array], schema: pa.Schema) -> list[pa.Array]:
+    """Return columns of texts with those escaped that are like formulas, if any is."""
+    return [
+        changed_where(column, FORMULA, escape_formula) if pa.types.is_string(field.type) else column
+        for column, field in zip(columns, schema, strict=True)
+    ]
+
+
+def _csv_lines(columns: list[pa.Array], schema: pa.Schema) -> str:
+    quoted = [
+        column if is_exact_number(field) else changed_where(column, _MARKS, _quote)
+        for column, field in zip(columns, schema, strict=True)
+    ]
+    return "".join(f"{line}\n" for line in pc.binary_join_element_wise(*quoted, ",").to_pylist())
 
 
 def csv_line(texts: Iterable[str]) -> str:

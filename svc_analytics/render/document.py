@@ -1,6 +1,6 @@
 """The statement as renderers see it: its tables, period and manifest."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -8,6 +8,8 @@ import pyarrow as pa
 
 from svc_analytics.periods import Period
 from svc_analytics.warehouse.definitions import in_sentence
+
+Hashes = Mapping[str, str]  # of tables that were just written as CSV, by name
 
 # How the reason of a running month begins, of a quarter, and so on.
 _UNFINISHED = "the {} is not over"
@@ -108,4 +110,4 @@ class Document(Protocol):
     @property
     def options(self) -> dict[str, Any]: ...
 
-    def manifest(self, files: dict[str, dict[str, Any]]) -> dict[str, Any]: ...
+    def manifest(self, files: dict[str, Any], hashes: Hashes | None = None) -> dict[str, Any]: ...

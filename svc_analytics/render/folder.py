@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import copy_of, sync_file, sync_folder
 from svc_analytics.formatting.standing import detach
-from svc_analytics.formatting.tables import to_safe_csv
+from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import meaning
@@ -29,9 +29,18 @@ DEFINITIONS = "definitions.csv"  # what each figure means: words, no table of th
 STALE = 3600  # seconds
 
 
-def write_csv(table: pa.Table, path: Path) -> None:
-    """Write a table as UTF-8 CSV that a spreadsheet may open."""
-    path.write_text(to_safe_csv(table), encoding="utf-8", newline="")
+def write_csv(table: pa.Table, path: Path) -> str:
+    """Write a table as UTF-8 CSV that a spreadsheet may open.
+
+    Returns the hash of the same without what was escaped for spreadsheets: its control total.
+    """
+    digest = hashlib.sha256()
+    with path.open("wb") as file:
+        for text, safe in csv_pairs(table):
+            content = text.encode()
+            digest.update(content)
+            file.write(content if safe is text else safe.encode())
+    return digest.hexdigest()
 
 
 def write_parquet(table: pa.Table, path: Path) -> None:
@@ -53,7 +62,7 @@ def write_bare_parquet(table: pa.Table, path: Path) -> None:
 
 
 # These hold one table; the formats of DOCUMENTS hold a whole statement.
-TABLE_FORMATS: dict[str, Callable[[pa.Table, Path], None]] = {
+TABLE_FORMATS: dict[str, Callable[[pa.Table, Path], str | None]] = {
     "csv": write_csv,
     "parquet": write_parquet,
 }
@@ -121,9 +130,10 @@ def _fill(
     language: Language,
 ) -> None:
     """Write a statement's files, then the manifest that names and seals them."""
-    manifest = statement.manifest({}) | dict(chain)
+    rows, hashes = _write_tables(statement, folder, formats)
+    manifest = statement.manifest({}, hashes) | dict(chain)
     facts = printed(manifest, is_sealed=bool(seal))
-    rows = write_files(statement, facts, folder, formats, note, language)
+    rows |= _write_documents(statement, facts, folder, formats, note, language)
     if not language.is_english:  # so that the same pages can be rendered again
         manifest["language"] = {"code": language.code, "digits": language.digits}
     manifest["files"] = {
@@ -156,15 +166,37 @@ def write_files(
 
     Beside tables lie the definitions of their figures.
     """
-    rows = {}
+    rows, _ = _write_tables(statement, folder, formats)
+    return rows | _write_documents(statement, facts, folder, formats, note, language)
+
+
+def _write_tables(
+    statement: Document, folder: Path, formats: tuple[str, ...]
+) -> tuple[dict[str, int], dict[str, str]]:
+    """Write each table; return the rows of each file, and the hashes of tables that are known."""
+    rows, hashes = {}, {}
     for table_name, table in statement.tables.items():
         for suffix in (name for name in dict.fromkeys(formats) if name in TABLE_FORMATS):
             path = folder / f"{table_name}.{suffix}"
-            TABLE_FORMATS[suffix](table, path)
+            if digest := TABLE_FORMATS[suffix](table, path):
+                hashes[table_name] = digest
             rows[path.name] = table.num_rows
-    if not TABLE_FORMATS.keys().isdisjoint(formats):
+    if rows:
         write_csv(definitions_table(), folder / DEFINITIONS)
         rows[DEFINITIONS] = definitions_table().num_rows
+    return rows, hashes
+
+
+def _write_documents(
+    statement: Document,
+    facts: dict[str, Any],
+    folder: Path,
+    formats: tuple[str, ...],
+    note: Note,
+    language: Language,
+) -> dict[str, int]:
+    """Write each whole document; return their rows."""
+    rows: dict[str, int] = {}
     for name in (name for name in dict.fromkeys(formats) if name in DOCUMENTS):
         note(f"writing {name}")
         spoken = {"language": language} if name in READ_BY_PEOPLE else {}

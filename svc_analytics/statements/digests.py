@@ -6,7 +6,7 @@ form, and any tool can compute it from `<table>.csv`.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +22,28 @@ _WIDEST = 76  # digits of the widest decimal
 _RATES = ("implied_rate", "implied_usd_rate", "fee_percent", "value")  # not summed
 
 
-def table_digest(table: pa.Table) -> TableDigest:
-    """Return the control totals of one table: `rows`, `sha256`, and `totals` by coin."""
+def table_digests(
+    tables: Mapping[str, pa.Table], names: Iterable[str], hashes: Mapping[str, str] | None = None
+) -> dict[str, TableDigest]:
+    """Return the control totals of each table; some `hashes` may be known."""
+    known = hashes or {}
+    return {name: table_digest(tables[name], known.get(name)) for name in names}
+
+
+def table_digest(table: pa.Table, sha256: str | None = None) -> TableDigest:
+    """Return the control totals of one table: `rows`, `sha256`, and `totals` by coin.
+
+    Whoever has just written it as CSV knows its `sha256`.
+    """
+    sha256 = sha256 or _hash(table)
+    return {"rows": table.num_rows, "sha256": sha256, "totals": _totals(table)}
+
+
+def _hash(table: pa.Table) -> str:
     digest = hashlib.sha256()
     for part in csv_parts(table):
         digest.update(part.encode())
-    return {"rows": table.num_rows, "sha256": digest.hexdigest(), "totals": _totals(table)}
+    return digest.hexdigest()
 
 
 def _totals(table: pa.Table) -> dict[str, dict[str, str]]:

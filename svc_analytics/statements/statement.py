@@ -30,13 +30,13 @@ from svc_analytics.language.catalogue import Language
 from svc_analytics.named_periods import named_period
 from svc_analytics.periods import Period, known_until
 from svc_analytics.render.balances import balances_table, describe_balances
-from svc_analytics.render.document import Reason, Unknown
+from svc_analytics.render.document import Hashes, Reason, Unknown
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import Note, write_folder
 from svc_analytics.render.standing import document_standing, status_note
 from svc_analytics.signing.secrets import Secrets
 from svc_analytics.statements.balance_assertions import read_assertions
-from svc_analytics.statements.digests import TableDigest, combined_digest, table_digest
+from svc_analytics.statements.digests import TableDigest, combined_digest, table_digests
 from svc_analytics.statements.findings import add_findings
 from svc_analytics.statements.metadata import check_names, with_metadata
 from svc_analytics.statements.reasons import find_reasons, read_until, require_begun
@@ -150,9 +150,10 @@ class Statement(Displayable):
     def __repr__(self) -> str:
         return f"Statement({self.period.folder}, {self.status}, {len(self.tables['lines'])} lines)"
 
-    def manifest(self, files: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    def manifest(self, files: dict[str, Any], hashes: Hashes | None = None) -> dict[str, Any]:
         """Describe the statement and its files; nothing in it depends on the clock."""
-        period = self.period
+        period, names = self.period, tables_of(self.period)
+        controls = table_digests(self.tables, names, hashes) if hashes else self.controls
         return {
             "status": self.status,
             "reasons": [reason.text for reason in self.reasons],
@@ -172,8 +173,8 @@ class Statement(Displayable):
             "options": self.options,
             "tool_version": version("svc-analytics"),
             "files": files,
-            "control": self.controls,
-            "content_digest": self.content_digest(),
+            "control": controls,
+            "content_digest": combined_digest(controls),
             "supersedes": None,
             "previous_seal": None,
             **({"month_seals": None} if period.is_longer else {}),
@@ -183,7 +184,7 @@ class Statement(Displayable):
     @cached_property
     def controls(self) -> dict[str, TableDigest]:
         """The control totals of each table: rows, sums of money and a hash."""
-        return {name: table_digest(self.tables[name]) for name in tables_of(self.period)}
+        return table_digests(self.tables, tables_of(self.period))
 
     def content_digest(self) -> str:
         """Return one hash over every table."""

@@ -2,6 +2,7 @@
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -13,6 +14,7 @@ from svc_analytics.formatting.columns import column_texts
 from svc_analytics.formatting.tables import to_csv, to_objects, to_safe_csv
 from svc_analytics.formatting.values import is_ratio, value_text
 from svc_analytics.money import EXACT
+from svc_analytics.render.folder import write_csv
 from svc_analytics.statements.digests import table_digest
 from tests.support.unit_material import examples
 
@@ -83,6 +85,16 @@ def test_csv_quotes_what_a_reader_would_split_and_escapes_formulas_if_asked() ->
     rows = ['"a,b"', '"say ""x"""', '"two\nlines"', '"a\rb"', "=1+1", "-2", "", "", "plain"]
     assert to_csv(table) == "note,net\n" + "".join(f"{row},-1\n" for row in rows)
     assert to_safe_csv(table) == to_csv(table).replace("=1+1", "'=1+1")
+
+
+@pytest.mark.parametrize("text", ["=1+1", "plain"])
+def test_a_csv_says_the_hash_of_its_rows_without_what_was_escaped(
+    tmp_path: Path, text: str
+) -> None:
+    """A control total is of the text itself, not of what a spreadsheet must be told."""
+    table = pa.table({"note": [text, None], "count": [1, 2]})
+    assert write_csv(table, tmp_path / "t.csv") == table_digest(table)["sha256"]
+    assert (tmp_path / "t.csv").read_text() == to_safe_csv(table)
 
 
 def test_json_objects_hold_exact_texts_and_null() -> None:
