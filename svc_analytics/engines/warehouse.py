@@ -97,6 +97,8 @@ class EngineWarehouse(Warehouse):
         parameters: Values | None = None,
         tables: Mapping[str, pa.Table] | None = None,
         fetch: Fetch = to_table,
+        *,
+        is_short: bool = False,
     ) -> pa.Table:
         """Answer a query: by the engine where it can, or here from what it counted."""
         self._values = parameters or {}
@@ -105,7 +107,7 @@ class EngineWarehouse(Warehouse):
             if self._reach.oddity(tree, is_ours=fetch is to_table) is None:
                 return self._counted(tree, query, fetch)
             query = self._prepared(tree, query)
-        return super().query(query, parameters, tables, fetch)
+        return super().query(query, parameters, tables, fetch, is_short=is_short)
 
     def keep(
         self,

@@ -97,6 +97,7 @@ _QUERIES = {
     """,
 }
 TABLES = tuple(_QUERIES)  # of every statement; that of a longer period has its months too
+_LONG = {"lines", "fees", "receipts"}  # tables of a row for each record
 
 # Of earlier months these are read part by part: a warehouse of one period does not have them.
 _CUT_SALES = """
@@ -148,13 +149,13 @@ def read_tables(
     months = read_months(warehouse, period, as_of, known_to)
     _keep(warehouse, period, everything, {"stg_totals": _TOTALS_OF_ROWS} if sums_rows else {})
     tables = {
-        name: warehouse.query(query, _used(everything, query)) for name, query in _QUERIES.items()
+        name: warehouse.query(query, _used(everything, query), is_short=name not in _LONG)
+        for name, query in _QUERIES.items()
     }
-    footed = tables | {MONTHS: months}
-    found = warehouse.query(_FOOTINGS, tables=footed).cast(tables["checks"].schema)
-    coins = tables["summary"]["currency"].to_pylist()
-    unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), found.schema)
-    tables["checks"] = pa.concat_tables([tables["checks"], found, unplaced])
+    found = warehouse.query(_FOOTINGS, tables=tables | {MONTHS: months}, is_short=True)
+    checks, coins = tables["checks"], tables["summary"]["currency"].to_pylist()
+    unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), checks.schema)
+    tables["checks"] = pa.concat_tables([checks, found.cast(checks.schema), unplaced])
     flags = warehouse.query(_FLAGS, tables={"checks": tables["checks"]})
     tables["lines"] = _flagged(tables["lines"], flags)
     return tables | ({MONTHS: months} if period.is_longer else {})

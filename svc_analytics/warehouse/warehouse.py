@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, Span, union
 from svc_analytics.errors import LakeError, QueryError
-from svc_analytics.interrupts import interruptible, run_interruptibly
+from svc_analytics.interrupts import QueryThread, interruptible
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.answers import to_exact_table
@@ -45,6 +45,19 @@ def to_table(relation: duckdb.DuckDBPyRelation) -> pa.Table:
     return relation.to_arrow_table()
 
 
+def _ask(
+    connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, Any]
+) -> duckdb.DuckDBPyRelation:
+    return connection.sql(query, params=values)
+
+
+def _ask_once(
+    connection: duckdb.DuckDBPyConnection, query: str, values: dict[str, Any]
+) -> duckdb.DuckDBPyRelation:
+    connection.execute(f"create or replace temp table answer as {query}", values)
+    return connection.table("answer")
+
+
 class Warehouse:
     """An open connection over one unchanging state of the lake."""
 
@@ -57,6 +70,7 @@ class Warehouse:
         is_small: bool,
     ) -> None:
         self._connection = connection
+        self._thread = QueryThread(connection)
         self._lake = lake
         self._folder = sources.folder
         self.sources = sources
@@ -83,17 +97,19 @@ class Warehouse:
         parameters: Mapping[str, Any] | None = None,
         tables: Mapping[str, pa.Table] | None = None,
         fetch: Callable[[duckdb.DuckDBPyRelation], pa.Table] = to_table,
+        *,
+        is_short: bool = False,
     ) -> pa.Table:
         """Answer a query of our own as an Arrow table: decimals and instants stay exact.
 
-        `tables` can be queried by name beside the views.
+        `tables` can be queried by name beside the views. An answer that `is_short` is kept before
+        it is fetched: DuckDB plans a query twice, once for its columns, if it is fetched at once.
         """
         values = dict(parameters or {})
         named = {name: table for name, table in (tables or {}).items() if name in query}
         with self._naming_errors(), self._registered(named) as connection:
-            return run_interruptibly(
-                connection, lambda: fetch(connection.sql(query, params=values))
-            )
+            ask = _ask_once if is_short else _ask
+            return self._thread.run(lambda: fetch(ask(connection, query, values)))
 
     @interruptible()
     def keep(
@@ -112,7 +128,7 @@ class Warehouse:
         table = f"kept_{name}" if signature else name
         with self._naming_errors(), self._registered(tables or {}) as connection:
             create, run = f"create or replace temp table {table} as {query}", connection.execute
-            run_interruptibly(self._connection, lambda: run(create, dict(values)))
+            self._thread.run(lambda: run(create, dict(values)))
             if signature:
                 run(f"create or replace temp macro {name}{signature} as table from {table}")
 

@@ -2,11 +2,13 @@
 
 import signal
 import threading
+import weakref
+from queue import SimpleQueue
 
 import duckdb
 import pytest
 
-from svc_analytics.interrupts import interruptible, run_interruptibly
+from svc_analytics.interrupts import QueryThread, interruptible
 
 ENDLESS = (
     "select count(*) from range(10000000) a, range(10000000) b where a.range * b.range % 7 = 3"
@@ -30,7 +32,7 @@ def test_a_query_without_end_stops_when_asked() -> None:
     connection, main = duckdb.connect(), threading.main_thread().ident
     threading.Timer(0.2, signal.pthread_kill, [main, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
-        run_interruptibly(connection, lambda: connection.sql(ENDLESS).fetchall())
+        QueryThread(connection).run(lambda: connection.sql(ENDLESS).fetchall())
     assert connection.sql("select 1").fetchall() == [(1,)]
 
 
@@ -38,22 +40,30 @@ def test_a_query_without_end_stops_when_asked() -> None:
 def test_a_query_interrupted_as_it_starts_leaves_its_connection_free(
     monkeypatch: pytest.MonkeyPatch, has_begun: bool
 ) -> None:
-    """Ctrl-C may come while the thread is starting."""
+    """Ctrl-C may come while the query is handed to its thread."""
 
-    class Interrupted(threading.Thread):
-        def start(self) -> None:
-            if has_begun:
-                super().start()
-            raise KeyboardInterrupt
+    class Interrupted(SimpleQueue[object]):
+        def put(self, item: object) -> None:
+            if has_begun or item is None:
+                super().put(item)
+            if item is not None:
+                raise KeyboardInterrupt
 
-    monkeypatch.setattr("svc_analytics.interrupts.Thread", Interrupted)
+    monkeypatch.setattr("svc_analytics.interrupts.SimpleQueue", Interrupted)
     connection = duckdb.connect()
     with pytest.raises(KeyboardInterrupt):
-        run_interruptibly(connection, lambda: connection.sql(ENDLESS).fetchall())
+        QueryThread(connection).run(lambda: connection.sql(ENDLESS).fetchall())
     assert connection.sql("select 1").fetchall() == [(1,)]
+
+
+def test_its_thread_runs_the_next_query_and_keeps_no_answer() -> None:
+    """An answer may be large: once it is handed over, its memory is its receiver's to free."""
+    thread = QueryThread(duckdb.connect())
+    answer = weakref.ref(thread.run(set))
+    assert (answer(), thread.run(lambda: "next")) == (None, "next")
 
 
 def test_an_error_of_the_engine_comes_through_as_it_is() -> None:
     connection = duckdb.connect()
     with pytest.raises(duckdb.CatalogException, match="nowhere"):
-        run_interruptibly(connection, lambda: connection.sql("select * from nowhere").fetchall())
+        QueryThread(connection).run(lambda: connection.sql("select * from nowhere").fetchall())
