@@ -1,11 +1,13 @@
 """Databases that hold all views: one for a snapshot, one beside the lake for other tools.
 
-Binding the views takes a second. So a process does it once, over files without rows, and every
-database is a copy of that image.
+Binding the views takes long. So a process does it once, over files without rows, and every
+database is a copy of that image. While it is made, an empty table stands in for each model that
+others read: otherwise DuckDB binds with each of them all that it is made of.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -19,7 +21,7 @@ from svc_analytics.lake.layout import QUARANTINE, VERDICTS, VERDICTS_FOLDER, cha
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
 from svc_analytics.warehouse.acknowledgements import ACCEPTED_SCHEMA
 from svc_analytics.warehouse.connection import CONFIG
-from svc_analytics.warehouse.models import read_all_models, read_macros
+from svc_analytics.warehouse.models import Model, read_all_models, read_macros
 from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS
 from svc_analytics.warehouse.sources import FOOTERS
 from svc_analytics.warehouse.views import (
@@ -34,6 +36,7 @@ from svc_analytics.warehouse.views import (
     variables,
 )
 
+_INSTANT = "'2026-01-01'::timestamptz"
 _images: dict[frozenset[str] | None, bytes] = {}  # by the models that are in them, None for all
 
 
@@ -80,9 +83,28 @@ def _make_image(models: frozenset[str] | None) -> bytes:
             say_files(connection, files)
             connection.execute("SET TimeZone='UTC'")
             connection.begin()
-            create_all(connection, variables(), models)
+            create_all(connection, variables(), models, _stand_in)
             connection.commit()
         return path.read_bytes()
+
+
+def _stand_in(connection: duckdb.DuckDBPyConnection, model: Model) -> None:
+    """Let those that read a model be bound to an empty table of its columns, of this session."""
+    if model.name not in _read_by_others():
+        return
+    if not model.signature:
+        connection.execute(f"create temp table {model.name} as from main.{model.name} limit 0")
+        return
+    table, parameters = f"bound_{model.name}", model.signature.strip("()").split(", ")
+    required = [_INSTANT for parameter in parameters if ":=" not in parameter]  # its bounds
+    call = f"{model.name}({', '.join(required)})"
+    connection.execute(f"create temp table {table} as from {call} limit 0")
+    connection.execute(f"create temp macro {model.name}{model.signature} as table from {table}")
+
+
+@cache
+def _read_by_others() -> frozenset[str]:
+    return frozenset(source for model in read_all_models() for source in model.sources)
 
 
 def _files_without_rows(folder: Path) -> Files:

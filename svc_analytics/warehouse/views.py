@@ -6,7 +6,7 @@ Which files they read stands in variables, so that one database of views serves 
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -130,14 +130,15 @@ def create_all(
     connection: duckdb.DuckDBPyConnection,
     sources: dict[str, str],
     models: Collection[str] | None = None,
+    behind_each: Callable[[duckdb.DuckDBPyConnection, Model], None] = lambda *made: None,
 ) -> None:
     connection.execute(read_macros())
-    for model in read_all_models():
+    written = [(model, model.columns) for model in read_all_models()]
+    written += [(model, _FINDING) for model in _models_of_findings()]
+    for model, columns in written:
         if models is None or model.name in models:
-            create(connection, model, fill(model.sql, sources), model.columns)
-    for model in _models_of_findings():
-        if models is None or model.name in models:
-            create(connection, model, fill(model.sql, sources), _FINDING)
+            create(connection, model, fill(model.sql, sources), columns)
+            behind_each(connection, model)
 
 
 def public_models() -> list[tuple[Model, Mapping[str, str]]]:
