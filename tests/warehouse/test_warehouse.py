@@ -220,6 +220,11 @@ def test_a_query_makes_only_the_views_it_needs(regular: Lakehouse, part: int) ->
     assert everything == len(read_models()) + 1
 
 
+def test_a_query_on_footers_reads_no_month_file() -> None:
+    """The folders that a model's header names behind "of" are no views of the same names."""
+    assert models_used_by("from stg_spans") == {"stg_spans", "stg_files"}
+
+
 def test_every_promised_view_is_there(regular: Lakehouse) -> None:
     """The names that users' SQL relies on."""
     promised = {

@@ -1,7 +1,7 @@
 -- stg_other_payouts: what figures need of the payout records of months that a statement does not
 -- read whole. None where all months are read.
 -- grain: one row per completed payout or refund of such a month.
--- from: month files of payout_records, stg_parents.
+-- from: stg_parents, month files of payout_records.
 
 select
     kind,  -- payout or refund
