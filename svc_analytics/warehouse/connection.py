@@ -9,7 +9,7 @@ import duckdb
 
 from svc_analytics.warehouse.views import quote
 
-MOST_MEMORY = "1GiB"  # of DuckDB in a statement: with its results the process stays under 2 GiB
+MOST_MEMORY = "1GiB"  # of DuckDB at most: with its results the process stays under 2 GiB
 # Files written by DuckDB 2 must still open in the 1.x command line.
 STORAGE_VERSION = "v1.2.0"
 # What DuckDB says of a total of a month file that a decimal cannot hold.
@@ -44,7 +44,7 @@ def give_back_memory(connection: duckdb.DuckDBPyConnection) -> None:
 
 
 def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let a statement's queries spill rather than take more: it may be of a million lines."""
+    """Let queries spill rather than take more: a month may have a million lines."""
     connection.execute(f"SET memory_limit='{MOST_MEMORY}'")
 
 

@@ -177,13 +177,15 @@ def open_warehouse(
     models: frozenset[str] | None = None,
     *,
     as_written: bool = False,
+    is_bounded: bool = False,
     period: Span | None = None,
 ) -> Iterator[Warehouse]:
     """Open the views over a snapshot of the lake, in memory, locked against any change.
 
     Every file that they read is checked against its checksums first: DuckDB does not do it.
     `models` names those to make, sources included; without it there are all. Queries over
-    few records run `as_written` if asked: optimizing ours takes longer than running them.
+    few records run `as_written` if asked: optimizing ours takes longer than running them. Those
+    of a period, and others that are to be `is_bounded`, spill rather than take more memory.
 
     With a `period`, in UTC microseconds, the macros of a statement give its figures as over the
     whole lake, and cost what its months cost: the other records of history are not there.
@@ -194,6 +196,8 @@ def open_warehouse(
         try:
             if not is_small:
                 give_back_memory(connection)
+            if sources.near or is_bounded:
+                bound_memory(connection)
             lock_down(connection, sources.folder, as_written=as_written and is_small)
             yield Warehouse(connection, lake, sources, is_small=is_small)
         finally:
@@ -217,8 +221,6 @@ def _open_views(
             connection = duckdb.connect(config=CONFIG)
             prepare(connection, folder)
             build_views(connection, sources.files, models)
-        if sources.near:
-            bound_memory(connection)
     except duckdb.Error as error:
         reason = as_in_the_lake(error_line(error), folder, lake)
         message = f"{lake.place} cannot be read ({reason}): run svc-analytics extract"

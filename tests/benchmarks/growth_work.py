@@ -55,7 +55,7 @@ def close_newest(folder: Path) -> None:
 
 def check(folder: Path) -> None:
     """Check the whole lake, as the command `check` does."""
-    with open_warehouse(Lake(folder)) as warehouse:
+    with open_warehouse(Lake(folder), is_bounded=True) as warehouse:
         assert not len(warehouse.query("from exceptions"))
 
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from svc_analytics.cli.commands.lake import check
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.formatting import tables
@@ -32,7 +33,7 @@ from svc_analytics.warehouse.models import (
     read_statement_macros,
 )
 from svc_analytics.warehouse.views import public_models
-from svc_analytics.warehouse.warehouse import open_warehouse
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.support.arithmetic import quotient
 from tests.support.desks import Desk
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
@@ -218,6 +219,22 @@ def test_a_query_makes_only_the_views_it_needs(regular: Lakehouse, part: int) ->
             warehouse.query(f"from {call} limit 0")
     everything = one(regular, "select count(*) from duckdb_views() where not internal")
     assert everything == len(read_models()) + 1
+
+
+def test_check_spills_rather_than_take_more_memory(
+    regular: Lakehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It reads all records there are: more than fit the memory of a laptop."""
+    limits = []
+
+    def told(warehouse: Warehouse, query: str) -> pa.Table:
+        limits.append(asked(warehouse, "select current_setting('memory_limit') as most"))
+        return asked(warehouse, query)
+
+    asked = Warehouse.query
+    monkeypatch.setattr(Warehouse, "query", told)
+    check.main(["--data-dir", str(regular.path)], standalone_mode=False)
+    assert [limit.to_pylist() for limit in limits] == [[{"most": "1.0 GiB"}]]
 
 
 def test_a_query_on_footers_reads_no_month_file() -> None:

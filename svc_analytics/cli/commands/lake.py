@@ -55,7 +55,7 @@ def check(is_deep: bool, is_wide: bool, data_dir: str | None, as_json: bool) -> 
     of all others; --deep makes every month's figures from all rows too, and compares.
     """
     lake = open_lake(data_dir)
-    with open_warehouse(lake) as warehouse:
+    with open_warehouse(lake, is_bounded=True) as warehouse:
         findings = warehouse.query(_FINDINGS)
     if is_deep:
         findings = pa.concat_tables([findings, check_deeply(lake, findings, note=echo_progress)])
