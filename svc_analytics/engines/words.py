@@ -61,5 +61,5 @@ def own_words(dialect: str) -> dict[str, Macro]:
     """Return the macros that an engine words itself, by name."""
     return {
         name: (names, sqlglot.parse_one(body, read=dialect))
-        for name, (names, body) in _WORDS.get(dialect, {}).items()
+        for name, (names, body) in _WORDS.get(dialect, _MIDDLES).items()
     }

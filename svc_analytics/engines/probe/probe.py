@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
+from sqlglot.errors import SqlglotError
 
 from svc_analytics.engines.dialects import translate
 from svc_analytics.engines.engine import Engine
@@ -92,6 +93,8 @@ def _said(engine: Engine, line: Line, name: str) -> str:
         return _text(engine.query(translate(tree, engine.dialect)))
     except EngineError as error:
         return f"{RAISES}: {error!s:.200}"
+    except SqlglotError:
+        return "nothing, for its SQL has no words for it"
 
 
 def _text(found: pa.Table) -> str:
