@@ -152,6 +152,40 @@ def test_what_is_of_this_machine_alone_stays_here(machines: Machines) -> None:
     assert machines.store.objects == {}
 
 
+def state(bucket: Bucket, text: str) -> None:
+    """Write a statement of October, as a folder with one file."""
+    made, out = bucket.folder / ".made", bucket.folder / "statements" / "2026-10"
+    made.mkdir()
+    out.parent.mkdir(exist_ok=True)
+    (made / "manifest.json").write_text(text)
+    with bucket.replacing_folder(made, out):
+        made.rename(out)
+
+
+def test_a_statement_is_one_object_that_the_first_closer_puts(machines: Machines) -> None:
+    """The other one gets it, whole, and overwrites nothing."""
+    ann, bob = machines.open("ann"), machines.open("bob")
+    state(ann, "of ann")
+    put_once = machines.store.objects["statements/2026-10.zip"]
+    with pytest.raises(LakeChanged, match=r"2026-10\.zip was replaced by another machine"):
+        state(bob, "of bob")
+    assert machines.store.objects == {"statements/2026-10.zip": put_once}
+    assert (bob.folder / "statements/2026-10/manifest.json").read_text() == "of ann"
+
+
+def test_a_lake_made_in_the_copy_is_put_whole_and_its_description_last(
+    machines: Machines,
+) -> None:
+    """Until it is all there, nobody takes it for a lake."""
+    ann = machines.open("ann")
+    for key in ("lake.json", MONTH, "statements/2026-10/manifest.json", ".ids/hashes"):
+        (ann.folder / key).parent.mkdir(parents=True, exist_ok=True)
+        (ann.folder / key).write_text(key)
+    ann.put_new()
+    assert [*machines.store.objects] == ["statements/2026-10.zip", MONTH, "lake.json"]
+    ann.put_new()  # once: what is there is put no second time
+
+
 def test_one_machine_writes_at_a_time(machines: Machines) -> None:
     ann, bob = machines.open("ann"), machines.open("bob")
     told = "is writing to s3://bucket/lake"
