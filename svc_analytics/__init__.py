@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from svc_analytics.extraction.update import extract as extract
     from svc_analytics.lake.lake import last_full_month as last_full_month
     from svc_analytics.lakehouse import open_lake as open_lake
+    from svc_analytics.lakes.lakes import open_lakes as open_lakes
     from svc_analytics.notebook.desk.panel import desk as desk
     from svc_analytics.notebook.errors import notebook_errors as notebook_errors
     from svc_analytics.notebook.example_receipts import example_receipts as example_receipts
@@ -69,6 +70,7 @@ _HOMES = {
     "diff_statements": "closing.differences",
     "extract": "extraction.update",
     "open_lake": "lakehouse",
+    "open_lakes": "lakes.lakes",
     "package": "closing.package",
     "read_settings": "config",
     "statement": "statements.statement",

@@ -22,7 +22,9 @@ def months(context: click.Context, parameter: Any, begun: str) -> list[str]:
     """Return the months that the lake knows, newest first; none where there is no lake."""
     found: list[str] = []
     with suppress(Exception):  # a shell shows no error here; the command itself will
-        lake = Lake(read_data_dir(context.params.get("data_dir")))
+        given = context.params.get("data_dir")  # one, or those of a command that takes several
+        given = given[0] if given and not isinstance(given, str) else given or None
+        lake = Lake(read_data_dir(given))
         found = known_months(lake, context.params.get("zone") or "UTC")
     return [label for label in found if _fits(label, begun)]
 

@@ -1,6 +1,6 @@
 """Options that several commands share, and the month and the lake that they choose."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -61,10 +61,38 @@ digits_option = click.option(
     show_default=True,
     help="The digits beside Persian texts: Latin or Persian (fa).",
 )
+
+
+class _Folder(click.types.StringParamType):
+    """A folder: one from the environment is one, whatever blanks are in its name."""
+
+    def split_envvar_value(self, rv: str) -> Sequence[str]:
+        return [rv]
+
+
+def _only_one(context: click.Context, parameter: click.Parameter, given: Any) -> str | None:
+    """Return the one folder that is given, if any; most commands are of one lake."""
+    if len(given) > 1:
+        message = "works on one lake: give --data-dir once"
+        raise ConfigError(f"{context.info_name} {message}; sql and statement take several")
+    return next(iter(given), None)
+
+
 data_dir_option = click.option(
     "--data-dir",
     metavar="DIR",
+    type=_Folder(),
+    multiple=True,
+    callback=_only_one,
     help="The lake's folder or s3:// URL.  [default: SVC_DATA_DIR or data]",
+)
+data_dirs_option = click.option(
+    "--data-dir",
+    metavar="DIR",
+    type=_Folder(),
+    multiple=True,
+    help="The lake's folder or s3:// URL; several times for several merchants.  "
+    "[default: SVC_DATA_DIR or data]",
 )
 engine_option = click.option(
     "--engine",
@@ -127,6 +155,11 @@ def choose_period(
         message = "give exactly one of PERIOD (2026-10, 2026-Q3, 2026), --month 2026-10"
         raise ConfigError(f"{message}{others}")
     return " ".join([*named, "ytd"] if is_to_date else named)
+
+
+def several_lakes_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that every command has, and --data-dir more than once."""
+    return data_dirs_option(json_option(verbose_option(command)))
 
 
 def open_lake(data_dir: str | None, engine: tuple[str, str] = ("", "")) -> Lakehouse:

@@ -6,13 +6,22 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import reports
+from svc_analytics.cli.commands.together import require_no_engine
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress, table_text
-from svc_analytics.cli.options import engine_option, open_lake, shared_options, wide_option
+from svc_analytics.cli.options import (
+    engine_option,
+    open_lake,
+    several_lakes_options,
+    shared_options,
+    wide_option,
+)
 from svc_analytics.config import read_engine
 from svc_analytics.engines.connect import open_counted
 from svc_analytics.errors import ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.lakes.lakes import open_lakes
+from svc_analytics.lakes.views import query_lakes
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
@@ -89,7 +98,7 @@ def check(is_deep: bool, is_wide: bool, data_dir: str | None, as_json: bool) -> 
 )
 @engine_option
 @wide_option
-@shared_options
+@several_lakes_options
 def sql(
     query: str | None,
     form: str,
@@ -97,12 +106,13 @@ def sql(
     dialect: str | None,
     engine: str | None,
     is_wide: bool,
-    data_dir: str | None,
+    data_dir: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Run one read-only query on the views.
 
-    Without QUERY, the query is read from stdin.
+    Without QUERY, the query is read from stdin. With --data-dir several times, each view
+    is that of all these lakes, with the column merchant_id first.
 
     \b
     svc-analytics sql "select month, currency, net_settlement from net_settlement_monthly"
@@ -112,13 +122,31 @@ def sql(
         raise ConfigError('no query: give one, such as svc-analytics sql "from coverage"')
     if dialect and not is_printed:
         raise ConfigError("--dialect says how to print a query: give it with --print")
-    lake = open_lake(data_dir, read_engine(engine))
     if is_printed:
-        click.echo(_rehearsed(lake, text, dialect or "spark"), nl=False)
+        only = _only(data_dir, "--print")
+        click.echo(
+            _rehearsed(open_lake(only, read_engine(engine)), text, dialect or "spark"), nl=False
+        )
         return
-    with open_counted(lake, models_used_by(text)) as warehouse:
-        answer = warehouse.query_readonly(text)
+    answer = _answer(text, data_dir, engine)
     _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
+
+
+def _only(data_dir: tuple[str, ...], option: str) -> str | None:
+    """Return the one folder that is given, if any, where an option is of one lake."""
+    if len(data_dir) > 1:
+        raise ConfigError(f"{option} is of one lake: give --data-dir once")
+    return next(iter(data_dir), None)
+
+
+def _answer(query: str, data_dir: tuple[str, ...], engine: str | None) -> pa.Table:
+    """Answer a query over one lake, or over several."""
+    if len(data_dir) > 1:
+        require_no_engine(engine)
+        return query_lakes(open_lakes(data_dir).lakes, query)
+    lake = open_lake(_only(data_dir, ""), read_engine(engine))
+    with open_counted(lake, models_used_by(query)) as warehouse:
+        return warehouse.query_readonly(query)
 
 
 def _rehearsed(lake: Lakehouse, query: str, dialect: str) -> str:

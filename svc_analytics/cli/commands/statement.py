@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from svc_analytics.cli import completion, explanations, options, reports
+from svc_analytics.cli.commands.together import with_several_lakes
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.config import read_engine
@@ -76,7 +77,7 @@ def _period_options(command: Callable[..., None]) -> Callable[..., None]:
 @options.metadata_option
 @options.language_options
 @options.engine_option
-@options.shared_options
+@with_several_lakes
 def statement(
     name: str,
     formats: str,
@@ -101,6 +102,9 @@ def statement(
     svc-analytics statement 2026-10
     svc-analytics statement 2026-Q3
     svc-analytics statement 2026 --year-to-date
+
+    With --data-dir several times, it prints the figures of each merchant and their sums
+    per coin; --csv prints them as rows, and --out writes them (.csv, .parquet, .html).
     """
     forms, properties = options.split_names(formats), options.split_names(metadata)
     check_formats(forms, language)

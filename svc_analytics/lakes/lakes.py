@@ -1,0 +1,130 @@
+"""Several lakes, one merchant each, opened together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from svc_analytics.arguments import Instant, as_instant, check, check_path, described
+from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import Display, names_of, text_table
+from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.formatting.tables import to_frame
+from svc_analytics.instants import now as now_micros
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.lakes.statement import GroupStatement
+from svc_analytics.lakes.sums import figures_of
+from svc_analytics.lakes.views import query_lakes
+from svc_analytics.statements.comparison import side_of
+from svc_analytics.statements.statement import statement
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Lakes(Displayable):
+    """The lakes of several merchants: what `svc_analytics.open_lakes` returns.
+
+    Examples:
+        >>> both = svc.open_lakes(["data/a", "data/b"])  # doctest: +SKIP
+        >>> both.sql("select merchant_id, count(*) from payments group by all")  # doctest: +SKIP
+    """
+
+    def __init__(self, lakes: Sequence[Lakehouse]) -> None:
+        self.lakes = tuple(lakes)
+
+    def sql(self, query: str, parameters: Mapping[str, Any] | None = None) -> pd.DataFrame:
+        """Run one read-only query on the views of all lakes; return an exact frame.
+
+        Each public view has the column `merchant_id` before its own. Join on it too: ids of two
+        merchants may be the same.
+
+        Returns:
+            A frame as `lake.sql` returns it.
+
+        Raises:
+            QueryError: for anything but a single SELECT, and for errors in it.
+            LakeError: when a file of a lake was altered.
+
+        Examples:
+            >>> both.sql("select merchant_id, currency, fee from fees")  # doctest: +SKIP
+        """
+        check("query", query, str, 'a query as text, such as "select * from coverage"')
+        return to_frame(query_lakes(self.lakes, query, parameters))
+
+    def statement(
+        self,
+        month: str,
+        *,
+        zone: str = "UTC",
+        calendar: str | None = None,
+        now: Instant | None = None,
+    ) -> GroupStatement:
+        """State a month, a quarter or a year of each merchant, and sum the figures per coin.
+
+        The arguments are those of `svc.statement`. A sum with an unknown part is unknown and
+        says of which merchant; ratios are made of sums.
+
+        Returns:
+            A `GroupStatement`: `statements` by merchant, and `figures`, a frame with a row per
+            merchant, coin and figure; those of `all merchants` come last.
+
+        Raises:
+            ConfigError: as `svc.statement`.
+            DataError: for a sum of more than 38 digits.
+            LakeError: when a file of a lake was altered.
+
+        Examples:
+            >>> both.statement("2026-Q3").figures  # doctest: +SKIP
+        """
+        clock = now_micros() if now is None else as_instant("now", now)
+        made = {
+            lake.merchant_id: statement(lake, month, zone=zone, calendar=calendar, now=clock)
+            for lake in self.lakes
+        }
+        period = next(iter(made.values())).period
+        table = figures_of({merchant: side_of(each) for merchant, each in made.items()})
+        return GroupStatement(period, made, table)
+
+    def _display(self) -> Display:
+        rows = [
+            (lake.merchant_id, single_line(names_of(lake.merchant)), str(lake.path))
+            for lake in self.lakes
+        ]
+        header = ["merchant_id", "merchant", "lake"]
+        return Display(f"{len(rows)} lakes", [], [text_table("", header, rows)])
+
+
+def open_lakes(data_dirs: Sequence[str | os.PathLike[str]]) -> Lakes:
+    """Open the lakes of several merchants together.
+
+    `data_dirs` are their folders. No merchant may stand among them twice, because its money
+    would be counted twice.
+
+    Returns:
+        The lakes, to query and to state together.
+
+    Raises:
+        ConfigError: for no folder at all, and for a folder or a merchant that is given twice.
+        NoLake: where a folder holds no lake.
+
+    Examples:
+        >>> both = svc.open_lakes(["data/a", "data/b"])  # doctest: +SKIP
+    """
+    if isinstance(data_dirs, (str, os.PathLike)) or not isinstance(data_dirs, Sequence):
+        wanted = 'a list of folders, such as ["data/a", "data/b"]'
+        raise ConfigError(f"data_dirs is {described(data_dirs)}: give {wanted}")
+    if not data_dirs:
+        raise ConfigError("no lake given: name at least one folder")
+    lakes: dict[str, Lakehouse] = {}
+    for data_dir in data_dirs:
+        check_path("data_dirs", data_dir, "data/a")
+        lake = Lakehouse(data_dir)
+        lake.require()
+        if other := lakes.get(lake.merchant_id):
+            same = f"{other.path} and {lake.path} are of one merchant, {lake.merchant_id}"
+            raise ConfigError(f"{same}: its money would be counted twice")
+        lakes[lake.merchant_id] = lake
+    return Lakes(list(lakes.values()))

@@ -1,0 +1,117 @@
+"""The figures of several merchants' statements: of each, and summed per coin, exactly.
+
+A sum with an unknown part is unknown, and says whose part. A ratio is made of sums, never of
+ratios. What is counted of single people or found among records is not summed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from fractions import Fraction
+
+import pyarrow as pa
+
+from svc_analytics.errors import DataError
+from svc_analytics.money import EXACT, INTEGER_DIGITS, RATIO_SCALE, SCALE
+from svc_analytics.render.comparison import Side, comparable_figures
+from svc_analytics.statements.months import FLOWS
+from svc_analytics.warehouse.figures import Figure
+
+TOTAL = "all merchants"
+SUMMED = frozenset(
+    {
+        *FLOWS,
+        *("refunds_same_period", "refunds_prior_period", "refunds_unresolved", "fee_leakage"),
+        *("opening_position", "closing_position", "open_refundable", "usd_exposure"),
+        *("receipts_checked", "receipts_valid", "attested_count", "attested_amount"),
+        *("fully_refunded_count", "partly_refunded_count"),
+    }
+)
+# Parts of ratios that follow from two sums.
+_REFUNDED = ("refunded_to_date", "charged_total", "open_refundable")
+FIGURES = pa.schema(
+    [
+        *((name, pa.string()) for name in ("merchant_id", "currency", "figure", "label", "unit")),
+        ("value", pa.decimal128(INTEGER_DIGITS + SCALE, SCALE)),
+        ("note", pa.string()),  # why there is no value
+    ]
+)
+
+Row = dict[str, object]
+
+
+def figures_of(sides: Mapping[str, Side]) -> pa.Table:
+    """Return every figure of each merchant, and behind them those of all merchants together.
+
+    `sides` are the statements by merchant. Raises `DataError` for a sum that no amount can hold.
+    """
+    coins = sorted({coin for side in sides.values() for coin in side.figures})
+    rows = [
+        _row(merchant, coin, figure, side.value(coin, figure), side.why(coin, figure))
+        for merchant, side in sides.items()
+        for coin in coins
+        for figure in comparable_figures().values()
+    ]
+    rows += [row for coin in coins for row in _sums(sides, coin)]
+    return pa.Table.from_pylist(rows, FIGURES)
+
+
+def _sums(sides: Mapping[str, Side], coin: str) -> Iterator[Row]:
+    """Yield the figures of one coin over all merchants: sums, then ratios of them."""
+    sums: dict[str, Decimal | None] = {}
+    for figure in comparable_figures().values():
+        if figure.name in SUMMED:
+            parts = {merchant: side.value(coin, figure) for merchant, side in sides.items()}
+            lacking = [merchant for merchant, part in parts.items() if part is None]
+            sums[figure.name] = None if lacking else _sum(coin, figure, parts)
+            why = f"unknown of {', '.join(lacking)}" if lacking else ""
+            yield _row(TOTAL, coin, figure, sums[figure.name], why)
+    sums |= _refunded(sums)
+    for figure in comparable_figures().values():
+        if figure.denominator and sums.keys() >= set(figure.operands):
+            part, whole = (sums[name] for name in figure.operands)
+            why = f"{figure.operands[0]} or {figure.operands[1]} is unknown, or the latter zero"
+            yield _row(TOTAL, coin, figure, ratio(part, whole), why)
+
+
+def _sum(coin: str, figure: Figure, parts: Mapping[str, Decimal | None]) -> Decimal:
+    total = Decimal(0)
+    for part in parts.values():
+        total = EXACT.add(total, part or Decimal(0))
+    if abs(total) >= Decimal(10) ** INTEGER_DIGITS:
+        digits = INTEGER_DIGITS + SCALE
+        message = f"the sum of {figure.name} of {coin} over {len(parts)} merchants has more than"
+        raise DataError(f"{message} {digits} digits: state fewer merchants together")
+    return total
+
+
+def _refunded(sums: Mapping[str, Decimal | None]) -> dict[str, Decimal | None]:
+    name, *operands = _REFUNDED
+    charged, left = (sums.get(each) for each in operands)
+    return {name: None if charged is None or left is None else EXACT.subtract(charged, left)}
+
+
+def ratio(part: Decimal | None, whole: Decimal | None) -> Decimal | None:
+    """Return an exact quotient, rounded once, half up, to 8 places; None of zero or unknown.
+
+    >>> ratio(Decimal(1), Decimal(3)), ratio(Decimal(2), Decimal(0))
+    (Decimal('0.33333333'), None)
+    """
+    if part is None or not whole:
+        return None
+    exact = Fraction(part) / Fraction(whole)
+    steps = int(abs(exact) * 10**RATIO_SCALE + Fraction(1, 2))
+    return Decimal(-steps if exact < 0 else steps).scaleb(-RATIO_SCALE, EXACT)
+
+
+def _row(merchant: str, coin: str, figure: Figure, value: Decimal | None, why: str) -> Row:
+    return {
+        "merchant_id": merchant,
+        "currency": coin,
+        "figure": figure.name,
+        "label": figure.label,
+        "unit": figure.unit,
+        "value": value,
+        "note": why if value is None else None,
+    }
