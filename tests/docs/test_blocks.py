@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import time
 from base64 import b64encode
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from threading import Thread
@@ -23,6 +24,7 @@ from svc_analytics.cli.app import cli
 from svc_analytics.sandbox.server import Running
 from svc_analytics.signing.secrets import Secret
 from svc_analytics.signing.webhooks import sign_webhook
+from tests.support.buckets import serve_bucket
 from tests.support.documents import Block, blocks, name_of
 
 Desk = tuple[Path, Running]
@@ -56,7 +58,18 @@ PYTHON = [block for block in blocks("python") if "http.server" not in block.text
 
 
 @pytest.fixture(scope="module")
-def files(demo: Desk) -> Path:
+def bucket(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The bucket that the pages name, still empty, on a server of this machine."""
+    with serve_bucket() as server, pytest.MonkeyPatch.context() as patch:
+        server.make_bucket("finance")
+        patch.setenv("SVC_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture(scope="module")
+def files(demo: Desk, bucket: None) -> Path:
     """The files that the pages take as given, in the folder of the desk."""
     folder, running = demo
     lake = svc.open_lake("data")
