@@ -135,3 +135,14 @@ def test_other_tools_read_what_a_person_accepted(desk: Desk) -> None:
     ]
     (desk.lake.path / "acknowledgements.csv").write_text("\n".join(lines) + "\n")
     assert seen() == [(Decimal(10),)]
+
+
+def test_the_only_token_of_a_month_is_not_taken_for_a_missing_one(desk: Desk) -> None:
+    """It is the least and the greatest of its column, which DuckDB 2.0 takes for NULL."""
+    days = [f"2026-09-{day}T12:00:00Z" for day in (15, 16, 17)]
+    first, *others = [payment(number, at, "10", "0") for number, at in enumerate(days, 1)]
+    hold(desk, [first | {"receipt": "v1.a.b"}, *others], [])
+    found = rows(desk, "select receipt_no, verdict from receipt_status order by receipt_no")
+    verdicts = {row["receipt_no"]: row["verdict"] for row in found}
+    missing = dict.fromkeys(("SVC-000002", "SVC-000003"), "missing")
+    assert verdicts == {"SVC-000001": "not_checked"} | missing
