@@ -15,6 +15,7 @@ import pytest
 from filelock import FileLock
 
 from svc_analytics.errors import LakeBusy
+from svc_analytics.extraction import clock, scheduler
 from svc_analytics.instants import parse_instant
 from svc_analytics.lake.writer import open_writer
 from svc_analytics.statements.statement import statement
@@ -65,6 +66,9 @@ def test_writers_side_by_side_double_nothing(
 ) -> None:
     """E3: one writes, the others wait or say who holds the lake; the lake is the same after all."""
     monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", patience)
+    # What four threads set and put back in turns is put back at the end.
+    monkeypatch.setattr(clock, "machine_clock", clock.machine_clock)
+    monkeypatch.setattr(scheduler, "WORTH_WAITING", scheduler.WORTH_WAITING)
     filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
     with at_once(*[lambda: filled.extract(workers=2)] * 4) as failed:
         pass
