@@ -36,6 +36,7 @@ _OFFER = (
 # They take streams, or are for programs that write the lake.
 _INNER = {
     *("clocks", "coverage", "folder", "footers", "month_path", "months", "require", "snapshot"),
+    *("engine_data", "put_new", "refresh", "writing"),
 }
 
 

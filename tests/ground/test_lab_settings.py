@@ -116,7 +116,7 @@ def test_the_demo_ends_with_the_command_that_opens_the_lab(desk: Desk) -> None:
     """With both extras, and a path that a shell takes as one word."""
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.extract()
-    text = what_next(svc.statement(desk.lake, "2026-08"), Path("my data"))
+    text = what_next(svc.statement(desk.lake, "2026-08"), "my data")
     assert "svc-analytics sandbox serve --env-file .env\n" in text
     last = text.splitlines()[-1].strip()
     assert last == "pip install -e \".[lab,sandbox]\" && svc-analytics lab --data-dir 'my data'"

@@ -47,7 +47,8 @@ def test_tab_on_a_lake_offers_what_a_person_does_with_it(kernel: Any) -> None:
 
     Without jedi, IPython adds the names of the class, whatever an object says.
     """
-    wanted = {"exists", "explain", "merchant", "merchant_id", "path", "sql", "views"}
+    wanted = {"engine", "exists", "explain", "merchant", "merchant_id", "path", "place"}
+    wanted |= {"sql", "views"}
     offered = tab(kernel, "lake.")
     assert offered == (wanted if kernel.has_jedi else wanted | _INNER)
 
