@@ -1,5 +1,6 @@
 """The lake's layout on disk: folders, file names, schemas of the side files."""
 
+from collections.abc import Collection
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -63,6 +64,19 @@ def data_folders() -> list[str]:
 def changes_schema(stream: Stream) -> pa.Schema:
     """Return the schema of superseded versions: a record's, and what changed."""
     return stream.record_schema.append(pa.field("is_restatement", pa.bool_()))
+
+
+def with_statistics(schema: pa.Schema, repeated: Collection[str]) -> list[str]:
+    """Return the columns of which a file states the least and the greatest value.
+
+    Texts are not among them, but for those that are `repeated`, written by a dictionary. Where
+    one text is both, and the other rows have none, DuckDB 2.0 takes it for NULL as well.
+    """
+    return [
+        field.name
+        for field in schema
+        if field.name in repeated or field.type not in (pa.string(), pa.binary())
+    ]
 
 
 def quarantine_path(lake: Path, stream: Stream) -> Path:

@@ -29,7 +29,7 @@ from svc_analytics.lake.control_totals import (
 )
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.footer import PartitionFooter
-from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, tool_version
+from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, tool_version, with_statistics
 from svc_analytics.schema import STREAMS, Instants, Stream
 
 ROW_GROUP = 12_000  # rows in memory at a time while a month is rewritten
@@ -101,6 +101,7 @@ def _write(
 ) -> PartitionFooter:
     totals, ends = ControlTotals(), dict[Group, GroupEnds]()
     names, copy = stream.schema.names, copy_of(path)
+    repeated = [name for name in _DICTIONARY_COLUMNS if name in names]
     with (
         path.open("w+b") as file,
         # Every write to a Python file needs the interpreter lock, which workers compete for.
@@ -110,7 +111,8 @@ def _write(
             stream.schema,
             compression="zstd",
             compression_level=1,
-            use_dictionary=[name for name in _DICTIONARY_COLUMNS if name in names],
+            use_dictionary=repeated,
+            write_statistics=with_statistics(stream.schema, repeated),
             write_page_checksum=True,
         ) as writer,
     ):

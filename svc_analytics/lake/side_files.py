@@ -29,6 +29,7 @@ from svc_analytics.lake.layout import (
     VERDICTS_FOLDER,
     changes_schema,
     quarantine_path,
+    with_statistics,
 )
 from svc_analytics.schema import SIDE_STREAMS, Stream
 
@@ -135,6 +136,7 @@ def replace_file(
             schema.remove_metadata(),
             compression=compression,
             use_dictionary=True if repeated is None else list(repeated),
+            write_statistics=True if repeated is None else with_statistics(schema, repeated),
             write_page_checksum=True,
         ) as writer,
     ):

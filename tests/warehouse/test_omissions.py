@@ -145,4 +145,6 @@ def test_the_only_token_of_a_month_is_not_taken_for_a_missing_one(desk: Desk) ->
     found = rows(desk, "select receipt_no, verdict from receipt_status order by receipt_no")
     verdicts = {row["receipt_no"]: row["verdict"] for row in found}
     missing = dict.fromkeys(("SVC-000002", "SVC-000003"), "missing")
+    without = rows(desk, "select receipt_no from payments where receipt is null")
+    assert {row["receipt_no"] for row in without} == missing.keys()
     assert verdicts == {"SVC-000001": "not_checked"} | missing
