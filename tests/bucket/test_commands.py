@@ -13,7 +13,6 @@ from pathlib import Path
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.cli import app
 from svc_analytics.instants import to_micros
 from svc_analytics.sandbox.core.clock import Clock
 from svc_analytics.sandbox.past.scenario import Scenario
@@ -21,9 +20,9 @@ from svc_analytics.sandbox.resources.seed import seed
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running, serve
 from svc_analytics.sandbox.state.store import Store
-from tests.cli.test_cli import Outcome, Run
 from tests.support import buckets
 from tests.support.buckets import Server
+from tests.support.commands import Run, runner
 from tests.support.desks import machine_clock_at
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -50,14 +49,7 @@ def call(
     for name, value in (service.environment | {"SVC_DATA_DIR": URL}).items():
         monkeypatch.setenv(name, value)
 
-    def run(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
-        with pytest.raises(SystemExit) as ended:
-            app.main()
-        said = capsys.readouterr()
-        return Outcome(int(ended.value.code or 0), said.out, said.err)
-
-    return run
+    return runner(monkeypatch, capsys)
 
 
 @pytest.fixture(scope="module")

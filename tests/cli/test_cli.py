@@ -7,8 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -25,24 +24,11 @@ from svc_analytics.sandbox.resources.seed import seed
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.server import Running, serve
 from svc_analytics.sandbox.state.store import Store
+from tests.support.commands import Run, runner
 from tests.support.desks import machine_clock_at
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def lines(self) -> list[str]:
-        return self.err.strip().splitlines()
-
-
-Run = Callable[..., Outcome]
 
 
 @pytest.fixture(scope="module")
@@ -57,15 +43,7 @@ def running() -> Iterator[Running]:
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
     """Run a command line in this process, as `svc-analytics` would."""
-
-    def call(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
-        with pytest.raises(SystemExit) as ended:
-            app.main()
-        captured = capsys.readouterr()
-        return Outcome(int(ended.value.code or 0), captured.out, captured.err)
-
-    return call
+    return runner(monkeypatch, capsys)
 
 
 @pytest.mark.parametrize("year", [1900, 2262])

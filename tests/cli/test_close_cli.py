@@ -2,15 +2,13 @@
 
 import json
 import shutil
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from svc_analytics.cli import app
-from tests.cli.test_cli import Outcome, Run
 from tests.support.closings import Closer
+from tests.support.commands import Run, runner
 from tests.support.desks import Desk
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, payment, refusal
 
@@ -38,14 +36,7 @@ def closer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Closer:
 def call(
     closer: Closer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> Run:
-    def run(*words: str) -> Outcome:
-        monkeypatch.setattr(sys, "argv", ["svc-analytics", *words])
-        with pytest.raises(SystemExit) as ended:
-            app.main()
-        said = capsys.readouterr()
-        return Outcome(int(ended.value.code or 0), said.out, said.err)
-
-    return run
+    return runner(monkeypatch, capsys)
 
 
 def test_close_says_what_it_sealed_and_that_it_is_done(call: Run) -> None:

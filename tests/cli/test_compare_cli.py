@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import Run
 from tests.cli.test_close_cli import OCTOBER, call, closer
 from tests.support.closings import Closer
+from tests.support.commands import Run
 from tests.support.fake_service import payment
 
 __all__ = ["call", "closer"]  # fixtures

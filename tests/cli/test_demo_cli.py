@@ -8,7 +8,8 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
 from svc_analytics.sandbox.server import serve
-from tests.cli.test_cli import Run, run
+from tests.cli.test_cli import run
+from tests.support.commands import Run
 
 
 def test_the_demos_merchant_can_be_served_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

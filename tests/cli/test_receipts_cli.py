@@ -12,7 +12,8 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.sandbox.server import Running
-from tests.cli.test_cli import Run, connected, extracted, filled, run, running
+from tests.cli.test_cli import connected, extracted, filled, run, running
+from tests.support.commands import Run
 from tests.support.receipt_material import FACTS, signed
 
 LAKE_TOKENS = "select receipt from payments order by paid_at, payment_id limit 3"

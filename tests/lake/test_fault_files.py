@@ -1,6 +1,5 @@
 """Files of a lake that were damaged, lost, swapped or brought in from elsewhere (G2 to G4)."""
 
-import json
 import random
 import shutil
 from collections.abc import Callable

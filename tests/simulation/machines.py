@@ -9,13 +9,10 @@ are killed, and the lease may be over as soon as it was taken. The bucket alone 
 import random
 import shutil
 import sys
-import time
 from collections import Counter as Tallies
 from collections.abc import Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +36,7 @@ from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
+from tests.simulation import simulate as simulation
 from tests.simulation.oracle import Broken, require
 from tests.simulation.plan import Run, _draw_request
 from tests.simulation.simulate import (
@@ -47,7 +45,6 @@ from tests.simulation.simulate import (
     Simulation,
     Told,
     _recover,
-    quick_folder,
     sized,
 )
 from tests.simulation.stand_ins import installed
@@ -255,8 +252,8 @@ def simulate(seed: int, mode: str, folder: Path) -> Told:
         if mode == "liveness":
             machines.network.faults = 0.0
             _recover(machines)
-        secrets = {each for body in machines.network.store.objects.values() for each in (body,)}
-        require(not any(b"svc_live_" in body for body in secrets), "a key is in the bucket")
+        bodies = machines.network.store.objects.values()
+        require(not any(b"svc_live_" in body for body in bodies), "a key is in the bucket")
     except (Broken, Stuck) as error:
         error.add_note(f"seed {seed}, mode {mode}: {machines.told.outcomes}")
         error.add_note("\n".join(machines.told.lines[-40:]))
@@ -268,14 +265,7 @@ def simulate(seed: int, mode: str, folder: Path) -> Told:
 
 def try_seeds(seeds: range, mode: str) -> tuple[Tallies[str], list[str]]:
     """Run some seeds; return how their runs ended, and a line for each seed that failed."""
-    outcomes, failed = Tallies[str](), []
-    with quick_folder() as folder:
-        for seed in seeds:
-            try:
-                outcomes.update(simulate(seed, mode, folder).outcomes)
-            except Exception as error:
-                failed.append(f"seed {seed}, {mode}: {type(error).__name__}: {error!s:.400}")
-    return outcomes, failed
+    return simulation.try_seeds(seeds, mode, simulate)
 
 
 @click.command(help=__doc__)
@@ -284,18 +274,7 @@ def try_seeds(seeds: range, mode: str) -> tuple[Tallies[str], list[str]]:
 @click.option("--mode", type=click.Choice(MODES), default="safety")
 @click.option("--jobs", default=2, help="How many at a time.")
 def main(seeds: int, first: int, mode: str, jobs: int) -> None:
-    began, failed, outcomes = time.monotonic(), 0, Tallies[str]()
-    chunks = [range(n, min(n + 10, first + seeds)) for n in range(first, first + seeds, 10)]
-    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        for told, trouble in pool.map(try_seeds, chunks, [mode] * len(chunks)):
-            outcomes.update(told)
-            failed += len(trouble)
-            for line in trouble:
-                click.echo(line)
-    shown = ", ".join(f"{count} {name}" for name, count in outcomes.most_common())
-    click.echo(f"{seeds} seeds in {time.monotonic() - began:.0f} s; runs: {shown}")
-    click.echo(f"{failed} failed" if failed else "every invariant held")
-    sys.exit(bool(failed))
+    simulation.run_seeds(try_seeds, range(first, first + seeds), [mode], jobs)
 
 
 if __name__ == "__main__":

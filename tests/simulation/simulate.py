@@ -15,7 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter as Tallies
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -53,6 +53,7 @@ from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
 
 SETTINGS = Settings(BASE_URL, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
 MOST_TORN = 30  # files of one lake
+TrySome = Callable[[range, str], tuple[Tallies[str], list[str]]]
 MODES = ["safety", "liveness"]
 
 
@@ -255,27 +256,34 @@ def main(seeds: int, first: int, seed: int | None, mode: str | None, jobs: int) 
         for one in modes:
             click.echo("\n".join(_tell(seed, one)))
         return
+    run_seeds(try_seeds, range(first, first + seeds), modes, jobs)
+
+
+def run_seeds(try_some: TrySome, seeds: range, modes: Sequence[str], jobs: int) -> None:
+    """Run seeds, several at a time; say how their runs ended, and exit with 1 if one failed."""
     began, failed, outcomes = time.monotonic(), 0, Tallies[str]()
-    chunks = [range(n, min(n + 20, first + seeds)) for n in range(first, first + seeds, 20)]
+    chunks = [range(n, min(n + 20, seeds.stop)) for n in range(seeds.start, seeds.stop, 20)]
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        for told, trouble in pool.map(try_seeds, *zip(*product(chunks, modes), strict=True)):
+        for told, trouble in pool.map(try_some, *zip(*product(chunks, modes), strict=True)):
             outcomes.update(told)
             failed += len(trouble)
             for line in trouble:
                 click.echo(line)
     shown = ", ".join(f"{count} {name}" for name, count in outcomes.most_common())
-    click.echo(f"{seeds} seeds in {time.monotonic() - began:.0f} s; runs: {shown}")
+    click.echo(f"{len(seeds)} seeds in {time.monotonic() - began:.0f} s; runs: {shown}")
     click.echo(f"{failed} failed" if failed else "every invariant held")
     sys.exit(bool(failed))
 
 
-def try_seeds(seeds: range, mode: str) -> tuple[Tallies[str], list[str]]:
+def try_seeds(
+    seeds: range, mode: str, live: Callable[[int, str, Path], Told] = simulate
+) -> tuple[Tallies[str], list[str]]:
     """Run some seeds; return how their runs ended, and a line for each seed that failed."""
     outcomes, failed = Tallies[str](), []
     with quick_folder() as folder:
         for seed in seeds:
             try:
-                outcomes.update(simulate(seed, mode, folder).outcomes)
+                outcomes.update(live(seed, mode, folder).outcomes)
             except Exception as error:
                 failed.append(f"seed {seed}, {mode}: {type(error).__name__}: {error!s:.400}")
     return outcomes, failed

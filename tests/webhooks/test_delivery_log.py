@@ -27,7 +27,8 @@ from svc_analytics.signing.webhooks import sign_webhook
 from svc_analytics.webhooks import delivery_log
 from svc_analytics.webhooks.findings import reconcile_log
 from svc_analytics.webhooks.reconcile import OUTPUT
-from tests.cli.test_cli import NOW, Run, run
+from tests.cli.test_cli import NOW, run
+from tests.support.commands import Run
 from tests.support.desks import Desk, machine_clock_at
 from tests.support.fake_service import FakeService, payment, payout
 from tests.support.flipped_bits import flip_column
