@@ -17,7 +17,7 @@ from svc_analytics import errors as svc_errors
 from svc_analytics.cli.app import cli
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.writer import open_writer
+from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.definitions import definitions_table

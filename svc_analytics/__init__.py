@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from svc_analytics.closing.close import close_all_due as close_all_due
     from svc_analytics.closing.differences import diff_statements as diff_statements
     from svc_analytics.closing.package import package as package
-    from svc_analytics.closing.verify import verify_statement as verify_statement
+    from svc_analytics.closing.verification.verify import verify_statement as verify_statement
     from svc_analytics.config import Settings as Settings
     from svc_analytics.config import read_settings as read_settings
     from svc_analytics.demo import demo_lake as demo_lake
@@ -76,7 +76,7 @@ _HOMES = {
     "statement": "statements.statement",
     "verify_receipt": "signing.receipts",
     "verify_receipts": "receipts.verify_files",
-    "verify_statement": "closing.verify",
+    "verify_statement": "closing.verification.verify",
     "verify_webhook": "signing.webhooks",
     "verify_webhooks": "webhooks.reconcile",
 }

@@ -9,7 +9,7 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.closing.differences import StatementDiff
-from svc_analytics.closing.verify import SealVerification
+from svc_analytics.closing.verification.verify import SealVerification
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.explain import Explanation
 

@@ -26,10 +26,10 @@ from svc_analytics.closing.months import (
     require_sealable,
     sealed_months,
 )
-from svc_analytics.closing.proof import require_unaltered
 from svc_analytics.closing.rederive import rederive, restatement
 from svc_analytics.closing.register import seal_in
 from svc_analytics.closing.result import CloseResult, State
+from svc_analytics.closing.verification.proof import require_unaltered
 from svc_analytics.config import Settings
 from svc_analytics.extraction.plan import Request, Seen
 from svc_analytics.files import merge_into

@@ -15,8 +15,8 @@ from svc_analytics.arguments import check_path
 from svc_analytics.bucket.mounts import statement_folder
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import Tables, compare, contradicting_tables, is_number, read_tables
-from svc_analytics.closing.facts import unknown_of
 from svc_analytics.closing.register import lake_around, read_register
+from svc_analytics.closing.verification.facts import unknown_of
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import Display, label, lined_up, names_of
 from svc_analytics.formatting.display_table import DisplayTable

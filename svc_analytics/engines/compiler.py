@@ -21,9 +21,9 @@ from svc_analytics.engines.trees import (
 )
 from svc_analytics.warehouse.models import Model
 
-# Tells where the rows of a table lie on the engine; None for a model that it counts itself.
 _DONE = "resolved"
 _NONE: Mapping[str, str] = {}
+# Tells where the rows of a table lie on the engine; None for a model that it counts itself.
 Hand = Callable[[exp.Table], str | None]
 
 

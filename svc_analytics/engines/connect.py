@@ -1,4 +1,4 @@
-"""Find the engine at an address, and hold it to the probe before anything is asked of it."""
+"""Find the engine at an address, and probe it before anything is asked of it."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import BEGINNING, HOUR, format_instant
 from svc_analytics.lake.month_files import PublishStats
-from svc_analytics.lake.writer import LakeWriter
+from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
 Seen = Mapping[str, tuple[int, str]]  # by stream: how many records, and a hash of them

@@ -22,7 +22,7 @@ from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.month_files import Note
-from svc_analytics.lake.writer import LakeWriter, open_writer
+from svc_analytics.lake.writing.writer import LakeWriter, open_writer
 from svc_analytics.records.bulk_parser import load_parser
 from svc_analytics.schema import STREAMS, Stream
 

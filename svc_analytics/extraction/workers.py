@@ -18,7 +18,7 @@ from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.segments import Progress, Segment
 from svc_analytics.extraction.sweep import Sweep
 from svc_analytics.instants import format_instant
-from svc_analytics.lake.writer import LakeWriter
+from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
 MOST_READINGS = 3  # in one run, of time in which the list moves

@@ -97,7 +97,7 @@ def signature_of(footer: bytes) -> str:
     return found["footer"].decode() if found else sha256(footer).hexdigest()
 
 
-def hold_to_signature(path: Path) -> bool:
+def check_signature(path: Path) -> bool:
     """Raise `ValueError` if a byte was altered; tell whether the file vouches for all of them.
 
     Another tool's file does not, nor one of an earlier version of ours.
@@ -113,7 +113,7 @@ def hold_to_signature(path: Path) -> bool:
 def require_whole(path: Path, name: Path | None = None) -> None:
     """Raise `LakeError`, with this `name`, unless a file is as it was written."""
     try:
-        if not hold_to_signature(path):
+        if not check_signature(path):
             _read_pages(path)
     except DAMAGE as error:
         raise damaged(name or path, error) from error

@@ -160,17 +160,17 @@ class Lake:
         return whole_coverage(self.footers(stream))
 
     def snapshot(
-        self, names: Collection[str] | None = None, *, held_later: Collection[str] = ()
+        self, names: Collection[str] | None = None, *, checked_later: Collection[str] = ()
     ) -> AbstractContextManager[Path]:
         """Give a folder in which whole files stand still while they are being read.
 
-        `names` are the folders to be read, by default all; the files of those `held_later` are
+        `names` are the folders to be read, by default all; the files of those `checked_later` are
         not checked against their checksums yet.
         """
         self.refresh()
         self.require()
         still = self._bucket.lock() if self._bucket else nullcontext()
-        return open_snapshot(self.path, names, held_later=held_later, still=still)
+        return open_snapshot(self.path, names, checked_later=checked_later, still=still)
 
 
 def check_lake(lake: object) -> None:

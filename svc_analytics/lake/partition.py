@@ -18,7 +18,7 @@ from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError
 from svc_analytics.files import atomic_write, copy_of
 from svc_analytics.instants import format_instant
-from svc_analytics.lake.checksums import DAMAGE, damaged, hold_to_signature, sign
+from svc_analytics.lake.checksums import DAMAGE, check_signature, damaged, sign
 from svc_analytics.lake.control_totals import (
     ControlTotals,
     Group,
@@ -50,7 +50,7 @@ def read_groups(
     with none, only the ids are read. `groups` are the row groups to read, by default all.
     """
     try:
-        hold_to_signature(path)
+        check_signature(path)
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             for group in range(file.num_row_groups) if groups is None else groups:
                 # With threads, each of Arrow's would keep its peak memory allocated.

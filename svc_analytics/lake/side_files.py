@@ -16,8 +16,8 @@ from svc_analytics.files import atomic_write, make_folder, merge_into
 from svc_analytics.lake.checksums import (
     BLANK,
     DAMAGE,
+    check_signature,
     damaged,
-    hold_to_signature,
     read_signed_footer,
     sign,
 )
@@ -107,7 +107,7 @@ def _first_seen(row: dict[str, Any], held: dict[str, Any] | None) -> dict[str, A
 def read_side_file(path: Path) -> pa.Table:
     """Read a side file, checked against its checksums, or raise `LakeError` naming it."""
     try:
-        hold_to_signature(path)
+        check_signature(path)
         with pq.ParquetFile(path, page_checksum_verification=True) as file:
             return file.read(use_threads=False)
     except DAMAGE as error:

@@ -23,7 +23,7 @@ def open_snapshot(
     lake: Path,
     names: Collection[str] | None = None,
     *,
-    held_later: Collection[str] = (),
+    checked_later: Collection[str] = (),
     still: AbstractContextManager[object] | None = None,
 ) -> Iterator[Path]:
     """Give a folder with links to the lake's Parquet files as they are now, each found whole.
@@ -33,8 +33,8 @@ def open_snapshot(
     to be read, by default all. Month files of an earlier layout are not linked: what they hold
     is written here as files of today's. Raises `LakeError` naming a damaged file.
 
-    Of the folders `held_later` the caller holds the files that it reads to their checksums,
-    by `hold_files`: who reads one month need not read all bytes of ten years. Within `still`
+    Of the folders `checked_later` the caller checks the files that it reads, by
+    `checked_files`: who reads one month need not read all bytes of ten years. Within `still`
     no file is replaced, where that can be had: of a bucket's copy all are of one listing.
     """
     folder, lock = _locked_folder(lake)
@@ -44,8 +44,8 @@ def open_snapshot(
             for name in chosen:
                 _link_files(lake / name, folder / name)
         for name in chosen:
-            if name not in held_later:
-                hold_files(lake, folder, name)
+            if name not in checked_later:
+                checked_files(lake, folder, name)
             if name in STREAMS:
                 _upgrade_files(folder / name, lake / name)
         yield folder
@@ -54,10 +54,10 @@ def open_snapshot(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def hold_files(
+def checked_files(
     lake: Path, snapshot: Path, name: str, labels: Collection[str] | None = None
 ) -> list[Path]:
-    """Hold files of a snapshot's folder to their checksums, by default all; return their paths.
+    """Check files of a snapshot's folder by their checksums, by default all; return the paths.
 
     The one without rows comes last: from the first of them DuckDB guesses how many rows all have,
     and so which side of a join it holds in memory.
@@ -69,8 +69,8 @@ def hold_files(
     return chosen
 
 
-def hold_footers(lake: Path, snapshot: Path, name: str) -> list[Path]:
-    """Hold what the files of a folder say about themselves to its checksums; return their paths."""
+def checked_footers(lake: Path, snapshot: Path, name: str) -> list[Path]:
+    """Check what the files of a folder say about themselves by its checksums; return the paths."""
     files = sorted((snapshot / name).iterdir())
     for file in files:
         try:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
-from svc_analytics.lake.checksums import DAMAGE, hold_to_signature
+from svc_analytics.lake.checksums import DAMAGE, check_signature
 from svc_analytics.lake.layout import VERDICTS
 from svc_analytics.lake.side_files import read_about, read_side_file, replace_file
 
@@ -30,7 +30,7 @@ def count_verdicts(path: Path, basis: dict[str, Any]) -> int | None:
     """Return how many verdicts a whole file holds, or None unless they depend on this basis."""
     try:
         # One of an earlier version does not vouch for all its bytes: it is written anew.
-        if not hold_to_signature(path) or read_about(path) != basis:
+        if not check_signature(path) or read_about(path) != basis:
             return None
         metadata = pq.read_metadata(path)
     except (LakeError, *DAMAGE):

@@ -2,7 +2,7 @@
 
 What was returned of a payment so far, what each month returned of earlier ones, and whether two
 records share a reference is told by the payout records of all time. Of months in which nothing
-of the period was booked only the columns for that are read, held to the checksums of their pages.
+of the period was booked only the columns for that are read, and their pages' checksums checked.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.index.parents import parents_in
 from svc_analytics.lake.lake import Lake, whole_coverage
 from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
-from svc_analytics.lake.snapshot import hold_files, hold_footers
+from svc_analytics.lake.snapshot import checked_files, checked_footers
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import ACCEPTED, write_accepted
 from svc_analytics.warehouse.neighbourhood import (
@@ -86,7 +86,7 @@ def open_sources(
     later = [*STREAMS, VERDICTS_FOLDER] if period else [*STREAMS]
     with ExitStack() as stack:
         try:
-            folder = stack.enter_context(lake.snapshot(sorted(names), held_later=later))
+            folder = stack.enter_context(lake.snapshot(sorted(names), checked_later=later))
             sources = _read_sources(lake, folder, folders, wanted, period)
         except OSError as error:
             reason = error.strerror or type(error).__name__
@@ -108,7 +108,7 @@ def _read_sources(
     files = {name: _files(lake, folder, inside, near) for name, inside in folders.items()}
     files |= _made(lake, folder, footers, wanted, near)
     if "all_receipt_verdicts" in wanted:
-        files["all_receipt_verdicts"] = hold_footers(lake.path, folder, VERDICTS_FOLDER)
+        files["all_receipt_verdicts"] = checked_footers(lake.path, folder, VERDICTS_FOLDER)
     count = 0
     for name in filter(wanted.__contains__, STREAMS):
         files[f"totalled_{name}"] = [*files[name]]
@@ -148,7 +148,7 @@ def _add_elsewhere(
     audited = others.audited(SHARE)
     if not files[f"totalled_{name}"]:  # without the origin's file either
         audited = audited or {*others.far[:1]}
-    files[f"totalled_{name}"] += hold_files(lake.path, folder, name, audited)
+    files[f"totalled_{name}"] += checked_files(lake.path, folder, name, audited)
     return count
 
 
@@ -174,9 +174,9 @@ def _files(lake: Lake, folder: Path, inside: str, near: Near) -> list[Path]:
     """
     months = near.get(PAYMENTS.name if inside == VERDICTS_FOLDER else inside)
     if months:
-        return hold_files(lake.path, folder, inside, months | {ORIGIN})
+        return checked_files(lake.path, folder, inside, months | {ORIGIN})
     if inside in STREAMS:
-        return hold_files(lake.path, folder, inside)
+        return checked_files(lake.path, folder, inside)
     return sorted((folder / inside).iterdir())
 
 

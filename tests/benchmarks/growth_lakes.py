@@ -18,7 +18,7 @@ from svc_analytics.instants import BEGINNING, MINUTE, to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.month_files import MonthFiles, PublishStats
-from svc_analytics.lake.writer import open_writer
+from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import INSTANT, MONEY, PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 

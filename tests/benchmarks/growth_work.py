@@ -13,7 +13,7 @@ from svc_analytics.extraction.plan import ExtractionResult
 from svc_analytics.extraction.workers import BUFFER_LIMIT
 from svc_analytics.instants import DAY, HOUR
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.writer import LakeWriter, open_writer
+from svc_analytics.lake.writing.writer import LakeWriter, open_writer
 from svc_analytics.notebook.desk.records import Order, Records, Wanted
 from svc_analytics.periods import Period
 from svc_analytics.schema import PAYMENTS, STREAMS, Stream

@@ -40,7 +40,7 @@ from svc_analytics.instants import (
 )
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.partition import read_groups
-from svc_analytics.lake.writer import open_writer
+from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import MONEY_FACTS, sign_receipt

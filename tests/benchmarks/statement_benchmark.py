@@ -31,7 +31,7 @@ from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.partition import write_partition
-from svc_analytics.lake.writer import open_writer
+from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, Stream
 from svc_analytics.warehouse.warehouse import open_warehouse

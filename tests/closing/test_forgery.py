@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics import diff_statements, verify_statement
-from svc_analytics.closing.facts import period_of, sealed_statement
 from svc_analytics.closing.register import register_seal
 from svc_analytics.closing.seals import read_manifest, seal_of
-from svc_analytics.closing.verify import SealVerification
+from svc_analytics.closing.verification.facts import period_of, sealed_statement
+from svc_analytics.closing.verification.verify import SealVerification
 from svc_analytics.errors import LakeError
 from svc_analytics.render.folder import write_folder
 from svc_analytics.statements.digests import hash_file

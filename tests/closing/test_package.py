@@ -12,7 +12,7 @@ import pytest
 
 from svc_analytics.closing.package import pack_folder, package
 from svc_analytics.closing.seals import read_manifest
-from svc_analytics.closing.verify import verify_statement
+from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import ConfigError, LakeError
 from tests.closing.test_seal import rewrite, sealed
 from tests.support.closings import Closer

@@ -13,7 +13,7 @@ from svc_analytics.lake import merge, partition
 from svc_analytics.lake.index import month_index
 from svc_analytics.lake.layout import IDS_FOLDER
 from svc_analytics.lake.month_files import MonthFiles
-from svc_analytics.lake.writer import LakeWriter
+from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, ids, payment, spread

@@ -14,7 +14,7 @@ from svc_analytics.extraction import sweep
 from svc_analytics.extraction import workers as workers_module
 from svc_analytics.extraction.batches import PageBatch, RowBatch
 from svc_analytics.instants import BEGINNING, parse_instant
-from svc_analytics.lake.publisher import StreamPublisher
+from svc_analytics.lake.writing.publisher import StreamPublisher
 from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.simulation.disk import Disk, failure
 from tests.support.desks import Desk

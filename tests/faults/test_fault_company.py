@@ -17,7 +17,7 @@ from filelock import FileLock
 from svc_analytics.errors import LakeBusy
 from svc_analytics.extraction import clock, scheduler
 from svc_analytics.instants import parse_instant
-from svc_analytics.lake.writer import open_writer
+from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.database import write_views
 from tests.support.desks import Desk

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 
 from svc_analytics.cli.app import cli
-from svc_analytics.closing.verify import verify_statement
+from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.config import Settings
 from svc_analytics.errors import SvcError
 from svc_analytics.lakehouse import Lakehouse

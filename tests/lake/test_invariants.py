@@ -14,9 +14,10 @@ from svc_analytics.extraction import batches, scheduler
 from svc_analytics.extraction.batches import RowBatch
 from svc_analytics.extraction.segments import Progress
 from svc_analytics.instants import DAY
-from svc_analytics.lake import month_files, partition, publisher
+from svc_analytics.lake import month_files, partition
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.partition import SortedCheck, check_totals
+from svc_analytics.lake.writing import publisher
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
 from tests.support.desks import Desk

@@ -16,12 +16,13 @@ import pytest
 from filelock import FileLock
 
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
-from svc_analytics.lake import partition, writer
+from svc_analytics.lake import partition
 from svc_analytics.lake.control_totals import control_totals
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.partition import ROW_GROUP
-from svc_analytics.lake.writer import open_writer
+from svc_analytics.lake.writing import writer
+from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import MONEY, PAYMENTS
 from tests.support.desks import Desk

@@ -14,13 +14,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from svc_analytics.closing.verify import verify_statement
+from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import to_micros
 from svc_analytics.lake import partition
 from svc_analytics.lake.footer import PartitionFooter, read_footer
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.writer import open_writer
+from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.schema import PAYMENTS, STREAMS
 from svc_analytics.statements.statement import statement

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from svc_analytics.lake import writer
 from svc_analytics.lake.index import parents
 from svc_analytics.lake.index.month_index import MonthIndex
 from svc_analytics.lake.index.parents import PARENTS, parents_in
+from svc_analytics.lake.writing import writer
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout, refund
 

@@ -12,11 +12,11 @@ import pytest
 from svc_analytics.coverage import Coverage, difference
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import DAY, to_micros
-from svc_analytics.lake import spill
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.runs.folder import RunFolder
 from svc_analytics.lake.runs.moved import Dropped
-from svc_analytics.lake.writer import open_writer
+from svc_analytics.lake.writing import spill
+from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.schema import PAYMENTS, Stream
 from tests.simulation.disk import Disk, failure
 from tests.support.rings import rings

@@ -35,10 +35,11 @@ from svc_analytics.errors import LakeError, SvcError
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import sweep, workers
 from svc_analytics.extraction.plan import Request
-from svc_analytics.lake import partition, spill
+from svc_analytics.lake import partition
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lake.side_files import read_side_file
+from svc_analytics.lake.writing import spill
 from svc_analytics.schema import STREAMS
 from svc_analytics.signing.secrets import Secret
 from tests.simulation.disk import Disk, failure

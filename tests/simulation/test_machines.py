@@ -8,7 +8,7 @@ import pytest
 from svc_analytics.bucket import writing
 from svc_analytics.bucket.lease import Lease
 from svc_analytics.bucket.store import Store, Version
-from svc_analytics.lake import writer
+from svc_analytics.lake.writing import writer
 from tests.simulation import machines
 from tests.simulation.oracle import Broken
 from tests.support.rings import rings

@@ -17,9 +17,10 @@ import pytest
 from svc_analytics import files
 from svc_analytics.extraction import clock, segments
 from svc_analytics.extraction import plan as plan_module
-from svc_analytics.lake import merge, month_files, partition, publisher, write_buffer
+from svc_analytics.lake import merge, month_files, partition
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.quarantine import QuarantineUpdate
+from svc_analytics.lake.writing import publisher, write_buffer
 from svc_analytics.periods import month_of
 from svc_analytics.records import page
 from tests.simulation import simulate

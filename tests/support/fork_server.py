@@ -26,7 +26,7 @@ from typing import Any
 
 from svc_analytics.cli import app
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.writer import open_writer
+from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.simulation.disk import Disk
 

@@ -20,9 +20,9 @@ from svc_analytics.config import Settings
 from svc_analytics.extraction import run, sweep, workers
 from svc_analytics.extraction.plan import Request
 from svc_analytics.instants import to_micros
-from svc_analytics.lake import spill
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.runs import run_file
+from svc_analytics.lake.writing import spill
 from svc_analytics.signing.secrets import Secret
 from tests.simulation.disk import Disk
 from tests.simulation.stand_ins import installed

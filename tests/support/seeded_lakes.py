@@ -18,7 +18,7 @@ from svc_analytics.lake.layout import VERDICTS, VERDICTS_FOLDER
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.lake.side_files import list_files, replace_file
-from svc_analytics.lake.writer import open_writer
+from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month, month_of
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream

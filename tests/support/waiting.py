@@ -19,13 +19,13 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.instants import DAY, HOUR, to_micros
-from svc_analytics.lake import spill
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import RUNS_FOLDER
 from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.lake.runs import month_merge, run_file, slices
-from svc_analytics.lake.write_buffer import WriteBuffer
-from svc_analytics.lake.writer import LakeWriter, open_writer
+from svc_analytics.lake.writing import spill
+from svc_analytics.lake.writing.write_buffer import WriteBuffer
+from svc_analytics.lake.writing.writer import LakeWriter, open_writer
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import PAYMENTS
 

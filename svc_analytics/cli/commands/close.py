@@ -10,8 +10,8 @@ import pyarrow as pa
 from svc_analytics.cli import options
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_progress, table_text
 from svc_analytics.closing import close as closing
-from svc_analytics.closing import verify
 from svc_analytics.closing.result import CloseResult
+from svc_analytics.closing.verification import verify
 from svc_analytics.config import read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line

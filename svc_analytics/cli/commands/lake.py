@@ -6,7 +6,7 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import reports
-from svc_analytics.cli.commands.together import require_no_engine
+from svc_analytics.cli.commands.several_lakes import require_no_engine
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress, table_text
 from svc_analytics.cli.options import (
     engine_option,
@@ -183,7 +183,7 @@ def views(is_wide: bool, data_dir: str | None, as_json: bool) -> None:
     its name, its type and its meaning.
     """
     lake = open_lake(data_dir)
-    with lake.snapshot():  # other tools hold no file to its checksums, so it is done here
+    with lake.snapshot():  # other tools check no checksums, so it is done here
         path = write_views(lake)
     if as_json:
         click.echo(tables.to_json({"path": str(path), "views": describe_views(lake)}))

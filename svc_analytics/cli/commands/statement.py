@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from svc_analytics.cli import completion, explanations, options, reports
-from svc_analytics.cli.commands.together import with_several_lakes
+from svc_analytics.cli.commands.several_lakes import with_several_lakes
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.config import read_engine

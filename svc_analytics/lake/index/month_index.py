@@ -123,8 +123,8 @@ class MonthIndex:
     ) -> pa.Table:
         """Return the rows of a month with one of these texts in an indexed column.
 
-        Of its file only the row groups are read in which they may be, held to the checksums of
-        their pages, and its footer, held to its own.
+        Of its file only the row groups are read in which they may be; the checksums of
+        their pages and of its footer are checked.
         """
         names = [*(columns or self._stream.schema.names)]
         no_rows = pa.schema([self._stream.schema.field(name) for name in names]).empty_table()

@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
 from svc_analytics.files import make_folder
-from svc_analytics.lake.checksums import DAMAGE, hold_to_signature, read_signature
+from svc_analytics.lake.checksums import DAMAGE, check_signature, read_signature
 from svc_analytics.lake.index.month_index import MonthIndex, Texts, open_groups
 from svc_analytics.lake.index.parent_sources import ParentFile, ParentSources
 from svc_analytics.lake.lake import Lake
@@ -149,7 +149,7 @@ class Parents:
             return True
         with suppress(OSError, ValueError):
             link_file(self.path(label), target)
-            if read_signature(target) == signature and hold_to_signature(target):
+            if read_signature(target) == signature and check_signature(target):
                 return True
         target.unlink(missing_ok=True)
         return False

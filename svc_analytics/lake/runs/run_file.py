@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Spans
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file
-from svc_analytics.lake.checksums import DAMAGE, hold_to_signature, read_signed_footer
+from svc_analytics.lake.checksums import DAMAGE, check_signature, read_signed_footer
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.layout import FOOTER_KEY
 from svc_analytics.lake.side_files import replace_file
@@ -132,7 +132,7 @@ def write_run(folder: Path, stream: Stream, head: RunHead, rows: pa.Table) -> Ru
 
 def read_run(path: Path, stream: Stream) -> Run:
     """Return a run, checked against its checksums; raise what damage ends in if it is not whole."""
-    if not hold_to_signature(path):
+    if not check_signature(path):
         raise ValueError("it has no checksums of ours")
     metadata = pq.read_metadata(pa.BufferReader(read_signed_footer(path))).metadata or {}
     head = RunHead.from_json(json.loads(metadata[FOOTER_KEY.encode()]))

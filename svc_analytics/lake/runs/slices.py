@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.instants import BEGINNING
-from svc_analytics.lake.checksums import DAMAGE, damaged, hold_to_signature
+from svc_analytics.lake.checksums import DAMAGE, check_signature, damaged
 from svc_analytics.lake.runs.run_file import Group
 from svc_analytics.schema import Stream
 
@@ -52,7 +52,7 @@ class HeldRows:
         """Open a month file, checked against its checksums."""
         with ExitStack() as stack:
             try:
-                hold_to_signature(path)
+                check_signature(path)
                 options = {"page_checksum_verification": True, "pre_buffer": False}
                 file = stack.enter_context(pq.ParquetFile(path, **options))
             except DAMAGE as error:

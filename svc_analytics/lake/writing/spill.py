@@ -15,7 +15,7 @@ from svc_analytics.lake.runs.month_merge import MonthMerge
 from svc_analytics.lake.runs.moved import Dropped, Remaining, doubles, find_dropped, read_among
 from svc_analytics.lake.runs.run_file import Terms
 from svc_analytics.lake.runs.waiting import WaitingMonth
-from svc_analytics.lake.write_buffer import WriteBuffer
+from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.periods import Period, month
 
 # Bytes of a month's file: to write a larger one before it is read to its start costs too much.

@@ -37,8 +37,8 @@ from svc_analytics.lake.quarantine import (
 from svc_analytics.lake.runs.moved import Dropped
 from svc_analytics.lake.runs.run_file import Terms
 from svc_analytics.lake.runs.waiting import WaitingMonth
-from svc_analytics.lake.spill import Spill, claims_of
-from svc_analytics.lake.write_buffer import WriteBuffer
+from svc_analytics.lake.writing.spill import Spill, claims_of
+from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.periods import month_of
 
 

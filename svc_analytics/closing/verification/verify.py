@@ -13,8 +13,8 @@ from svc_analytics.arguments import check_path
 from svc_analytics.bucket.mounts import statement_folder
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import compare
-from svc_analytics.closing.proof import prove
 from svc_analytics.closing.register import lake_around
+from svc_analytics.closing.verification.proof import prove
 from svc_analytics.config import read_data_dir
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake, check_lake

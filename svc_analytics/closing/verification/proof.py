@@ -20,15 +20,6 @@ from svc_analytics.closing.diff import (
     contradicting_tables,
     read_tables,
 )
-from svc_analytics.closing.facts import (
-    changed_profile,
-    expected_facts,
-    is_this_release,
-    period_of,
-    sealed_statement,
-    wrong_facts,
-)
-from svc_analytics.closing.forms import compare_forms
 from svc_analytics.closing.months import MONTH_SEALS, broken_months
 from svc_analytics.closing.rederive import (
     differences,
@@ -38,7 +29,16 @@ from svc_analytics.closing.rederive import (
     restatement,
 )
 from svc_analytics.closing.register import FILE, Register, read_register
-from svc_analytics.closing.tables import sealed_tables
+from svc_analytics.closing.verification.facts import (
+    changed_profile,
+    expected_facts,
+    is_this_release,
+    period_of,
+    sealed_statement,
+    wrong_facts,
+)
+from svc_analytics.closing.verification.forms import compare_forms
+from svc_analytics.closing.verification.tables import sealed_tables
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake

@@ -27,11 +27,11 @@ from svc_analytics.lake.layout import (
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
 from svc_analytics.lake.month_files import MonthFiles, Note, PublishStats
 from svc_analytics.lake.partition import write_partition
-from svc_analytics.lake.publisher import StreamPublisher
-from svc_analytics.lake.recovery import dirty_marker, fence, lock_holder, recover
 from svc_analytics.lake.side_files import begin_side_folders
 from svc_analytics.lake.snapshot import remove_abandoned_snapshots
-from svc_analytics.lake.write_buffer import WriteBuffer
+from svc_analytics.lake.writing.publisher import StreamPublisher
+from svc_analytics.lake.writing.recovery import dirty_marker, fence, lock_holder, recover
+from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.periods import month_of
 from svc_analytics.schema import STREAMS, Stream
 

@@ -1,0 +1,1 @@
+"""Writing a lake: `writer` holds its lock, `publisher` turns what waits into month files."""
