@@ -100,21 +100,12 @@ def _write(
     path: Path, stream: Stream, tables: Iterable[pa.Table], footer: PartitionFooter
 ) -> PartitionFooter:
     totals, ends = ControlTotals(), dict[Group, GroupEnds]()
-    names, copy = stream.schema.names, copy_of(path)
-    repeated = [name for name in _DICTIONARY_COLUMNS if name in names]
+    copy = copy_of(path)
     with (
         path.open("w+b") as file,
         # Every write to a Python file needs the interpreter lock, which workers compete for.
         pa.BufferedOutputStream(pa.PythonFile(file, "w"), _WRITE_BUFFER) as sink,
-        pq.ParquetWriter(
-            sink,
-            stream.schema,
-            compression="zstd",
-            compression_level=1,
-            use_dictionary=repeated,
-            write_statistics=with_statistics(stream.schema, repeated),
-            write_page_checksum=True,
-        ) as writer,
+        _writer(sink, stream.schema) as writer,
     ):
         for table in _regroup(with_derived(stream, table) for table in tables):
             of_table, ends_of_table = totals_and_ends(stream, table)
@@ -129,6 +120,19 @@ def _write(
         sink.detach()
         sign(file)
     return footer
+
+
+def _writer(sink: pa.NativeFile, schema: pa.Schema) -> pq.ParquetWriter:
+    repeated = [name for name in _DICTIONARY_COLUMNS if name in schema.names]
+    return pq.ParquetWriter(
+        sink,
+        schema,
+        compression="zstd",
+        compression_level=1,
+        use_dictionary=repeated,
+        write_statistics=with_statistics(schema, repeated),
+        write_page_checksum=True,
+    )
 
 
 def _regroup(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
