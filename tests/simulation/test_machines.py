@@ -11,6 +11,7 @@ from svc_analytics.bucket.store import Store, Version
 from svc_analytics.lake.writing import writer
 from tests.simulation import machines
 from tests.simulation.oracle import Broken
+from tests.simulation.simulate import quick_folder
 from tests.support.rings import rings
 
 SAFE, LIVELY = 8, 5  # seeds of one test
@@ -21,7 +22,7 @@ FOUND_BY = 23  # the first seed that shows what happens without any condition
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    with machines.quick_folder() as quick:
+    with quick_folder() as quick:
         yield quick
 
 
