@@ -23,8 +23,9 @@ from svc_analytics.notebook.desk.panel import Desk as CloseDesk
 from svc_analytics.notebook.desk.panel import Panel
 from svc_analytics.notebook.desk.records import Order, Records, Wanted
 from svc_analytics.notebook.desk.runs import STOPPED
-from svc_analytics.notebook.desk.statement_tables import statement_tables
+from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
 from svc_analytics.signing.secrets import Secret
+from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, payment
 from tests.support.ledgers import read_ledger
@@ -74,6 +75,16 @@ def press_figure(panel: Panel, name: str) -> None:
                 panel.figures.table.press(row["place"], column)
                 return
     pytest.fail(f"no figure {name}")
+
+
+def numbers(one: StatementTable) -> Iterator[tuple[Wanted, str, Decimal]]:
+    """Yield each figure of a table that leads to records: what it wants, its name and its value."""
+    for row, cells in enumerate(one.table.rows):
+        for column, cell in enumerate(cells):
+            wanted = one.wanted(row, column)
+            if wanted and cell.is_number and "%" not in cell.text and not cell.note:
+                text = (cell.exact or cell.text).replace(",", "")
+                yield wanted, one.name(row, column), Decimal(text)
 
 
 def texts(content: dict[str, Any], column: str) -> list[str]:
@@ -161,18 +172,14 @@ def test_the_sql_beside_a_figure_gives_that_figure(desk: Desk) -> None:
     desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
     desk.extract()
     made = svc.statement(desk.lake, OCTOBER, zone="Asia/Tehran")
-    records, titles = Records(desk.lake, made.period), []
-    for one in statement_tables(made):
-        titles.append(one.title)
-        for row, cells in enumerate(one.table.rows):
-            for column, cell in enumerate(cells):
-                wanted = one.wanted(row, column)
-                if wanted and cell.is_number and "%" not in cell.text and not cell.note:
-                    value = desk.lake.sql(records.behind(wanted).sql).iloc[0, 0]
-                    shown = (cell.exact or cell.text).replace(",", "")
-                    assert Decimal(shown) == value, one.name(row, column)
+    records, tables = Records(desk.lake, made.period), [*statement_tables(made)]
+    with open_warehouse(desk.lake) as warehouse:
+        for one in tables:
+            for wanted, name, shown in numbers(one):
+                [[value]] = warehouse.query(records.behind(wanted).sql)
+                assert shown == value.as_py(), name
     records.close()
-    assert titles == [
+    assert [one.title for one in tables] == [
         *("Figures", "More figures", "By day", "Position by day"),
         *("Refunds by month of payment", "Worth in USD"),
     ]
