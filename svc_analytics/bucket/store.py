@@ -8,6 +8,7 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from svc_analytics.bucket.profiles import read_profile
 from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable, needs_extra
 
 if TYPE_CHECKING:
@@ -78,8 +79,9 @@ class ObjectStore:
         client: Any = {"timeout": timedelta(minutes=10), "connect_timeout": timedelta(seconds=5)}
         client |= {"allow_http": True} if _is_on_this_machine() else {}
         retries: Any = {"max_retries": 4, "retry_timeout": timedelta(seconds=60)}
+        profile = read_profile(self._url)
         try:
-            return from_url(self._url, client_options=client, retry_config=retries)
+            return from_url(self._url, client_options=client, retry_config=retries, **profile)
         except Exception as error:
             self._explain(error)
 
