@@ -104,6 +104,23 @@ def test_a_command_works_from_a_machine_without_a_copy(name: str, closed: Run) -
     assert (done.code, done.err if done.code else "") == (code, "") and said in done.out
 
 
+def test_a_lake_of_a_folder_is_moved_into_a_bucket(
+    call: Run, server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As the page says, name by name; its sealed statement is a folder there, and holds."""
+    server.make_bucket("moved")
+    monkeypatch.setenv("SVC_DATA_DIR", str(tmp_path / "data"))
+    assert call("extract").code == 0
+    assert call("close", "--month", "2026-10").code == 0
+    buckets.copy(tmp_path / "data", "moved", "lake")
+    monkeypatch.setenv("SVC_DATA_DIR", "s3://moved/lake")
+    done = call("statement-verify", "s3://moved/lake/statements/2026-10")
+    assert done.code == 0 and " holds: the files and the lake agree" in done.out
+    again = call("close", "--month", "2026-10")
+    assert again.code == 0 and "was sealed before and is unchanged" in again.out
+    assert "lake/statements/2026-10/manifest.json" in buckets.keys_in("moved")
+
+
 def test_a_balance_that_is_typed_in_is_seen_by_every_machine(
     closed: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -1,10 +1,12 @@
 """Stores of buckets: one in memory, a real S3 server (moto), and such as break conditions."""
 
 import logging
+import re
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from hashlib import md5
+from pathlib import Path
 from typing import Any
 
 import boto3
@@ -164,3 +166,12 @@ def keys_in(bucket: str) -> set[str]:
     """List all objects of a bucket, as any other tool does."""
     listed = boto3.client("s3").list_objects_v2(Bucket=bucket)
     return {each["Key"] for each in listed.get("Contents", [])}
+
+
+def copy(folder: Path, bucket: str, below: str) -> None:
+    """Put the files of a folder one by one, without names that begin with a dot."""
+    client = boto3.client("s3")
+    for path in folder.rglob("*"):
+        key = path.relative_to(folder).as_posix()
+        if path.is_file() and not re.search(r"(\A|/)\.", key):
+            client.upload_file(str(path), bucket, f"{below}/{key}")
