@@ -118,6 +118,15 @@ def gaps(coverage: Coverage, start: int, end: int) -> Spans:
     return difference([(start, end)], coverage.read) if start < end else ()
 
 
+def format_spans(spans: Spans) -> list[list[str]]:
+    """Return the bounds of each interval as RFC 3339 texts, as JSON documents hold them.
+
+    >>> format_spans(((0, 1_000_000),))
+    [['1970-01-01T00:00:00Z', '1970-01-01T00:00:01Z']]
+    """
+    return [list(map(format_instant, span)) for span in spans]
+
+
 def describe_span(span: Span) -> str:
     """Write an interval for people."""
     start = "the beginning" if span[0] == BEGINNING else format_instant(span[0])

@@ -1,8 +1,10 @@
 """Options that several commands share, and the month and the lake that they choose."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,8 +12,10 @@ from svc_analytics.calendars import CALENDARS
 from svc_analytics.cli import completion
 from svc_analytics.config import read_data_dir
 from svc_analytics.errors import ConfigError
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import DIGITS, LANGUAGES, Language
+
+if TYPE_CHECKING:
+    from svc_analytics.lakehouse import Lakehouse
 
 month_option = click.option(
     "--month",
@@ -167,6 +171,8 @@ def open_lake(data_dir: str | None, engine: tuple[str, str] = ("", "")) -> Lakeh
 
     `engine` is what `read_engine` gives, for commands that have the option --engine.
     """
+    from svc_analytics.lakehouse import Lakehouse  # it loads DuckDB, which `extract` needs last
+
     address, seen_as = engine
     lake = Lakehouse(read_data_dir(data_dir), engine=address, engine_data=seen_as)
     lake.require()

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from shlex import quote
-from typing import TYPE_CHECKING
 
-from svc_analytics.coverage import Spans, describe_span
+from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.display_table import table_text
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import ago, duration, format_instant
-from svc_analytics.lake.lake import Lake
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import MANIFEST
@@ -25,53 +22,6 @@ from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.models import count_findings
 from svc_analytics.warehouse.status import LakeStatus, StreamStatus
 from svc_analytics.webhooks.findings import SAYINGS, describe
-
-if TYPE_CHECKING:  # they load the client, which a statement does not need
-    from svc_analytics.extraction.lookups import LookupResult
-    from svc_analytics.extraction.plan import ExtractionResult
-
-
-def extraction_text(
-    lake: Lake, done: ExtractionResult, lookups: Sequence[LookupResult] = ()
-) -> str:
-    """Describe what an extraction did."""
-    stats = done.published
-    lines = [f"{name}: {rows:,} rows read" for name, rows in done.rows.items()]
-    lines.append(f"{done.pages:,} pages read, {stats.files} month files written to {lake.place}")
-    lines.append(f"read up to {format_instant(done.read_to)}")
-    if stats.quarantined:
-        lines.append(f"{stats.quarantined} records set aside: see {lake.path / 'quarantine'}")
-    if stats.changed:
-        lines.append(
-            f"{stats.changed} records changed since they were first read, "
-            f"{stats.restated} of them in money or identity: see {lake.path / 'changes'}"
-        )
-    lines += done.retractions
-    for each in lookups:
-        lines.append(f"{each.stream}: {each.fetched:,} fetched, {_not_found(each.not_found)}")
-        lines += [f"{each.stream}: {id_!r:.60}: {reason}" for id_, reason in each.rejected.items()]
-    return "\n".join(lines)
-
-
-def _not_found(ids: Sequence[str]) -> str:
-    """Count ids and name the first three; the JSON document names all."""
-    names = [f"{id_!r:.60}" for id_ in ids[:3]] + ["…"] * (len(ids) > 3)
-    return f"{len(ids):,} not found" + (f" ({', '.join(names)})" if ids else "")
-
-
-def extraction_json(
-    lake: Lake, done: ExtractionResult, lookups: Sequence[LookupResult] = ()
-) -> str:
-    """Describe what an extraction did as a JSON document."""
-    document = asdict(done) | {
-        "doubtful": {name: _spans(spans) for name, spans in done.doubtful.items()},
-        "read_to": format_instant(done.read_to),
-        "retracted": {name: _spans(spans) for name, spans in done.retracted.items()},
-        "data_dir": lake.place,
-        "looked_up": [asdict(each) for each in lookups],
-    }
-    del document["seen"], document["is_confirmed"]  # of `close` alone
-    return tables.to_json(document)
 
 
 def status_text(status: LakeStatus) -> str:
@@ -137,11 +87,11 @@ def status_json(status: LakeStatus) -> str:
             "is_start_proven": stream.is_proven,
             "first_record_at": _instant(stream.first_at),
             "last_record_at": _instant(stream.last_at),
-            "complete": _spans(stream.coverage.complete),
-            "provisional": _spans(stream.coverage.provisional),
-            "confirmed": _spans(stream.confirmed),
-            "gaps": _spans(stream.gaps),
-            "too_early": _spans(stream.early),
+            "complete": format_spans(stream.coverage.complete),
+            "provisional": format_spans(stream.coverage.provisional),
+            "confirmed": format_spans(stream.confirmed),
+            "gaps": format_spans(stream.gaps),
+            "too_early": format_spans(stream.early),
             "read_to": _instant(stream.coverage.read[-1][1] if stream.coverage.read else None),
             "written_at": _instant(stream.written_at),
             "quarantined": stream.quarantined,
@@ -227,10 +177,6 @@ def _figures(new: Statement, *, exact: bool) -> str:
     if not new.tables["summary"].num_rows:
         return "no movement and no position in any currency"
     return table_text(replace(figures_table(new, exact=exact), caption=""))
-
-
-def _spans(spans: Spans) -> list[list[str]]:
-    return [list(map(format_instant, span)) for span in spans]
 
 
 def _instant(micros: int | None) -> str | None:

@@ -26,8 +26,6 @@ from svc_analytics.lake.side_files import begin_side_folders, keep_objects
 from svc_analytics.records.page import Page
 from svc_analytics.records.record_parser import parse_records
 from svc_analytics.schema import BINDINGS, PAYMENTS, SESSIONS, Stream
-from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import open_warehouse
 
 CHUNK = 1000  # ids given to the threads together
 CHECKPOINT = 5.0  # seconds between two saves, or ten times what a save takes
@@ -106,6 +104,10 @@ def read_customers(path: str) -> list[str]:
 
 
 def _missing_sessions(lake: Lake, span: Span) -> list[str]:
+    # They load DuckDB, which `extract` alone does not wait for.
+    from svc_analytics.warehouse.models import models_used_by
+    from svc_analytics.warehouse.warehouse import open_warehouse
+
     with open_warehouse(lake, models_used_by(_MISSING)) as warehouse:
         rows = warehouse.query(_MISSING, {"start": span[0], "end": span[1]})
     return list(rows["session_id"].to_pylist())

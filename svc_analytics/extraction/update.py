@@ -12,7 +12,6 @@ from svc_analytics.extraction import run
 from svc_analytics.extraction.plan import ExtractionResult, OnPage, Request
 from svc_analytics.extraction.progress import page_bar
 from svc_analytics.lake.lake import Lake, check_lake
-from svc_analytics.warehouse.database import write_views
 
 _MOST_READINGS = 3  # of one call
 
@@ -60,9 +59,9 @@ def extract(
         )
     except BaseException:
         with suppress(SvcError):  # the first error is the one to report
-            write_views(lake)
+            _write_views(lake)
         raise
-    write_views(lake)
+    _write_views(lake)
     return result
 
 
@@ -101,4 +100,10 @@ def _until_first(read: Callable[[], ExtractionResult]) -> ExtractionResult:
 
 def _write_views_early(lake: Lake) -> None:
     with suppress(SvcError):  # whoever writes them at the end tells it
-        write_views(lake)
+        _write_views(lake)
+
+
+def _write_views(lake: Lake) -> None:
+    from svc_analytics.warehouse.database import write_views  # loads while pages are fetched
+
+    write_views(lake)

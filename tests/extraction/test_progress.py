@@ -71,7 +71,7 @@ def test_the_views_of_other_tools_are_made_while_pages_come(
 ) -> None:
     """They need no page: nobody waits for them behind the last one."""
     at_once = threading.Event()
-    monkeypatch.setattr(update, "write_views", lambda lake: at_once.set())
+    monkeypatch.setattr(update, "_write_views", lambda lake: at_once.set())
 
     def read(lake: Lakehouse, *_: Any, on_begin: Callable[[], None], **options: Any) -> None:
         on_begin()

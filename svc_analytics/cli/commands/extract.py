@@ -4,15 +4,15 @@ from typing import Any
 
 import click
 
-from svc_analytics.cli import reports
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
+from svc_analytics.cli.extraction_report import extraction_json, extraction_text
 from svc_analytics.cli.options import number_option, patience_option, shared_options
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import lookups, update
 from svc_analytics.extraction.plan import Request, missing_key_class
 from svc_analytics.instants import BEGINNING, HOUR, parse_bound
-from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
 
 
@@ -59,13 +59,13 @@ def extract(
     settings = read_settings(data_dir, patience=patience)
     _require_keys(settings, options["streams"], sessions=sessions)
     customers = lookups.read_customers(bindings) if bindings else None
-    lake = Lakehouse(settings.data_dir)
+    lake = Lake(settings.data_dir)
     done = update.extract(lake, settings, request, workers=workers)
     span = (request.start, request.end or done.read_to) if sessions else None
     results = lookups.look_up(
         lake, settings, sessions_of=span, customers=customers, workers=workers
     )
-    report = reports.extraction_json if as_json else reports.extraction_text
+    report = extraction_json if as_json else extraction_text
     click.echo(report(lake, done, results))
     unread = (f"{name} were not extracted: {why}" for name, why in done.not_extracted.items())
     for text in (*unread, *done.notes):
