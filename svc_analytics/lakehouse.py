@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from svc_analytics.arguments import check, check_path
 from svc_analytics.coverage import describe_span
-from svc_analytics.engines.connect import check_engine, open_counted
+from svc_analytics.engines.connect import check_engine, count
 from svc_analytics.formatting.display import Display, display_table, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import Standing, attach
@@ -22,6 +22,7 @@ from svc_analytics.statements.explain import Explanation, explain
 from svc_analytics.warehouse.catalogue import describe_columns, describe_views
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.status import LakeStatus, StreamStatus, lake_status
+from svc_analytics.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,17 @@ _OFFER = (
 
 # They take streams, or are for programs that write the lake.
 _INNER = {
-    *("clocks", "coverage", "folder", "footers", "month_path", "months", "require", "snapshot"),
+    *(
+        "clocks",
+        "coverage",
+        "folder",
+        "footers",
+        "month_path",
+        "months",
+        "pins",
+        "require",
+        "snapshot",
+    ),
     *("engine_data", "put_new", "refresh", "writing"),
 }
 
@@ -90,9 +101,12 @@ class Lakehouse(Displayable, Lake):
         check("query", query, str, 'a query as text, such as "select * from coverage"')
         values = 'a dict, such as {"month": "2026-10"} for $month in the query'
         check("parameters", parameters, (Mapping, type(None)), values)
-        with open_counted(self, models_used_by(query)) as warehouse:
+
+        def answer(warehouse: Warehouse) -> pa.Table:
             found = warehouse.query_readonly(query, parameters)
-            return to_frame(attach(found, _standing(warehouse.read_to)))
+            return attach(found, _standing(warehouse.read_to))
+
+        return to_frame(count(self, models_used_by(query), answer))
 
     def explain(
         self,
@@ -186,7 +200,8 @@ def open_lake(
     With an `engine`, the address of a Spark Connect server such as `sc://spark.example:15002`,
     that server counts the records for `sql` and for statements, to the same digits. It reads the
     lake's files by their paths; `engine_data` is the lake's folder as its machines see it, if
-    they see it elsewhere.
+    they see it elsewhere. Of a lake in a bucket it is where they find the objects, such as
+    `s3a://bucket/lake`.
 
     Returns:
         The lake. `exists` says whether anything was read into it; `extract` fills it.

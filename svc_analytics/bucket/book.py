@@ -38,10 +38,10 @@ class Book:
     objects: dict[str, Held] = field(default_factory=dict)
 
     @classmethod
-    def read(cls, folder: Path) -> Self | None:
+    def read(cls, folder: Path, name: str = FILE) -> Self | None:
         """Read the book of a folder; none where there is none, or it is torn."""
         with suppress(OSError, ValueError, KeyError, TypeError):
-            document = json.loads((folder / FILE).read_bytes())
+            document = json.loads((folder / name).read_bytes())
             objects = {
                 key: Held(Version(etag, number), (at, size))
                 for key, (etag, number, at, size) in document["objects"].items()

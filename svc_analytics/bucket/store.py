@@ -3,8 +3,8 @@
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import timedelta
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -30,10 +30,15 @@ class Conflict(Exception):
 
 @dataclass(frozen=True)
 class Version:
-    """What tells one content of an object from another: its ETag, and a number where kept."""
+    """What tells one content of an object from another: its ETag, and a number where kept.
+
+    A listing says more, of when an object was put and how large it is: see `pins`.
+    """
 
     etag: str | None
     number: str | None = None
+    size: int | None = field(default=None, compare=False)  # bytes
+    put_at: datetime | None = field(default=None, compare=False)
 
 
 class Store(Protocol):
@@ -151,7 +156,8 @@ def _is_on_this_machine() -> bool:
 
 
 def _version(about: Mapping[str, Any]) -> Version:
-    return Version(about["e_tag"], about["version"])
+    told = about.get("size"), about.get("last_modified")
+    return Version(about["e_tag"], about["version"], *told)
 
 
 def _known(version: Version) -> dict[str, str]:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import socket
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
+from typing import TypeVar
 from urllib.parse import urlsplit
 
+from svc_analytics.bucket.pins import Replaced
 from svc_analytics.coverage import Span
 from svc_analytics.engines.engine import Engine
-from svc_analytics.errors import ConfigError, EngineUnavailable, needs_extra
+from svc_analytics.errors import ConfigError, EngineUnavailable, LakeChanged, needs_extra
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
@@ -19,6 +21,28 @@ DUCKDB = "duckdb"  # which is here
 _PORT = 15002  # of a Spark Connect server
 _ADDRESS = re.compile(r"sc://[^/\s]+(/.*)?\Z")
 _PATIENCE = 10  # seconds until something must answer
+_MOST_SNAPSHOTS = 5
+_T = TypeVar("_T")
+
+
+def count(
+    lake: Lake,
+    names: frozenset[str] | None,
+    work: Callable[[Warehouse], _T],
+    *,
+    period: Span | None = None,
+    as_written: bool = False,
+) -> _T:
+    """Return what `work` makes of the views of a lake, all of it of one snapshot.
+
+    Where an object of a bucket was replaced while an engine read it, all work is done again.
+    Raises `LakeChanged` where that happens again and again.
+    """
+    for _ in range(_MOST_SNAPSHOTS):
+        opened = open_counted(lake, names, period=period, as_written=as_written)
+        with suppress(Replaced), opened as warehouse:
+            return work(warehouse)
+    raise LakeChanged(f"{lake.place} changes faster than the engine counts it: try again later")
 
 
 @contextmanager

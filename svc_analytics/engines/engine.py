@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 import pyarrow as pa
@@ -25,8 +25,14 @@ class Engine(Protocol):
         """Hand over a small table, to be queried by name."""
         ...
 
-    def read(self, name: str, paths: Sequence[str], schema: pa.Schema) -> None:
-        """Let Parquet files, and no others, be queried by name."""
+    def read(
+        self, name: str, paths: Sequence[str], schema: pa.Schema, rows: pa.Table | None = None
+    ) -> None:
+        """Let Parquet files, and no others, be queried by name, `rows` handed over beside them."""
+        ...
+
+    def sizes(self, paths: Sequence[str]) -> Mapping[str, int]:
+        """Return how many bytes it sees in files of one folder, by their names."""
         ...
 
     def forget(self, names: Sequence[str]) -> None:

@@ -1,15 +1,17 @@
-"""What an engine is shown: the lake's files by their paths, and small tables handed over."""
+"""What an engine is shown: the lake's files where they lie, and small tables handed over."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from sqlglot import exp
 
 from svc_analytics.engines.engine import Engine
-from svc_analytics.engines.paths import Paths
+from svc_analytics.engines.paths import Places
 from svc_analytics.engines.reach import models, reads_records
 from svc_analytics.engines.trees import HERE, call_of
 from svc_analytics.warehouse.images import file_schemas
@@ -24,7 +26,7 @@ class Handing:
 
     engine: Engine
     files: Files
-    paths: Paths
+    places: Places
     rows_of: Callable[[str], pa.Table]  # the rows of a call, as counted here
     kept: Mapping[str, int]  # how many rows there are of the models that are kept here
     mark: str  # what the names of its tables begin with
@@ -58,12 +60,21 @@ class Handing:
 
     def _files(self, name: str) -> str:
         if name not in self._shown:
-            shown = self._new(name)
-            places = [self.paths.place(path) for path in self.files[name]]
-            self.engine.read(shown, places, file_schemas()[name])
+            shown, schema = self._new(name), file_schemas()[name]
+            found = {path: self.places.place(path) for path in self.files[name]}
+            places = [place for place in found.values() if place is not None]
+            self.places.require_seen(places, self.engine.sizes)
+            rows = _rows_of([path for path, place in found.items() if place is None], schema)
+            self.engine.read(shown, places, schema, rows)
             self._shown[name] = shown
         return self._shown[name]
 
     def _new(self, name: str) -> str:
         number = f"_{len(self._shown)}" if f"{self.mark}_{name}" in self._shown.values() else ""
         return f"{self.mark}_{name}{number}"
+
+
+def _rows_of(paths: list[Path], schema: pa.Schema) -> pa.Table | None:
+    """Return the rows of files that were made here; nothing where there is none."""
+    tables = [pq.read_table(path, columns=schema.names).cast(schema) for path in paths]
+    return pa.concat_tables(tables).replace_schema_metadata() if tables else None

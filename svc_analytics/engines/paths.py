@@ -1,11 +1,55 @@
-"""Where an engine finds the lake's files: by the same paths, or below a folder of its own."""
+"""Where an engine finds the lake's files: by their paths, or a bucket's objects by their keys."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Protocol
+from urllib.parse import urlsplit
 
-from svc_analytics.errors import LakeError
+from svc_analytics.bucket.pins import Pins
+from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.lake.footer import is_of_earlier_layout
+from svc_analytics.lake.lake import Lake
+
+Sizes = Callable[[Sequence[str]], Mapping[str, int]]  # the bytes of files as an engine sees them
+
+
+class Places(Protocol):
+    """How the file of a snapshot is said to an engine."""
+
+    def place(self, path: Path) -> str | None:
+        """Return where an engine reads a file; None for one that must be handed over."""
+        ...
+
+    def require_seen(self, places: Sequence[str], sizes: Sizes) -> None:
+        """Raise `LakeError` if the engine does not see these files as they are."""
+        ...
+
+    def require_unchanged(self) -> None:
+        """Raise `LakeChanged` if a file that the engine was shown is another one now."""
+        ...
+
+
+def places_of(lake: Lake, snapshot: Path) -> Places:
+    """Return how an engine finds the files of a snapshot.
+
+    A bucket's objects are read where they lie if it is told where that is.
+    """
+    pins = lake.pins(snapshot)
+    if pins is None or not lake.engine_data:
+        return Paths(lake.path, lake.engine_data)
+    return Objects(pins, snapshot, lake.path, _checked(lake.engine_data))
+
+
+def _checked(seen_as: str) -> str:
+    """Refuse an address that may hold a secret: the engine has credentials of its own."""
+    parts = urlsplit(seen_as)
+    if ":" in parts.netloc.rpartition("@")[0] or parts.query or parts.fragment:
+        message = "SVC_ENGINE_DATA holds more than an address: write s3a://bucket/lake"
+        raise ConfigError(f"{message}; give the credentials to the engine itself")
+    return seen_as
 
 
 @dataclass(frozen=True)
@@ -26,3 +70,57 @@ class Paths:
             raise LakeError(f"{message}an engine reads only a lake in which it finds a snapshot")
         inside = path.relative_to(self.lake).as_posix()
         return f"{self.seen_as.rstrip('/') or self.lake.as_posix()}/{inside}"
+
+    def require_seen(self, places: Sequence[str], sizes: Sizes) -> None:
+        """Require nothing: files of a snapshot are there or are missed."""
+
+    def require_unchanged(self) -> None:
+        """Require nothing: files of a snapshot stand still."""
+
+
+@dataclass(frozen=True)
+class Objects:
+    """How an engine reads the objects of a bucket where they lie.
+
+    Nothing makes an object stand still. So what was counted is used only if every object that the
+    engine was shown is listed behind the counting as it was listed before it.
+    """
+
+    pins: Pins
+    snapshot: Path
+    copy: Path  # of the bucket, on this machine
+    seen_as: str
+    _keys: dict[str, str] = field(default_factory=dict)  # by the place that was shown
+
+    def place(self, path: Path) -> str | None:
+        """Return where the engine reads an object; None for a file that was made here.
+
+        Raises `LakeError` for a month file of an earlier layout: what its snapshot holds is not
+        what the bucket holds.
+        """
+        key = path.relative_to(self.snapshot).with_suffix(".parquet").as_posix()
+        if key not in self.pins.objects:
+            return None
+        if is_of_earlier_layout(self.copy / key):
+            message = f"{self.pins.url}/{key} is of an earlier layout, and no engine reads that"
+            raise LakeError(f"{message} where it lies: run svc-analytics extract, or count here")
+        place = f"{self.seen_as.rstrip('/')}/{key}"
+        self._keys[place] = key
+        return place
+
+    def require_seen(self, places: Sequence[str], sizes: Sizes) -> None:
+        """Raise `LakeError` unless the engine sees these objects in the size that was listed.
+
+        An older copy of the bucket, or another lake, would give other figures and no error.
+        """
+        self.pins.require_listed([self._keys[place] for place in places])
+        found = sizes(places)
+        for place in places:
+            listed = self.pins.objects[self._keys[place]].stamp[1]
+            if found.get(PurePosixPath(place).name) != listed:
+                message = f"{place} is not {self.pins.url}/{self._keys[place]} as it is listed"
+                raise LakeError(f"{message}: let SVC_ENGINE_DATA name the lake's own bucket")
+
+    def require_unchanged(self) -> None:
+        """Raise `LakeChanged` if an object that the engine was shown was replaced since."""
+        self.pins.require_unchanged({*self._keys.values()})

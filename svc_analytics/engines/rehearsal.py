@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from svc_analytics.engines.engine import Engine
+from svc_analytics.engines.paths import Paths
 from svc_analytics.engines.warehouse import EngineWarehouse
 from svc_analytics.engines.words import DIALECTS
 from svc_analytics.errors import ConfigError
@@ -40,9 +41,16 @@ class _Listener:
         """Write down a table that is handed over."""
         self.shown.append(f"-- {name}: {len(table)} rows, handed over")
 
-    def read(self, name: str, paths: Sequence[str], schema: pa.Schema) -> None:
+    def read(
+        self, name: str, paths: Sequence[str], schema: pa.Schema, rows: pa.Table | None = None
+    ) -> None:
         """Write down the files that are read."""
-        self.shown.append(f"-- {name}: {len(paths)} files, by their paths")
+        beside = "" if rows is None else f", and {len(rows)} rows, handed over"
+        self.shown.append(f"-- {name}: {len(paths)} files, by their paths{beside}")
+
+    def sizes(self, paths: Sequence[str]) -> Mapping[str, int]:
+        """Return nothing: no file is asked for."""
+        return {}
 
     def forget(self, names: Sequence[str]) -> None:
         """Forget nothing."""
@@ -66,7 +74,7 @@ def rehearse(lake: Lake, query: str, dialect: str) -> str:
     listener = _Listener(dialect)
     engine: Engine = listener
     with open_warehouse(lake, models_used_by(query), as_written=True) as here:
-        rehearsal = _Rehearsal(here, engine, mark="lake")
+        rehearsal = _Rehearsal(here, engine, Paths(lake.path), mark="lake")
         rehearsal.query_readonly(query)
         why = rehearsal.why_here(query)
     asked = [f"{sql};\n" for sql in listener.asked]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import PurePosixPath
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -57,14 +58,27 @@ class SparkConnect:
         columns = (f"cast(null as {_type(field.type)}) as `{field.name}`" for field in table.schema)
         return self._session.sql(f"select {', '.join(columns)} where false")
 
-    def read(self, name: str, paths: Sequence[str], schema: pa.Schema) -> None:
-        """Let Parquet files, and no others, be queried by name."""
+    def read(
+        self, name: str, paths: Sequence[str], schema: pa.Schema, rows: pa.Table | None = None
+    ) -> None:
+        """Let Parquet files, and no others, be queried by name, `rows` handed over beside them."""
         columns = ", ".join(f"`{field.name}` {_type(field.type)}" for field in schema)
         try:
-            reader = self._session.read.schema(columns)
-            reader.parquet(*paths).createOrReplaceTempView(name)
+            handed = self._frame(schema.empty_table() if rows is None else rows)
+            frame = self._session.read.schema(columns).parquet(*paths) if paths else handed
+            is_both = bool(paths) and rows is not None
+            (frame.union(handed) if is_both else frame).createOrReplaceTempView(name)
         except Exception as error:
             raise self._told(error) from error
+
+    def sizes(self, paths: Sequence[str]) -> Mapping[str, int]:
+        """Return how many bytes it sees in files of one folder, by their names."""
+        try:
+            files = self._session.read.format("binaryFile").load([*paths])
+            rows = files.select("path", "length").toArrow().to_pylist()
+        except Exception as error:
+            raise self._told(error) from error
+        return {PurePosixPath(row["path"]).name: row["length"] for row in rows}
 
     def forget(self, names: Sequence[str]) -> None:
         """Forget these tables."""

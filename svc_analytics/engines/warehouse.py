@@ -22,7 +22,7 @@ from svc_analytics.engines.cuts import cut, part_name
 from svc_analytics.engines.engine import Engine
 from svc_analytics.engines.exactness import cast_exactly
 from svc_analytics.engines.handing import Handing
-from svc_analytics.engines.paths import Paths
+from svc_analytics.engines.paths import Places, places_of
 from svc_analytics.engines.reach import Reach, is_counted, models, reads_records, sources
 from svc_analytics.engines.trees import (
     HERE,
@@ -60,11 +60,16 @@ def open_on_engine(
 ) -> Iterator[EngineWarehouse]:
     """Open a lake as `open_warehouse` does, so that an engine counts its records."""
     with open_warehouse(lake, names, period=period, as_written=True) as here:
-        found = EngineWarehouse(here, engine)
+        places = places_of(lake, here.sources.folder)
+        found = EngineWarehouse(here, engine, places)
         try:
             yield found
+        except Exception:
+            places.require_unchanged()  # else the error tells of what is no more
+            raise
         finally:
             found.forget()
+        places.require_unchanged()
 
 
 class _Twice(Exception):
@@ -74,7 +79,7 @@ class _Twice(Exception):
 class EngineWarehouse(Warehouse):
     """A warehouse whose records an engine counts."""
 
-    def __init__(self, here: Warehouse, engine: Engine, mark: str = "") -> None:
+    def __init__(self, here: Warehouse, engine: Engine, places: Places, mark: str = "") -> None:
         super().__init__(here._connection, here._lake, here.sources, is_small=False)
         self._engine = engine
         self._kept: dict[str, int] = {}  # rows of the models that are kept, whatever they are of
@@ -83,7 +88,7 @@ class EngineWarehouse(Warehouse):
         self._handing = Handing(
             engine,
             here.sources.files,
-            Paths(here._lake.path, here._lake.engine_data),
+            places,
             self._count_here,
             self._kept,
             mark or f"svc_{uuid4().hex[:12]}",
@@ -99,10 +104,14 @@ class EngineWarehouse(Warehouse):
         fetch: Fetch = to_table,
         *,
         is_short: bool = False,
+        is_long: bool = False,
     ) -> pa.Table:
-        """Answer a query: by the engine where it can, or here from what it counted."""
+        """Answer a query: by the engine where it can, or here from what it counted.
+
+        To send an answer with a row for each record costs more than to read the records here.
+        """
         self._values = parameters or {}
-        tree = None if tables else _read(query)
+        tree = None if tables or is_long else _read(query)
         if tree is not None and self._reach.is_far(sources(tree)):
             if self._reach.oddity(tree, is_ours=fetch is to_table) is None:
                 return self._counted(tree, query, fetch)
@@ -218,11 +227,13 @@ class EngineWarehouse(Warehouse):
             for check, tree in trees.items()
             if self._reach.is_far(sources(tree)) and self._reach.oddity(tree) is None
         ]
-        part = part_name(model, "rules")
-        union = "\nunion all\n".join(bodies[check] for check in gone)
-        self._keep_part(part, write_in(parse(union), given))
         left = [body for check, body in bodies.items() if check not in gone]
-        self._redefine(model, "\nunion all\n".join([*left, f"select * from {part}"]))
+        if gone:
+            part = part_name(model, "rules")
+            union = "\nunion all\n".join(bodies[check] for check in gone)
+            self._keep_part(part, write_in(parse(union), given))
+            left.append(f"select * from {part}")
+        self._redefine(model, "\nunion all\n".join(left))
         for check in trees.keys() - {*gone}:
             self._bring(trees[check])
 

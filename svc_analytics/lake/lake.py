@@ -15,6 +15,7 @@ from svc_analytics.arguments import check, check_path
 from svc_analytics.bucket.address import is_address
 from svc_analytics.bucket.lease import Inherited
 from svc_analytics.bucket.mounts import bucket_at, mount
+from svc_analytics.bucket.pins import Pins
 from svc_analytics.calendars import GREGORIAN
 from svc_analytics.coverage import Coverage, gaps
 from svc_analytics.errors import ConfigError, LakeError, NoLake
@@ -37,7 +38,7 @@ class Lake:
     """
 
     engine = ""  # the address of what counts its records; without one they are counted here
-    engine_data = ""  # the lake's folder as that engine's machines see it, if they see another
+    engine_data = ""  # where that engine's machines find the lake, if elsewhere than this one
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         check_path("the folder of the lake", path, "data")
@@ -171,6 +172,11 @@ class Lake:
         self.require()
         still = self._bucket.lock() if self._bucket else nullcontext()
         return open_snapshot(self.path, names, checked_later=checked_later, still=still)
+
+    def pins(self, snapshot: Path) -> Pins | None:
+        """The objects that a snapshot's files are; nothing for a folder of this machine."""
+        bucket = self._bucket
+        return Pins.of(snapshot, bucket.url, bucket.store) if bucket else None
 
 
 def check_lake(lake: object) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, Timeout
 
+from svc_analytics.bucket.book import FILE as BOOK
+from svc_analytics.bucket.pins import FILE as PINS
 from svc_analytics.lake.checksums import DAMAGE, damaged, read_signed_footer, require_whole
 from svc_analytics.lake.footer import is_of_earlier_layout, read_footer
 from svc_analytics.lake.layout import ORIGIN, data_folders
@@ -35,7 +37,8 @@ def open_snapshot(
 
     Of the folders `checked_later` the caller checks the files that it reads, by
     `checked_files`: who reads one month need not read all bytes of ten years. Within `still`
-    no file is replaced, where that can be had: of a bucket's copy all are of one listing.
+    no file is replaced, where that can be had: of a bucket's copy all are of one listing, and
+    the book that names their versions lies beside them.
     """
     folder, lock = _locked_folder(lake)
     chosen = data_folders() if names is None else names
@@ -43,6 +46,8 @@ def open_snapshot(
         with still or nullcontext():
             for name in chosen:
                 _link_files(lake / name, folder / name)
+            with suppress(FileNotFoundError):
+                link_file(lake / BOOK, folder / PINS)
         for name in chosen:
             if name not in checked_later:
                 checked_files(lake, folder, name)

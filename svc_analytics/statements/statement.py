@@ -28,21 +28,20 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.named_periods import named_period
-from svc_analytics.periods import Period, known_until
+from svc_analytics.periods import Period
 from svc_analytics.render.balances import balances_table, describe_balances
 from svc_analytics.render.document import Hashes, Reason, Unknown
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import Note, write_folder
 from svc_analytics.render.standing import document_standing, status_note
 from svc_analytics.signing.secrets import Secrets
-from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.digests import TableDigest, combined_digest, table_digests
 from svc_analytics.statements.findings import add_findings
-from svc_analytics.statements.metadata import check_names, with_metadata
-from svc_analytics.statements.reasons import find_reasons, read_until, require_begun
-from svc_analytics.statements.tables import open_views, read_omissions, read_tables, tables_of
+from svc_analytics.statements.metadata import check_names
+from svc_analytics.statements.reading import read_period
+from svc_analytics.statements.reasons import find_reasons
+from svc_analytics.statements.tables import tables_of
 from svc_analytics.statements.unknown import unknown_figures
-from svc_analytics.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -271,30 +270,12 @@ def statement(
     local = as_instant("now", time.time_ns() // 1000 if now is None else now)
     as_of = None if as_of is None else as_instant("as_of", as_of)
     period = named_period(month, local, zone, calendar)
-    with open_views(lake, period) as warehouse:
-        coverage = warehouse.coverage()
-        read_to = read_until(lake, coverage, as_of)
-        clock = max(local, read_to)
-        require_begun(period, clock)
-        known_to, as_of = known_until(period, read_to, clock), read_to if as_of is None else as_of
-        tables = _read(warehouse, lake, period, as_of, known_to, chosen)
-        omissions = read_omissions(warehouse, period)
+    found = read_period(lake, period, local, as_of, chosen)
+    tables, coverage = found.tables, found.coverage
     options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
     options |= add_findings(tables, webhooks, webhook_secrets, lake, period)
-    reasons = find_reasons(period, coverage, tables["checks"], known_to, period.end <= clock)
-    clipped = {name: found.clip(period.start, period.end) for name, found in coverage.items()}
-    unknown = unknown_figures(tables, omissions)
-    return Statement(period, lake.merchant, as_of, clipped, reasons, unknown, tables, options)
-
-
-def _read(
-    warehouse: Warehouse,
-    lake: Lake,
-    period: Period,
-    as_of: int,
-    known_to: int,
-    names: tuple[str, ...],
-) -> dict[str, pa.Table]:
-    """Read every table of the statement."""
-    tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
-    return tables | {"lines": with_metadata(warehouse, tables["lines"], names)}
+    is_over = period.end <= found.clock
+    reasons = find_reasons(period, coverage, tables["checks"], found.known_to, is_over)
+    clipped = {name: each.clip(period.start, period.end) for name, each in coverage.items()}
+    facts = (reasons, unknown_figures(tables, found.omissions), tables, options)
+    return Statement(period, lake.merchant, found.as_of, clipped, *facts)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Collection
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.engines.connect import open_counted
+from svc_analytics.engines.connect import count
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of
@@ -24,6 +23,7 @@ from svc_analytics.warehouse.warehouse import Warehouse
 
 _BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
 _KNOWN = "known_to := make_timestamptz($known_to::bigint)"
+_T = TypeVar("_T")
 _AS_OF = "as_of := make_timestamptz($as_of::bigint)"
 _ZONE = "zone := $zone"
 # The records of a small lake, and what takes a division each: read once, not once for each use.
@@ -148,10 +148,7 @@ def read_tables(
     }
     months = read_months(warehouse, period, as_of, known_to)
     _keep(warehouse, period, everything, {"stg_totals": _TOTALS_OF_ROWS} if sums_rows else {})
-    tables = {
-        name: warehouse.query(query, _used(everything, query), is_short=name not in _LONG)
-        for name, query in _QUERIES.items()
-    }
+    tables = _answers(warehouse, everything)
     found = warehouse.query(_FOOTINGS, tables=tables | {MONTHS: months}, is_short=True)
     checks, coins = tables["checks"], tables["summary"]["currency"].to_pylist()
     unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), checks.schema)
@@ -159,6 +156,15 @@ def read_tables(
     flags = warehouse.query(_FLAGS, tables={"checks": tables["checks"]})
     tables["lines"] = _flagged(tables["lines"], flags)
     return tables | ({MONTHS: months} if period.is_longer else {})
+
+
+def _answers(warehouse: Warehouse, everything: dict[str, Any]) -> dict[str, pa.Table]:
+    return {
+        name: warehouse.query(
+            query, _used(everything, query), is_short=name not in _LONG, is_long=name in _LONG
+        )
+        for name, query in _QUERIES.items()
+    }
 
 
 def _flagged(lines: pa.Table, flags: pa.Table) -> pa.Table:
@@ -172,9 +178,9 @@ def tables_of(period: Period) -> tuple[str, ...]:
     return (*TABLES, MONTHS) if period.is_longer else TABLES
 
 
-def open_views(lake: Lake, period: Period) -> AbstractContextManager[Warehouse]:
-    """Open the views that a statement's tables are made of, over what a period rests on."""
-    return open_counted(lake, _models(), as_written=True, period=(period.start, period.end))
+def count_period(lake: Lake, period: Period, work: Callable[[Warehouse], _T]) -> _T:
+    """Return what `work` makes of the views of a statement, over what a period rests on."""
+    return count(lake, _models(), work, as_written=True, period=(period.start, period.end))
 
 
 @cache

@@ -99,11 +99,13 @@ class Warehouse:
         fetch: Callable[[duckdb.DuckDBPyRelation], pa.Table] = to_table,
         *,
         is_short: bool = False,
+        is_long: bool = False,
     ) -> pa.Table:
         """Answer a query of our own as an Arrow table: decimals and instants stay exact.
 
         `tables` can be queried by name beside the views. An answer that `is_short` is kept before
         it is fetched: DuckDB plans a query twice, once for its columns, if it is fetched at once.
+        One that `is_long`, with a row for each record, is made here whoever counts the records.
         """
         values = dict(parameters or {})
         named = {name: table for name, table in (tables or {}).items() if name in query}

@@ -5,7 +5,7 @@ is expected to be refused: they return a sum that wrapped around, and no error.
 """
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -35,7 +35,12 @@ class Other:
     def put(self, name: str, table: pa.Table) -> None:
         self.tables[name] = table
 
-    def read(self, name: str, paths: Sequence[str], schema: pa.Schema) -> None:
+    def read(
+        self, name: str, paths: Sequence[str], schema: pa.Schema, rows: pa.Table | None = None
+    ) -> None:
+        raise NotImplementedError
+
+    def sizes(self, paths: Sequence[str]) -> Mapping[str, int]:
         raise NotImplementedError
 
     def forget(self, names: Sequence[str]) -> None:

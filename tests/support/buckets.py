@@ -175,3 +175,10 @@ def copy(folder: Path, bucket: str, below: str) -> None:
         key = path.relative_to(folder).as_posix()
         if path.is_file() and not re.search(r"(\A|/)\.", key):
             client.upload_file(str(path), bucket, f"{below}/{key}")
+
+
+def copy_object(bucket: str, source: str, target: str) -> None:
+    """Replace an object by the bytes of another one, as a person does with the store's tool."""
+    client = boto3.client("s3")
+    body = client.get_object(Bucket=bucket, Key=source)["Body"].read()
+    client.put_object(Bucket=bucket, Key=target, Body=body)

@@ -1,7 +1,7 @@
 """Engines for tests: DuckDB as one more engine, and a real Spark Connect server."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
 import duckdb
@@ -32,7 +32,12 @@ class DuckEngine:
     def put(self, name: str, table: pa.Table) -> None:
         self.connection.register(name, table)
 
-    def read(self, name: str, paths: Sequence[str], schema: pa.Schema) -> None:
+    def read(
+        self, name: str, paths: Sequence[str], schema: pa.Schema, rows: pa.Table | None = None
+    ) -> None:
+        raise NotImplementedError
+
+    def sizes(self, paths: Sequence[str]) -> Mapping[str, int]:
         raise NotImplementedError
 
     def forget(self, names: Sequence[str]) -> None:

@@ -16,7 +16,7 @@ from svc_analytics.cli.options import (
     wide_option,
 )
 from svc_analytics.config import read_engine
-from svc_analytics.engines.connect import open_counted
+from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
 from svc_analytics.lakehouse import Lakehouse
@@ -145,8 +145,7 @@ def _answer(query: str, data_dir: tuple[str, ...], engine: str | None) -> pa.Tab
         require_no_engine(engine)
         return query_lakes(open_lakes(data_dir).lakes, query)
     lake = open_lake(_only(data_dir, ""), read_engine(engine))
-    with open_counted(lake, models_used_by(query)) as warehouse:
-        return warehouse.query_readonly(query)
+    return count(lake, models_used_by(query), lambda views: views.query_readonly(query))
 
 
 def _rehearsed(lake: Lakehouse, query: str, dialect: str) -> str:

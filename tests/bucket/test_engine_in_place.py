@@ -1,0 +1,197 @@
+"""An engine reads the objects of a bucket where they lie: of one listing, and never a mix."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import boto3
+import pytest
+
+from svc_analytics.engines import connect, dialects
+from svc_analytics.errors import ConfigError, EngineError, LakeChanged, LakeError
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.statements.statement import statement
+from tests.benchmarks.growth_lakes import END, NEWEST, Shape, make_lake
+from tests.support.buckets import copy, copy_object
+from tests.support.engine_at_bucket import EngineAtBucket
+from tests.support.engines import spark_address
+
+SUM = "select count(*) as n, sum(net) as net from ledger_entries where kind = 'payment'"
+LAYOUT_1 = Path(__file__).parents[1] / "lake" / "layout_1" / "lake"
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> EngineAtBucket:
+    """An engine that stands in for the one at the address of the settings."""
+    found = EngineAtBucket()
+    monkeypatch.setattr(connect, "connect", lambda address: found if address else None)
+    monkeypatch.setattr(dialects, "guard_sums", lambda tree, dialect: tree)  # DuckDB raises
+    return found
+
+
+@pytest.fixture
+def bucket(url: str) -> str:
+    """A bucket with a lake of 40 payments of two months, and beside it another one of 60."""
+    make_lake(Lake(url), Shape(40, months=2, newest=0.5))
+    make_lake(Lake(f"{url}-other"), Shape(60, months=2, newest=0.5))
+    return url.split("/")[2]
+
+
+def counted(bucket: str, place: str = "lake") -> Lakehouse:
+    """The lake, whose records the engine counts where they lie."""
+    seen_as = f"s3a://{bucket}/{place}"
+    return Lakehouse(f"s3://{bucket}/lake", engine="sc://stands.in", engine_data=seen_as)
+
+
+def asked(lake: Lakehouse) -> list[tuple[object, ...]]:
+    return [tuple(row) for row in lake.sql(SUM).itertuples(index=False)]
+
+
+def replacing(bucket: str) -> Callable[[], None]:
+    """Replace both months of payments by those of the other lake, the first time it is called."""
+    waiting = ["2026-09", "2026-10"]
+
+    def replace() -> None:
+        while waiting:
+            key = f"payments/{waiting.pop()}.parquet"
+            copy_object(bucket, f"lake-other/{key}", f"lake/{key}")
+
+    return replace
+
+
+def test_an_engine_is_shown_the_objects_by_their_keys(bucket: str, engine: EngineAtBucket) -> None:
+    """Not the links of a snapshot, which no cluster sees."""
+    lake = counted(bucket)
+    assert asked(lake) == asked(Lakehouse(lake.place))
+    shown = {place for places in engine.places.values() for place in places}
+    assert f"s3a://{bucket}/lake/payments/2026-10.parquet" in shown
+    assert not any(".snapshot" in place for place in shown)
+
+
+@pytest.mark.parametrize("moment", ["before", "between", "behind"])
+def test_an_answer_is_of_one_state_whenever_objects_are_replaced(
+    moment: str, bucket: str, engine: EngineAtBucket
+) -> None:
+    """40 payments were listed; then there are 60, and whatever was counted is counted anew."""
+    setattr(engine, moment, replacing(bucket))
+    found = asked(counted(bucket))
+    assert found[0][0] == 60 and found == asked(Lakehouse(f"s3://{bucket}/lake"))
+    assert engine.asked == 2
+
+
+def test_an_object_that_was_put_back_is_counted_anew(bucket: str, engine: EngineAtBucket) -> None:
+    """Its ETag is the old one again; the time when it was put is not."""
+    lake, key = counted(bucket), "payments/2026-10.parquet"
+    wanted = asked(Lakehouse(lake.place))
+    copy_object(bucket, f"lake/{key}", "old")
+    time.sleep(1.1)  # a store tells times to the second
+
+    def put_back() -> None:
+        copy_object(bucket, "old", f"lake/{key}")
+        engine.before = engine.behind = lambda: None
+
+    engine.before, engine.behind = replacing(bucket), put_back
+    copy_object(bucket, "lake/payments/2026-09.parquet", "lake-other/payments/2026-09.parquet")
+    assert asked(lake) == wanted and engine.asked == 2
+
+
+def test_a_lake_that_never_stands_still_is_told_in_one_line(
+    bucket: str, engine: EngineAtBucket
+) -> None:
+    """Exit code 75: another time it may."""
+    key = "payments/2026-10.parquet"
+    copy_object(bucket, f"lake/{key}", f"kept/{key}")
+    sources = ["kept", "lake-other"] * 9
+
+    def turn() -> None:
+        copy_object(bucket, f"{sources.pop()}/{key}", f"lake/{key}")
+
+    engine.behind = turn
+    with pytest.raises(LakeChanged, match="changes faster than the engine counts it") as raised:
+        asked(counted(bucket))
+    assert raised.value.exit_code == 75 and engine.asked == 5
+
+
+def test_an_engine_that_fails_over_a_replaced_object_is_asked_again(
+    bucket: str, engine: EngineAtBucket
+) -> None:
+    """And one that fails over objects as they were listed has failed."""
+
+    def fail() -> None:
+        engine.before = lambda: None
+        replacing(bucket)()
+        raise EngineError("the file was changed")
+
+    engine.before = fail
+    assert asked(counted(bucket))[0][0] == 60
+    engine.before = lambda: (_ for _ in ()).throw(EngineError("no memory"))
+    with pytest.raises(EngineError, match="no memory"):
+        asked(counted(bucket))
+
+
+def test_a_statement_has_the_same_digest(bucket: str, engine: EngineAtBucket) -> None:
+    """What is made here for the period, beside the objects, is handed over."""
+    lake = counted(bucket)
+    here, there = (statement(each, NEWEST.label, now=END) for each in (Lakehouse(lake.place), lake))
+    assert here.content_digest() == there.content_digest()
+    assert any(rows is not None and len(rows) for rows in engine.handed.values())
+
+
+def test_a_month_file_of_an_earlier_layout_is_refused_by_name(
+    url: str, engine: EngineAtBucket
+) -> None:
+    """A snapshot holds it as a file of today's layout, and the bucket does not."""
+    bucket = url.split("/")[2]
+    copy(LAYOUT_1, bucket, "lake")
+    with pytest.raises(LakeError, match=r"payments/.*parquet is of an earlier layout.*run svc-an"):
+        asked(counted(bucket))
+
+
+def test_another_lake_in_the_place_of_the_listed_one_is_refused(
+    bucket: str, engine: EngineAtBucket
+) -> None:
+    """An older copy of the bucket would give other figures, and no error."""
+    with pytest.raises(LakeError, match=r"lake-other/payments/.* as it is listed"):
+        asked(counted(bucket, "lake-other"))
+    assert engine.asked == 0
+
+
+def test_a_secret_in_the_engines_address_of_the_lake_is_refused(
+    bucket: str, engine: EngineAtBucket
+) -> None:
+    """It is not told either."""
+    lake = Lakehouse(f"s3://{bucket}/lake", engine="sc://in", engine_data="s3a://key:hush@b/lake")
+    with pytest.raises(ConfigError, match="holds more than an address") as raised:
+        asked(lake)
+    assert "hush" not in str(raised.value)
+
+
+@pytest.fixture
+def on_spark(bucket: str, tmp_path: Path) -> Lakehouse:
+    """The lake, whose records Spark counts in a folder that has the same objects."""
+    client, folder = boto3.client("s3"), tmp_path / "seen"
+    for each in client.list_objects_v2(Bucket=bucket, Prefix="lake/")["Contents"]:
+        path = folder / each["Key"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(client.get_object(Bucket=bucket, Key=each["Key"])["Body"].read())
+    place = f"s3://{bucket}/lake"
+    return Lakehouse(place, engine=spark_address(), engine_data=str(folder / "lake"))
+
+
+def test_spark_counts_the_objects_where_it_sees_them(on_spark: Lakehouse) -> None:
+    """And refuses one that is not as large as the one that was listed."""
+    assert asked(on_spark) == asked(Lakehouse(on_spark.place))
+    seen = Path(on_spark.engine_data) / "payments" / "2026-10.parquet"
+    seen.write_bytes(seen.with_name("2026-09.parquet").read_bytes() + b"PAR1")
+    with pytest.raises(LakeError, match=r"2026-10\.parquet as it is listed"):
+        asked(on_spark)
+
+
+@pytest.mark.thorough
+def test_spark_states_a_month_of_objects_to_the_same_digest(on_spark: Lakehouse) -> None:
+    """
+    What is made here for the period, beside the objects, is handed over to it.
+    """
+    here = statement(Lakehouse(on_spark.place), NEWEST.label, now=END)
+    assert statement(on_spark, NEWEST.label, now=END).content_digest() == here.content_digest()
