@@ -8,7 +8,7 @@ the option, else the environment, else the file that the `…_FILE` variable nam
 import ipaddress
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -128,13 +128,15 @@ def read_data_dir(
 
 def read_engine(
     engine: str | None = None,
+    engine_data: Sequence[str] = (),
     *,
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
-) -> tuple[str, str]:
-    """Read only the address of what counts records, and the lake's folder as it sees it."""
+) -> tuple[str, tuple[str, ...]]:
+    """Read only the address of what counts records, and the lakes' folders as it sees them."""
     source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
-    return engine or source.text("SVC_ENGINE"), source.text("SVC_ENGINE_DATA")
+    seen = source.text("SVC_ENGINE_DATA")
+    return engine or source.text("SVC_ENGINE"), (*engine_data,) or ((seen,) if seen else ())
 
 
 def check_base_url(url: str) -> str:

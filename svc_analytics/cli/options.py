@@ -10,12 +10,15 @@ import click
 
 from svc_analytics.calendars import CALENDARS
 from svc_analytics.cli import completion
-from svc_analytics.config import read_data_dir
+from svc_analytics.config import read_data_dir, read_engine
 from svc_analytics.errors import ConfigError
 from svc_analytics.language.catalogue import DIGITS, LANGUAGES, Language
 
 if TYPE_CHECKING:
     from svc_analytics.lakehouse import Lakehouse
+
+EngineSetting = tuple[str, tuple[str, ...]]  # its address, and the lakes' folders as it sees them
+HERE: EngineSetting = ("", ())
 
 month_option = click.option(
     "--month",
@@ -78,7 +81,8 @@ def _only_one(context: click.Context, parameter: click.Parameter, given: Any) ->
     """Return the one folder that is given, if any; most commands are of one lake."""
     if len(given) > 1:
         message = "works on one lake: give --data-dir once"
-        raise ConfigError(f"{context.info_name} {message}; sql and statement take several")
+        takers = "check, compare, sql, statement, status and views"
+        raise ConfigError(f"{context.info_name} {message}; {takers} take several")
     return next(iter(given), None)
 
 
@@ -98,11 +102,19 @@ data_dirs_option = click.option(
     help="The lake's folder or s3:// URL; several times for several merchants.  "
     "[default: SVC_DATA_DIR or data]",
 )
-engine_option = click.option(
+_engine_option = click.option(
     "--engine",
     metavar="ADDRESS",
     help="What counts the records: duckdb, which is here, or a Spark Connect server, "
     "sc://host:15002; the digits are the same.  [default: SVC_ENGINE or duckdb]",
+)
+_engine_data_option = click.option(
+    "--engine-data",
+    metavar="DIR",
+    type=_Folder(),
+    multiple=True,
+    help="The lake's folder as that engine's machines see it, if they see it elsewhere; with "
+    "several lakes once for each.  [default: SVC_ENGINE_DATA]",
 )
 wide_option = click.option(
     "--wide", "is_wide", is_flag=True, help="Cut no cell short.  [always so in a file or a pipe]"
@@ -140,6 +152,16 @@ def language_options(command: Callable[..., None]) -> Callable[..., None]:
     return lang_option(digits_option(run))
 
 
+def engine_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command --engine and --engine-data, which it gets as one `engine`."""
+
+    @wraps(command)
+    def run(engine: str | None, engine_data: tuple[str, ...], **given: Any) -> None:
+        command(engine=read_engine(engine, engine_data), **given)
+
+    return _engine_option(_engine_data_option(run))
+
+
 def shared_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options that every command has."""
     return data_dir_option(json_option(verbose_option(command)))
@@ -166,15 +188,17 @@ def several_lakes_options(command: Callable[..., None]) -> Callable[..., None]:
     return data_dirs_option(json_option(verbose_option(command)))
 
 
-def open_lake(data_dir: str | None, engine: tuple[str, str] = ("", "")) -> Lakehouse:
+def open_lake(data_dir: str | None, engine: EngineSetting = HERE) -> Lakehouse:
     """Open the lake of the settings, for commands that need no key.
 
-    `engine` is what `read_engine` gives, for commands that have the option --engine.
+    `engine` is what a command with `engine_options` gets.
     """
     from svc_analytics.lakehouse import Lakehouse  # it loads DuckDB, which `extract` needs last
 
-    address, seen_as = engine
-    lake = Lakehouse(read_data_dir(data_dir), engine=address, engine_data=seen_as)
+    address, places = engine
+    if len(places) > 1:
+        raise ConfigError("--engine-data is given several times for one lake: give it once")
+    lake = Lakehouse(read_data_dir(data_dir), engine=address, engine_data="".join(places))
     lake.require()
     return lake
 

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 from svc_analytics.coverage import describe_span, format_spans
 from svc_analytics.formatting import tables
@@ -77,8 +78,8 @@ def _confirmed_lines(stream: StreamStatus) -> list[str]:
     return [f"  confirmed   {describe_span(span)}" for span in stream.confirmed]
 
 
-def status_json(status: LakeStatus) -> str:
-    """Describe the state of a lake as a JSON document."""
+def status_document(status: LakeStatus) -> dict[str, Any]:
+    """Describe the state of a lake to a program."""
     streams = [
         {
             "stream": stream.name,
@@ -100,8 +101,7 @@ def status_json(status: LakeStatus) -> str:
     ]
     clocks = {name: format_instant(at) for name, at in status.clocks.items()}
     document = {"data_dir": status.path, "merchant": status.merchant, "streams": streams}
-    document |= {"clocks": clocks}
-    return tables.to_json(document)
+    return document | {"clocks": clocks}
 
 
 def statement_report(new: Statement, folder: Path, *, as_json: bool, exact: bool = False) -> str:

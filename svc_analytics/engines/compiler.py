@@ -35,6 +35,7 @@ class Compiler:
     models: Mapping[str, Model]
     hand: Hand
     _steps: dict[str, Tree] = field(default_factory=dict)  # by name, each behind what it reads
+    _taken: set[str] = field(default_factory=set)  # the names of steps, those to come too
     _names: dict[str, str] = field(default_factory=dict)  # of the steps, by what was called
 
     def compile(self, tree: Tree) -> str:
@@ -47,6 +48,20 @@ class Compiler:
             listed = [exp.CTE(this=each, alias=exp.TableAlias(this=name)) for name, each in named]
             body.set("with_", exp.With(expressions=listed))
         return write(body, self.dialect)
+
+    def beside(self, hand: Hand) -> Compiler:
+        """Return the compiler of another lake, whose steps are steps of the same query."""
+        return Compiler(self.dialect, self.models, hand, self._steps, self._taken)
+
+    def name_of(self, table: exp.Table) -> str:
+        """Return the name, on the engine, of a model or a file."""
+        return self.hand(table) or self._model(table)
+
+    def add(self, name: str, tree: Tree) -> str:
+        """Add a step, made of names that the engine has; return what it is called there."""
+        free = self._free(name)
+        self._steps[free] = prepare(tree, self.dialect)
+        return free
 
     def _take(
         self, tree: Tree, prefix: str, outer: Mapping[str, str] = _NONE, *, is_inner: bool = False
@@ -73,7 +88,7 @@ class Compiler:
             if table.meta.get(_DONE):
                 continue  # of a query within
             table.meta[_DONE] = True
-            name = own.get(called) or self.hand(table) or self._model(table)
+            name = own.get(called) or self.name_of(table)
             alias = table.alias or called.strip("{}")
             table.set("this", exp.to_identifier(name))
             table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
@@ -90,9 +105,10 @@ class Compiler:
         return self._names[called]
 
     def _free(self, name: str) -> str:
-        taken = {*self._steps, *self._names.values()}
-        numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
-        return next(each for each in (name, *numbered) if each not in taken)
+        numbered = (f"{name}_{number}" for number in range(2, len(self._taken) + 3))
+        free = next(each for each in (name, *numbered) if each not in self._taken)
+        self._taken.add(free)
+        return free
 
     def _last_alone(self, body: Tree) -> str | None:
         """Return the last step where the query is no more than all of it."""

@@ -32,17 +32,28 @@ def count(
     *,
     period: Span | None = None,
     as_written: bool = False,
+    is_bounded: bool = False,
 ) -> _T:
     """Return what `work` makes of the views of a lake, all of it of one snapshot.
 
     Where an object of a bucket was replaced while an engine read it, all work is done again.
     Raises `LakeChanged` where that happens again and again.
     """
-    for _ in range(_MOST_SNAPSHOTS):
-        opened = open_counted(lake, names, period=period, as_written=as_written)
-        with suppress(Replaced), opened as warehouse:
+    ways = {"as_written": as_written, "is_bounded": is_bounded}
+
+    def done() -> _T:
+        with open_counted(lake, names, period=period, **ways) as warehouse:
             return work(warehouse)
-    raise LakeChanged(f"{lake.place} changes faster than the engine counts it: try again later")
+
+    return of_one_snapshot(lake.place, done)
+
+
+def of_one_snapshot(place: str, work: Callable[[], _T]) -> _T:
+    """Return what `work` makes, done again where an object was replaced while it was read."""
+    for _ in range(_MOST_SNAPSHOTS):
+        with suppress(Replaced):
+            return work()
+    raise LakeChanged(f"{place} changes faster than the engine counts it: try again later")
 
 
 @contextmanager
@@ -52,11 +63,13 @@ def open_counted(
     *,
     period: Span | None = None,
     as_written: bool = False,
+    is_bounded: bool = False,
 ) -> Iterator[Warehouse]:
     """Open the views of a lake; the engine that the lake names counts its records."""
     engine = connect(lake.engine)
     if engine is None:
-        with open_warehouse(lake, names, as_written=as_written, period=period) as warehouse:
+        ways = {"as_written": as_written, "is_bounded": is_bounded}
+        with open_warehouse(lake, names, period=period, **ways) as warehouse:
             yield warehouse
         return
     from svc_analytics.engines.warehouse import open_on_engine

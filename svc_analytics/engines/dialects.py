@@ -33,7 +33,7 @@ def translate(sql: Tree, dialect: str) -> str:
 
 def _plain(tree: Tree, dialect: str) -> Tree:
     if dialect == HERE:
-        return tree
+        return without_filters(tree)
     return without_filters(write_out(count_to_the_middle(tree), own_words(dialect)))
 
 

@@ -84,6 +84,7 @@ class EngineWarehouse(Warehouse):
         self._engine = engine
         self._kept: dict[str, int] = {}  # rows of the models that are kept, whatever they are of
         self._brought: dict[str, str] = {}  # how each other model was called whose rows are here
+        self._named: dict[str, str] = {}  # how earlier queries called what they named
         self._done: set[str] = set()
         self._handing = Handing(
             engine,
@@ -151,14 +152,20 @@ class EngineWarehouse(Warehouse):
         """Let the engine forget what it was shown."""
         self._handing.forget()
 
+    def hand(self, table: exp.Table) -> str | None:
+        """Return the engine's table of a file or of a small model; None for any other model."""
+        return self._handing.table_of(table)
+
+    def _compiler(self) -> Compiler:
+        return Compiler(self._engine.dialect, models(), self.hand)
+
     def _count_here(self, called: str) -> pa.Table:
         return super().query(f"from {called}", self._used(called))
 
     @interruptible()
     def _counted(self, tree: Tree, query: str, fetch: Fetch = to_table) -> pa.Table:
         """Return the answer of the engine, in the types that it has here."""
-        compiler = Compiler(self._engine.dialect, models(), self._handing.table_of)
-        sql = compiler.compile(with_values(tree, self._values))
+        sql = self._compiler().compile(with_values(tree, self._values))
         text = query.strip().rstrip(";")
         types = f"select * from (\n{text}\n) limit 0"
         schema = super().query(types, self._used(types), None, fetch).schema
@@ -170,6 +177,7 @@ class EngineWarehouse(Warehouse):
     def _prepared(self, tree: Tree, query: str) -> str:
         """Let the engine count what a query is made of; return the query that is left for here."""
         whole = Model("query", "", "", "", (), query)
+        self._forget_other_intervals(tree)
         try:
             return self._cut(whole, tree)
         except _Twice:  # what an earlier query asked for is of another interval
@@ -180,6 +188,14 @@ class EngineWarehouse(Warehouse):
         except _Twice as error:
             message = f"{error} is asked for twice in one query, of two intervals: an engine counts"
             raise QueryError(f"{message} one; ask for each in a query of its own") from error
+
+    def _forget_other_intervals(self, tree: Tree) -> None:
+        """Forget what earlier queries were made of, if this one names another interval."""
+        named = {call_of(table): table.this.sql(HERE) for table in tables(tree)}
+        if any(self._named.get(name, called) != called for name, called in named.items()):
+            self._brought.clear()
+            self._done.clear()
+        self._named |= named
 
     def _bring(self, tree: Tree, known: Iterable[str] = ()) -> None:
         """Let the engine count what a query that stays here is made of."""
@@ -202,11 +218,15 @@ class EngineWarehouse(Warehouse):
         self._done.add(model.name)
         if goes:
             rows = self._counted(parse(f"from {called}"), f"from {called}")
-            super().keep(model.name, f"from {_ROWS}", {}, model.signature, {_ROWS: rows})
+            self._keep_rows(model.name, rows, model.signature)
         elif model.name == _CHECKS:
             self._bring_checks(model, given)
         else:
-            self._redefine(model, self._cut(model, write_in(parse(model.sql), given)))
+            self._bring_cut(model, given)
+
+    def _bring_cut(self, model: Model, given: Mapping[str, Tree]) -> None:
+        """Let the engine count what it can of a model; the rest of it stays here."""
+        self._redefine(model, self._cut(model, write_in(parse(model.sql), given)))
 
     def _cut(self, model: Model, tree: Tree) -> str:
         """Let the engine count steps of a model; return the SQL of what is left of it."""
@@ -238,8 +258,10 @@ class EngineWarehouse(Warehouse):
             self._bring(trees[check])
 
     def _keep_part(self, name: str, tree: Tree) -> None:
-        rows = self._counted(tree, tree.sql(HERE))
-        super().keep(name, f"from {_ROWS}", {}, "", {_ROWS: rows})
+        self._keep_rows(name, self._counted(tree, tree.sql(HERE)))
+
+    def _keep_rows(self, name: str, rows: pa.Table, signature: str = "") -> None:
+        super().keep(name, f"from {_ROWS}", {}, signature, {_ROWS: rows})
 
     def _redefine(self, model: Model, sql: str) -> None:
         body = fill(sql, variables())

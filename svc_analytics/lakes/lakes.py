@@ -14,9 +14,9 @@ from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import now as now_micros
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.lakes.queries import query_lakes
 from svc_analytics.lakes.statement import GroupStatement
 from svc_analytics.lakes.sums import figures_of
-from svc_analytics.lakes.views import query_lakes
 from svc_analytics.statements.comparison import side_of
 from svc_analytics.statements.statement import statement
 
@@ -39,7 +39,7 @@ class Lakes(Displayable):
         """Run one read-only query on the views of all lakes; return an exact frame.
 
         Each public view has the column `merchant_id` before its own. Join on it too: ids of two
-        merchants may be the same.
+        merchants may be the same. With an engine, one query of it counts the records of all.
 
         Returns:
             A frame as `lake.sql` returns it.
@@ -97,34 +97,62 @@ class Lakes(Displayable):
         return Display(f"{len(rows)} lakes", [], [text_table("", header, rows)])
 
 
-def open_lakes(data_dirs: Sequence[str | os.PathLike[str]]) -> Lakes:
+def open_lakes(
+    data_dirs: Sequence[str | os.PathLike[str]],
+    *,
+    engine: str | None = None,
+    engine_data: Sequence[str] | None = None,
+) -> Lakes:
     """Open the lakes of several merchants together.
 
     `data_dirs` are their folders. No merchant may stand among them twice, because its money
-    would be counted twice.
+    would be counted twice. With an `engine`, as in `open_lake`, that server counts the records
+    of all; `engine_data` are the lakes' folders as its machines see them, in the same order.
 
     Returns:
         The lakes, to query and to state together.
 
     Raises:
-        ConfigError: for no folder at all, and for a folder or a merchant that is given twice.
+        ConfigError: for no folder at all, for a folder or a merchant that is given twice, and
+            for another number of folders in `engine_data`.
         NoLake: where a folder holds no lake.
 
     Examples:
         >>> both = svc.open_lakes(["data/a", "data/b"])  # doctest: +SKIP
     """
-    if isinstance(data_dirs, (str, os.PathLike)) or not isinstance(data_dirs, Sequence):
-        wanted = 'a list of folders, such as ["data/a", "data/b"]'
-        raise ConfigError(f"data_dirs is {described(data_dirs)}: give {wanted}")
-    if not data_dirs:
+    folders = _listed("data_dirs", data_dirs, "data/a", "data/b")
+    if not folders:
         raise ConfigError("no lake given: name at least one folder")
+    check("engine", engine, (str, type(None)), 'an address, such as "sc://spark.example:15002"')
     lakes: dict[str, Lakehouse] = {}
-    for data_dir in data_dirs:
+    for data_dir, place in zip(folders, _places(folders, engine_data), strict=True):
         check_path("data_dirs", data_dir, "data/a")
-        lake = Lakehouse(data_dir)
+        lake = Lakehouse(data_dir, engine=engine or "", engine_data=place)
         lake.require()
         if other := lakes.get(lake.merchant_id):
             same = f"{other.path} and {lake.path} are of one merchant, {lake.merchant_id}"
             raise ConfigError(f"{same}: its money would be counted twice")
         lakes[lake.merchant_id] = lake
     return Lakes(list(lakes.values()))
+
+
+def _places(folders: Sequence[object], engine_data: Sequence[str] | None) -> list[str]:
+    """Return where an engine sees each folder; empty where it sees it as this machine does."""
+    if engine_data is None:
+        return [""] * len(folders)
+    seen = _listed("engine_data", engine_data, "/mnt/a", "/mnt/b")
+    if len(seen) != len(folders):
+        places = f"{len(seen)} folder{'s' * (len(seen) != 1)}"
+        message = f"{len(folders)} lakes, but the engine is told of {places}"
+        raise ConfigError(f"{message}: give one for each lake, in the same order")
+    return seen
+
+
+def _listed(name: str, given: Any, *examples: str) -> list[Any]:
+    """Return a list of folders; a single one is no list."""
+    if isinstance(given, (str, os.PathLike)) or not isinstance(given, Sequence):
+        wanted = ", ".join(f'"{each}"' for each in examples)
+        raise ConfigError(
+            f"{name} is {described(given)}: give a list of folders, such as [{wanted}]"
+        )
+    return list(given)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
@@ -25,7 +26,7 @@ from svc_analytics.warehouse.figure_sql import select_one, select_records
 from svc_analytics.warehouse.figures import Figure
 from svc_analytics.warehouse.models import read_statement_macros
 from svc_analytics.warehouse.views import quote
-from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from svc_analytics.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -110,9 +111,12 @@ def explain(
     now = time.time_ns() // 1000
     period = named_period(month, now, zone, calendar)
     bounds = None if find_figure(figure).is_of_history else (period.start, period.end)
-    with open_warehouse(lake, period=bounds) as warehouse:
+
+    def work(warehouse: Warehouse) -> Explanation:
         assertions = read_assertions(lake.path)
         return explain_period(warehouse, period, currency, figure, assertions, now)
+
+    return count(lake, None, work, period=bounds)
 
 
 def explain_period(

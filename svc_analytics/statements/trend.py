@@ -6,6 +6,7 @@ import time
 
 import pyarrow as pa
 
+from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake, known_months
 from svc_analytics.periods import Period, known_until
@@ -14,7 +15,7 @@ from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import Figure
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
+from svc_analytics.warehouse.warehouse import Warehouse
 
 MONTHS = 12
 _ASSERTED = ("asserted_balance", "outside_movement")  # of the days that a person asserted
@@ -43,12 +44,15 @@ def monthly_figure(
         raise ConfigError(f"{lake.place} holds no month up to {last.label}: choose a later one")
     used = models_used_by(query) or frozenset()
     bounds = (periods[0].start, periods[-1].end)  # what is needed of other months is there too
-    with open_warehouse(lake, used, period=bounds) as warehouse:
+
+    def work(warehouse: Warehouse) -> pa.Table:
         for name in filter(used.__contains__, _KEPT):
             warehouse.keep(name, f"from {name}", {}, "")
         ends = [end for found in warehouse.coverage().values() for _, end in found.read]
         read_to = max(ends, default=periods[0].end)
         return pa.concat_tables(_month(warehouse, query, each, read_to, local) for each in periods)
+
+    return count(lake, used, work, period=bounds)
 
 
 def _chosen(name: str) -> Figure:

@@ -66,7 +66,7 @@ def test_a_sum_that_wraps_around_raises_an_error() -> None:
 
     engine = DuckEngine()
     engine.connection.execute(
-        "create macro raise_error(words) as error(words);"
+        "create or replace macro raise_error(words) as error(words);"
         "create table t as select unnest([1.5, 2.25, 99999999999999999990])::decimal(38,18) as x"
     )
     sql = guard_sums(parse("select sum(x) as total from t"), "spark").sql("duckdb")

@@ -1,64 +1,21 @@
 """Several merchants together: every key has its merchant, and sums are exact or unknown."""
 
-from collections.abc import Callable
-from dataclasses import replace
+import json
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
-from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, DataError, NoLake, QueryError
 from svc_analytics.instants import to_micros
-from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.lakes import Lakes
 from svc_analytics.lakes.statement import GroupStatement
-from tests.support.desks import Desk
-from tests.support.fake_service import FakeService
-from tests.support.ledgers import read_ledger
-
-NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
-# The records of both have the same ids: only the merchant tells them apart.
-FIRST = """
- kind     currency  amount  fee   at                of
- payment  btc       3       0.03  2026-10-10T09:00
- payment  btc       2       0.02  2026-10-11T09:00
- refund   btc       0.5           2026-10-12T08:00  2
-"""
-SECOND = """
- kind     currency  amount  fee   at                of
- payment  btc       1       0.04  2026-10-10T09:00
- payment  usdt      100     1     2026-10-11T09:00
- payout   usdt      50      0.5   2026-10-12T08:00
-"""
-MERCHANTS = ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222")
-
-Make = Callable[..., Path]
-
-
-@pytest.fixture
-def make(settings: Settings, tmp_path: Path) -> Make:
-    """Extract a ledger of a merchant into a lake of its own."""
-
-    def build(merchant: str, ledger: str, **request: Any) -> Path:
-        service = FakeService(now=NOW)
-        service.merchant = service.merchant | {"id": merchant, "display_name": merchant[:4]}
-        service.payments, service.payouts = read_ledger(ledger)
-        lake = Lakehouse(tmp_path / merchant[:4])
-        Desk(service, replace(settings), lake).extract(**request)
-        return lake.path
-
-    return build
-
-
-@pytest.fixture
-def folders(make: Make) -> list[Path]:
-    return [make(MERCHANTS[0], FIRST), make(MERCHANTS[1], SECOND)]
+from tests.lakes.conftest import FIRST, MERCHANTS, NOW, SECOND, Make
 
 
 @pytest.fixture
@@ -174,12 +131,58 @@ def test_a_merchant_or_a_folder_given_twice_is_refused(make: Make, folders: list
 
 
 def test_the_commands_take_several_lakes_or_refuse_in_one_line(folders: list[Path]) -> None:
-    """`sql` and `statement` take them; every other command is of one lake."""
+    """`sql` and `statement` take them; what writes a lake is of one."""
     given = [word for folder in folders for word in ("--data-dir", str(folder))]
     query = "select merchant_id, count(*) as n from payments group by all order by all"
     found = CliRunner().invoke(cli, ["sql", query, "--csv", *given])
     assert found.stdout.splitlines()[1:] == [f"{MERCHANTS[0]},2", f"{MERCHANTS[1]},2"]
     stated = CliRunner().invoke(cli, ["statement", "2026-10", "--csv", *given])
     assert "all merchants,btc,gross_sales,Gross sales,coin,6," in stated.stdout
-    refused = CliRunner().invoke(cli, ["status", *given])
-    assert str(refused.exception).startswith("status works on one lake: give --data-dir once")
+    refused = CliRunner().invoke(cli, ["extract", *given])
+    assert str(refused.exception).startswith("extract works on one lake: give --data-dir once")
+
+
+def run(folders: list[Path], *words: str) -> Result:
+    given = [word for folder in folders for word in ("--data-dir", str(folder))]
+    return CliRunner().invoke(cli, [*words, *given])
+
+
+def test_status_and_views_show_each_merchant(folders: list[Path]) -> None:
+    """What a lake holds stands below another; each lake gets a file for other tools."""
+    shown = run(folders, "status")
+    assert [shown.stdout.count(merchant) for merchant in MERCHANTS] == [1, 1]
+    listed = json.loads(run(folders, "status", "--json").stdout)["lakes"]
+    assert [each["merchant"]["id"] for each in listed] == [*MERCHANTS]
+    paths = json.loads(run(folders, "views", "--json").stdout)["paths"]
+    assert paths == [str(folder / "analytics.duckdb") for folder in folders]
+    assert all((folder / "analytics.duckdb").is_file() for folder in folders)
+
+
+def test_check_ends_with_the_worst_of_all_lakes(make: Make) -> None:
+    """The second merchant has a payment of a status that nobody knows, which blocks."""
+    odd = """
+ kind     currency  amount  fee   status  at
+ payment  btc       1       0.01  odd     2026-10-12T08:00
+"""
+    folders = [make(MERCHANTS[0], FIRST), make(MERCHANTS[1], odd)]
+    assert [run([folder], "check").exit_code for folder in folders] == [0, 3]
+    found = run(folders, "check", "--json")
+    merchants = {row["merchant_id"] for row in json.loads(found.stdout)["findings"]}
+    assert found.exit_code == 3 and merchants == {MERCHANTS[1]}
+
+
+def test_compare_sets_each_merchant_beside_the_others(folders: list[Path]) -> None:
+    """Each is compared with itself; rows say whose they are."""
+    text = run(folders, "compare", "2026-09", "2026-10", "--only", "gross_sales")
+    assert text.stdout.count("2026-09 and 2026-10 of") == 2
+    found = run(folders, "compare", "2026-09", "2026-10", "--only", "gross_sales", "--json")
+    own = json.loads(found.stdout)["merchants"]
+    assert [each["merchant_id"] for each in own] == [*MERCHANTS]
+    assert [row["new"] for each in own for row in each["rows"]] == ["5", "1", "100"]
+
+
+def test_compare_without_a_month_refuses_lakes_read_up_to_different_months(make: Make) -> None:
+    """October of one merchant beside September of another would mislead."""
+    early = make(MERCHANTS[1], SECOND, end=to_micros(datetime(2026, 10, 15, tzinfo=UTC)))
+    found = run([make(MERCHANTS[0], FIRST), early], "compare")
+    assert "the last full months of these lakes differ (2026-09, 2026-10)" in str(found.exception)

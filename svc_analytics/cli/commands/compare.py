@@ -1,5 +1,6 @@
 """`compare`, `statement-diff`: two months of the lake, or two statements in folders."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -7,12 +8,16 @@ from typing import Any
 import click
 
 from svc_analytics.cli import options
+from svc_analytics.cli.commands.several_lakes import beside, open_each
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.lakes.views import MERCHANT
 from svc_analytics.render.comparison import Side
+from svc_analytics.statements.comparison import Comparison
 from svc_analytics.statements.comparison import compare as compare_months
 
 csv_option = click.option("--csv", "as_csv", is_flag=True, help="Print CSV, every digit.")
@@ -29,7 +34,8 @@ exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
 @click.option("--only", metavar="FIGURE,...", help="Only these figures, with commas between.")
 @exact_option
 @csv_option
-@options.shared_options
+@options.engine_options
+@options.several_lakes_options
 def compare(
     before: str | None,
     period: str | None,
@@ -37,7 +43,8 @@ def compare(
     only: str | None,
     exact: bool,
     as_csv: bool,
-    data_dir: str | None,
+    engine: options.EngineSetting,
+    data_dir: tuple[str, ...],
     as_json: bool,
     **at: Any,  # its zone and calendar
 ) -> None:
@@ -46,26 +53,46 @@ def compare(
     Without months, the last full month is compared with the one before it; with one
     month, that one with the month before it. So are quarters, such as 2026-Q3, and years,
     such as 2026; a year to date, 2026-10-ytd, is compared with the same months of the year
-    before.
+    before. With --data-dir several times, each merchant is compared with itself.
     """
     _check_form(as_csv, as_json)
-    found = compare_months(
-        options.open_lake(data_dir),
-        before,
-        period,
-        only=options.split_names(only) or None,
-        coins=options.split_names(currency) or None,
-        exact=exact,
-        **at,
-    )
+    chosen: dict[str, Any] = {
+        "only": options.split_names(only) or None,
+        "coins": options.split_names(currency) or None,
+        "exact": exact,
+    }
+    lakes = open_each(data_dir, engine)
+    found = [compare_months(lake, before, period, **chosen, **at) for lake in lakes]
+    _require_same_months(found)
     if as_json:
-        sides = {name: _side(each) for name, each in zip(("old", "new"), found.sides, strict=True)}
-        whole = {"is_whole": found.is_whole}
-        click.echo(to_json(sides | whole | {"rows": to_objects(found.table)}))
+        click.echo(to_json(_compared(lakes, found)))
+    elif as_csv:
+        click.echo(to_safe_csv(beside(lakes, [each.table for each in found])), nl=False)
     else:
-        click.echo(to_safe_csv(found.table) if as_csv else str(found), nl=not as_csv)
-    if found.needs_attention:
+        click.echo("\n\n".join(map(str, found)))
+    if any(each.needs_attention for each in found):
         raise SystemExit(EXIT_ATTENTION)
+
+
+def _require_same_months(found: Sequence[Comparison]) -> None:
+    """Refuse to show other months of one merchant than of another, if none was named."""
+    months = {each.new.period.folder for each in found}
+    if len(months) > 1:
+        named = ", ".join(sorted(months))
+        raise ConfigError(f"the last full months of these lakes differ ({named}): name a month")
+
+
+def _compared(lakes: Sequence[Lakehouse], found: Sequence[Comparison]) -> dict[str, Any]:
+    """Return what a program reads: one comparison, or one for each merchant."""
+    if len(found) == 1:
+        return _comparison(found[0])
+    named = zip((lake.merchant_id for lake in lakes), found, strict=True)
+    return {"merchants": [{MERCHANT: name} | _comparison(each) for name, each in named]}
+
+
+def _comparison(found: Comparison) -> dict[str, Any]:
+    sides = {name: _side(each) for name, each in zip(("old", "new"), found.sides, strict=True)}
+    return sides | {"is_whole": found.is_whole, "rows": to_objects(found.table)}
 
 
 @click.command("statement-diff")

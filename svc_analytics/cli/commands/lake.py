@@ -6,28 +6,25 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import reports
-from svc_analytics.cli.commands.several_lakes import require_no_engine
+from svc_analytics.cli.commands.several_lakes import beside, open_each
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress, table_text
 from svc_analytics.cli.options import (
-    engine_option,
+    EngineSetting,
+    engine_options,
     open_lake,
     several_lakes_options,
-    shared_options,
     wide_option,
 )
-from svc_analytics.config import read_engine
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.lakes.lakes import open_lakes
-from svc_analytics.lakes.views import query_lakes
+from svc_analytics.lakes.queries import query_lakes
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
 from svc_analytics.warehouse.status import lake_status
-from svc_analytics.warehouse.warehouse import open_warehouse
 
 _FINDINGS = """
     select check_name, severity, record_id, month, currency, detail
@@ -37,14 +34,19 @@ _FINDINGS = """
 
 
 @click.command()
-@shared_options
-def status(data_dir: str | None, as_json: bool) -> None:
+@several_lakes_options
+def status(data_dir: tuple[str, ...], as_json: bool) -> None:
     """Show what the lake holds and how complete it is.
 
-    Shows rows, coverage, gaps, freshness and quarantine of each stream.
+    Shows rows, coverage, gaps, freshness and quarantine of each stream; with --data-dir
+    several times, of each merchant.
     """
-    report = reports.status_json if as_json else reports.status_text
-    click.echo(report(lake_status(open_lake(data_dir))))
+    found = [lake_status(lake) for lake in open_each(data_dir)]
+    if as_json:
+        documents = [reports.status_document(each) for each in found]
+        click.echo(tables.to_json(documents[0] if len(found) == 1 else {"lakes": documents}))
+    else:
+        click.echo("\n\n".join(map(reports.status_text, found)))
 
 
 @click.command()
@@ -52,22 +54,24 @@ def status(data_dir: str | None, as_json: bool) -> None:
     "--deep",
     "is_deep",
     is_flag=True,
-    help="Make each month's statement twice too: as always, and from every row. It takes long.",
+    help="Make each month's statement twice too: as always, and from every row. It takes long, "
+    "and runs on this machine, whatever --engine names.",
 )
+@engine_options
 @wide_option
-@shared_options
-def check(is_deep: bool, is_wide: bool, data_dir: str | None, as_json: bool) -> None:
+@several_lakes_options
+def check(
+    is_deep: bool, engine: EngineSetting, is_wide: bool, data_dir: tuple[str, ...], as_json: bool
+) -> None:
     """Check the lake against every rule.
 
     Lists each row that breaks a rule. A blocking finding keeps a statement from being
     final; an advisory one informs. A statement reads the rows of its month and the totals
-    of all others; --deep makes every month's figures from all rows too, and compares.
+    of all others; --deep makes every month's figures from all rows too, and compares. With
+    --data-dir several times, it lists the findings of each merchant.
     """
-    lake = open_lake(data_dir)
-    with open_warehouse(lake, is_bounded=True) as warehouse:
-        findings = warehouse.query(_FINDINGS)
-    if is_deep:
-        findings = pa.concat_tables([findings, check_deeply(lake, findings, note=echo_progress)])
+    lakes = open_each(data_dir, engine)
+    findings = beside(lakes, [_findings(lake, is_deep) for lake in lakes])
     if as_json:
         click.echo(tables.to_json({"findings": tables.to_objects(findings)}))
     else:
@@ -77,6 +81,14 @@ def check(is_deep: bool, is_wide: bool, data_dir: str | None, as_json: bool) -> 
     echo_note(f"{rules} rules, {len(findings)} findings, {blocking} of them blocking")
     if blocking:
         raise SystemExit(EXIT_ATTENTION)
+
+
+def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
+    """Return the rows of a lake that break a rule."""
+    findings = count(lake, None, lambda views: views.query(_FINDINGS), is_bounded=True)
+    if is_deep:
+        return pa.concat_tables([findings, check_deeply(lake, findings, note=echo_progress)])
+    return findings
 
 
 @click.command()
@@ -96,7 +108,7 @@ def check(is_deep: bool, is_wide: bool, data_dir: str | None, as_json: bool) -> 
     metavar="NAME",
     help="Print it in the SQL of databricks, spark or trino.  [default: spark]",
 )
-@engine_option
+@engine_options
 @wide_option
 @several_lakes_options
 def sql(
@@ -104,7 +116,7 @@ def sql(
     form: str,
     is_printed: bool,
     dialect: str | None,
-    engine: str | None,
+    engine: EngineSetting,
     is_wide: bool,
     data_dir: tuple[str, ...],
     as_json: bool,
@@ -124,9 +136,7 @@ def sql(
         raise ConfigError("--dialect says how to print a query: give it with --print")
     if is_printed:
         only = _only(data_dir, "--print")
-        click.echo(
-            _rehearsed(open_lake(only, read_engine(engine)), text, dialect or "spark"), nl=False
-        )
+        click.echo(_rehearsed(open_lake(only, engine), text, dialect or "spark"), nl=False)
         return
     answer = _answer(text, data_dir, engine)
     _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
@@ -139,13 +149,12 @@ def _only(data_dir: tuple[str, ...], option: str) -> str | None:
     return next(iter(data_dir), None)
 
 
-def _answer(query: str, data_dir: tuple[str, ...], engine: str | None) -> pa.Table:
+def _answer(query: str, data_dir: tuple[str, ...], engine: EngineSetting) -> pa.Table:
     """Answer a query over one lake, or over several."""
-    if len(data_dir) > 1:
-        require_no_engine(engine)
-        return query_lakes(open_lakes(data_dir).lakes, query)
-    lake = open_lake(_only(data_dir, ""), read_engine(engine))
-    return count(lake, models_used_by(query), lambda views: views.query_readonly(query))
+    lakes = open_each(data_dir, engine)
+    if len(lakes) > 1:
+        return query_lakes(lakes, query)
+    return count(lakes[0], models_used_by(query), lambda views: views.query_readonly(query))
 
 
 def _rehearsed(lake: Lakehouse, query: str, dialect: str) -> str:
@@ -174,19 +183,27 @@ def _require_single_names(names: list[str]) -> None:
 
 @click.command()
 @wide_option
-@shared_options
-def views(is_wide: bool, data_dir: str | None, as_json: bool) -> None:
+@several_lakes_options
+def views(is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
     """Write analytics.duckdb and list its views.
 
-    Other tools query the lake through this file. --json lists the columns too, each with
-    its name, its type and its meaning.
+    Other tools query the lake through this file; with --data-dir several times, each lake
+    gets its own. --json lists the columns too, each with its name, its type and its meaning.
     """
-    lake = open_lake(data_dir)
-    with lake.snapshot():  # other tools check no checksums, so it is done here
-        path = write_views(lake)
+    lakes = open_each(data_dir)
+    paths = [_written(lake) for lake in lakes]
+    described = describe_views(lakes[0])  # they are the same of every lake
     if as_json:
-        click.echo(tables.to_json({"path": str(path), "views": describe_views(lake)}))
+        places = {"path": paths[0]} if len(paths) == 1 else {"paths": paths}
+        click.echo(tables.to_json(places | {"views": described}))
         return
-    rows = [{"view": row["view"], "grain": row["grain"]} for row in describe_views(lake)]
+    rows = [{"view": row["view"], "grain": row["grain"]} for row in described]
     click.echo(table_text(pa.Table.from_pylist(rows), is_wide=is_wide))
-    echo_note(f"other tools find these views in {path}")
+    for path in paths:
+        echo_note(f"other tools find these views in {path}")
+
+
+def _written(lake: Lakehouse) -> str:
+    """Write the views of a lake for other tools; return where they are."""
+    with lake.snapshot():  # other tools check no checksums, so it is done here
+        return str(write_views(lake))

@@ -11,7 +11,6 @@ from svc_analytics.cli import completion, explanations, options, reports
 from svc_analytics.cli.commands.several_lakes import with_several_lakes
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
-from svc_analytics.config import read_engine
 from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.language.catalogue import Language
@@ -76,7 +75,7 @@ def _period_options(command: Callable[..., None]) -> Callable[..., None]:
 )
 @options.metadata_option
 @options.language_options
-@options.engine_option
+@options.engine_options
 @with_several_lakes
 def statement(
     name: str,
@@ -89,7 +88,7 @@ def statement(
     webhooks: str | None,
     metadata: str | None,
     language: Language,
-    engine: str | None,
+    engine: options.EngineSetting,
     data_dir: str | None,
     as_json: bool,
     **at: Any,  # its zone and calendar
@@ -109,7 +108,7 @@ def statement(
     forms, properties = options.split_names(formats), options.split_names(metadata)
     check_formats(forms, language)
     explanations.check_choice(figure, currency, as_csv=as_csv)
-    lake = options.open_lake(data_dir, read_engine(engine))
+    lake = options.open_lake(data_dir, engine)
     if figure and currency:
         _explain(lake, name, figure, currency, (out, as_csv, as_json), **at)
         return

@@ -1,0 +1,136 @@
+"""What an engine counts besides a month: long periods, explanations, comparisons, findings.
+
+DuckDB stands for the engine here: what leaves this machine is the same, and asked for as often.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from svc_analytics.cli.app import cli
+from svc_analytics.engines.connect import open_counted
+from svc_analytics.errors import ConfigError
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.statements.comparison import compare
+from svc_analytics.statements.explain import explain
+from svc_analytics.statements.statement import statement
+from tests.support.engines import DuckEngine, let_duckdb_count
+from tests.support.seeded_lakes import Seeded, make_seeded_lake
+
+ADDRESS = "sc://engine.example:15002"
+COIN = "$.x"  # of the seeded lake
+EXPLAINED = ("net_settlement", "refund_ratio_period", "closing_position", "payers_count")
+LONG = (("2026-Q3", "UTC"), ("2026", "UTC"), ("2026-10-ytd", "Asia/Tehran"), ("1405", "UTC"))
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> DuckEngine:
+    return let_duckdb_count(monkeypatch)
+
+
+@pytest.fixture(scope="module")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Seeded:
+    return make_seeded_lake(tmp_path_factory.mktemp("lake") / "data", 5)
+
+
+@pytest.fixture
+def lakes(seeded: Seeded) -> tuple[Lakehouse, Lakehouse]:
+    """The same lake, counted here and by the engine."""
+    return Lakehouse(seeded.lake.path), Lakehouse(seeded.lake.path, engine=ADDRESS)
+
+
+def digests(lakes: tuple[Lakehouse, Lakehouse], label: str, zone: str, now: int) -> list[Any]:
+    return [statement(lake, label, zone=zone, now=now).content_digest() for lake in lakes]
+
+
+def test_a_quarter_has_the_same_digest_and_asks_nothing_twice(
+    engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], seeded: Seeded
+) -> None:
+    """
+    The quarter has October and the days of November that have begun: two months.
+    """
+    here, there = digests(lakes, "2026-Q4", "UTC", seeded.now)
+    assert here == there and len(engine.asked) > 20
+    assert len(engine.asked) == len(set(engine.asked))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("label", "zone"), LONG, ids=[label for label, _ in LONG])
+def test_long_periods_have_the_same_digest(
+    engine: DuckEngine,
+    lakes: tuple[Lakehouse, Lakehouse],
+    seeded: Seeded,
+    label: str,
+    zone: str,
+) -> None:
+    """
+    A quarter, a year, a year to date; of both calendars, and of another zone.
+    """
+    here, there = digests(lakes, label, zone, seeded.now)
+    assert here == there and engine.asked
+
+
+@pytest.mark.parametrize("figure", EXPLAINED)
+def test_a_figure_is_explained_by_the_same_value_and_records(
+    engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], figure: str
+) -> None:
+    """
+    The records behind it too, in the same order.
+    """
+    here, there = (explain(lake, "2026-10", COIN, figure) for lake in lakes)
+    assert (there.value, there.sql) == (here.value, here.sql) and engine.asked
+    assert there.table.equals(here.table)
+
+
+def test_two_months_and_their_trend_compare_to_the_same_rows(
+    engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], seeded: Seeded
+) -> None:
+    """
+    The trend asks for several intervals, one after the other.
+    """
+    here, there = (compare(lake, "2026-09", "2026-10", now=seeded.now) for lake in lakes)
+    assert there.table.equals(here.table)
+    asked = len(engine.asked)
+    assert there.trend_table(months=2).equals(here.trend_table(months=2))
+    assert len(engine.asked) > asked
+
+
+def test_check_finds_the_same_rows(engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse]) -> None:
+    """
+    The rules of statements, and those of the lake alone.
+    """
+    query = "from exceptions order by all"
+    found = []
+    for lake in lakes:
+        with open_counted(lake, is_bounded=True) as warehouse:
+            found.append(warehouse.query(query))
+    assert found[1].equals(found[0]) and len(found[0]) and engine.asked
+
+
+def test_commands_take_the_engine_and_where_it_finds_the_lake(
+    engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], tmp_path: Path
+) -> None:
+    """
+    Each command that counts reads the files below the folder that --engine-data names.
+    """
+    place = lakes[0].path
+    (tmp_path / "seen").symlink_to(place)
+    given = ["--data-dir", str(place), "--engine", ADDRESS, "--engine-data", str(tmp_path / "seen")]
+    explained = ("statement", "2026-10", "--explain", "net_settlement", "--currency", COIN)
+    for words in (("check",), ("compare", "2026-10"), explained, ("sql", "from refunds")):
+        engine.read_from.clear()
+        CliRunner().invoke(cli, [*words, *given])
+        assert engine.read_from, words
+        assert all(path.startswith(f"{tmp_path}/seen/") for path in engine.read_from), words
+
+
+def test_one_lake_has_one_place_on_the_engine(lakes: tuple[Lakehouse, Lakehouse]) -> None:
+    """
+    A second --engine-data has no lake.
+    """
+    given = ["--data-dir", str(lakes[0].path), "--engine-data", "/mnt/a", "--engine-data", "/mnt/b"]
+    found = CliRunner().invoke(cli, ["check", *given])
+    assert isinstance(found.exception, ConfigError)
+    assert "--engine-data is given several times for one lake" in str(found.exception)

@@ -1,0 +1,53 @@
+"""Two merchants, each with a lake of its own."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics.config import Settings
+from svc_analytics.lakehouse import Lakehouse
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService
+from tests.support.ledgers import read_ledger
+
+NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
+# The records of both have the same ids: only the merchant tells them apart.
+FIRST = """
+ kind     currency  amount  fee   at                of
+ payment  btc       3       0.03  2026-10-10T09:00
+ payment  btc       2       0.02  2026-10-11T09:00
+ refund   btc       0.5           2026-10-12T08:00  2
+"""
+SECOND = """
+ kind     currency  amount  fee   at                of
+ payment  btc       1       0.04  2026-10-10T09:00
+ payment  usdt      100     1     2026-10-11T09:00
+ payout   usdt      50      0.5   2026-10-12T08:00
+"""
+MERCHANTS = ("11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222")
+
+Make = Callable[..., Path]
+
+
+@pytest.fixture
+def make(settings: Settings, tmp_path: Path) -> Make:
+    """Extract a ledger of a merchant into a lake of its own."""
+
+    def build(merchant: str, ledger: str, **request: Any) -> Path:
+        service = FakeService(now=NOW)
+        service.merchant = service.merchant | {"id": merchant, "display_name": merchant[:4]}
+        service.payments, service.payouts = read_ledger(ledger)
+        lake = Lakehouse(tmp_path / merchant[:4])
+        Desk(service, replace(settings), lake).extract(**request)
+        return lake.path
+
+    return build
+
+
+@pytest.fixture
+def folders(make: Make) -> list[Path]:
+    return [make(MERCHANTS[0], FIRST), make(MERCHANTS[1], SECOND)]

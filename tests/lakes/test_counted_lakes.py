@@ -1,0 +1,144 @@
+"""Several merchants whose records an engine counts: one query over all of them, the same digits."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import svc_analytics as svc
+from svc_analytics.cli.app import cli
+from svc_analytics.errors import ConfigError, QueryError
+from svc_analytics.lakes.lakes import Lakes
+from svc_analytics.lakes.queries import query_lakes
+from svc_analytics.lakes.views import public_views
+from tests.support.engines import DuckEngine, let_duckdb_count
+
+ADDRESS = "sc://engine.example:15002"
+# Whole on the engine; a quotient above a sum; a model with quotients; a step of its own.
+QUERIES = {
+    "sums": "select merchant_id, currency, sum(net) as n from ledger_entries group by all",
+    "a join": "select r.merchant_id, p.amount from refunds r join payments p "
+    "on p.merchant_id = r.merchant_id and p.payment_id = r.payment_id",
+    "a quotient": "select payment_id, ratio(fee_amount, amount) as rate from payments",
+    "a view that divides": "select merchant_id, currency, effective_fee_rate from fees_monthly",
+    "a step": "with s as (select merchant_id, sum(fee) as fee, sum(base) as base from fees "
+    "group by merchant_id) select merchant_id, ratio(fee, base) as rate from s",
+    "a step named as a view": "with payments as (select * from net_settlement_daily) "
+    "select merchant_id, sum(net_sales) as n from payments group by merchant_id",
+    "no records": "select merchant_id, stream, state from coverage",
+    "a parameter": "select count(*) as n from payments where currency = $coin",
+}
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch) -> DuckEngine:
+    return let_duckdb_count(monkeypatch)
+
+
+@pytest.fixture
+def counted(folders: list[Path], engine: DuckEngine) -> Lakes:
+    return svc.open_lakes(folders, engine=ADDRESS)
+
+
+@pytest.fixture
+def here(folders: list[Path]) -> Lakes:
+    return svc.open_lakes(folders)
+
+
+def rows(lakes: Lakes, query: str) -> Any:
+    values = {"coin": "btc"} if "$coin" in query else {}
+    found = query_lakes(lakes.lakes, query, values)
+    return found.schema, sorted(map(repr, found.to_pylist()))
+
+
+@pytest.mark.parametrize("query", QUERIES.values(), ids=QUERIES.keys())
+def test_a_query_over_all_lakes_has_the_same_answer(
+    here: Lakes, counted: Lakes, query: str
+) -> None:
+    """
+    Types included, whatever of it the engine counts.
+    """
+    assert rows(counted, query) == rows(here, query)
+
+
+@pytest.mark.thorough
+def test_every_view_of_all_lakes_has_the_same_rows(here: Lakes, counted: Lakes) -> None:
+    """
+    The merchant stands before all columns, as on this machine.
+    """
+    for view in public_views(None):
+        assert rows(counted, f"from {view}") == rows(here, f"from {view}"), view
+
+
+def test_one_query_of_the_engine_counts_all_lakes(counted: Lakes, engine: DuckEngine) -> None:
+    """
+    The sums are made there, over the union of both merchants' views.
+    """
+    found = counted.sql(QUERIES["sums"])
+    assert len(found) == 3 and len(engine.asked) == 1
+    assert all(lake.merchant_id in engine.asked[0] for lake in counted.lakes)
+
+
+def test_each_merchants_statement_has_the_same_digest(
+    here: Lakes, counted: Lakes, engine: DuckEngine
+) -> None:
+    """
+    And the sums of both are the same too.
+    """
+    wanted, found = (lakes.statement("2026-10") for lakes in (here, counted))
+    digests = [
+        {name: each.content_digest() for name, each in made.statements.items()}
+        for made in (wanted, found)
+    ]
+    assert digests[0] == digests[1] and len(engine.asked) > 2
+    assert found.table.equals(wanted.table)
+
+
+def test_what_several_lakes_do_not_have_is_refused_before_the_engine_is_asked(
+    counted: Lakes, engine: DuckEngine
+) -> None:
+    """
+    A macro is of one lake, a model of ours is no view, and nothing can be written.
+    """
+    bounds = "('2026-10-01', '2026-11-01')"
+    for query in (f"from statement_lines{bounds}", "from int_omissions", "drop view payments"):
+        with pytest.raises(QueryError):
+            counted.sql(query)
+    assert engine.asked == []
+
+
+def test_the_engine_is_told_of_each_lakes_folder_or_of_none(folders: list[Path]) -> None:
+    """
+    One folder cannot stand for two lakes.
+    """
+    with pytest.raises(ConfigError, match="2 lakes, but the engine is told of 1 folder: give one"):
+        svc.open_lakes(folders, engine=ADDRESS, engine_data=["/mnt/a"])
+    seen = svc.open_lakes(folders, engine=ADDRESS, engine_data=["/mnt/a", "/mnt/b"])
+    assert [lake.engine_data for lake in seen.lakes] == ["/mnt/a", "/mnt/b"]
+
+
+def run(folders: list[Path], *words: str) -> Result:
+    given = [word for folder in folders for word in ("--data-dir", str(folder))]
+    return CliRunner().invoke(cli, [*words, *given])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("sql", QUERIES["sums"] + " order by all", "--csv"),
+        ("statement", "2026-10", "--csv"),
+        ("check", "--json"),
+        ("compare", "2026-09", "2026-10", "--csv"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_commands_over_several_lakes_print_the_same_with_an_engine(
+    folders: list[Path], engine: DuckEngine, words: tuple[str, ...]
+) -> None:
+    """
+    To the letter, and with the same exit code.
+    """
+    here, there = run(folders, *words), run(folders, *words, "--engine", ADDRESS)
+    assert here.stdout and (there.stdout, there.exit_code) == (here.stdout, here.exit_code)
+    assert engine.asked
