@@ -144,7 +144,8 @@ def _places(folders: Sequence[object], engine_data: Sequence[str] | None) -> lis
     if len(seen) != len(folders):
         places = f"{len(seen)} folder{'s' * (len(seen) != 1)}"
         message = f"{len(folders)} lakes, but the engine is told of {places}"
-        raise ConfigError(f"{message}: give one for each lake, in the same order")
+        next_step = "give --engine-data, in Python engine_data, once for each, in the same order"
+        raise ConfigError(f"{message}: {next_step}")
     return seen
 
 

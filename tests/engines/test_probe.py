@@ -28,11 +28,6 @@ def test_an_engine_that_wraps_a_sum_is_refused_by_name() -> None:
         require_exact(Wrapping())
 
 
-def test_spark_in_ansi_mode_passes() -> None:
-    """With the settings that we give to our session, and no others."""
-    assert require_exact(spark_with()) == len(LINES)
-
-
 @pytest.mark.parametrize(
     ("setting", "line"),
     [

@@ -7,18 +7,27 @@ import pytest
 
 from svc_analytics.engines.connect import connect, open_counted
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.lakes.lakes import open_lakes
+from svc_analytics.lakes.queries import query_lakes
 from svc_analytics.periods import Period
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.statements.tables import TABLES
 from svc_analytics.warehouse.views import public_models
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.engines import spark_address
-from tests.support.seeded_lakes import Seeded, make_seeded_lake
+from tests.support.seeded_lakes import MERCHANT, Seeded, make_seeded_lake
 
 # Seeds whose lakes together have late and restated records, gaps, NULL values, rejected records
 # and amounts of many digits; and which sort of month is asked for: of Tehran, Jalali. One of UTC
 # is among the forty.
 ASKED = ((5, 1), (11, 2))
+SMALL = (5, 11)
+OVER_BOTH = (
+    "select merchant_id, currency, count(*) as n, sum(net) as net from ledger_entries "
+    "group by all order by all",
+    "select merchant_id, month, currency, effective_fee_rate from fees_monthly order by all",
+)
+LONG = (("2026-Q3", "UTC"), ("2026", "UTC"), ("2026-10-ytd", "UTC"), ("1405-Q2", "Asia/Tehran"))
 MORE = tuple((seed, seed) for seed in range(40))
 VIEWS = [model.name for model, _ in public_models() if not model.signature]
 
@@ -44,6 +53,13 @@ def differing(seed: int, place: int, folder: Path) -> list[str]:
     different = [name for name in TABLES if here.controls[name] != there.controls[name]]
     assert different or here.content_digest() == there.content_digest()
     return different
+
+
+def test_spark_in_ansi_mode_passes_the_probe() -> None:
+    """
+    With the settings that we give to our session, and no others; once, for all tests below.
+    """
+    assert connect(spark_address()) is not None
 
 
 @pytest.mark.parametrize(("seed", "place"), ASKED)
@@ -75,11 +91,40 @@ def test_public_views_have_the_same_rows(tmp_path: Path) -> None:
     Every view that people query, types included.
     """
     lake = Lakehouse(make_seeded_lake(tmp_path / "data", 5).lake.path, engine=spark_address())
-    assert connect(lake.engine) is not None
     with open_warehouse(lake) as here:
         wanted = {name: here.query(f"from {name}") for name in VIEWS}
+    with open_counted(lake) as there:
+        found = {name: there.query(f"from {name}") for name in VIEWS}
     for name in VIEWS:
-        with open_counted(lake) as there:
-            found = there.query(f"from {name}")
-        assert found.schema.equals(wanted[name].schema), name
-        assert rows(found) == rows(wanted[name]), name
+        assert found[name].schema.equals(wanted[name].schema), name
+        assert rows(found[name]) == rows(wanted[name]), name
+
+
+def test_one_query_over_two_lakes_has_the_same_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """
+    Sums that Spark makes over both, and quotients that are made lake by lake.
+    """
+    folders = []
+    for number, seed in enumerate(SMALL):
+        monkeypatch.setitem(MERCHANT, "id", f"merchant {number}")
+        folders.append(make_seeded_lake(tmp_path / str(number), seed).lake.path)
+    here, there = open_lakes(folders), open_lakes(folders, engine=spark_address())
+    for query in OVER_BOTH:
+        wanted = query_lakes(here.lakes, query)
+        assert len(wanted) and query_lakes(there.lakes, query).equals(wanted), query
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("label", "zone"), LONG, ids=[label for label, _ in LONG])
+def test_long_periods_have_the_same_digest(label: str, zone: str, tmp_path: Path) -> None:
+    """
+    A quarter, a year, a year to date; of both calendars, and of another zone.
+    """
+    seeded = make_seeded_lake(tmp_path / "data", 5)
+    found = [
+        statement(Lakehouse(seeded.lake.path, engine=each), label, zone=zone, now=seeded.now)
+        for each in ("", spark_address())
+    ]
+    assert found[0].content_digest() == found[1].content_digest()

@@ -112,7 +112,7 @@ def test_the_engine_is_told_of_each_lakes_folder_or_of_none(folders: list[Path])
     """
     One folder cannot stand for two lakes.
     """
-    with pytest.raises(ConfigError, match="2 lakes, but the engine is told of 1 folder: give one"):
+    with pytest.raises(ConfigError, match="the engine is told of 1 folder: give --engine-data"):
         svc.open_lakes(folders, engine=ADDRESS, engine_data=["/mnt/a"])
     seen = svc.open_lakes(folders, engine=ADDRESS, engine_data=["/mnt/a", "/mnt/b"])
     assert [lake.engine_data for lake in seen.lakes] == ["/mnt/a", "/mnt/b"]
