@@ -32,7 +32,6 @@ class EngineAtBucket(DuckEngine):
         self.behind: Hook = _nothing
         self.places: dict[str, list[str]] = {}
         self.handed: dict[str, pa.Table | None] = {}
-        self.asked = 0
 
     def read(
         self, name: str, paths: Sequence[str], schema: pa.Schema, rows: pa.Table | None = None
@@ -44,7 +43,6 @@ class EngineAtBucket(DuckEngine):
         return {PurePosixPath(path).name: len(_get(path)) for path in paths}
 
     def query(self, sql: str) -> pa.Table:
-        self.asked += 1
         self.before()
         for name in [name for name in self.places if name in sql]:
             self.connection.register(name, self._rows(name))
