@@ -12,11 +12,13 @@ from importlib import import_module
 import click
 
 from svc_analytics.cli.console import echo_note
+from svc_analytics.cli.loading import load_arrow_alone
 from svc_analytics.cli.memory import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
 
 INTERRUPTED = 130
+_FRAMES = ("cli.commands.lab", "sandbox.cli")  # these load what may need frames, or no Arrow
 _OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
 # Where each command is, and the first line of its help; a test compares it with the command.
 COMMANDS = {
@@ -76,6 +78,8 @@ class _LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return None
         module, name = COMMANDS[cmd_name][0].split(":")
+        if module not in _FRAMES:
+            load_arrow_alone()
         command: click.Command = getattr(import_module(f"svc_analytics.{module}"), name)
         return command
 

@@ -116,10 +116,9 @@ _FLAGS = """
     group by record_id
 """
 # What finished tables say of one another.
-_FOOTINGS = " union all ".join(
-    f"select '{rule.name}' as check_name, '{rule.severity}' as severity, record_id, "
-    f"null::varchar as month, currency, detail from ({rule.sql})"
-    for rule in read_footings()
+_FOOTING = (
+    "select '{0.name}' as check_name, '{0.severity}' as severity, record_id, "
+    "null::varchar as month, currency, detail from ({0.sql})"
 )
 
 
@@ -149,13 +148,13 @@ def read_tables(
     months = read_months(warehouse, period, as_of, known_to)
     _keep(warehouse, period, everything, {"stg_totals": _TOTALS_OF_ROWS} if sums_rows else {})
     tables = _answers(warehouse, everything)
-    found = warehouse.query(_FOOTINGS, tables=tables | {MONTHS: months}, is_short=True)
+    tables |= {MONTHS: months} if period.is_longer else {}
+    found = warehouse.query(_footings(tables), tables=tables, is_short=True)
     checks, coins = tables["checks"], tables["summary"]["currency"].to_pylist()
     unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), checks.schema)
     tables["checks"] = pa.concat_tables([checks, found.cast(checks.schema), unplaced])
-    flags = warehouse.query(_FLAGS, tables={"checks": tables["checks"]})
-    tables["lines"] = _flagged(tables["lines"], flags)
-    return tables | ({MONTHS: months} if period.is_longer else {})
+    tables["lines"] = _flagged(warehouse, tables["lines"], tables["checks"])
+    return tables
 
 
 def _answers(warehouse: Warehouse, everything: dict[str, Any]) -> dict[str, pa.Table]:
@@ -167,8 +166,16 @@ def _answers(warehouse: Warehouse, everything: dict[str, Any]) -> dict[str, pa.T
     }
 
 
-def _flagged(lines: pa.Table, flags: pa.Table) -> pa.Table:
+def _footings(tables: Collection[str]) -> str:
+    """Return the SQL of what these tables say of one another; that of months is long to plan."""
+    has_months = MONTHS in tables
+    rules = (rule for rule in read_footings() if has_months or f"from {MONTHS}\n" not in rule.sql)
+    return " union all ".join(map(_FOOTING.format, rules))
+
+
+def _flagged(warehouse: Warehouse, lines: pa.Table, checks: pa.Table) -> pa.Table:
     """Add to each line the checks that it breaks; the other columns, which may be large, stay."""
+    flags = warehouse.query(_FLAGS, tables={"checks": checks})
     places = pc.index_in(lines["record_id"], value_set=flags["record_id"])
     return lines.append_column("flags", flags["flags"].combine_chunks().take(places))
 

@@ -121,7 +121,7 @@ def variables() -> dict[str, str]:
 def build_views(
     connection: duckdb.DuckDBPyConnection, files: Files, models: Collection[str]
 ) -> None:
-    """Create macros and the views named, with comments, over the files of a snapshot."""
+    """Create macros and the views named over the files of a snapshot."""
     say_files(connection, files)
     create_all(connection, variables(), models)
 
@@ -132,13 +132,18 @@ def create_all(
     models: Collection[str] | None = None,
     behind_each: Callable[[duckdb.DuckDBPyConnection, Model], None] = lambda *made: None,
 ) -> None:
+    """Create macros and the views named; where all are made, people read their comments."""
     connection.execute(read_macros())
     written = [(model, model.columns) for model in read_all_models()]
     written += [(model, _FINDING) for model in _models_of_findings()]
     for model, columns in written:
-        if models is None or model.name in models:
+        if models is None:
             create(connection, model, fill(model.sql, sources), columns)
-            behind_each(connection, model)
+        elif model.name in models:
+            _make(connection, model, fill(model.sql, sources))
+        else:
+            continue
+        behind_each(connection, model)
 
 
 def public_models() -> list[tuple[Model, Mapping[str, str]]]:
@@ -151,16 +156,23 @@ def public_models() -> list[tuple[Model, Mapping[str, str]]]:
 def create(
     connection: duckdb.DuckDBPyConnection, model: Model, body: str, columns: Mapping[str, str]
 ) -> None:
+    """Make a view or a macro, with comments on it and on these columns."""
+    _make(connection, model, body)
     meaning = quote(f"{model.meaning} Grain: {model.grain}.")
     if model.signature:
-        connection.execute(f"create macro {model.name}{model.signature} as table {body}")
         connection.execute(f"comment on macro table {model.name} is {meaning}")
         return
-    connection.execute(f"create or replace view {model.name} as {body}")
     comments = [f"comment on view {model.name} is {meaning}"]
     for name, text in columns.items():
         comments.append(f"comment on column {model.name}.{name} is {quote(text)}")
     connection.execute(";".join(comments))
+
+
+def _make(connection: duckdb.DuckDBPyConnection, model: Model, body: str) -> None:
+    if model.signature:
+        connection.execute(f"create macro {model.name}{model.signature} as table {body}")
+    else:
+        connection.execute(f"create or replace view {model.name} as {body}")
 
 
 def every_model() -> tuple[Model, ...]:

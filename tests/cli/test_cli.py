@@ -367,6 +367,19 @@ def test_a_statement_does_not_load_the_client() -> None:
     assert out.stdout.decode().strip() == "False"
 
 
+def test_a_command_does_not_load_pandas(filled: Path) -> None:
+    """Arrow would load it with its first array: a quarter of a second of each command."""
+    script = (
+        "import contextlib, sys; from svc_analytics.cli.app import main\n"
+        f"sys.argv[1:] = ['status', '--data-dir', {str(filled)!r}]\n"
+        "with contextlib.suppress(SystemExit): main()\n"
+        "print('pandas' in sys.modules)\n"
+        "import pandas"  # whoever wants it still gets it
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert found.returncode == 0 and found.stdout.splitlines()[-1] == "False"
+
+
 def test_interrupting_says_what_is_kept(
     run: Run, connected: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -34,7 +34,7 @@ from svc_analytics.warehouse.models import (
 )
 from svc_analytics.warehouse.views import public_models
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
-from tests.support.arithmetic import quotient
+from tests.support.arithmetic import WIDE, quotient
 from tests.support.desks import Desk
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
 from tests.support.ledgers import read_ledger
@@ -51,6 +51,8 @@ LEDGER = """
  payout   usdt      50                     0.5      2026-10-09T08:00      50
  payout   sol       7                      0.07     2026-10-10T08:00      1400
 """
+
+UNIT, MOST_DIVISOR = Decimal("1e-18"), Decimal("8e15")
 
 
 @pytest.fixture(scope="module")
@@ -91,6 +93,22 @@ def test_macros_equal_decimal_arithmetic_on_random_cases() -> None:
         assert got == exact
 
 
+def test_ratios_and_means_of_the_longest_amounts_are_exact_or_unknown() -> None:
+    """Up to 38 digits, and up to the largest divisor; what 38 digits cannot hold is NULL."""
+    chance = random.Random(38)
+    cases = [(_long(chance), _long(chance), chance.randrange(10**9)) for _ in range(3_000)]
+    cases += [(Decimal(7), sign * MOST_DIVISOR - last, 3) for sign in (1, -1) for last in (0, UNIT)]
+    with duckdb.connect() as connection:
+        connection.execute(read_macros())
+        connection.execute("create table cases (a decimal(38,18), c decimal(38,18), n bigint)")
+        connection.executemany("insert into cases values (?, ?, ?)", cases)
+        found = connection.execute("select *, ratio(a, c), mean18(a, n) from cases").fetchall()
+    for a, c, n, ratio, mean in found:
+        exact = quotient([a], c, 8) if abs(c) < MOST_DIVISOR else None
+        assert ratio == (None if exact is None or abs(exact) >= 10**30 else exact)
+        assert mean == quotient([a], n, 18)
+
+
 @pytest.mark.parametrize(
     ("amounts", "places_18", "places_8"),
     [
@@ -119,6 +137,13 @@ def _amount(chance: random.Random) -> Decimal:
     places = chance.choice([0, 2, 6, 8, 18])
     units = chance.choice([0, 1, 5, chance.randrange(10**6), chance.randrange(10**9)])
     return Decimal(chance.choice([1, 1, -1]) * units).scaleb(-places)
+
+
+def _long(chance: random.Random) -> Decimal:
+    units = chance.choice(
+        [0, 1, MOST_DIVISOR.scaleb(18), chance.randrange(10 ** chance.randrange(39))]
+    )
+    return Decimal(chance.choice([1, -1]) * int(units)).scaleb(-18, WIDE)
 
 
 OTHER_RATES = "from exceptions where check_name = 'derived_amounts_follow_from_the_record'"

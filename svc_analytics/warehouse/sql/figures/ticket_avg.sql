@@ -4,4 +4,4 @@
 -- source: int_period_payments(starts_at, ends_at).
 -- of: gross_sales, payments_count.
 
-muldiv18(gross_sales, 1, payments_count)
+mean18(gross_sales, payments_count)
