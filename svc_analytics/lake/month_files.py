@@ -24,7 +24,6 @@ from svc_analytics.lake.side_files import keep_changes
 from svc_analytics.schema import Stream
 
 Note = Callable[[str], None]  # is told what is being done
-LOOKED_UP = 500_000  # hashes at a time, at most
 
 
 @dataclass
@@ -77,18 +76,16 @@ class MonthFiles:
                     self._retract(home, new.filter(pc.is_in(new["id"], value_set=ids)))
             self._remove_rows(label, ids)
 
-    def shared_hashes(self, label: str, hashes: Hashes) -> Hashes:
+    def shared_hashes(self, label: str, portions: Iterable[Hashes]) -> Hashes:
         """Return which of these hashes, sorted, ids of a month's file may have."""
-        if not self.footers[label].totals.rows:
-            return hashes[:0]
-        parts = (self._index.shared_hashes(label, part) for part in _portions(hashes))
-        return np.concatenate([*parts])
+        has_rows = self.footers[label].totals.rows
+        return join(self._index.shared_hashes(label, part) for part in portions if has_rows)
 
-    def hashes_elsewhere(self, label: str, hashes: Hashes) -> Hashes:
+    def hashes_elsewhere(self, label: str, portions: Iterable[Hashes]) -> Hashes:
         """Return which of a month's hashes, sorted, ids in the files of others may have."""
         return join(
-            self.shared_hashes(other, part)
-            for part in _portions(hashes)
+            self.shared_hashes(other, [part])
+            for part in portions
             for other in self._may_hold(part)
             if other not in (label, ORIGIN)
         )
@@ -233,8 +230,3 @@ class MonthFiles:
         expected = footer.totals - control_totals(self.stream, leaving)
         remaining, quarantined = drop_rows(path, ids), footer.quarantined
         self.write(label, remaining, footer.coverage, quarantined, expected, incoming=())
-
-
-def _portions(hashes: Hashes) -> list[Hashes]:
-    """Cut hashes into portions: each that is looked up takes several times its memory."""
-    return np.array_split(hashes, len(hashes) // LOOKED_UP + 1)

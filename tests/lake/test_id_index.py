@@ -52,7 +52,7 @@ def write(path: Path, *sections: Hashes) -> dict[int, set[int]]:
     """Write hashes, dealt out to row groups; return the groups of each by its kept bits."""
     dealt = [[section[group::GROUPS] for group in range(GROUPS)] for section in sections]
     written = (
-        np.concatenate([entries_of(part, group) for group, part in enumerate(parts)])
+        [np.sort(np.concatenate([entries_of(part, group) for group, part in enumerate(parts)]))]
         for parts in dealt
     )
     write_hash_file(path, "v1", written)

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.instants import DAY, HOUR, to_micros
+from svc_analytics.lake.index import hash_pile
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import RUNS_FOLDER
 from svc_analytics.lake.quarantine import QuarantinedRecord
@@ -79,6 +80,8 @@ def small_portions() -> Iterator[None]:
         patch.object(run_file, "GROUP_ROWS", 2),
         patch.object(slices, "SLICE_ROWS", 3),
         patch.object(month_merge, "KEPT_VERSIONS", 1),
+        patch.object(hash_pile, "BLOCK", 2),
+        patch.object(hash_pile, "PORTION", 3),
     ):
         yield
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Self
+from typing import Any, BinaryIO, Self
 from zlib import crc32
 
 import numpy as np
@@ -25,6 +25,7 @@ _GROUP = np.uint64((1 << 20) - 1)  # the bits of a row group
 _ENTRIES = 512  # in a block: 4 KiB, which a disk reads at once
 _DIRECTORY = np.dtype([("first", "<u8"), ("crc", "<u8")])
 _TAIL = 256  # bytes
+_READ = 2_000  # blocks at a time: 8 MB
 _MANY = 2  # where one block of so many is wanted, all are read: seeking costs more
 _DAMAGED = "the hashes are not the ones that were written"
 
@@ -75,19 +76,25 @@ class HashFile:
     def find(self, section: int, hashes: Hashes) -> Found:
         """Return where these sorted hashes may be; raise `ValueError` at a damaged block."""
         of = self._sections[section]
-        return find_entries(self._between(of, hashes & ~_GROUP, hashes | _GROUP), hashes)
-
-    def _between(self, of: _Section, low: Hashes, high: Hashes) -> Hashes:
-        """Return the blocks that can hold entries from `low` to `high`, pair by pair."""
         content = _read_at(self._file, of.directory, of.end - of.directory)
         if crc32(content) != of.directory_crc:
             raise ValueError(_DAMAGED)
-        directory = np.frombuffer(content, _DIRECTORY)
+        directory, places, groups, start = np.frombuffer(content, _DIRECTORY), [], set[int](), 0
+        for part in _cut(hashes, directory["first"]):
+            found = find_entries(self._around(of, directory, part), part)
+            places.append(found.places + start)
+            groups.update(found.groups)
+            start += len(part)
+        return Found(np.concatenate(places), sorted(groups))
+
+    def _around(self, of: _Section, directory: Any, hashes: Hashes) -> Hashes:
+        """Return the blocks that can hold entries of these hashes."""
         # The block before the first that begins with a hash may end with the same one.
-        first = np.maximum(np.searchsorted(directory["first"], low) - 1, 0)
-        last = np.searchsorted(directory["first"], high, "right")
+        first = np.maximum(np.searchsorted(directory["first"], hashes & ~_GROUP) - 1, 0)
+        last = np.searchsorted(directory["first"], hashes | _GROUP, "right")
         blocks = _spanned(first, last, of.blocks)
-        blocks = np.arange(of.blocks) if len(blocks) * _MANY > of.blocks else blocks
+        if len(blocks) and len(blocks) * _MANY > blocks[-1] + 1 - blocks[0]:
+            blocks = np.arange(blocks[0], blocks[-1] + 1)
         content = b"".join(self._read(of, blocks, directory["crc"]))
         return np.frombuffer(content, "<u8")
 
@@ -128,8 +135,8 @@ def find_entries(entries: Hashes, hashes: Hashes) -> Found:
     return Found(found, groups.tolist())
 
 
-def write_hash_file(path: Path, signature: str, sections: Iterable[Hashes]) -> None:
-    """Replace a month's hashes by these entries, a section each, in any order.
+def write_hash_file(path: Path, signature: str, sections: Iterable[Iterable[Hashes]]) -> None:
+    """Replace a month's hashes by these entries, a section each: in order, in portions.
 
     It need not survive a power cut: a file that did not is made again.
     """
@@ -138,15 +145,34 @@ def write_hash_file(path: Path, signature: str, sections: Iterable[Hashes]) -> N
         file.write(_sealed(tail))
 
 
-def _write_section(file: BinaryIO, entries: Hashes) -> str:
-    entries.sort()
+def _write_section(file: BinaryIO, portions: Iterable[Hashes]) -> str:
+    count, parts = 0, []
+    for entries in _whole_blocks(portions):
+        file.write(entries.data)
+        parts.append(_directory_of(entries))
+        count += len(entries)
+    directory = b"".join(parts)
+    file.write(directory)
+    return f"{count}:{crc32(directory):08x}"
+
+
+def _whole_blocks(portions: Iterable[Hashes]) -> Iterator[Hashes]:
+    """Cut entries where blocks end."""
+    left = np.empty(0, np.uint64)
+    for portion in portions:
+        left = np.concatenate([left, portion])
+        whole = len(left) - len(left) % _ENTRIES
+        yield left[:whole]
+        left = left[whole:]
+    yield left
+
+
+def _directory_of(entries: Hashes) -> bytes:
     starts = range(0, len(entries), _ENTRIES)
     directory = np.empty(len(starts), _DIRECTORY)
     directory["first"] = entries[::_ENTRIES]
     directory["crc"] = [crc32(entries[start : start + _ENTRIES].data) for start in starts]
-    file.write(entries.data)
-    file.write(directory.tobytes())
-    return f"{len(entries)}:{crc32(directory.tobytes()):08x}"
+    return directory.tobytes()
 
 
 def _sealed(tail: list[str]) -> bytes:
@@ -175,6 +201,11 @@ def _read_at(file: BinaryIO, start: int, size: int) -> bytes:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
+
+
+def _cut(hashes: Hashes, blocks: Hashes) -> list[Hashes]:
+    """Cut sorted hashes so that each part is found in so many blocks at most, as they begin."""
+    return np.split(hashes, np.searchsorted(hashes, blocks[_READ::_READ]))
 
 
 def _spanned(starts: Places, ends: Places, size: int) -> Places:

@@ -32,6 +32,11 @@ def join(parts: Iterable[Hashes]) -> Hashes:
     return hashes
 
 
+def repeated(sorted_hashes: Hashes) -> Hashes:
+    """Return the hashes that occur more than once, sorted."""
+    return np.unique(sorted_hashes[1:][sorted_hashes[1:] == sorted_hashes[:-1]])
+
+
 def _hash_chunk(texts: pa.Array) -> Hashes:
     _, bounds, content = texts.buffers()
     ends = np.frombuffer(bounds, np.int32)[texts.offset : texts.offset + len(texts) + 1]

@@ -22,7 +22,8 @@ from svc_analytics.lake.checksums import (
     signed_footer,
 )
 from svc_analytics.lake.index.hash_file import Found, HashFile, entries_of, write_hash_file
-from svc_analytics.lake.index.hashes import Hashes, hash_texts
+from svc_analytics.lake.index.hash_pile import HashPile
+from svc_analytics.lake.index.hashes import Hashes, hash_texts, join
 from svc_analytics.lake.index.recent import RecentHashes
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import IDS_FOLDER
@@ -107,12 +108,21 @@ class MonthIndex:
             self._open(label) as (file, signature),
             suppress(OSError),  # the next run makes it again
         ):
-            sections: Iterable[Hashes] = (_entries(file, column) for column in self._columns)
-            if self._recent.has_room(file.metadata.num_rows):
-                sections = [*sections]
-                self._recent.add(label, sections)
             self._folder.mkdir(parents=True, exist_ok=True)
+            sections = (self._entries(file, column) for column in self._columns)
+            if self._recent.has_room(file.metadata.num_rows):
+                held = [join(portions) for portions in sections]
+                self._recent.add(label, held)
+                sections = ([entries] for entries in held)
             write_hash_file(self._index_path(label), signature, sections)
+
+    def _entries(self, file: pq.ParquetFile, column: str) -> Iterable[Hashes]:
+        """Return the entries of a column in order, in portions, NULL left out."""
+        pile = HashPile(self._folder)
+        for group in range(file.num_row_groups):
+            texts = file.read_row_group(group, columns=[column], use_threads=False)[column]
+            pile.add(entries_of(hash_texts(texts.drop_null()), group))
+        return pile.portions()
 
     def may_hold(self, labels: Iterable[str], column: str, hashes: Hashes) -> list[str]:
         """Return the months that may hold one of these sorted hashes, by what is in memory."""
@@ -250,17 +260,6 @@ def _read_nothing_ahead(file: int) -> None:
     """Ask the system for what is read alone: it would fetch the columns beside it too."""
     with suppress(AttributeError, OSError):  # only where there is a call for it
         os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
-
-
-def _entries(file: pq.ParquetFile, column: str) -> Hashes:
-    """Return the entries of a column, NULL left out; one array, for it may be large."""
-    entries, count = np.empty(file.metadata.num_rows, np.uint64), 0
-    for group in range(file.num_row_groups):
-        texts = file.read_row_group(group, columns=[column], use_threads=False)[column]
-        hashes = hash_texts(texts.drop_null())
-        entries[count : count + len(hashes)] = entries_of(hashes, group)
-        count += len(hashes)
-    return entries[:count]
 
 
 def _rows_with(

@@ -11,6 +11,7 @@ from svc_analytics.coverage import Spans
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file, is_refused, make_folder, sync_folder
 from svc_analytics.lake.checksums import DAMAGE
+from svc_analytics.lake.index.hash_pile import HashPile
 from svc_analytics.lake.index.hashes import hash_texts
 from svc_analytics.lake.layout import RUNS_FOLDER
 from svc_analytics.lake.runs.run_file import Run, RunHead, Terms, read_run, write_run
@@ -63,6 +64,10 @@ class RunFolder:
         self._merchant_id = merchant_id
         self._order = 0  # of the last run
 
+    def begin(self, label: str) -> WaitingMonth:
+        """Return a month of which nothing waits yet."""
+        return WaitingMonth(label, HashPile(self.path))
+
     def spill(
         self, month: WaitingMonth, rows: pa.Table, claims: Claims, terms: Terms
     ) -> WaitingMonth:
@@ -102,7 +107,7 @@ class RunFolder:
             if run is None or run.head.follows != last or not _counts(run.head, quarantined):
                 void.append(path)
                 continue
-            month = found.months.setdefault(run.head.month, WaitingMonth(run.head.month))
+            month = found.months.setdefault(run.head.month, self.begin(run.head.month))
             month.add(run, hash_texts(_ids(run)))
             self._order, found.terms = run.order, run.head.terms
         found.void = len(void)

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.lake.index.hashes import Hashes, hash_texts, is_among, join
+from svc_analytics.lake.index.hashes import Hashes, hash_texts, is_among, join, repeated
 from svc_analytics.lake.merge import deduplicate
 from svc_analytics.lake.runs.run_file import Group
 from svc_analytics.lake.runs.slices import HELD, Source, slices
@@ -65,11 +65,6 @@ class Remaining:
         return self.dropped.keep(self.order, self.source.read(group, columns))
 
 
-def doubles(sorted_hashes: Hashes) -> Hashes:
-    """Return the hashes that occur more than once, sorted."""
-    return np.unique(sorted_hashes[1:][sorted_hashes[1:] == sorted_hashes[:-1]])
-
-
 def find_dropped(stream: Stream, months: Sequence[Sequence[Source]], suspects: Hashes) -> Dropped:
     """Return which rows of these months, given by their sources, give way to later ones.
 
@@ -112,7 +107,7 @@ def _moved(stream: Stream, months: Sequence[Sequence[Source]], suspects: Hashes)
             # Twice at one instant is once: the slice itself tells which is the last.
             pairs = np.rec.fromarrays([hash_texts(rows["id"]), stream.instants(rows)])
             found.append(np.unique(pairs)["f0"] if len(rows) else np.empty(0, np.uint64))
-    return doubles(join(found))
+    return repeated(join(found))
 
 
 def _is_not_last(orders: Mapping[str, int], order: int, ids: pa.ChunkedArray) -> pa.Array:

@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from svc_analytics.coverage import Spans, difference, intersection, union
-from svc_analytics.lake.index.hashes import hash_texts, join
+from svc_analytics.lake.index.hash_pile import doubles, share_any
+from svc_analytics.lake.index.hashes import hash_texts
 from svc_analytics.lake.index.shared import shared_columns
 from svc_analytics.lake.month_files import MonthFiles
 from svc_analytics.lake.runs.folder import Claims, Found, RunFolder
 from svc_analytics.lake.runs.month_merge import MonthMerge
-from svc_analytics.lake.runs.moved import Dropped, Remaining, doubles, find_dropped, read_among
+from svc_analytics.lake.runs.moved import Dropped, Remaining, find_dropped, read_among
 from svc_analytics.lake.runs.run_file import Terms
 from svc_analytics.lake.runs.waiting import WaitingMonth
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
@@ -70,7 +71,7 @@ class Spill:
         for label, claim in sorted(claims.items()):
             new = rows.get(label, self._stream.no_rows)
             if len(new) or claim.covered or claim.retracted:
-                before = months.get(label, WaitingMonth(label))
+                before = months.get(label) or self._folder.begin(label)
                 months[label] = self._folder.spill(before, new, claim, terms)
 
     def to_merge(self, rows: Rows, months: Months) -> set[str]:
@@ -84,15 +85,14 @@ class Spill:
 
     def find_dropped(self, months: Months) -> Dropped:
         """Return which rows of these months give way to later ones, of any of them."""
-        hashes = [each.hashes for each in months.values()]
-        suspects = doubles(hashes[0] if len(hashes) == 1 else join(hashes))
+        suspects = doubles([each.hashes for each in months.values()])
         return find_dropped(self._stream, [each.runs for each in months.values()], suspects)
 
     def find_elsewhere(self, months: Months, dropped: Dropped) -> Rows:
         """Return the rows, by month, whose ids may stand in the file of another month."""
         found = {}
         for label, each in months.items():
-            suspects = self._files.hashes_elsewhere(label, each.hashes)
+            suspects = self._files.hashes_elsewhere(label, each.hashes.portions())
             if len(suspects):
                 runs = (Remaining(run, dropped) for run in each.runs)
                 tables = (read_among(self._stream, run, suspects) for run in runs)
@@ -106,7 +106,7 @@ class Spill:
         suspects = np.empty(0, np.uint64)
         if footer and footer.totals.rows:
             held = (self._files.path(label), footer.totals)
-            suspects = self._files.shared_hashes(label, waiting.hashes)
+            suspects = self._files.shared_hashes(label, waiting.hashes.portions())
         return MonthMerge.open(self._stream, held, waiting.runs, dropped, suspects)
 
     def incoming(self, waiting: WaitingMonth) -> Iterator[pa.Table]:
@@ -133,13 +133,15 @@ class Spill:
         spilled = [months[each] for each in others & months.keys() - {label}]
         if label in rows and spilled:
             hashes = np.sort(hash_texts(rows[label]["id"]))
-            if any(each.holds_any(hashes) for each in spilled):
+            if any(each.hashes.holds_any(hashes) for each in spilled):
                 return True
         if label not in months:
             return False
         fresh = (np.sort(hash_texts(rows[each]["id"])) for each in others & rows.keys() - {label})
-        hashes_of_others = [*(each.hashes for each in spilled), *fresh]
-        return any(months[label].holds_any(hashes) for hashes in hashes_of_others)
+        own = months[label].hashes
+        return any(share_any(own, each.hashes) for each in spilled) or any(
+            map(own.holds_any, fresh)
+        )
 
 
 def claims_of(
