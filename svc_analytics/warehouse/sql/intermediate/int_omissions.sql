@@ -1,7 +1,7 @@
 -- int_omissions: what figures may lack: time not read, records set aside, records not understood.
 -- grain: one row per gap, rejected record, and record of an unknown status or kind, that nobody
 -- has accepted.
--- from: int_coverage_gaps, stg_quarantine, stg_parents, int_unclassified, stg_accepted.
+-- from: int_coverage_gaps, stg_quarantine, stg_rejected_parents, int_unclassified, stg_accepted.
 -- A payout record is listed by when it was made and booked by when it settled: within a day, as
 -- `settles_within` of its stream says.
 
@@ -35,7 +35,8 @@ rejected as (
             then coalesce(paid_at, '0001-01-01 00:00:00+00'::timestamptz) end as payments_from,
         paid_at + interval 1 microsecond as payments_to
     from stg_quarantine
-    left join stg_parents as parents on parents.payment_id = stg_quarantine.payment_id
+    left join stg_rejected_parents as parents
+        on parents.payment_id = stg_quarantine.payment_id
 ),
 
 omissions as (
