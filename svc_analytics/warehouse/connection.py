@@ -43,9 +43,15 @@ def give_back_memory(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def bound_memory(connection: duckdb.DuckDBPyConnection) -> None:
-    """Let queries spill rather than take more: a month may have a million lines."""
+def bound_memory(connection: duckdb.DuckDBPyConnection, *, in_one_thread: bool) -> None:
+    """Let queries spill rather than take more: a month may have a million lines.
+
+    Each thread has sorts and joins of its own, which can spill only so far: the lines of five
+    million records do not fit two of them, nor a check of ten million eight.
+    """
     connection.execute(f"SET memory_limit='{MOST_MEMORY}'")
+    if in_one_thread:
+        connection.execute("SET threads=1")
 
 
 def lock_down(connection: duckdb.DuckDBPyConnection, folder: Path, *, as_written: bool) -> None:

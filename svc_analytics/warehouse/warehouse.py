@@ -37,6 +37,7 @@ from svc_analytics.warehouse.views import (
     say_files,
 )
 
+LARGE = 1_500_000  # records that one thread reads: it takes no more processor time than several
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
 
 
@@ -199,7 +200,7 @@ def open_warehouse(
             if not is_small:
                 give_back_memory(connection)
             if sources.near or is_bounded:
-                bound_memory(connection)
+                bound_memory(connection, in_one_thread=sources.rows > LARGE)
             lock_down(connection, sources.folder, as_written=as_written and is_small)
             yield Warehouse(connection, lake, sources, is_small=is_small)
         finally:

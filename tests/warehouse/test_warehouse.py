@@ -1,6 +1,7 @@
 """The views: exact, documented, locked down, and in agreement with one another."""
 
 import itertools
+import os
 import random
 import re
 import subprocess
@@ -22,8 +23,10 @@ from svc_analytics.formatting import tables
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.partition import write_partition
 from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import Secret
+from svc_analytics.warehouse import warehouse as warehouse_module
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import (
     Model,
@@ -260,6 +263,19 @@ def test_check_spills_rather_than_take_more_memory(
     monkeypatch.setattr(Warehouse, "query", told)
     check.main(["--data-dir", str(regular.path)], standalone_mode=False)
     assert [limit.to_pylist() for limit in limits] == [[{"most": "1.0 GiB"}]]
+
+
+@pytest.mark.parametrize(("large", "is_alone"), [(10**9, False), (0, True)])
+def test_one_thread_reads_a_large_period(
+    regular: Lakehouse, monkeypatch: pytest.MonkeyPatch, large: int, is_alone: bool
+) -> None:
+    """Several do not fit the memory that its queries may take: each sorts and joins for itself."""
+    monkeypatch.setattr(warehouse_module, "LARGE", large)
+    october = month("2026-10")
+    with open_warehouse(regular, period=(october.start, october.end)) as warehouse:
+        found = warehouse.query("select current_setting('threads') = 1 as is_alone")
+    # A machine of one processor has one thread for everything.
+    assert found.to_pylist() == [{"is_alone": is_alone or os.cpu_count() == 1}]
 
 
 def test_a_query_on_footers_reads_no_month_file() -> None:
