@@ -179,6 +179,7 @@ def on_spark(bucket: str, tmp_path: Path) -> Lakehouse:
     return Lakehouse(place, engine=spark_address(), engine_data=str(folder / "lake"))
 
 
+@pytest.mark.thorough
 def test_spark_counts_the_objects_where_it_sees_them(on_spark: Lakehouse) -> None:
     """And refuses one that is not as large as the one that was listed."""
     assert asked(on_spark) == asked(Lakehouse(on_spark.place))
