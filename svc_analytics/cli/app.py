@@ -18,7 +18,7 @@ from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
 
 INTERRUPTED = 130
-_FRAMES = ("cli.commands.lab", "sandbox.cli")  # these load what may need frames, or no Arrow
+_FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
 _OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
 # Where each command is, and the first line of its help; a test compares it with the command.
 COMMANDS = {

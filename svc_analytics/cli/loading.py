@@ -1,7 +1,7 @@
 """What a command loads before it begins: Arrow, and not pandas.
 
 Arrow loads pandas with its first array, if it is installed, whether anybody has frames or not.
-That takes a quarter of a second, and no command has one: they print what Arrow holds.
+That takes a quarter of a second, and commands have no frames: they print what Arrow holds.
 """
 
 import sys

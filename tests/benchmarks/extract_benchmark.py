@@ -158,7 +158,7 @@ def weigh(base_url: str, workers: int = 8) -> Cost:
 def with_latency() -> list[Bound]:
     """Compare whole extractions 50 ms away with one request after another.
 
-    Each runs in a new process, which loads pandas while it waits, as the command does.
+    Each runs in a new process. The command itself is timed too, with its start.
     """
     with serve(SEQUENTIAL_PAYMENTS, LATENCY) as base_url:
         sequential = seconds(lambda: fetch_all(base_url))

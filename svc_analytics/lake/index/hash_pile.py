@@ -1,6 +1,7 @@
 """Piles of hashes: more than memory is to hold, on disk, read in order a part at a time.
 
-A pile is a file without a name: nothing of it is left behind, whatever ends the process.
+A pile is a file without a name, so nothing of it is left behind, whatever ends the process.
+Where an open file must keep its name, the next writer removes it.
 """
 
 import os
