@@ -58,8 +58,16 @@ class Reach:
         return oddity(tree, own, is_ours=is_ours) or self._odd_source(sources(tree) - {*known})
 
     def is_far(self, names: Collection[str]) -> bool:
-        """Tell whether any of these models reads records, and its rows are not here."""
-        return any(reads_records(name) and not self.is_kept(name) for name in names)
+        """Tell whether any of these models reads records that are not here.
+
+        One that is made of kept rows alone is as near as they are.
+        """
+        return any(map(self._is_far, names))
+
+    def _is_far(self, name: str) -> bool:
+        if not reads_records(name) or self.is_kept(name):
+            return False
+        return name not in models() or self.is_far(_sources(name))
 
     def goes(self, name: str) -> bool:
         """Tell whether the engine can count a model that reads records."""
@@ -86,7 +94,7 @@ def reads_records(name: str) -> bool:
     """Tell whether a model, or a file, has rows of records; all else is few rows."""
     if name not in models():
         return _file(name) in RECORDS
-    return any(map(reads_records, sources(_tree(name))))
+    return any(map(reads_records, _sources(name)))
 
 
 @cache
@@ -95,12 +103,17 @@ def is_counted(name: str) -> bool:
     if name not in models():
         return False
     tree = _tree(name)
-    return counts(tree) or any(map(is_counted, filter(reads_records, sources(tree))))
+    return counts(tree) or any(map(is_counted, filter(reads_records, _sources(name))))
 
 
 def counts(tree: Tree) -> bool:
     """Tell whether a query itself joins or counts."""
     return tree.find(*_COUNTS) is not None
+
+
+@cache
+def _sources(name: str) -> frozenset[str]:
+    return frozenset(sources(_tree(name)))
 
 
 def _tree(name: str) -> Tree:

@@ -23,7 +23,7 @@ from svc_analytics.engines.engine import Engine
 from svc_analytics.engines.exactness import cast_exactly
 from svc_analytics.engines.handing import Handing
 from svc_analytics.engines.paths import Places, places_of
-from svc_analytics.engines.reach import Reach, is_counted, models, reads_records, sources
+from svc_analytics.engines.reach import Reach, is_counted, models, sources
 from svc_analytics.engines.trees import (
     HERE,
     Tree,
@@ -202,7 +202,7 @@ class EngineWarehouse(Warehouse):
         own = {*inner_steps(tree), *known}
         for table in tables(tree):
             name = call_of(table)
-            if name not in own and name in models() and reads_records(name):
+            if name not in own and name in models() and self._reach.is_far([name]):
                 self._bring_model(models()[name], table)
 
     def _bring_model(self, model: Model, table: exp.Table) -> None:

@@ -15,7 +15,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
-from svc_analytics.statements.months import MONTHS, read_months
+from svc_analytics.statements.months import MONTHS, keep_known, read_months
 from svc_analytics.warehouse.figure_sql import select_others, select_summary
 from svc_analytics.warehouse.models import models_used_by, read_all_models, read_footings
 from svc_analytics.warehouse.sales import cut_payments
@@ -145,8 +145,8 @@ def read_tables(
         "label": period.label,
         "assertions": [assertion.to_parameter() for assertion in assertions] or None,
     }
+    _keep_all(warehouse, period, everything, {"stg_totals": _TOTALS_OF_ROWS} if sums_rows else {})
     months = read_months(warehouse, period, as_of, known_to)
-    _keep(warehouse, period, everything, {"stg_totals": _TOTALS_OF_ROWS} if sums_rows else {})
     tables = _answers(warehouse, everything)
     tables |= {MONTHS: months} if period.is_longer else {}
     found = warehouse.query(_footings(tables), tables=tables, is_short=True)
@@ -197,21 +197,41 @@ def _models() -> frozenset[str] | None:
     return models_used_by(*queries, *_KEPT_IF_SMALL.values(), *_KEPT.values(), _CUT_SALES)
 
 
-def _keep(
+def _keep_all(
     warehouse: Warehouse, period: Period, everything: dict[str, Any], instead: dict[str, str]
 ) -> None:
-    """Read once what several tables read; add the calendar's months to the parameters."""
-    signatures = {model.name: model.signature for model in read_all_models()}
-    kept = (_KEPT_IF_SMALL if warehouse.is_small else {}) | _KEPT
-    for name, call in (instead | kept | instead).items():  # these first: others are made of them
-        warehouse.keep(name, f"from {call}", _used(everything, call), signatures[name])
+    """Read once what several tables read; what is known of each month before the whole period."""
+    small = _KEPT_IF_SMALL if warehouse.is_small else {}
+    calls = instead | small | _KEPT | instead  # these first: others are made of them
+    _keep(warehouse, calls, everything, is_of_period=False)
+    keep_known(warehouse, period, everything["as_of"], everything["known_to"])
+    _keep(warehouse, calls, everything, is_of_period=True)
+    _keep_calendar(warehouse, period, everything)
+
+
+def _keep(
+    warehouse: Warehouse, calls: dict[str, str], everything: dict[str, Any], *, is_of_period: bool
+) -> None:
+    """Read once what these calls yield: those of the lake, or those of the period."""
+    for name, call in calls.items():
+        if bool(_signatures()[name]) == is_of_period:
+            warehouse.keep(name, f"from {call}", _used(everything, call), _signatures()[name])
+
+
+def _keep_calendar(warehouse: Warehouse, period: Period, everything: dict[str, Any]) -> None:
+    """Add the calendar's months to the parameters; read once what was sold in them."""
     months = _months_until(warehouse, period)
     everything["months"] = [_as_parameter(month) for month in months] or None
     if warehouse.sources.near:
         used, name = _used(everything, _CUT_SALES), "int_cut_sales"
         bounds = [(month.start, month.end) for month in months]
         with cut_payments(warehouse.sources, bounds) as cut:
-            warehouse.keep(name, _CUT_SALES, used, signatures[name], {"cut": cut})
+            warehouse.keep(name, _CUT_SALES, used, _signatures()[name], {"cut": cut})
+
+
+@cache
+def _signatures() -> dict[str, str]:
+    return {model.name: model.signature for model in read_all_models()}
 
 
 def read_omissions(warehouse: Warehouse, period: Period) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ masked at the end, so that an unknown figure is NULL and never zero.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from svc_analytics.warehouse.figures import (
     Figure,
@@ -30,7 +30,7 @@ _CONDITIONS = {
     "rate": "implied_rate_at >= coalesce(prices_whole_from, implied_rate_at)",
 }
 _COINS = ("movements_count", "closing_position")  # which coins have a row
-_KNOWN = "int_period_known(starts_at, ends_at, as_of := as_of, known_to := known_to)"
+KNOWN = "int_period_known(starts_at, ends_at, as_of := as_of, known_to := known_to)"
 _AMOUNTS = ("coin", "USD")
 _SIGNATURE = "(starts_at, ends_at, as_of := null, known_to := null, assertions := null)"
 _HEADER = """\
@@ -39,6 +39,20 @@ _HEADER = """\
 """
 # Without a secret no verdict was ever made: the figures are unknown, not zero.
 _VERIFIED = "select has_verdicts from stg_verified"
+
+
+Scan = Callable[[str, list[Figure]], str]  # the SQL that counts figures, by the name of their scan
+
+
+def count_figures(scan: str, figures: list[Figure], source: str = "", by: str = "") -> str:
+    """Return the SQL that counts figures of one scan: per coin, and `by` one more column if any.
+
+    They are counted of the scan's own source, unless another one is given.
+    """
+    keys = ["currency", *filter(None, [by])]
+    columns = [*keys, *(f"{figure.expression} as {figure.name}" for figure in figures)]
+    source = source or figures[0].source
+    return f"select {', '.join(columns)} from {source} group by {', '.join(keys)}"
 
 
 def figure_models() -> Iterator[str]:
@@ -92,18 +106,25 @@ order by currency, name
 """
 
 
-def select_figures(chosen: Iterable[Figure], *, every_coin: bool = False) -> str:
+def select_figures(
+    chosen: Iterable[Figure],
+    *,
+    every_coin: bool = False,
+    known: str = KNOWN,
+    scan: Scan = count_figures,
+) -> str:
     """Return the SQL of figures: one row per coin, NULL where one is unknown.
 
     The records of each source are read once. What is not there although it was read is zero.
-    A coin without a position and a movement has a row only if `every_coin` is wanted.
+    A coin without a position and a movement has a row only if `every_coin` is wanted. `known`
+    yields what was read, and `scan` the SQL of what was counted, where that was done before.
     """
     chosen = list(chosen)
     ratios = [figure for figure in chosen if figure.denominator]
-    scans = _by_scan(figure for figure in _with_operands(chosen) if not figure.operands)
-    steps = [_step("found", f"select * from {_KNOWN}")]
+    scans = scans_of(chosen)
+    steps = [_step("found", f"select * from {known}")]
     steps += [_step("coins", "select currency from found")]
-    steps += [_step(scan, _counted(figures)) for scan, figures in scans.items()]
+    steps += [_step(name, scan(name, figures)) for name, figures in scans.items()]
     steps += [_step("counted", _joined(scans)), _step("verified", _VERIFIED)]
     steps += _divided(ratios) if ratios else []
     stated = [("counted.currency", "coin slug")]
@@ -195,13 +216,15 @@ def _with_operands(chosen: Iterable[Figure]) -> list[Figure]:
     return [read_figures()[name] for name in dict.fromkeys((*_COINS, *names))]
 
 
-def _by_scan(parts: Iterable[Figure]) -> dict[str, list[Figure]]:
-    """Return figures by the scan that counts them.
+def scans_of(chosen: Iterable[Figure]) -> dict[str, list[Figure]]:
+    """Return figures, and those that they are made of, by the scan that counts them.
 
     A distinct count holds in memory what it works on, so it is made apart, of one column.
     """
     scans: dict[str, list[Figure]] = {}
-    for figure in parts:
+    for figure in _with_operands(chosen):
+        if figure.operands:
+            continue  # it is made of those that are counted
         is_apart = "distinct" in figure.expression
         scans.setdefault(_scan_of(figure.source) + "_apart" * is_apart, []).append(figure)
     return scans
@@ -209,11 +232,6 @@ def _by_scan(parts: Iterable[Figure]) -> dict[str, list[Figure]]:
 
 def _scan_of(source: str) -> str:
     return source.partition("(")[0].removeprefix("int_")
-
-
-def _counted(figures: list[Figure]) -> str:
-    columns = ["currency", *(f"{figure.expression} as {figure.name}" for figure in figures)]
-    return f"select {', '.join(columns)} from {figures[0].source} group by currency"
 
 
 def _filled(figure: Figure, scan: str) -> str:

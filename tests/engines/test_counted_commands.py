@@ -45,15 +45,20 @@ def digests(lakes: tuple[Lakehouse, Lakehouse], label: str, zone: str, now: int)
     return [statement(lake, label, zone=zone, now=now).content_digest() for lake in lakes]
 
 
-def test_a_quarter_has_the_same_digest_and_asks_nothing_twice(
+def test_a_longer_period_asks_for_all_its_months_at_once(
     engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], seeded: Seeded
 ) -> None:
     """
-    The quarter has October and the days of November that have begun: two months.
+    Payments, payouts, fees and movements: four queries more than a month, and none twice.
     """
-    here, there = digests(lakes, "2026-Q4", "UTC", seeded.now)
-    assert here == there and len(engine.asked) > 20
-    assert len(engine.asked) == len(set(engine.asked))
+    counts = {}
+    for label in ("2026-10", "2026-Q4", "2026"):
+        engine.asked.clear()
+        here, there = digests(lakes, label, "UTC", seeded.now)
+        assert here == there and len(engine.asked) == len(set(engine.asked))
+        counts[label] = len(engine.asked)
+    assert counts["2026-10"] > 10
+    assert counts["2026-Q4"] == counts["2026"] == counts["2026-10"] + 4
 
 
 @pytest.mark.thorough
