@@ -94,10 +94,15 @@ def check_engine(address: str) -> str:
 def connect(address: str) -> Engine | None:
     """Return the engine at an address, found exact; None for DuckDB, which is here.
 
+    One that is gone, as when its server was started again, is connected to and probed anew.
     Raises `EngineUnavailable` when nothing answers there, and `EngineRefused` when it fails a line
     of the probe.
     """
-    return _connected(address) if check_engine(address) else None
+    if not check_engine(address):
+        return None
+    if _connected(address).is_gone:
+        _connected.cache_clear()
+    return _connected(address)
 
 
 @cache

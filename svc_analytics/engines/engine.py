@@ -12,10 +12,12 @@ class Engine(Protocol):
     """A place where queries are answered, by one verb: `query`.
 
     `name` says which engine it is and where, without a credential; `dialect` is that of its SQL.
+    One that `is_gone` was lost, with all that it was shown: only a new connection can help.
     """
 
     name: str
     dialect: str
+    is_gone: bool
 
     def query(self, sql: str) -> pa.Table:
         """Answer a query; raise `EngineError` when the engine cannot."""

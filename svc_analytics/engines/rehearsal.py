@@ -29,6 +29,7 @@ class _Listener:
 
     dialect: str
     name: str = "the engine"
+    is_gone: bool = False
     shown: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
 

@@ -37,6 +37,7 @@ def _parse(sql: str) -> Tree:
         raise QueryError(message) from error
     for node in tree.walk():
         node.pop_comments()
+        node._meta = None  # where it stood in the text: half of the time of each copy
     return tree
 
 

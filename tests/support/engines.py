@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
+from urllib.parse import urlsplit
 
 import duckdb
 import pyarrow as pa
@@ -20,6 +21,7 @@ class DuckEngine:
 
     name = "DuckDB"
     dialect = "duckdb"
+    is_gone = False
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -76,6 +78,12 @@ def spark_address() -> str:
         reason = "no Spark Connect server: start one and set SVC_SPARK=sc://host:port"
         _fail(reason) if os.environ.get("SVC_REQUIRE_SPARK") == "1" else pytest.skip(reason)
     return address
+
+
+def spark_place() -> tuple[str, int]:
+    """The host and port of that server."""
+    parts = urlsplit(spark_address())
+    return parts.hostname or "", parts.port or 15002
 
 
 def spark_with(**settings: str) -> SparkConnect:

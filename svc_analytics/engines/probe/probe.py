@@ -21,7 +21,7 @@ from svc_analytics.engines.engine import Engine
 from svc_analytics.engines.probe.lines import LINES
 from svc_analytics.engines.probe.sums import RAISES, ROWS, Line
 from svc_analytics.engines.trees import parse, tables
-from svc_analytics.errors import EngineError, EngineRefused
+from svc_analytics.errors import EngineError, EngineRefused, EngineUnavailable
 from svc_analytics.schema import INSTANT, MONEY
 
 _SCHEMA = pa.schema(
@@ -91,6 +91,8 @@ def _said(engine: Engine, line: Line, name: str) -> str:
             table.this.set("this", name)
     try:
         return _text(engine.query(translate(tree, engine.dialect)))
+    except EngineUnavailable:
+        raise
     except EngineError as error:
         return f"{RAISES}: {error!s:.200}"
     except SqlglotError:

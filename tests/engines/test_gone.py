@@ -1,0 +1,65 @@
+"""A server that is gone: told within seconds, and the next connection is a new one."""
+
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import pytest
+
+from svc_analytics.engines import connect, spark
+from svc_analytics.engines.probe.probe import require_exact
+from svc_analytics.engines.spark import SparkConnect
+from svc_analytics.errors import EngineUnavailable
+from tests.support.engines import DuckEngine, spark_place
+from tests.support.relays import Relay
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """
+    The first try, and one more after 10 milliseconds.
+    """
+    monkeypatch.setattr(spark, "RETRIES", {"max_retries": 1, "initial_backoff": 10})
+
+
+def test_a_spark_server_that_goes_is_told_at_once_and_forgets_silently() -> None:
+    relay = Relay(*spark_place())
+    engine = SparkConnect(f"sc://127.0.0.1:{relay.port}")
+    assert engine.query("select 1 as one")["one"].to_pylist() == [1]
+    relay.cut()
+    with pytest.raises(EngineUnavailable, match=r"Spark at 127.0.0.1:\d+ does not answer: try ag"):
+        engine.query("select 1 as one")
+    engine.forget(["a_table"])
+    assert engine.is_gone and EngineUnavailable.exit_code == 75
+
+
+def test_a_web_server_at_the_address_is_told_at_once() -> None:
+    with HTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        with pytest.raises(EngineUnavailable, match="does not answer"):
+            SparkConnect(f"sc://127.0.0.1:{server.server_port}")
+        server.shutdown()
+
+
+def test_an_engine_that_goes_while_it_is_probed_is_not_refused() -> None:
+    """To be refused would say that its sums cannot be trusted."""
+
+    class Going(DuckEngine):
+        def query(self, sql):  # type: ignore[no-untyped-def]
+            raise EngineUnavailable("gone")
+
+    with pytest.raises(EngineUnavailable):
+        require_exact(Going())
+
+
+def test_a_lost_engine_is_connected_to_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that is there is asked again without a second probe."""
+    made = [DuckEngine(), DuckEngine()]
+    monkeypatch.setattr(connect, "_require_listener", lambda address: None)
+    monkeypatch.setattr(spark, "SparkConnect", lambda address: made.pop(0))
+    connect._connected.cache_clear()
+    first, second = made
+    assert connect.connect("sc://engine.example") is first
+    assert connect.connect("sc://engine.example") is first
+    first.is_gone = True
+    assert connect.connect("sc://engine.example") is second
+    connect._connected.cache_clear()
