@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from dotenv import dotenv_values
 
 from svc_analytics.arguments import PATH, check
-from svc_analytics.bucket.address import is_address
+from svc_analytics.bucket.address import check_place, is_address
 from svc_analytics.bucket.mounts import mount
 from svc_analytics.errors import ConfigError
 from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
@@ -26,6 +26,8 @@ KeyClass = Literal["checkout", "payout"]
 KEY_PREFIXES: dict[KeyClass, str] = {"checkout": "svc_live_", "payout": "svc_payout_"}
 _HEX64 = re.compile(r"[0-9a-fA-F]{64}\Z", re.ASCII)
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
+_ENGINE = re.compile(r"sc://[^/\s]+(/.*)?\Z")
+DUCKDB = "duckdb"  # the engine that is here
 DEFAULT_PATIENCE = 60
 
 
@@ -133,10 +135,39 @@ def read_engine(
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> tuple[str, tuple[str, ...]]:
-    """Read only the address of what counts records, and the lakes' folders as it sees them."""
+    """Read only the address of what counts records, and the lakes' folders as it sees them.
+
+    The address is empty for DuckDB, which is here. Raises `ConfigError` for what is no address,
+    or may hold a secret where none belongs; it names the option or the variable.
+    """
     source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
-    seen = source.text("SVC_ENGINE_DATA")
-    return engine or source.text("SVC_ENGINE"), (*engine_data,) or ((seen,) if seen else ())
+    name, given = ("--engine", engine) if engine else ("SVC_ENGINE", source.text("SVC_ENGINE"))
+    address = check_engine(given, name)
+    name = "--engine-data" if engine_data else "SVC_ENGINE_DATA"
+    places = (*engine_data,) or (*filter(None, [source.text("SVC_ENGINE_DATA")]),)
+    for place in places if address else ():
+        check_place(name, place)
+    return address, places
+
+
+def check_engine(address: str, name: str = "engine") -> str:
+    """Return the address of an engine, empty for DuckDB; raise `ConfigError` for any other text.
+
+    `name` is that of the setting.
+
+    >>> check_engine("sc://spark.example:15002"), check_engine("duckdb")
+    ('sc://spark.example:15002', '')
+    """
+    if address in ("", DUCKDB):
+        return ""
+    try:
+        is_engine = bool(_ENGINE.match(address)) and urlsplit(address).port != 0
+    except ValueError:
+        is_engine = False
+    if not is_engine:  # which may hold a token, so it is not shown
+        message = f"{name} names no engine: write sc://host:15002 for Spark Connect, or duckdb"
+        raise ConfigError(message)
+    return address
 
 
 def check_base_url(url: str) -> str:

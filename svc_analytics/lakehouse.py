@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.arguments import check, check_path
+from svc_analytics.config import check_engine
 from svc_analytics.coverage import describe_span
-from svc_analytics.engines.connect import check_engine, count
+from svc_analytics.engines.connect import count
 from svc_analytics.formatting.display import Display, display_table, names_of, text_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import Standing, attach

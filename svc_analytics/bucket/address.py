@@ -56,6 +56,27 @@ s3://bucket/lake, gs://bucket/lake or az://container/lake; credentials come from
     return f"{parts.scheme.lower()}://{name}" + (f"/{inside}" if inside else "")
 
 
+def check_place(name: str, place: str) -> str:
+    """Return where an engine finds a lake; refuse an address that may hold a secret.
+
+    `name` is that of the setting. An engine has credentials of its own.
+
+    >>> check_place("--engine-data", "abfss://lake@account.dfs.core.windows.net/lake")
+    'abfss://lake@account.dfs.core.windows.net/lake'
+    """
+    if not is_address(place):
+        return place
+    try:
+        parts = urlsplit(place)
+        is_plain = not (":" in parts.netloc.rpartition("@")[0] or parts.query or parts.fragment)
+    except ValueError:
+        is_plain = False
+    if not is_plain:
+        message = f"{name} holds more than an address: write s3a://bucket/lake"
+        raise ConfigError(f"{message}; give the credentials to the engine itself")
+    return place
+
+
 def local_path(name: str, given: str | os.PathLike[str]) -> Path:
     """Return a path of this machine; refuse a URL, which would become a folder named `s3:`."""
     if is_address(given):

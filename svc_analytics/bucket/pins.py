@@ -17,7 +17,11 @@ FILE = "objects.json"  # in a snapshot: the book of the copy, as it was then
 
 
 class Replaced(LakeChanged):
-    """An object was replaced while it was read in its place."""
+    """An object was replaced while it was read in its place; `place` is its lake."""
+
+    def __init__(self, place: str, key: str) -> None:
+        super().__init__(f"{place}/{key} was replaced while it was read: run this again")
+        self.place = place
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Pins:
                 raise self._replaced(key)
 
     def _replaced(self, key: str) -> Replaced:
-        return Replaced(f"{self.url}/{key} was replaced while it was read: run this again")
+        return Replaced(self.url, key)
 
 
 def _told(version: Version | None) -> tuple[object, ...]:

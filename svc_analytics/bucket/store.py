@@ -21,6 +21,8 @@ _NO_CREDENTIALS = ("169.254.169.254", "metadata.google.internal", "IDENTITY_ENDP
 _REFUSED = ("401", "403")
 _AWAY = ("408", "429", "500", "502", "503", "504")
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AZURE_STORAGE_ENDPOINT")
+# How many bytes one PUT takes, by the scheme; Google's stores take more than a lake ever has.
+LARGEST = {"s3": 5 * 1024**3, "az": 5000 * 1024**2}
 _LOOPBACK = re.compile(r"http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(/|\Z)")
 
 
@@ -55,6 +57,18 @@ class Store(Protocol):
 
     def delete(self, key: str) -> None:
         """Remove an object."""
+
+
+def check_size(url: str, key: str, size: int) -> None:
+    """Refuse an object that no PUT takes, before any of it is sent.
+
+    Larger ones can be sent in parts, but obstore puts parts under no condition.
+    """
+    largest = LARGEST.get(url.partition(":")[0], size)
+    if size > largest:
+        message = f"{url}/{key} would have {size:,} bytes, and one PUT takes {largest:,}"
+        next_step = "nothing was sent, and the bucket is as it was; keep this lake in a folder"
+        raise StoreError(f"{message}: {next_step}")
 
 
 def replace_object(store: Store, key: str, body: bytes, replaces: Version | None) -> Version:

@@ -11,7 +11,7 @@ from svc_analytics.bucket.keys import is_month, key_of_file
 from svc_analytics.bucket.lease import Inherited, Lease
 from svc_analytics.bucket.mirror import Mirror
 from svc_analytics.bucket.probe import RULES, probe
-from svc_analytics.bucket.store import Conflict, Store, Version, replace_object
+from svc_analytics.bucket.store import Conflict, Store, Version, check_size, replace_object
 from svc_analytics.errors import LakeChanged, LakeError
 
 
@@ -36,7 +36,7 @@ class Bucket(Mirror):
         if key is None:
             yield
             return
-        with self._put(key, temporary.read_bytes()):
+        with self._put(key, self._bytes(key, temporary)):
             yield
 
     @contextmanager
@@ -45,7 +45,7 @@ class Bucket(Mirror):
         if path.parent != self.folder / STATEMENTS:
             yield
             return
-        with self._put(key_of(path.name), pack(temporary)):
+        with self._put(key_of(path.name), self._packed(key_of(path.name), temporary)):
             yield
 
     def put_new(self) -> None:
@@ -55,12 +55,12 @@ class Bucket(Mirror):
         folders = [path for path in held.glob("*") if path.is_dir() and path.name[0] != "."]
         for path in folders:
             if key_of(path.name) not in self.versions:
-                with self._put(key_of(path.name), pack(path)):
+                with self._put(key_of(path.name), self._packed(key_of(path.name), path)):
                     pass
         files = ((key_of_file(self.folder, path), path) for path in self.folder.rglob("*"))
         new = {key: path for key, path in files if key and key not in self.versions}
         for key in sorted(new, key=lambda key: (key == "lake.json", key)):
-            with self._put(key, new[key].read_bytes()):
+            with self._put(key, self._bytes(key, new[key])):
                 pass
 
     @contextmanager
@@ -126,6 +126,17 @@ class Bucket(Mirror):
         versions, _ = self._began() or (known, None)
         for each in (known, versions, self.versions, self._lease.known if self._lease else {}):
             each[key] = version
+
+    def _bytes(self, key: str, path: Path) -> bytes:
+        """Return the bytes of a file that is to be put, unless they are too many."""
+        check_size(self.url, key, path.stat().st_size)
+        return path.read_bytes()
+
+    def _packed(self, key: str, folder: Path) -> bytes:
+        """Return a folder as the bytes that are to be put, unless they are too many."""
+        body = pack(folder)
+        check_size(self.url, key, len(body))
+        return body
 
     def _began(self) -> tuple[dict[str, Version], Lease | None] | None:
         """Return the versions, and the lease, with which this thread's work began."""

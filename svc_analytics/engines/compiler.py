@@ -57,6 +57,12 @@ class Compiler:
         """Return the name, on the engine, of a model or a file."""
         return self.hand(table) or self._model(table)
 
+    def add_query(self, name: str, tree: Tree) -> str:
+        """Add a whole query as a step; return what it is called there."""
+        free = self._free(name)
+        self._steps[free] = self._take(tree, f"{free}__")
+        return free
+
     def add(self, name: str, tree: Tree) -> str:
         """Add a step, made of names that the engine has; return what it is called there."""
         free = self._free(name)
@@ -99,9 +105,8 @@ class Compiler:
         values = arguments(table, parameters(model.signature))
         called = ", ".join([model.name, *(each.sql(HERE) for each in values.values())])
         if called not in self._names:
-            name = self._names[called] = self._free(model.name)
-            body = self._take(write_in(parse(model.sql), values), f"{name}__")
-            self._steps[name] = body
+            body = write_in(parse(model.sql), values)
+            self._names[called] = self.add_query(model.name, body)
         return self._names[called]
 
     def _free(self, name: str) -> str:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from typing import TypeVar
 from urllib.parse import urlsplit
 
 from svc_analytics.bucket.pins import Replaced
+from svc_analytics.config import check_engine
 from svc_analytics.coverage import Span
 from svc_analytics.engines.engine import Engine
-from svc_analytics.errors import ConfigError, EngineUnavailable, LakeChanged, needs_extra
+from svc_analytics.errors import EngineUnavailable, LakeChanged, needs_extra
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
-DUCKDB = "duckdb"  # which is here
 _PORT = 15002  # of a Spark Connect server
-_ADDRESS = re.compile(r"sc://[^/\s]+(/.*)?\Z")
 _PATIENCE = 10  # seconds until something must answer
 _MOST_SNAPSHOTS = 5
 _T = TypeVar("_T")
@@ -45,14 +43,17 @@ def count(
         with open_counted(lake, names, period=period, **ways) as warehouse:
             return work(warehouse)
 
-    return of_one_snapshot(lake.place, done)
+    return of_one_snapshot(done)
 
 
-def of_one_snapshot(place: str, work: Callable[[], _T]) -> _T:
+def of_one_snapshot(work: Callable[[], _T]) -> _T:
     """Return what `work` makes, done again where an object was replaced while it was read."""
+    place = ""
     for _ in range(_MOST_SNAPSHOTS):
-        with suppress(Replaced):
+        try:
             return work()
+        except Replaced as error:
+            place = error.place
     raise LakeChanged(f"{place} changes faster than the engine counts it: try again later")
 
 
@@ -76,19 +77,6 @@ def open_counted(
 
     with open_on_engine(lake, engine, names, period=period) as warehouse:
         yield warehouse
-
-
-def check_engine(address: str) -> str:
-    """Return the address of an engine, empty for DuckDB; raise `ConfigError` for any other text."""
-    if address in ("", DUCKDB):
-        return ""
-    try:
-        is_address = bool(_ADDRESS.match(address)) and urlsplit(address).port != 0
-    except ValueError:
-        is_address = False
-    if not is_address:  # which may hold a token, so it is not shown
-        raise ConfigError("that is no engine: write sc://host:15002 for Spark Connect, or duckdb")
-    return address
 
 
 def connect(address: str) -> Engine | None:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import Protocol
-from urllib.parse import urlsplit
 
+from svc_analytics.bucket.address import check_place
 from svc_analytics.bucket.pins import Pins
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import LakeError
 from svc_analytics.lake.footer import is_of_earlier_layout
 from svc_analytics.lake.lake import Lake
 
@@ -40,16 +40,7 @@ def places_of(lake: Lake, snapshot: Path) -> Places:
     pins = lake.pins(snapshot)
     if pins is None or not lake.engine_data:
         return Paths(lake.path, lake.engine_data)
-    return Objects(pins, snapshot, lake.path, _checked(lake.engine_data))
-
-
-def _checked(seen_as: str) -> str:
-    """Refuse an address that may hold a secret: the engine has credentials of its own."""
-    parts = urlsplit(seen_as)
-    if ":" in parts.netloc.rpartition("@")[0] or parts.query or parts.fragment:
-        message = "SVC_ENGINE_DATA holds more than an address: write s3a://bucket/lake"
-        raise ConfigError(f"{message}; give the credentials to the engine itself")
-    return seen_as
+    return Objects(pins, snapshot, lake.path, check_place("engine_data", lake.engine_data))
 
 
 @dataclass(frozen=True)
@@ -119,7 +110,8 @@ class Objects:
             listed = self.pins.objects[self._keys[place]].stamp[1]
             if found.get(PurePosixPath(place).name) != listed:
                 message = f"{place} is not {self.pins.url}/{self._keys[place]} as it is listed"
-                raise LakeError(f"{message}: let SVC_ENGINE_DATA name the lake's own bucket")
+                next_step = "tell the engine of the lake's own bucket, by --engine-data or"
+                raise LakeError(f"{message}: {next_step} SVC_ENGINE_DATA")
 
     def require_unchanged(self) -> None:
         """Raise `LakeChanged` if an object that the engine was shown was replaced since."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 
-from svc_analytics.engines.engine import Engine
 from svc_analytics.engines.paths import Paths
 from svc_analytics.engines.warehouse import EngineWarehouse
 from svc_analytics.engines.words import DIALECTS
@@ -24,14 +24,22 @@ _ALL_STAYS = "-- DuckDB answers all of this query here: {why} stays on this mach
 
 
 @dataclass
-class _Listener:
-    """An engine that writes down what it is shown and asked."""
+class Listener:
+    """An engine that writes down what it is shown and asked.
+
+    Raises `ConfigError` for a dialect that our SQL is not compiled to.
+    """
 
     dialect: str
     name: str = "the engine"
     is_gone: bool = False
     shown: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        if self.dialect not in DIALECTS:
+            message = f"no dialect {self.dialect!r:.40}: choose {', '.join(DIALECTS)}"
+            raise ConfigError(message)
 
     def query(self, sql: str) -> pa.Table:
         """Write down a query; the rehearsal needs no answer."""
@@ -57,12 +65,22 @@ class _Listener:
         """Forget nothing."""
 
 
-class _Rehearsal(EngineWarehouse):
+class Rehearsal(EngineWarehouse):
     """A warehouse that asks, and goes on without any row."""
 
-    def _ask(self, sql: str, schema: pa.Schema) -> pa.Table:
+    def ask(self, sql: str, schema: pa.Schema) -> pa.Table:
+        """Let the listener write the query down; return no rows."""
         self._engine.query(sql)
         return schema.empty_table()
+
+
+@contextmanager
+def open_rehearsal(
+    lake: Lake, listener: Listener, names: frozenset[str] | None, mark: str
+) -> Iterator[Rehearsal]:
+    """Open the views of a lake; the names of its tables on the engine begin with a mark."""
+    with open_warehouse(lake, names, as_written=True) as here:
+        yield Rehearsal(here, listener, Paths(lake.path), mark=mark)
 
 
 def rehearse(lake: Lake, query: str, dialect: str) -> str:
@@ -70,14 +88,15 @@ def rehearse(lake: Lake, query: str, dialect: str) -> str:
 
     Raises `ConfigError` for a dialect that our SQL is not compiled to.
     """
-    if dialect not in DIALECTS:
-        raise ConfigError(f"no dialect {dialect!r:.40}: choose {', '.join(DIALECTS)}")
-    listener = _Listener(dialect)
-    engine: Engine = listener
-    with open_warehouse(lake, models_used_by(query), as_written=True) as here:
-        rehearsal = _Rehearsal(here, engine, Paths(lake.path), mark="lake")
-        rehearsal.query_readonly(query)
-        why = rehearsal.why_here(query)
+    listener = Listener(dialect)
+    with open_rehearsal(lake, listener, models_used_by(query), "lake") as rehearsal:
+        return write_down(listener, rehearsal, query)
+
+
+def write_down(listener: Listener, rehearsal: EngineWarehouse, query: str) -> str:
+    """Return what the listener is asked for a query, as text."""
+    rehearsal.query_readonly(query)
+    why = rehearsal.why_here(query)
     asked = [f"{sql};\n" for sql in listener.asked]
     notes = [(_STAYS if asked else _ALL_STAYS).format(why=why)] if why else []
     shown = ["\n".join(listener.shown) + "\n"] if asked and listener.shown else []

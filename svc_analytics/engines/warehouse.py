@@ -90,7 +90,7 @@ class EngineWarehouse(Warehouse):
             engine,
             here.sources.files,
             places,
-            self._count_here,
+            self.rows_here,
             self._kept,
             mark or f"svc_{uuid4().hex[:12]}",
         )
@@ -156,22 +156,25 @@ class EngineWarehouse(Warehouse):
         """Return the engine's table of a file or of a small model; None for any other model."""
         return self._handing.table_of(table)
 
-    def _compiler(self) -> Compiler:
-        return Compiler(self._engine.dialect, models(), self.hand)
+    def _compiled(self, tree: Tree) -> str:
+        """Return a query in the engine's words."""
+        return Compiler(self._engine.dialect, models(), self.hand).compile(tree)
 
-    def _count_here(self, called: str) -> pa.Table:
+    def rows_here(self, called: str) -> pa.Table:
+        """Return the rows of a model from what is on this machine; the engine is not asked."""
         return super().query(f"from {called}", self._used(called))
 
     @interruptible()
     def _counted(self, tree: Tree, query: str, fetch: Fetch = to_table) -> pa.Table:
         """Return the answer of the engine, in the types that it has here."""
-        sql = self._compiler().compile(with_values(tree, self._values))
+        sql = self._compiled(with_values(tree, self._values))
         text = query.strip().rstrip(";")
         types = f"select * from (\n{text}\n) limit 0"
         schema = super().query(types, self._used(types), None, fetch).schema
-        return self._ask(sql, schema)
+        return self.ask(sql, schema)
 
-    def _ask(self, sql: str, schema: pa.Schema) -> pa.Table:
+    def ask(self, sql: str, schema: pa.Schema) -> pa.Table:
+        """Return the engine's answer to a query of its own words, in these types."""
         return cast_exactly(self._engine.query(sql), schema, self._engine.name)
 
     def _prepared(self, tree: Tree, query: str) -> str:

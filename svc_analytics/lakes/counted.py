@@ -1,14 +1,15 @@
 """Several lakes whose records an engine counts: one query over all of them is one of the engine.
 
-Each lake is shown to the engine apart. A view of all is the union of theirs, merchant first, and
-what cannot be counted there is made lake by lake, as for one lake.
+Each lake is shown to the engine apart. A view of all is the union of theirs, merchant first. A
+view that is no sum alone is made here, lake by lake, but of sums that one query counts for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from sqlglot import exp
 
 from svc_analytics.engines.compiler import Compiler, Hand
@@ -21,6 +22,8 @@ from svc_analytics.lakes.views import MERCHANT
 from svc_analytics.warehouse.models import Model
 from svc_analytics.warehouse.warehouse import Warehouse
 
+Lakes = Mapping[str, EngineWarehouse]  # by the merchant
+
 
 class UnionCompiler(Compiler):
     """One query over the views of several lakes, on its way to an engine."""
@@ -30,47 +33,89 @@ class UnionCompiler(Compiler):
         self._lakes = {merchant: self.beside(hand) for merchant, hand in hands.items()}
         self._unions: dict[str, str] = {}  # the steps, by what was called
 
+    def compile_for_each(self, tree: Tree) -> str:
+        """Return the SQL of a query that is asked of each lake alone, the merchant first."""
+        whole = self._together("part", lambda lake: lake.add_query("part", tree.copy()))
+        self._unions[whole] = whole
+        return self.compile(exp.select("*").from_(whole))
+
     def _union(self, table: exp.Table) -> str:
         """Return the step with the rows of all lakes, the merchant before all columns."""
         called = call_of(table)
         if called not in self._unions:
-            parts = [
-                exp.select(exp.alias_(exp.Literal.string(merchant), MERCHANT), "*").from_(
-                    exp.to_identifier(lake.name_of(table.copy()))
-                )
-                for merchant, lake in self._lakes.items()
-            ]
-            whole = exp.union(*parts, distinct=False) if len(parts) > 1 else parts[0]
-            self._unions[called] = self.add(f"{called}_of_all", whole)
+            self._unions[called] = self._together(called, lambda lake: lake.name_of(table.copy()))
         return self._unions[called]
+
+    def _together(self, name: str, step: Callable[[Compiler], str]) -> str:
+        """Add the step of all lakes' rows; `step` tells the name of that of one."""
+        parts = [
+            exp.select(exp.alias_(exp.Literal.string(merchant), MERCHANT), "*").from_(
+                exp.to_identifier(step(lake))
+            )
+            for merchant, lake in self._lakes.items()
+        ]
+        whole = exp.union(*parts, distinct=False) if len(parts) > 1 else parts[0]
+        return self.add(f"{name}_of_all", whole)
 
 
 class EngineLakes(EngineWarehouse):
     """The views of several lakes together, whose records an engine counts."""
 
     def __init__(
-        self,
-        here: Warehouse,
-        engine: Engine,
-        lakes: Mapping[str, EngineWarehouse],
-        views: Collection[str],
+        self, here: Warehouse, engine: Engine, lakes: Lakes, views: Collection[str]
     ) -> None:
         super().__init__(here, engine, Paths(here.sources.folder))  # of its own it shows nothing
         self._lakes, self._views = lakes, views
+        self._in_step = _InStep(engine, lakes)
 
-    def _compiler(self) -> Compiler:
-        hands = {merchant: lake.hand for merchant, lake in self._lakes.items()}
-        return UnionCompiler(self._engine.dialect, hands)
+    def ask(self, sql: str, schema: pa.Schema) -> pa.Table:
+        """Return the engine's answer to a query over all lakes, in these types."""
+        return next(iter(self._lakes.values())).ask(sql, schema)
+
+    def _compiled(self, tree: Tree) -> str:
+        return _compiler(self._engine, self._lakes).compile(tree)
 
     def _bring_model(self, model: Model, table: exp.Table) -> None:
         if model.name in self._views:  # no other can be queried here
             super()._bring_model(model, table)
 
     def _bring_cut(self, model: Model, given: Mapping[str, Tree]) -> None:
-        """Let each lake make the rows of a model that an engine cannot count alone."""
-        query = f"from {model.name}"
+        """Let each lake make the rows of a model, of parts that are counted for all at once."""
+        self._in_step._bring_cut(model, given)
         parts = []
         for merchant, lake in self._lakes.items():
-            rows = lake.query(query)
+            rows = lake.rows_here(model.name)
             parts.append(rows.add_column(0, MERCHANT, pa.repeat(merchant, len(rows))))
         self._keep_rows(model.name, pa.concat_tables(parts))
+
+
+class _InStep(EngineWarehouse):
+    """Several lakes in step: what one of them needs of the engine is asked for all at once."""
+
+    def __init__(self, engine: Engine, lakes: Lakes) -> None:
+        first = next(iter(lakes.values()))  # its views have the types of all
+        super().__init__(first, engine, Paths(first.sources.folder))
+        self._lakes = lakes
+
+    def ask(self, sql: str, schema: pa.Schema) -> pa.Table:
+        """Return the engine's answer for all lakes; the merchant stands before these columns."""
+        whole = pa.schema([(MERCHANT, pa.string()), *schema])
+        return next(iter(self._lakes.values())).ask(sql, whole)
+
+    def _compiled(self, tree: Tree) -> str:
+        return _compiler(self._engine, self._lakes).compile_for_each(tree)
+
+    def _keep_rows(self, name: str, rows: pa.Table, signature: str = "") -> None:
+        """Keep in each lake its own rows."""
+        for merchant, lake in self._lakes.items():
+            own = rows.filter(pc.equal(rows[MERCHANT], merchant)).drop_columns([MERCHANT])
+            lake._keep_rows(name, own, signature)
+
+    def _redefine(self, model: Model, sql: str) -> None:
+        for lake in self._lakes.values():
+            lake._redefine(model, sql)
+
+
+def _compiler(engine: Engine, lakes: Lakes) -> UnionCompiler:
+    hands = {merchant: lake.hand for merchant, lake in lakes.items()}
+    return UnionCompiler(engine.dialect, hands)

@@ -33,7 +33,7 @@ def query_lakes(
         with ExitStack() as stack:
             return opened(stack, lakes, models).query_readonly(query, parameters)
 
-    return of_one_snapshot("one of the lakes", answer)
+    return of_one_snapshot(answer)
 
 
 def _open_here(stack: ExitStack, lakes: Sequence[Lake], models: frozenset[str] | None) -> Warehouse:

@@ -16,7 +16,7 @@ from svc_analytics.errors import DataError
 from svc_analytics.money import EXACT, INTEGER_DIGITS, RATIO_SCALE, SCALE
 from svc_analytics.render.comparison import Side, comparable_figures
 from svc_analytics.statements.months import FLOWS
-from svc_analytics.warehouse.figures import Figure
+from svc_analytics.warehouse.figures import Figure, read_figures
 
 TOTAL = "all merchants"
 SUMMED = frozenset(
@@ -71,8 +71,7 @@ def _sums(sides: Mapping[str, Side], coin: str) -> Iterator[Row]:
     for figure in comparable_figures().values():
         if figure.denominator and sums.keys() >= set(figure.operands):
             part, whole = (sums[name] for name in figure.operands)
-            why = f"{figure.operands[0]} or {figure.operands[1]} is unknown, or the latter zero"
-            yield _row(TOTAL, coin, figure, ratio(part, whole), why)
+            yield _row(TOTAL, coin, figure, ratio(part, whole), _why_no_ratio(figure))
 
 
 def _sum(coin: str, figure: Figure, parts: Mapping[str, Decimal | None]) -> Decimal:
@@ -103,6 +102,12 @@ def ratio(part: Decimal | None, whole: Decimal | None) -> Decimal | None:
     exact = Fraction(part) / Fraction(whole)
     steps = int(abs(exact) * 10**RATIO_SCALE + Fraction(1, 2))
     return Decimal(-steps if exact < 0 else steps).scaleb(-RATIO_SCALE, EXACT)
+
+
+def _why_no_ratio(figure: Figure) -> str:
+    """Say in labels why a ratio has no value; its note says the same in both cases."""
+    part, whole = (read_figures()[name].label or name for name in figure.operands)
+    return f"{part} or {whole} is unknown, or {whole} is zero"
 
 
 def _row(merchant: str, coin: str, figure: Figure, value: Decimal | None, why: str) -> Row:

@@ -4,7 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from svc_analytics.config import Settings, check_base_url, read_data_dir, read_settings
+from svc_analytics.config import (
+    Settings,
+    check_base_url,
+    read_data_dir,
+    read_engine,
+    read_settings,
+)
 from svc_analytics.errors import ConfigError
 from svc_analytics.signing.secrets import Secret
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
@@ -231,3 +237,33 @@ def test_unreadable_dotenv_is_a_usage_error(tmp_path: Path) -> None:
     (tmp_path / ".env").write_bytes(b"SVC_DATA_DIR=\xff\xfe\n")
     with pytest.raises(ConfigError, match=r"\.env"):
         read_settings(environ={}, folder=tmp_path)
+
+
+SECRET = "s3a://key:hush@bucket/lake"
+NAMED = {
+    "the option of an engine": ("htp://hush", (), {}, "--engine names no engine"),
+    "its variable": (None, (), {"SVC_ENGINE": "htp://hush"}, "SVC_ENGINE names no engine"),
+    "the option of a place": ("sc://spark", (SECRET,), {}, "--engine-data holds more than"),
+    "the variable of a place": (
+        "sc://spark",
+        (),
+        {"SVC_ENGINE_DATA": SECRET},
+        "SVC_ENGINE_DATA holds more than",
+    ),
+}
+
+
+@pytest.mark.parametrize(("engine", "places", "environ", "said"), NAMED.values(), ids=NAMED.keys())
+def test_what_is_wrong_with_an_engine_is_told_by_the_name_that_was_written(
+    tmp_path: Path, engine: str | None, places: tuple[str, ...], environ: dict[str, str], said: str
+) -> None:
+    """Never by its value, which may hold a secret."""
+    with pytest.raises(ConfigError, match=f"^{said}") as refused:
+        read_engine(engine, places, environ=environ, folder=tmp_path)
+    assert "hush" not in str(refused.value)
+
+
+def test_a_place_is_not_looked_at_where_no_engine_counts(tmp_path: Path) -> None:
+    """`--engine duckdb` counts here, whatever the variables say."""
+    environ = {"SVC_ENGINE": "sc://spark", "SVC_ENGINE_DATA": SECRET}
+    assert read_engine("duckdb", environ=environ, folder=tmp_path)[0] == ""

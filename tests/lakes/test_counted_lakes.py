@@ -12,6 +12,7 @@ from svc_analytics.errors import ConfigError, QueryError
 from svc_analytics.lakes.lakes import Lakes
 from svc_analytics.lakes.queries import query_lakes
 from svc_analytics.lakes.views import public_views
+from tests.lakes.conftest import MERCHANTS
 from tests.support.engines import DuckEngine, let_duckdb_count
 
 ADDRESS = "sc://engine.example:15002"
@@ -63,12 +64,20 @@ def test_a_query_over_all_lakes_has_the_same_answer(
 
 
 @pytest.mark.thorough
-def test_every_view_of_all_lakes_has_the_same_rows(here: Lakes, counted: Lakes) -> None:
+def test_every_view_of_all_lakes_has_the_same_rows(
+    here: Lakes, counted: Lakes, engine: DuckEngine
+) -> None:
     """
-    The merchant stands before all columns, as on this machine.
+    The merchant stands before all columns, and no query of the engine is of one merchant.
     """
     for view in public_views(None):
         assert rows(counted, f"from {view}") == rows(here, f"from {view}"), view
+    assert all_of_both(engine.asked)
+
+
+def all_of_both(asked: list[str]) -> bool:
+    """Whether each of these queries is over both merchants."""
+    return bool(asked) and all(merchant in query for query in asked for merchant in MERCHANTS)
 
 
 def test_one_query_of_the_engine_counts_all_lakes(counted: Lakes, engine: DuckEngine) -> None:
@@ -76,8 +85,33 @@ def test_one_query_of_the_engine_counts_all_lakes(counted: Lakes, engine: DuckEn
     The sums are made there, over the union of both merchants' views.
     """
     found = counted.sql(QUERIES["sums"])
-    assert len(found) == 3 and len(engine.asked) == 1
-    assert all(lake.merchant_id in engine.asked[0] for lake in counted.lakes)
+    assert len(found) == 3 and len(engine.asked) == 1 and all_of_both(engine.asked)
+
+
+def test_a_view_that_divides_asks_for_the_sums_of_all_lakes_at_once(
+    counted: Lakes, engine: DuckEngine
+) -> None:
+    """
+    Refund ratios are made here, of three sums: three queries, however many merchants there are.
+    """
+    found = counted.sql("select merchant_id, month, refund_ratio_period from refund_ratios_monthly")
+    assert {*found["merchant_id"]} == {*MERCHANTS}
+    assert len(engine.asked) == 3 and all_of_both(engine.asked)
+
+
+def test_what_an_engine_would_be_asked_over_several_lakes_is_printed(
+    folders: list[Path], engine: DuckEngine
+) -> None:
+    """
+    With the name of each lake's tables, and in the SQL that is wanted; nobody is asked.
+    """
+    words = ("sql", "--print", "--dialect", "trino", QUERIES["a view that divides"])
+    notes, *asked = run(folders, *words).stdout.split("\nWITH ")
+    for number, merchant in enumerate(MERCHANTS, 1):
+        assert f"-- lake_{number}: merchant {merchant}\n" in notes
+        assert f"-- lake_{number}_payments: " in notes
+    assert len(asked) == 2 and all_of_both(asked) and "AT_TIMEZONE(" in asked[0]
+    assert engine.asked == []
 
 
 def test_each_merchants_statement_has_the_same_digest(

@@ -1,6 +1,7 @@
 """`status`, `check`, `sql`, `views`: what the lake holds, its findings, and queries on it."""
 
 import sys
+from collections.abc import Sequence
 
 import click
 import pyarrow as pa
@@ -11,7 +12,6 @@ from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress, 
 from svc_analytics.cli.options import (
     EngineSetting,
     engine_options,
-    open_lake,
     several_lakes_options,
     wide_option,
 )
@@ -135,18 +135,10 @@ def sql(
     if dialect and not is_printed:
         raise ConfigError("--dialect says how to print a query: give it with --print")
     if is_printed:
-        only = _only(data_dir, "--print")
-        click.echo(_rehearsed(open_lake(only, engine), text, dialect or "spark"), nl=False)
+        click.echo(_rehearsed(open_each(data_dir, engine), text, dialect or "spark"), nl=False)
         return
     answer = _answer(text, data_dir, engine)
     _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
-
-
-def _only(data_dir: tuple[str, ...], option: str) -> str | None:
-    """Return the one folder that is given, if any, where an option is of one lake."""
-    if len(data_dir) > 1:
-        raise ConfigError(f"{option} is of one lake: give --data-dir once")
-    return next(iter(data_dir), None)
 
 
 def _answer(query: str, data_dir: tuple[str, ...], engine: EngineSetting) -> pa.Table:
@@ -157,10 +149,10 @@ def _answer(query: str, data_dir: tuple[str, ...], engine: EngineSetting) -> pa.
     return count(lakes[0], models_used_by(query), lambda views: views.query_readonly(query))
 
 
-def _rehearsed(lake: Lakehouse, query: str, dialect: str) -> str:
+def _rehearsed(lakes: Sequence[Lakehouse], query: str, dialect: str) -> str:
     with needs_extra("spark"):
-        from svc_analytics.engines.rehearsal import rehearse
-    return rehearse(lake, query, dialect)
+        from svc_analytics.lakes.rehearsal import rehearse_lakes
+    return rehearse_lakes(lakes, query, dialect)
 
 
 def _print_answer(answer: pa.Table, form: str, *, is_wide: bool, as_json: bool) -> None:

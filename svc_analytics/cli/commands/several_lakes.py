@@ -11,7 +11,6 @@ import pyarrow as pa
 from svc_analytics.cli import options
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.options import HERE, EngineSetting
-from svc_analytics.engines.connect import check_engine
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.row_files import check_form, output_file, write_rows
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
@@ -46,9 +45,7 @@ def with_several_lakes(command: Callable[..., None]) -> Callable[..., None]:
 def open_together(data_dirs: tuple[str, ...], engine: EngineSetting = HERE) -> Lakes:
     """Open the lakes of several merchants; `engine` is what a command with its options gets."""
     address, places = engine
-    return open_lakes(
-        data_dirs, engine=address, engine_data=(check_engine(address) and places) or None
-    )
+    return open_lakes(data_dirs, engine=address, engine_data=(address and places) or None)
 
 
 def open_each(data_dirs: tuple[str, ...], engine: EngineSetting = HERE) -> tuple[Lakehouse, ...]:
