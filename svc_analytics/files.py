@@ -1,4 +1,4 @@
-"""Files: atomic writes, durable folders, damaged files, locks between processes.
+"""Files: atomic writes, durable folders, damaged files, locks between processes, the cache.
 
 A folder may be this machine's copy of a bucket. What replaces a file there is put into the
 bucket first, by the `Copy` that the folder was registered with: see `svc_analytics.bucket`.
@@ -8,8 +8,9 @@ import errno
 import json
 import os
 import random
+import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -75,6 +76,20 @@ def merge_into(path: Path, work: Callable[[], _T]) -> _T:
         time.sleep(_chance.uniform(0, 0.2))  # so that the same two do not meet again
     with copy.merging():
         return work()
+
+
+def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
+    """Return the folder for what can be made or fetched again: SVC_CACHE_DIR, or the user's."""
+    if given := environ.get("SVC_CACHE_DIR"):
+        return Path(given).absolute()
+    home = Path.home()
+    if sys.platform == "win32":
+        base = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "svc-analytics"
 
 
 @contextmanager

@@ -2,13 +2,13 @@
 
 import os
 import re
-import sys
 from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.files import cache_folder
 
 SCHEMES = ("s3", "gs", "az")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
@@ -89,17 +89,4 @@ def copy_folder(url: str, environ: Mapping[str, str] = os.environ) -> Path:
     place = [url, *(environ.get(name, "") for name in _ENDPOINTS)]
     mark = sha256("\n".join(place).encode()).hexdigest()[:8]
     words = re.sub(r"[^A-Za-z0-9.-]+", "-", url)
-    return _cache_folder(environ) / f"{words[:80]}-{mark}"
-
-
-def _cache_folder(environ: Mapping[str, str]) -> Path:
-    if given := environ.get("SVC_CACHE_DIR"):
-        return Path(given).absolute()
-    home = Path.home()
-    if sys.platform == "win32":
-        base = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
-    elif sys.platform == "darwin":
-        base = home / "Library" / "Caches"
-    else:
-        base = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
-    return base / "svc-analytics"
+    return cache_folder(environ) / f"{words[:80]}-{mark}"

@@ -60,7 +60,7 @@ def _create(
     files |= {name: f"read_parquet({files[name]})" for name in MADE if name in files}
     try:
         connection.execute(f"create schema lake_{place}; use lake_{place}")
-        create_all(connection, files, models)
+        create_all(connection.execute, files, models)
     except duckdb.Error as error:
         message = f"{sources.lake.path} cannot be read ({error_line(error)})"
         raise LakeError(f"{message}: run svc-analytics extract") from error

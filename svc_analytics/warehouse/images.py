@@ -1,8 +1,9 @@
 """Databases that hold all views: one for a snapshot, one beside the lake for other tools.
 
-Binding the views takes long. So a process does it once, over files without rows, and every
-database is a copy of that image. While it is made, an empty table stands in for each model that
-others read: otherwise DuckDB binds with each of them all that it is made of.
+Binding the views takes long. So it is done once, over files without rows, and every database is a
+copy of that image, which is kept for the commands to come. While it is made, an empty table
+stands in for each model that others read: otherwise DuckDB binds with each of them all that it is
+made of.
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from svc_analytics.lake.layout import QUARANTINE, VERDICTS, VERDICTS_FOLDER, cha
 from svc_analytics.schema import SIDE_STREAMS, STREAMS
 from svc_analytics.warehouse.acknowledgements import ACCEPTED_SCHEMA
 from svc_analytics.warehouse.connection import CONFIG
+from svc_analytics.warehouse.kept_images import keep_made
 from svc_analytics.warehouse.models import Model, read_all_models, read_macros
 from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS
 from svc_analytics.warehouse.sources import FOOTERS
 from svc_analytics.warehouse.views import (
+    Execute,
     Files,
     create,
     create_all,
@@ -37,24 +40,23 @@ from svc_analytics.warehouse.views import (
 )
 
 _INSTANT = "'2026-01-01'::timestamptz"
-_images: dict[frozenset[str] | None, bytes] = {}  # by the models that are in them, None for all
 
 
-def write_snapshot_database(path: Path, models: frozenset[str] | None) -> None:
-    """Write a database of these views, or all, over the files of any snapshot: see `say_files`."""
-    path.write_bytes(_image(models))
+def write_snapshot_database(path: Path) -> None:
+    """Write a database of all views over the files of any snapshot: see `say_files`."""
+    path.write_bytes(_image())
 
 
 def write_database(path: Path, folder: Path) -> None:
     """Write a database of all views over the lake's own month files, for other tools."""
-    path.write_bytes(_image(None))
+    path.write_bytes(_image())
     sources = lake_sources(folder)
     with duckdb.connect(path, config=CONFIG) as connection:
         connection.execute("SET TimeZone='UTC'")
         connection.begin()
         for model in read_all_models():
             if model.reads_files:
-                create(connection, model, fill(model.sql, sources), model.columns)
+                create(connection.execute, model, fill(model.sql, sources), model.columns)
         connection.commit()
 
 
@@ -66,40 +68,44 @@ def describe_database(folder: Path) -> str:
     return repr(made_of)
 
 
-def _image(models: frozenset[str] | None) -> bytes:
-    """Return a database of these views, or all, over files that variables name."""
-    if None in _images:  # which has them too
-        return _images[None]
-    if models not in _images:
-        _images[models] = _make_image(models)
-    return _images[models]
+@cache
+def _image() -> bytes:
+    """Return a database of all views, over files that variables name."""
+    return keep_made(_describe_image(), _make_image)
+
+
+def _describe_image() -> str:
+    """Return all that the image is made of: what its making would execute, over which columns."""
+    script: list[str] = []
+    create_all(script.append, variables(), None, _stand_in)
+    return repr([duckdb.__version__, script, file_schemas()])
 
 
 @interruptible()
-def _make_image(models: frozenset[str] | None) -> bytes:
+def _make_image() -> bytes:
     with TemporaryDirectory(prefix="svc-analytics-") as folder:
         path, files = Path(folder, "views.duckdb"), _files_without_rows(Path(folder))
         with duckdb.connect(path, config=CONFIG) as connection:
             say_files(connection, files)
             connection.execute("SET TimeZone='UTC'")
             connection.begin()
-            create_all(connection, variables(), models, _stand_in)
+            create_all(connection.execute, variables(), None, _stand_in)
             connection.commit()
         return path.read_bytes()
 
 
-def _stand_in(connection: duckdb.DuckDBPyConnection, model: Model) -> None:
+def _stand_in(execute: Execute, model: Model) -> None:
     """Let those that read a model be bound to an empty table of its columns, of this session."""
     if model.name not in _read_by_others():
         return
     if not model.signature:
-        connection.execute(f"create temp table {model.name} as from main.{model.name} limit 0")
+        execute(f"create temp table {model.name} as from main.{model.name} limit 0")
         return
     table, parameters = f"bound_{model.name}", model.signature.strip("()").split(", ")
     required = [_INSTANT for parameter in parameters if ":=" not in parameter]  # its bounds
     call = f"{model.name}({', '.join(required)})"
-    connection.execute(f"create temp table {table} as from {call} limit 0")
-    connection.execute(f"create temp macro {model.name}{model.signature} as table from {table}")
+    execute(f"create temp table {table} as from {call} limit 0")
+    execute(f"create temp macro {model.name}{model.signature} as table from {table}")
 
 
 @cache

@@ -79,6 +79,7 @@ _NO_OTHERS = """(
 )"""
 
 Files = Mapping[str, Sequence[Path]]  # the files that stand for each placeholder
+Execute = Callable[[str], object]  # a statement of SQL
 
 
 def say_files(connection: duckdb.DuckDBPyConnection, files: Files) -> None:
@@ -123,27 +124,27 @@ def build_views(
 ) -> None:
     """Create macros and the views named over the files of a snapshot."""
     say_files(connection, files)
-    create_all(connection, variables(), models)
+    create_all(connection.execute, variables(), models)
 
 
 def create_all(
-    connection: duckdb.DuckDBPyConnection,
+    execute: Execute,
     sources: dict[str, str],
     models: Collection[str] | None = None,
-    behind_each: Callable[[duckdb.DuckDBPyConnection, Model], None] = lambda *made: None,
+    behind_each: Callable[[Execute, Model], None] = lambda *made: None,
 ) -> None:
     """Create macros and the views named; where all are made, people read their comments."""
-    connection.execute(read_macros())
+    execute(read_macros())
     written = [(model, model.columns) for model in read_all_models()]
     written += [(model, _FINDING) for model in _models_of_findings()]
     for model, columns in written:
         if models is None:
-            create(connection, model, fill(model.sql, sources), columns)
+            create(execute, model, fill(model.sql, sources), columns)
         elif model.name in models:
-            _make(connection, model, fill(model.sql, sources))
+            _make(execute, model, fill(model.sql, sources))
         else:
             continue
-        behind_each(connection, model)
+        behind_each(execute, model)
 
 
 def public_models() -> list[tuple[Model, Mapping[str, str]]]:
@@ -153,26 +154,24 @@ def public_models() -> list[tuple[Model, Mapping[str, str]]]:
     return sorted(found, key=lambda item: item[0].name)
 
 
-def create(
-    connection: duckdb.DuckDBPyConnection, model: Model, body: str, columns: Mapping[str, str]
-) -> None:
+def create(execute: Execute, model: Model, body: str, columns: Mapping[str, str]) -> None:
     """Make a view or a macro, with comments on it and on these columns."""
-    _make(connection, model, body)
+    _make(execute, model, body)
     meaning = quote(f"{model.meaning} Grain: {model.grain}.")
     if model.signature:
-        connection.execute(f"comment on macro table {model.name} is {meaning}")
+        execute(f"comment on macro table {model.name} is {meaning}")
         return
     comments = [f"comment on view {model.name} is {meaning}"]
     for name, text in columns.items():
         comments.append(f"comment on column {model.name}.{name} is {quote(text)}")
-    connection.execute(";".join(comments))
+    execute(";".join(comments))
 
 
-def _make(connection: duckdb.DuckDBPyConnection, model: Model, body: str) -> None:
+def _make(execute: Execute, model: Model, body: str) -> None:
     if model.signature:
-        connection.execute(f"create macro {model.name}{model.signature} as table {body}")
+        execute(f"create macro {model.name}{model.signature} as table {body}")
     else:
-        connection.execute(f"create or replace view {model.name} as {body}")
+        execute(f"create or replace view {model.name} as {body}")
 
 
 def every_model() -> tuple[Model, ...]:

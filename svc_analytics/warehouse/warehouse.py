@@ -216,7 +216,7 @@ def _open_views(
         if models is None or sources.near:
             _require_files(lake, sources.files)
             path = folder / "views.duckdb"
-            write_snapshot_database(path, models)
+            write_snapshot_database(path)
             connection = duckdb.connect(path, read_only=True, config=CONFIG)
             prepare(connection, folder)
             say_files(connection, sources.files)

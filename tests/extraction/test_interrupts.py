@@ -104,7 +104,8 @@ def test_an_interrupted_demo_leaves_nothing_behind(kernel: Kernel, tmp_path: Pat
         demo = f"svc.demo_lake({str(folder)!r}, months=2, payments=6_000)"
         t = kernel.run(demo, stop_after=seconds)["traceback"]
         assert t == [INTERRUPTED], "\n".join(t)
-        assert {path.name for path in folder.iterdir()} == {".gitignore", ".demo.lock"}
+        left = {path.name for path in folder.iterdir()} - {".demo.lock"}  # if it came so far
+        assert left == {".gitignore"}
 
 
 def test_a_demo_cut_off_while_it_moved_in_is_completed(
