@@ -79,6 +79,15 @@ def test_figures_stand_per_merchant_and_are_summed_per_coin(both: Lakes) -> None
     assert made.status == "final"
 
 
+@pytest.mark.parametrize("period", ["2026-Q4", "2026", "2026-10-ytd", "1405", "1405-Q3"])
+def test_longer_periods_are_of_all_merchants_too(both: Lakes, period: str) -> None:
+    """All of both is of October: gross 5 + 1 btc, in whatever period October is."""
+    made = both.statement(period, now=to_micros(NOW))
+    gross = [value(made, "btc", "gross_sales", one) for one in (*MERCHANTS, "all merchants")]
+    assert gross == [5, 1, 6] and period in str(made)
+    assert all("months" in own.tables for own in made.statements.values())
+
+
 def test_a_ratio_is_made_of_sums_and_never_averaged(both: Lakes) -> None:
     """0.09 of 6 is 1.5%; the average of 1% and 4% would be 2.5%."""
     made = october(both)
@@ -104,6 +113,12 @@ def test_a_sum_with_an_unknown_part_is_unknown_and_names_the_merchant(make: Make
     assert value(made, "btc", "net_sales") == Decimal("5.91")
     assert value(made, "btc", "net_settlement") is None
     assert f"unknown of {MERCHANTS[1]}" in str(made) and made.status == "provisional"
+    [why] = {
+        row["note"]
+        for row in made.table.to_pylist()
+        if (row["merchant_id"], row["figure"]) == ("all merchants", "refund_ratio_period")
+    }
+    assert why == "Refunds paid or Total charged is unknown, or Total charged is zero"
 
 
 def test_a_sum_of_more_than_38_digits_is_an_error_in_one_line(make: Make) -> None:
