@@ -26,23 +26,20 @@ from svc_analytics.closing.months import (
     require_sealable,
     sealed_months,
 )
+from svc_analytics.closing.readings import Readings
 from svc_analytics.closing.rederive import rederive, restatement
 from svc_analytics.closing.register import seal_in
 from svc_analytics.closing.result import CloseResult, State
 from svc_analytics.closing.verification.proof import require_unaltered
 from svc_analytics.config import Settings
-from svc_analytics.extraction.plan import Request, Seen
 from svc_analytics.files import merge_into
 from svc_analytics.lake.lake import Lake
 from svc_analytics.named_periods import named_period
 from svc_analytics.periods import Period
 from svc_analytics.receipts.verify_lake import verify_month
-from svc_analytics.render.document import Reason
 from svc_analytics.render.folder import Note, write_folder
-from svc_analytics.statements.reasons import unread_again
 from svc_analytics.statements.statement import Statement, statement
 
-MOST_PASSES = 3  # the month is read at most so often; two passes in a row must find the same
 GRACE_HOURS = 24
 
 
@@ -96,7 +93,7 @@ def close(
     job = start(lake, formats, metadata, grace_hours, settings, read, note, words, out)
     check_is_over(period, job.clock, job.grace)
     with one_at_a_time(lake):
-        return _add_notes(job, _close(job, period))
+        return _add_notes(job, _close(job, period, Readings(job)))
 
 
 def close_all_due(
@@ -117,10 +114,11 @@ def close_all_due(
 ) -> list[CloseResult]:
     """Close every month that is over, oldest first, since the first with a record.
 
-    A sealed month is not read again while the lake gives the same figures. Stops at the first
-    month that cannot be sealed, because each seal names the one before. With `longer`, a list of
-    "quarter", "year" or both, also closes those that are over and have the seals of all their
-    months. `on_closed` is called with each when it is done, `note` with what is being done.
+    A sealed month is not read again while the lake gives the same figures. Of the others the
+    first is read alone, and those behind it together, as long as they are not large. Stops at the
+    first month that cannot be sealed, because each seal names the one before. With `longer`, a
+    list of "quarter", "year" or both, also closes those that are over and have the seals of all
+    their months. `on_closed` is called with each when it is done, `note` with what is being done.
 
     Returns:
         A list with what became of each month, as `close` returns it.
@@ -144,27 +142,28 @@ def close_all_due(
 
 def _close_all(job: Job, months: Sequence[Period], kinds: Collection[str]) -> Iterator[CloseResult]:
     """Close each month up to one that cannot be sealed; then the longer periods, if all were."""
+    readings = Readings(job, months)
     for period in months:
         sealed = _compare_with_seal(job, period)
         is_unchanged = sealed and sealed.table is None
-        closed = sealed if sealed and is_unchanged else _close(job, period)
+        closed = sealed if sealed and is_unchanged else _close(job, period, readings)
         yield closed
         if closed.seal is None:
             return
     for period in longer_due(months, kinds):
-        yield _close(job, period)
+        yield _close(job, period, readings)
 
 
-def _close(job: Job, period: Period) -> CloseResult:
+def _close(job: Job, period: Period, readings: Readings) -> CloseResult:
     """Close a period; in a bucket anew, where another machine was first to write it."""
-    work = _close_longer if period.is_longer else _close_month
-    return merge_into(job.lake.path, partial(work, job, period))
+    if period.is_longer:
+        return merge_into(job.lake.path, partial(_close_longer, job, period))
+    return merge_into(job.lake.path, partial(_close_month, job, period, readings))
 
 
-def _close_month(job: Job, period: Period) -> CloseResult:
+def _close_month(job: Job, period: Period, readings: Readings) -> CloseResult:
     """Read a month again, then seal it, restate it, or leave it as it is."""
-    job.note(f"reading {period.folder} again")
-    doubts = _read_until_unchanged(job, period)
+    doubts = readings.doubts(period)
     if job.settings and job.settings.receipt_secrets:
         verify_month(job.lake, job.settings, period.start, period.end)
     sealed = _compare_with_seal(job, period)
@@ -201,22 +200,6 @@ def _state(job: Job, period: Period, sealed: CloseResult | None) -> Statement:
         now=job.clock,
         metadata=job.metadata or names_before,
     )
-
-
-def _read_until_unchanged(job: Job, period: Period) -> list[Reason]:
-    """Read a month again and again, until one pass sees what the pass before it saw.
-
-    Returns what could not be read, or that no two passes in a row agreed.
-    """
-    seen: Seen = {}
-    for number in range(MOST_PASSES):
-        request = Request(start=period.start, end=period.end, rereads=True, confirms=seen)
-        result = job.read(request)
-        seen = result.seen
-        if number and result.is_confirmed:
-            return unread_again(result.not_extracted)
-    text = f"the month was read {MOST_PASSES} times and differed each time: it still changes"
-    return [Reason(text)]
 
 
 def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:

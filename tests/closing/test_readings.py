@@ -1,0 +1,75 @@
+"""How often months are read before they are sealed: the first alone, those behind it together."""
+
+import pytest
+
+from svc_analytics.closing import readings
+from svc_analytics.closing.close import close_all_due
+from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.instants import format_instant
+from tests.support.closings import Closer
+
+AUGUST, REST = ("2026-08", "2026-09"), ("2026-09", "2026-11")
+SEPTEMBER, OCTOBER = ("2026-09", "2026-10"), ("2026-10", "2026-11")
+
+
+def spans(asked: list[Request]) -> list[tuple[str, ...]]:
+    """From which month to which each reading went, but the first, which brings all up to date."""
+    bounds = ((request.start, request.end or 0) for request in asked[1:])
+    return [tuple(format_instant(at)[:7] for at in span) for span in bounds]
+
+
+def test_the_months_behind_the_first_are_read_together(closer: Closer) -> None:
+    """Two readings for September and October, which are sealed as if each had been read alone."""
+    found = closer.close_all_due()
+    assert spans(closer.asked) == [AUGUST, AUGUST, REST, REST]
+    assert [one.state for one in found] == ["sealed"] * 3
+
+
+def test_where_the_first_month_cannot_be_sealed_no_other_is_read(closer: Closer) -> None:
+    """Its seal would have to be named by the next; a timer would read them all every day."""
+    closer.desk.service.payments[0]["status"] = "disputed"
+    assert [one.state for one in closer.close_all_due()] == ["provisional"]
+    assert spans(closer.asked) == [AUGUST, AUGUST]
+
+
+def test_months_that_move_while_they_are_read_together_are_read_alone(closer: Closer) -> None:
+    """No two readings of both agree, but two of each do."""
+
+    def read(request: Request) -> ExtractionResult:
+        found = closer.read(request)
+        found.is_confirmed &= spans([request, request]) != [REST]
+        return found
+
+    found = close_all_due(closer.desk.lake, read=read)
+    assert spans(closer.asked)[2:] == [REST] * 3 + [SEPTEMBER] * 2 + [OCTOBER] * 2
+    assert [one.state for one in found] == ["sealed"] * 3
+
+
+def test_a_month_that_moves_at_each_reading_is_not_sealed(closer: Closer) -> None:
+    """Nor are those behind it, although each other month was read twice alike."""
+
+    def read(request: Request) -> ExtractionResult:
+        found = closer.read(request)
+        found.is_confirmed &= spans([request, request]) not in ([REST], [SEPTEMBER])
+        return found
+
+    found = close_all_due(closer.desk.lake, read=read)
+    assert [one.state for one in found] == ["sealed", "provisional"]
+    assert "it still changes" in found[-1].reasons[0].text
+
+
+def test_a_month_behind_a_sealed_one_is_not_read_with_those_before(closer: Closer) -> None:
+    """September has its seal and still holds: it is not read again for the sake of October."""
+    closer.sealed("2026-09")
+    closer.asked.clear()
+    assert [one.state for one in closer.close_all_due()] == ["sealed", "unchanged", "sealed"]
+    assert spans(closer.asked) == [AUGUST, AUGUST, OCTOBER, OCTOBER]
+
+
+def test_months_of_many_records_are_read_alone(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A year of millions is sealed month by month: what is sealed stays, if the service fails."""
+    monkeypatch.setattr(readings, "MOST_TOGETHER", 2)
+    closer.close_all_due()
+    assert spans(closer.asked)[2:] == [SEPTEMBER] * 2 + [OCTOBER] * 2
