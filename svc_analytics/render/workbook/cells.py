@@ -16,6 +16,7 @@ from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import BETWEEN, ENGLISH, Language, jalali_day
 from svc_analytics.language.isolation import LEFT_TO_RIGHT, isolate_persian
+from svc_analytics.render.workbook.sheet import PlainSheet
 
 EXACT_DIGITS = 15
 LONGEST_TEXT = 32_767
@@ -111,7 +112,7 @@ class CellWriter:
     workbook: Any
     language: Language = ENGLISH
     looks: dict[tuple[Any, ...], Any] = field(default_factory=dict)
-    forms: dict[str, Any] = field(default_factory=dict)
+    forms: dict[tuple[Any, ...], Any] = field(default_factory=dict)  # the looks of numbers
 
     def look(self, **properties: Any) -> Any:
         """Return a format of the workbook."""
@@ -125,7 +126,8 @@ class CellWriter:
         is_persian = self.language.direction == "rtl"
         base = name.rstrip(" 0123456789")
         shown = self.language.persian(base) if is_persian else None
-        sheet = self.workbook.add_worksheet(shown + name[len(base) :] if shown else name)
+        own = shown + name[len(base) :] if shown else name
+        sheet = self.workbook.add_worksheet(own, worksheet_class=PlainSheet)
         if is_persian:
             sheet.right_to_left()
         return sheet
@@ -165,20 +167,18 @@ class CellWriter:
     ) -> None:
         """Write a number with its first 15 digits."""
         # A Decimal is printed digit by digit; as a float the 16th digit could be off.
-        kept = fifteen_digits(value)
-        look = self._number_look(form, **more) if more else self._plain_look(form)
-        sheet.write_number(row, column, kept, look)
-
-    def _plain_look(self, form: str) -> Any:
-        """Return the look of a number that has nothing but its format; a sheet has many."""
-        if form not in self.forms:
-            self.forms[form] = self._number_look(form)
-        return self.forms[form]
+        sheet.write_number(row, column, fifteen_digits(value), self._number_look(form, **more))
 
     def _number_look(self, form: str, **more: Any) -> Any:
-        """Return the look of a number: its sign stays at its left in a sheet from the right."""
-        look = self.left_to_right | more
-        return self.look(num_format=in_digits(form, self.language), **look)
+        """Return the look of a number: its sign stays at its left in a sheet from the right.
+
+        A sheet has many numbers, and few looks of them.
+        """
+        key = (form, *more.items())
+        if key not in self.forms:
+            look = self.left_to_right | more
+            self.forms[key] = self.look(num_format=in_digits(form, self.language), **look)
+        return self.forms[key]
 
     @property
     def start(self) -> str:
