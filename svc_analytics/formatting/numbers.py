@@ -6,6 +6,7 @@ used again. Files hold every digit.
 
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -108,8 +109,7 @@ def coin_scales(tables: Iterable[pa.Table]) -> dict[str, int]:
         names = [field.name for field in table.schema if _is_plain_amount(field)]
         for currency in pc.unique(table["currency"]).drop_null().to_pylist():
             own = table.filter(pc.equal(table["currency"], currency))
-            most = max((_most_places(own[name]) for name in names), default=0)
-            scales[currency] = max(scales.get(currency, 0), most)
+            scales[currency] = reduce(_more_places, map(own.column, names), scales.get(currency, 0))
     return scales
 
 
@@ -118,14 +118,15 @@ def _is_plain_amount(field: pa.Field) -> bool:
     return is_money and not is_divided(field.name)
 
 
-def _most_places(amounts: pa.ChunkedArray) -> int:
-    """Return the most places that amounts have, trailing zeros left out."""
-    few, many = 0, amounts.type.scale
+def _more_places(few: int, amounts: pa.ChunkedArray) -> int:
+    """Return the most places that amounts have, trailing zeros left out, and no less than `few`."""
+    many = amounts.type.scale
+    middle = few  # nearly always no column of a coin has more than those before it
     while few < many:
-        middle = (few + many) // 2
         cut = pc.round(amounts, middle, "towards_zero")  # the one mode that never overflows
         is_whole = pc.all(pc.equal(cut, amounts)).as_py() is not False
         few, many = (few, middle) if is_whole else (middle + 1, many)
+        middle = (few + many) // 2
     return few
 
 

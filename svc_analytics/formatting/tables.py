@@ -76,7 +76,7 @@ def _csv_lines(columns: list[pa.Array], schema: pa.Schema) -> str:
         column if is_exact_number(field) else changed_where(column, _MARKS, _quote)
         for column, field in zip(columns, schema, strict=True)
     ]
-    return "".join(f"{line}\n" for line in pc.binary_join_element_wise(*quoted, ",").to_pylist())
+    return "\n".join([*pc.binary_join_element_wise(*quoted, ",").to_pylist(), ""])
 
 
 def csv_line(texts: Iterable[str]) -> str:
