@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from svc_analytics.lake import partition
 from svc_analytics.lake.index import parents
 from svc_analytics.lake.index.month_index import MonthIndex
 from svc_analytics.lake.index.parents import PARENTS, parents_in
@@ -176,3 +177,37 @@ def test_parents_are_those_that_a_scan_finds_whatever_changes(
         monkeypatch.setattr(writer, "refresh_parents", real if is_kept else lambda lake: None)
         held.extract(rereads=True)
         assert given(held) == scanned(held)
+
+
+def test_parents_are_the_same_ones_piece_by_piece(
+    held: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A month's refunds are looked for some at a time: here 12 of 30, which return 20 payments."""
+    monkeypatch.setattr(parents, "PIECE", 12)
+    monkeypatch.setattr(partition, "ROW_GROUP", 4)
+    paid = held.service.payments
+    held.service.payouts += [
+        refund(100 + n, paid[n % 20], f"2026-11-{1 + n // 2:02}T00:00:00Z") for n in range(30)
+    ]
+    held.extract(rereads=True)
+    assert given(held) == scanned(held)
+    kept = pq.ParquetFile(held.lake.path / ".parents" / "2026-11.parquet")
+    assert [kept.metadata.row_group(place).num_rows for place in range(3)] == [12, 12, 6]
+
+
+def test_a_payment_that_comes_later_is_found_by_all_pieces(
+    held: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept of the other payments stays as it is, in whichever piece they are now."""
+    monkeypatch.setattr(parents, "PIECE", 4)
+    monkeypatch.setattr(partition, "ROW_GROUP", 2)
+    late = payment(99, "2026-01-09T00:00:00Z")
+    returned = [*held.service.payments[:8], late] * 2
+    held.service.payouts += [
+        refund(100 + n, each, f"2026-11-{1 + n:02}T00:00:00Z") for n, each in enumerate(returned)
+    ]
+    held.extract(rereads=True)
+    assert given(held) == scanned(held)
+    held.service.payments.append(late)
+    held.extract(rereads=True)
+    assert given(held) == scanned(held) and late["id"] in {row["payment_id"] for row in given(held)}

@@ -5,9 +5,11 @@ records. The writer keeps them at the end of a run. A reader takes those that ar
 snapshot and makes the others there: it always sees the true ones.
 """
 
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import msgspec
@@ -29,6 +31,7 @@ from svc_analytics.lake.snapshot import link_file
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 
 _SOURCES = "sources.json"
+PIECE = 50_000  # payout records whose payments are looked for together, and held in memory
 REJECTED = "rejected"  # in place of a month: the payout records that could not be held
 _COLUMNS = [
     *("id", "receipt_no", "reference_id", "currency"),
@@ -70,6 +73,14 @@ def parents_in(lake: Lake, folder: Path, labels: Iterable[str] | None = None) ->
     return target
 
 
+@dataclass
+class _Found:
+    """What is found of a file's parents, piece by piece."""
+
+    homes: set[str] = field(default_factory=set)  # the months of payments that hold them
+    has_missing: bool = False  # whether some were not found
+
+
 class _Named(msgspec.Struct):
     """What a rejected record says of its payment, whatever it is."""
 
@@ -103,20 +114,22 @@ class Parents:
         """Keep a file's parents; return what is to be noted of them."""
         if self._is_true(label):
             return self.sources.files[label]
-        path, kept = self.path(label), self._kept(label)
-        rows, has_missing = self._make(label, kept)
-        if not len(rows):
+        path, found = self.path(label), _Found()
+        pieces = self._make(label, found)
+        first = next(pieces, None)
+        if first is None:
             path.unlink(missing_ok=True)
-        elif kept is None or not rows.equals(kept):
-            replace_file(path, PARENTS, [rows])
-        signature = read_signature(path) if len(rows) else ""
-        return ParentFile(self.named_in[label], _homes(rows), has_missing, signature)
+        else:
+            replace_file(path, PARENTS, chain([first], pieces))
+        signature = read_signature(path) if first is not None else ""
+        return ParentFile(self.named_in[label], sorted(found.homes), found.has_missing, signature)
 
     def give(self, label: str, target: Path) -> None:
         """Put a file's parents there: the kept ones if they are true, else made now."""
         if not (self._is_true(label) and self._is_linked(label, target)):
-            rows, _ = self._make(label, self._kept(label))
-            pq.write_table(rows, target)
+            with pq.ParquetWriter(target, PARENTS) as writer:
+                for rows in self._make(label, _Found()):
+                    writer.write_table(rows)
 
     def columns(self, label: str, names: list[str]) -> pa.Table:
         """Return columns of a file's parents; of the kept ones nothing else is read."""
@@ -132,8 +145,8 @@ class Parents:
             ):
                 if signature == expected:
                     return file.read(names, use_threads=False)
-        rows, _ = self._make(label, self._kept(label))
-        return rows.select(names)
+        pieces = (rows.select(names) for rows in self._make(label, _Found()))
+        return pa.concat_tables([PARENTS.empty_table().select(names), *pieces])
 
     def _is_true(self, label: str) -> bool:
         """Tell whether the kept parents of a file are the true ones."""
@@ -154,36 +167,49 @@ class Parents:
         target.unlink(missing_ok=True)
         return False
 
-    def _kept(self, label: str) -> pa.Table | None:
-        """Return what was kept of a file, true or not; none if it is not what was noted."""
-        file = self.sources.files.get(label)
-        if file is None or not file.signature:
-            return file and PARENTS.empty_table()
-        with suppress(LakeError):
-            if _version(self.path(label)) == file.signature:
-                return read_side_file(self.path(label))
+    def _open_kept(self, label: str) -> pq.ParquetFile | None:
+        """Open what was kept of a file, true or not; nothing if it is not what was noted."""
+        file, path = self.sources.files.get(label), self.path(label)
+        with suppress(*DAMAGE):
+            if file and file.signature == _version(path) and check_signature(path):
+                return pq.ParquetFile(path, page_checksum_verification=True)
         return None
 
-    def _make(self, label: str, kept: pa.Table | None) -> tuple[pa.Table, bool]:
-        """Return a file's parents, and whether some were not found.
+    def _make(self, label: str, found: _Found) -> Iterator[pa.Table]:
+        """Yield a file's parents, piece by piece; note what is found of them.
 
-        Of those kept before, all stay whose month is the same.
+        A payment that is returned in two pieces is in both.
         """
-        wanted = self._named(label)
-        before = PARENTS.empty_table() if kept is None else kept
-        before = before.filter(pc.is_in(before["payment_id"], value_set=wanted))
+        kept = self._open_kept(label)
+        with kept or nullcontext():
+            for wanted in self._named(label):
+                rows = pa.concat_tables(self._of_piece(label, wanted, kept))
+                found.homes.update(_homes(rows))
+                found.has_missing |= len(rows) < len(wanted)
+                if len(rows):
+                    yield rows.sort_by("payment_id").combine_chunks()
+
+    def _of_piece(
+        self, label: str, wanted: pa.Array, kept: pq.ParquetFile | None
+    ) -> list[pa.Table]:
+        """Return the parents of these ids; of those kept, all stay whose month is the same."""
+        before = _among(kept, wanted)
         stays = ~np.isin(_months(before), [*self._changed])
         tables = [before.filter(pa.array(stays))]
         sought = Texts.of(pa.chunked_array([wanted])).without(tables[0]["payment_id"])
         months = self._nearest(label)
-        if kept is not None and self.sources.files[label].of == self.named_in[label]:
+        if self._knows_missing(label, is_kept=kept is not None):
             # What was not found before can only be where something changed.
             never = sought.without(before["payment_id"])
             tables += self._look_for(never, [month for month in months if month in self._changed])
             sought = sought.among(before["payment_id"])
-        tables += self._look_for(sought, months)
-        rows = pa.concat_tables(tables).sort_by("payment_id").combine_chunks()
-        return rows, len(rows) < len(wanted)
+        return [*tables, *self._look_for(sought, months)]
+
+    def _knows_missing(self, label: str, *, is_kept: bool) -> bool:
+        """Tell whether it is noted which payments of this version of a file were not found."""
+        file = self.sources.files.get(label)
+        has_noted = file is not None and (is_kept or not file.signature)
+        return has_noted and self.sources.files[label].of == self.named_in[label]
 
     @cached_property
     def _changed(self) -> set[str]:
@@ -203,13 +229,33 @@ class Parents:
         found = self._payments.rows_by_month(months, "id", texts, _COLUMNS)
         return [rows.rename_columns(PARENTS.names) for _, rows in found]
 
-    def _named(self, label: str) -> pa.Array:
-        """Return the ids of the payments that a file's records name."""
-        if label != REJECTED:
-            return self._payouts.column(label, "payment_id").drop_null().unique()
-        rows = read_side_file(self._rejected)
-        bodies = rows.filter(pc.is_null(rows["resolved_at"]))["body"].to_pylist()
-        return pa.array(sorted({*map(_payment_of, bodies)} - {""}), pa.string())
+    def _named(self, label: str) -> Iterator[pa.Array]:
+        """Yield the ids of the payments that a file's records name, in pieces, each once in one."""
+        if label == REJECTED:
+            rows = read_side_file(self._rejected)
+            bodies = rows.filter(pc.is_null(rows["resolved_at"]))["body"].to_pylist()
+            yield pa.array(sorted({*map(_payment_of, bodies)} - {""}), pa.string())
+            return
+        ids: list[pa.Array] = []
+        for table in self._payouts.tables(label, ["payment_id"]):
+            ids += table["payment_id"].drop_null().chunks
+            if sum(map(len, ids)) >= PIECE:
+                yield pa.chunked_array(ids, pa.string()).unique()
+                ids.clear()
+        yield pa.chunked_array(ids, pa.string()).unique()
+
+
+def _among(kept: pq.ParquetFile | None, wanted: pa.Array) -> pa.Table:
+    """Return which of these payments were kept, each once."""
+    if kept is None:
+        return PARENTS.empty_table()
+    tables = [PARENTS.empty_table()]
+    for group in range(kept.num_row_groups):
+        rows = kept.read_row_group(group, use_threads=False)
+        tables.append(rows.filter(pc.is_in(rows["payment_id"], value_set=wanted)))
+    found = pa.concat_tables(tables)
+    _, places = np.unique(found["payment_id"].to_numpy(zero_copy_only=False), return_index=True)
+    return found.take(pa.array(places))
 
 
 def _payment_of(body: bytes) -> str:
