@@ -30,17 +30,15 @@ def count(
     *,
     period: Span | None = None,
     as_written: bool = False,
-    is_bounded: bool = False,
 ) -> _T:
     """Return what `work` makes of the views of a lake, all of it of one snapshot.
 
     Where an object of a bucket was replaced while an engine read it, all work is done again.
     Raises `LakeChanged` where that happens again and again.
     """
-    ways = {"as_written": as_written, "is_bounded": is_bounded}
 
     def done() -> _T:
-        with open_counted(lake, names, period=period, **ways) as warehouse:
+        with open_counted(lake, names, period=period, as_written=as_written) as warehouse:
             return work(warehouse)
 
     return of_one_snapshot(done)
@@ -64,13 +62,11 @@ def open_counted(
     *,
     period: Span | None = None,
     as_written: bool = False,
-    is_bounded: bool = False,
 ) -> Iterator[Warehouse]:
     """Open the views of a lake; the engine that the lake names counts its records."""
     engine = connect(lake.engine)
     if engine is None:
-        ways = {"as_written": as_written, "is_bounded": is_bounded}
-        with open_warehouse(lake, names, period=period, **ways) as warehouse:
+        with open_warehouse(lake, names, period=period, as_written=as_written) as warehouse:
             yield warehouse
         return
     from svc_analytics.engines.warehouse import open_on_engine

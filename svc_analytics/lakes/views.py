@@ -13,7 +13,7 @@ import duckdb
 
 from svc_analytics.errors import LakeError
 from svc_analytics.lake.lake import Lake
-from svc_analytics.warehouse.connection import CONFIG, error_line, prepare
+from svc_analytics.warehouse.connection import CONFIG, bound_memory, error_line, prepare
 from svc_analytics.warehouse.models import read_macros
 from svc_analytics.warehouse.sources import Sources
 from svc_analytics.warehouse.views import MADE, create_all, public_models, quote
@@ -34,6 +34,7 @@ def open_views(
     lakes = [sources.lake for sources in found]
     for name in public_views(models):
         connection.execute(f"create view {name} as {_union(name, lakes)}")
+    bound_memory(connection, sum(sources.rows for sources in found))
     folders = ", ".join(quote(str(sources.folder)) for sources in found)
     connection.execute(f"SET allowed_directories=[{folders}]")
     connection.execute("SET enable_external_access=false; SET lock_configuration=true")

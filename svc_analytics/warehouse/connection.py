@@ -9,11 +9,17 @@ import duckdb
 
 from svc_analytics.warehouse.views import quote
 
-MOST_MEMORY = "1GiB"  # of DuckDB at most: with its results the process stays under 2 GiB
+MOST_MEMORY = "1 GiB"  # of DuckDB at most: with its results the process stays under 2 GiB
+LARGE = 1_500_000  # records that one thread reads: it takes no more processor time than several
 # Files written by DuckDB 2 must still open in the 1.x command line.
 STORAGE_VERSION = "v1.2.0"
 # What DuckDB says of a total of a month file that a decimal cannot hold.
 _TOO_LONG = re.compile(r'Could not convert string "-?\d{21,}(\.\d+)?" to DECIMAL')
+# What it says when there is no room to put aside what it has no memory for.
+_FULL_DISK = re.compile("failed to offload|No space left on device|Disk quota exceeded")
+# The same of a step that can put nothing aside, and how much it may take.
+_LACKS_MEMORY = re.compile(r"Out of Memory Error: .*/(?P<most>[\d.]+ [KMGT]?i?B) used\)")
+_LESS = "ask for fewer rows or columns"
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -43,14 +49,14 @@ def give_back_memory(connection: duckdb.DuckDBPyConnection) -> None:
     )
 
 
-def bound_memory(connection: duckdb.DuckDBPyConnection, *, in_one_thread: bool) -> None:
-    """Let queries spill rather than take more: a month may have a million lines.
+def bound_memory(connection: duckdb.DuckDBPyConnection, rows: int) -> None:
+    """Let queries over so many records spill rather than take more memory.
 
     Each thread has sorts and joins of its own, which can spill only so far: the lines of five
     million records do not fit two of them, nor a check of ten million eight.
     """
     connection.execute(f"SET memory_limit='{MOST_MEMORY}'")
-    if in_one_thread:
+    if rows > LARGE:
         connection.execute("SET threads=1")
 
 
@@ -70,7 +76,14 @@ def is_select(statement: duckdb.Statement) -> bool:
         return False
 
 
+def is_of_full_disk(error: Exception) -> bool:
+    """Tell whether a query failed because it could not put aside what it has no memory for."""
+    return bool(_FULL_DISK.search(str(error)))
+
+
 def error_line(error: Exception) -> str:
+    if found := _LACKS_MEMORY.search(str(error)):
+        return f"the query needs more than {found['most']} of memory at once: {_LESS}"
     first, *others = str(error).strip().splitlines()
     hints = [line for line in others if line.startswith(("Did you mean", "Candidate bindings"))]
     text = " ".join([first, *hints[:1]])

@@ -24,6 +24,7 @@ from svc_analytics.warehouse.connection import (
     bound_memory,
     error_line,
     give_back_memory,
+    is_of_full_disk,
     is_select,
     lock_down,
     prepare,
@@ -37,7 +38,7 @@ from svc_analytics.warehouse.views import (
     say_files,
 )
 
-LARGE = 1_500_000  # records that one thread reads: it takes no more processor time than several
+_SPILLS = "where queries put aside what they have no memory for"
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
 
 
@@ -150,7 +151,10 @@ class Warehouse:
         try:
             yield
         except duckdb.Error as error:
-            text = as_in_the_lake(error_line(error), self._folder, self._lake)
+            if is_of_full_disk(error):
+                text = f"the disk is full: free some space in {self._folder.parent}, {_SPILLS}"
+            else:
+                text = as_in_the_lake(error_line(error), self._folder, self._lake)
             raise QueryError(text) from error
 
     def coverage(self) -> dict[str, Coverage]:
@@ -180,15 +184,14 @@ def open_warehouse(
     models: frozenset[str] | None = None,
     *,
     as_written: bool = False,
-    is_bounded: bool = False,
     period: Span | None = None,
 ) -> Iterator[Warehouse]:
     """Open the views over a snapshot of the lake, in memory, locked against any change.
 
     Every file that they read is checked against its checksums first: DuckDB does not do it.
     `models` names those to make, sources included; without it there are all. Queries over
-    few records run `as_written` if asked: optimizing ours takes longer than running them. Those
-    of a period, and others that are to be `is_bounded`, spill rather than take more memory.
+    few records run `as_written` if asked: optimizing ours takes longer than running them. All
+    spill rather than take more memory.
 
     With a `period`, in UTC microseconds, the macros of a statement give its figures as over the
     whole lake, and cost what its months cost: the other records of history are not there.
@@ -199,8 +202,7 @@ def open_warehouse(
         try:
             if not is_small:
                 give_back_memory(connection)
-            if sources.near or is_bounded:
-                bound_memory(connection, in_one_thread=sources.rows > LARGE)
+            bound_memory(connection, sources.rows)
             lock_down(connection, sources.folder, as_written=as_written and is_small)
             yield Warehouse(connection, lake, sources, is_small=is_small)
         finally:

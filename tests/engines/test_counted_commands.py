@@ -109,7 +109,7 @@ def test_check_finds_the_same_rows(engine: DuckEngine, lakes: tuple[Lakehouse, L
     query = "from exceptions order by all"
     found = []
     for lake in lakes:
-        with open_counted(lake, is_bounded=True) as warehouse:
+        with open_counted(lake) as warehouse:
             found.append(warehouse.query(query))
     assert found[1].equals(found[0]) and len(found[0]) and engine.asked
 

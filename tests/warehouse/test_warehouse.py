@@ -26,6 +26,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import Secret
+from svc_analytics.warehouse import connection
 from svc_analytics.warehouse import warehouse as warehouse_module
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import (
@@ -265,12 +266,46 @@ def test_check_spills_rather_than_take_more_memory(
     assert [limit.to_pylist() for limit in limits] == [[{"most": "1.0 GiB"}]]
 
 
+def test_sql_and_deep_checks_spill_rather_than_take_more_memory(regular: Lakehouse) -> None:
+    """Whatever opens the lake's views, over one month or over all."""
+    assert one(regular, "select current_setting('memory_limit')") == "1.0 GiB"
+    with open_warehouse(regular, as_written=True) as warehouse:
+        found = warehouse.query("select current_setting('memory_limit') as most")
+    assert found.to_pylist() == [{"most": "1.0 GiB"}]
+
+
+LACKING = {
+    "a full disk": (
+        "select max(n) from (select row_number() over (order by md5(i::varchar)) as n "
+        "from range(1000000) as numbers (i))",
+        "the disk is full: free some space in {place}, where queries put aside what they have no "
+        "memory for",
+    ),
+    "little memory": (
+        "select quantile_disc(i, 0.5) from range(20000000) as numbers (i)",
+        "the query needs more than 38.1 MiB of memory at once: ask for fewer rows or columns",
+    ),
+}
+
+
+@pytest.mark.parametrize(("query", "expected"), LACKING.values(), ids=LACKING.keys())
+def test_a_query_without_room_ends_in_one_clear_line(
+    regular: Lakehouse, monkeypatch: pytest.MonkeyPatch, query: str, expected: str
+) -> None:
+    """Sorting spills until the disk is full; a median cannot spill."""
+    room = "SET memory_limit='40MB'; SET threads=1; SET max_temp_directory_size='1MB'"
+    monkeypatch.setattr(warehouse_module, "bound_memory", lambda held, rows: held.execute(room))
+    with pytest.raises(QueryError) as refused:
+        regular.sql(query)
+    assert str(refused.value) == expected.format(place=regular.path)
+
+
 @pytest.mark.parametrize(("large", "is_alone"), [(10**9, False), (0, True)])
 def test_one_thread_reads_a_large_period(
     regular: Lakehouse, monkeypatch: pytest.MonkeyPatch, large: int, is_alone: bool
 ) -> None:
     """Several do not fit the memory that its queries may take: each sorts and joins for itself."""
-    monkeypatch.setattr(warehouse_module, "LARGE", large)
+    monkeypatch.setattr(connection, "LARGE", large)
     october = month("2026-10")
     with open_warehouse(regular, period=(october.start, october.end)) as warehouse:
         found = warehouse.query("select current_setting('threads') = 1 as is_alone")

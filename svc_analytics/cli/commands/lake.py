@@ -85,7 +85,7 @@ def check(
 
 def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
     """Return the rows of a lake that break a rule."""
-    findings = count(lake, None, lambda views: views.query(_FINDINGS), is_bounded=True)
+    findings = count(lake, None, lambda views: views.query(_FINDINGS))
     if is_deep:
         return pa.concat_tables([findings, check_deeply(lake, findings, note=echo_progress)])
     return findings
