@@ -18,12 +18,12 @@ from svc_analytics.warehouse.definitions import (
     find_figure,
     grouped_figures,
 )
-from svc_analytics.warehouse.figure_sql import select_one
 from svc_analytics.warehouse.figures import (
     Figure,
     figure_groups,
     parse_figure,
     read_figures,
+    select_one,
     stated_figures,
 )
 from svc_analytics.warehouse.models import (

@@ -22,8 +22,7 @@ from svc_analytics.named_periods import named_period
 from svc_analytics.periods import Period, known_until
 from svc_analytics.statements.balance_assertions import Assertion, read_assertions
 from svc_analytics.warehouse.definitions import find_figure
-from svc_analytics.warehouse.figure_sql import select_one, select_records
-from svc_analytics.warehouse.figures import Figure
+from svc_analytics.warehouse.figures import Figure, select_one, select_records
 from svc_analytics.warehouse.models import read_statement_macros
 from svc_analytics.warehouse.views import quote
 from svc_analytics.warehouse.warehouse import Warehouse

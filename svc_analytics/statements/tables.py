@@ -16,7 +16,7 @@ from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
 from svc_analytics.statements.months import MONTHS, keep_known, read_months
-from svc_analytics.warehouse.figure_sql import select_others, select_summary
+from svc_analytics.warehouse.figure_sql import counted_apart, select_others, select_summary
 from svc_analytics.warehouse.models import models_used_by, read_all_models, read_footings
 from svc_analytics.warehouse.sales import cut_payments
 from svc_analytics.warehouse.warehouse import Warehouse
@@ -59,6 +59,10 @@ _KEPT = {
     "int_period_refunds": f"int_period_refunds({_BOUNDS})",
     "int_refunded": f"int_refunded({_BOUNDS})",
     "int_fee_rates_within": f"int_fee_rates_within({_BOUNDS})",
+    **{
+        name: f"{name}({_BOUNDS}{', ' + _AS_OF if 'as_of' in signature else ''})"
+        for name, signature in counted_apart().items()
+    },
     "int_figures": f"int_figures({_BOUNDS}, {_KNOWN}, {_AS_OF}, assertions := $assertions)",
     "int_worth": f"int_figures({_BOUNDS})",
 }

@@ -32,11 +32,19 @@ _CONDITIONS = {
 _COINS = ("movements_count", "closing_position")  # which coins have a row
 KNOWN = "int_period_known(starts_at, ends_at, as_of := as_of, known_to := known_to)"
 _AMOUNTS = ("coin", "USD")
+_BOUNDS = "(starts_at, ends_at)"
 _SIGNATURE = "(starts_at, ends_at, as_of := null, known_to := null, assertions := null)"
 _HEADER = """\
 -- {name}{signature}: {meaning}.
 -- grain: one row per currency with a position or a movement{grain}. from: {sources}.
 """
+# Scans that hold payers or refunds in memory, each with the signature of a model of its own. Of
+# these a statement keeps the few rows: in one query they do not fit the memory of a large year.
+_APART = {
+    "period_payments_apart": _BOUNDS,
+    "period_refunds": _BOUNDS,
+    "period_cohort": "(starts_at, ends_at, as_of := null)",
+}
 # Without a secret no verdict was ever made: the figures are unknown, not zero.
 _VERIFIED = "select has_verdicts from stg_verified"
 
@@ -57,6 +65,7 @@ def count_figures(scan: str, figures: list[Figure], source: str = "", by: str = 
 
 def figure_models() -> Iterator[str]:
     """Yield the SQL of the models that are made from the catalogue, headers included."""
+    yield from map(_model_apart, _APART)
     stated, others = summary_figures(), other_figures()
     worth = [read_figures()[name] for name in ("closing_position", "usd_exposure")]
     rate = [figure for figure in read_figures().values() if "newest" in figure.source]
@@ -68,6 +77,32 @@ def figure_models() -> Iterator[str]:
     meaning = "every figure of a period that its summary has no column for"
     head = _header("statement_figures", _SIGNATURE, meaning, ", and figure", others)
     yield head + _made(others) + select_others("made")
+
+
+def counted_apart() -> dict[str, str]:
+    """Return the models that count one scan each, with their signatures."""
+    return {f"int_counted_{scan}": signature for scan, signature in _APART.items()}
+
+
+def _model_apart(scan: str) -> str:
+    figures = scans_of(read_figures().values())[scan]
+    source = figures[0].source.partition("(")[0]
+    head = f"-- int_counted_{scan}{_APART[scan]}: what a period's figures count of {source}."
+    grain = f"-- grain: one row per currency with such a record. from: {source}."
+    # A cohort's figures are of what was returned: most payments need no look.
+    rows = " where refunded is not null" if scan == "period_cohort" else ""
+    step = _step("made", count_figures(scan, figures, figures[0].source + rows))
+    columns = [("currency", "coin slug"), *((figure.name, figure.meaning) for figure in figures)]
+    return f"{head}\n{grain}\n\nwith {step}\n\nselect\n    {_commented(columns)}\nfrom made\n"
+
+
+def _count_or_read(scan: str, figures: list[Figure]) -> str:
+    """Return the SQL that counts a scan, or reads what its own model has counted."""
+    if scan not in _APART:
+        return count_figures(scan, figures)
+    names = ", ".join(figure.name for figure in figures)
+    given = _APART[scan].replace(":= null", ":= as_of")
+    return f"select currency, {names} from int_counted_{scan}{given}"
 
 
 def select_summary(source: str, label: str = "label") -> str:
@@ -177,33 +212,6 @@ def _divided(ratios: list[Figure]) -> list[str]:
     ]
 
 
-def select_records(figure: Figure) -> str:
-    """Return the SQL of the records behind a figure of one coin, `{currency}`."""
-    narrowed = f" and {figure.rows}" if figure.rows else ""
-    return f"select * from {figure.shown_records} where currency = {{currency}}{narrowed}"
-
-
-def select_one(figure: Figure) -> str:
-    """Return the SQL of one figure of one coin, known or not, that stands on its own."""
-    if not figure.operands:
-        return f"""\
-with records as (
-    {select_records(figure)}
-)
-select {figure.expression} as {figure.name} from records"""
-    operands = [f"({_part(read_figures()[name])}) as {name}" for name in figure.operands]
-    return f"""\
-with counted as (
-    select
-        {_lines(operands, ",", 8)}
-)
-select {figure.expression} as {figure.name} from counted"""
-
-
-def _part(figure: Figure) -> str:
-    return f"select {figure.expression} from {figure.source} where currency = {{currency}}"
-
-
 def _with_operands(chosen: Iterable[Figure]) -> list[Figure]:
     """Return figures, those they are made of, and those that say which coins there are."""
     names = [figure.name for figure in chosen]
@@ -251,11 +259,13 @@ def _masked(figure: Figure) -> str:
 
 def _model(name: str, meaning: str, chosen: Iterable[Figure]) -> str:
     figures = list(chosen)
-    return _header(name, _SIGNATURE, meaning, "", figures) + "\n" + select_figures(figures)
+    body = select_figures(figures, scan=_count_or_read)
+    return f"{_header(name, _SIGNATURE, meaning, '', figures)}\n{body}"
 
 
 def _header(name: str, signature: str, meaning: str, grain: str, figures: Iterable[Figure]) -> str:
-    sources = [f"int_{_scan_of(figure.source)}" for figure in _with_operands(list(figures))]
+    scans = scans_of(figures)
+    sources = [f"int_{'counted_' * (scan in _APART)}{scan}" for scan in scans]
     listed = ", ".join(dict.fromkeys([*sources, "int_period_known", "stg_verified"]))
     return _HEADER.format(
         name=name, signature=signature, meaning=meaning, grain=grain, sources=listed
@@ -273,7 +283,7 @@ def _commented(columns: list[tuple[str, str]]) -> str:
 
 
 def _made(figures: Iterable[Figure]) -> str:
-    return f"\nwith {_step('made', select_figures(figures))}\n"
+    return f"\nwith {_step('made', select_figures(figures, scan=_count_or_read))}\n"
 
 
 def _indented(sql: str) -> str:

@@ -142,5 +142,33 @@ def figure_groups() -> dict[str, tuple[str, ...]]:
     return groups
 
 
+def select_records(figure: Figure) -> str:
+    """Return the SQL of the records behind a figure of one coin, `{currency}`."""
+    narrowed = f" and {figure.rows}" if figure.rows else ""
+    return f"select * from {figure.shown_records} where currency = {{currency}}{narrowed}"
+
+
+def select_one(figure: Figure) -> str:
+    """Return the SQL of one figure of one coin, known or not, that stands on its own."""
+    if not figure.operands:
+        return f"""\
+with records as (
+    {select_records(figure)}
+)
+select {figure.expression} as {figure.name} from records"""
+    parts = [f"({_part(read_figures()[name])}) as {name}" for name in figure.operands]
+    operands = ",\n        ".join(parts)
+    return f"""\
+with counted as (
+    select
+        {operands}
+)
+select {figure.expression} as {figure.name} from counted"""
+
+
+def _part(figure: Figure) -> str:
+    return f"select {figure.expression} from {figure.source} where currency = {{currency}}"
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(re.findall(r"\w+", text))

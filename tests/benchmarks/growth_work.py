@@ -19,6 +19,7 @@ from svc_analytics.periods import Period
 from svc_analytics.schema import PAYMENTS, STREAMS, Stream
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse import connection
+from svc_analytics.warehouse.figure_sql import counted_apart
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.benchmarks.growth_lakes import END, MERCHANT, NEWEST, Part, Shape, batches, parts
@@ -31,12 +32,14 @@ Page = tuple[Stream, pa.Table, Span]  # records, and the time that they are all 
 
 
 def summarize(folder: Path, period: Period = NEWEST, memory: str | None = None) -> None:
-    """Make the summary of a period alone, within a limit of DuckDB's memory."""
+    """Make the summary of a period alone, as a statement does, within so much memory."""
     if memory:
         connection.MOST_MEMORY = memory
     bounds = "(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
     edges = {"s": period.start, "e": period.end}
     with open_warehouse(Lake(folder), period=(period.start, period.end)) as warehouse:
+        for name, signature in counted_apart().items():
+            warehouse.keep(name, f"from {name}{bounds}", edges, signature)
         warehouse.query(f"from statement_summary{bounds}", edges)
 
 
@@ -55,7 +58,7 @@ def close_newest(folder: Path) -> None:
 
 def check(folder: Path) -> None:
     """Check the whole lake, as the command `check` does."""
-    with open_warehouse(Lake(folder), is_bounded=True) as warehouse:
+    with open_warehouse(Lake(folder)) as warehouse:
         assert not len(warehouse.query("from exceptions"))
 
 

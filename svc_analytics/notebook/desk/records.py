@@ -14,8 +14,7 @@ from svc_analytics.periods import Period
 from svc_analytics.statements.balance_assertions import Assertion, read_assertions
 from svc_analytics.statements.explain import Origin, origin_of
 from svc_analytics.warehouse.definitions import find_figure
-from svc_analytics.warehouse.figure_sql import select_one, select_records
-from svc_analytics.warehouse.figures import Figure, stated_figures
+from svc_analytics.warehouse.figures import Figure, select_one, select_records, stated_figures
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
