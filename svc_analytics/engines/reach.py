@@ -13,13 +13,14 @@ from svc_analytics.engines.portable import oddity
 from svc_analytics.engines.trees import Tree, call_of, inner_steps, parse, tables
 from svc_analytics.engines.words import own_words
 from svc_analytics.warehouse.models import Model
-from svc_analytics.warehouse.views import every_model
+from svc_analytics.warehouse.views import RECEIPTLESS, every_model
 
 # Files of records. What is in any other file is little: it is read here, and handed over.
 RECORDS = frozenset(
     {
         *("payments", "payout_records", "changes_payments", "changes_payout_records"),
         *("receipt_verdicts", "sessions", "bindings", "other_payouts", "parents"),
+        RECEIPTLESS,
     }
 )
 _COUNTS = (exp.Group, exp.AggFunc, exp.Distinct, exp.Window, exp.Join)

@@ -41,6 +41,7 @@ class PartitionFooter:
     judged_at: int | None = None  # the run's clock; an earlier release did not judge any
     shared: Shared | None = None  # nobody looked for any in a file of layout 1
     ends: Mapping[Group, GroupEnds] = field(default_factory=dict)  # of each group of the totals
+    without_receipt: int | None = None  # rows without a token; unknown in an older file
     layout: int = LAYOUT
     mark: str = ""  # of a file in a bucket, where two versions of the same bytes are one
 
@@ -67,10 +68,17 @@ class PartitionFooter:
             "shared": self.shared,
             "tool_version": self.tool_version,
             "schema": schema_digest(STREAMS[self.stream].schema),
+            **self._counted,
             **({"mark": self.mark} if self.mark else {}),
             **BLANK,
         }
         return json.dumps(document)
+
+    @property
+    def _counted(self) -> dict[str, int]:
+        """Return what only files of payments state, and they not always did."""
+        count = self.without_receipt
+        return {} if count is None else {"without_receipt": count}
 
     def _group(self, group: Group) -> dict[str, Any]:
         """Return what the file says about the rows of one currency, kind and status."""
@@ -116,6 +124,7 @@ class PartitionFooter:
             judged_at=document.get("judged_at"),
             shared=_read_shared(document.get("shared")),
             ends={group: _read_ends(each) for group, each in groups},
+            without_receipt=document.get("without_receipt"),
             layout=document["layout"],
         )
 

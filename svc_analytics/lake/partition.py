@@ -5,7 +5,7 @@ changes them together and they never disagree (design 2 and 3).
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
@@ -35,6 +35,7 @@ from svc_analytics.schema import STREAMS, Instants, Stream
 ROW_GROUP = 12_000  # rows in memory at a time while a month is rewritten
 GROUP_BYTES = 16 * 1024 * 1024  # fewer rows, if they are large
 _WRITE_BUFFER = 1 << 20  # bytes
+_RECEIPT = "receipt"
 _DICTIONARY_COLUMNS = ["status", "currency", "kind", "fee_bearer", "extracted_at"]
 
 
@@ -96,11 +97,37 @@ def upgrade_partition(path: Path, footer: PartitionFooter) -> PartitionFooter:
     )
 
 
+@dataclass
+class _Stated:
+    """What a footer states of the rows that were written so far."""
+
+    stream: Stream
+    totals: ControlTotals = field(default_factory=ControlTotals)
+    ends: dict[Group, GroupEnds] = field(default_factory=dict)
+    without_receipt: int = 0
+
+    def add(self, table: pa.Table) -> None:
+        totals, ends = totals_and_ends(self.stream, table)
+        self.totals += totals
+        for group, found in ends.items():
+            self.ends[group] = found.join(self.ends.get(group, found))
+        if self._has_receipts:
+            self.without_receipt += table[_RECEIPT].null_count
+
+    def of(self, footer: PartitionFooter, mark: str) -> PartitionFooter:
+        count = self.without_receipt if self._has_receipts else None
+        found = replace(footer, totals=self.totals, ends=self.ends, without_receipt=count)
+        return replace(found, layout=LAYOUT, mark=mark)
+
+    @property
+    def _has_receipts(self) -> bool:
+        return _RECEIPT in self.stream.names
+
+
 def _write(
     path: Path, stream: Stream, tables: Iterable[pa.Table], footer: PartitionFooter
 ) -> PartitionFooter:
-    totals, ends = ControlTotals(), dict[Group, GroupEnds]()
-    copy = copy_of(path)
+    stated, copy = _Stated(stream), copy_of(path)
     with (
         path.open("w+b") as file,
         # Every write to a Python file needs the interpreter lock, which workers compete for.
@@ -108,13 +135,9 @@ def _write(
         _writer(sink, stream.schema) as writer,
     ):
         for table in _regroup(with_derived(stream, table) for table in tables):
-            of_table, ends_of_table = totals_and_ends(stream, table)
-            totals += of_table
-            for group, found in ends_of_table.items():
-                ends[group] = found.join(ends.get(group, found))
+            stated.add(table)
             writer.write_table(table, row_group_size=ROW_GROUP)
-        mark = copy.mark() if copy else ""
-        footer = replace(footer, totals=totals, ends=ends, layout=LAYOUT, mark=mark)
+        footer = stated.of(footer, copy.mark() if copy else "")
         writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
         writer.close()
         sink.detach()

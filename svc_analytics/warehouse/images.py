@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.index.parents import PARENTS
 from svc_analytics.lake.layout import QUARANTINE, VERDICTS, VERDICTS_FOLDER, changes_schema
-from svc_analytics.schema import SIDE_STREAMS, STREAMS
+from svc_analytics.schema import PAYMENTS, SIDE_STREAMS, STREAMS
 from svc_analytics.warehouse.acknowledgements import ACCEPTED_SCHEMA
 from svc_analytics.warehouse.connection import CONFIG
 from svc_analytics.warehouse.kept_images import keep_made
@@ -27,6 +27,7 @@ from svc_analytics.warehouse.models import Model, read_all_models, read_macros
 from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS
 from svc_analytics.warehouse.sources import FOOTERS
 from svc_analytics.warehouse.views import (
+    RECEIPTLESS,
     Execute,
     Files,
     create,
@@ -126,6 +127,7 @@ def file_schemas() -> dict[str, pa.Schema]:
     schemas: dict[str, pa.Schema] = {
         VERDICTS_FOLDER: VERDICTS,
         "all_receipt_verdicts": VERDICTS,
+        RECEIPTLESS: PAYMENTS.schema,
         "other_payouts": OTHER_PAYOUTS,
         "footers": FOOTERS,
         "parents": PARENTS,

@@ -26,7 +26,7 @@ from svc_analytics.warehouse.neighbourhood import (
     near_months,
 )
 from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS, OtherPayouts
-from svc_analytics.warehouse.views import Files, lake_folders, placeholders_read
+from svc_analytics.warehouse.views import RECEIPTLESS, Files, lake_folders, placeholders_read
 
 SHARE = 8  # of so many statements, one compares another month's rows with its totals too
 FOOTERS = pa.schema([("month", pa.string()), ("footer", pa.string())])
@@ -78,6 +78,7 @@ def open_sources(
     """
     wanted = placeholders_read(models)
     wanted |= {name for name in STREAMS if f"totalled_{name}" in wanted}
+    wanted |= {PAYMENTS.name} if RECEIPTLESS in wanted else set()
     wanted |= {"other_payouts"} if period else set()
     folders = {name: inside for name, inside in lake_folders().items() if name in wanted}
     if "all_receipt_verdicts" in wanted:
@@ -114,6 +115,8 @@ def _read_sources(
         files[f"totalled_{name}"] = [*files[name]]
         if near:
             count += _add_elsewhere(lake, folder, name, footers, near, files)
+    if RECEIPTLESS in wanted:
+        files[RECEIPTLESS] = _receiptless(files[PAYMENTS.name], footers, near)
     return Sources(lake, folder, footers, files, near, count)
 
 
@@ -150,6 +153,16 @@ def _add_elsewhere(
         audited = audited or {*others.far[:1]}
     files[f"totalled_{name}"] += checked_files(lake.path, folder, name, audited)
     return count
+
+
+def _receiptless(paths: list[Path], footers: Footers, near: Near) -> list[Path]:
+    """Return the files of payments of which some may have no receipt token.
+
+    A reader of all months takes all: what it finds is compared with what the footers state.
+    """
+    stated = {label: each.without_receipt for label, each in footers[PAYMENTS.name].items()}
+    found = [path for path in paths if path.stem == ORIGIN or stated.get(path.stem) != 0]
+    return found or paths[:1] if near else paths
 
 
 def as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:

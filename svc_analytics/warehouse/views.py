@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 
 from svc_analytics.lake.layout import VERDICTS_FOLDER
-from svc_analytics.schema import SIDE_STREAMS, STREAMS
+from svc_analytics.schema import PAYMENTS, SIDE_STREAMS, STREAMS
 from svc_analytics.warehouse.acknowledgements import read_acknowledgements
 from svc_analytics.warehouse.models import (
     Check,
@@ -51,6 +51,7 @@ _EXCEPTIONS = Model(
 )
 # Files that a reader makes for itself.
 MADE = ("footers", "parents", "other_payouts", "acknowledgements")
+RECEIPTLESS = "receiptless_payments"  # the files in which some may lack a receipt
 _VARIABLE = "lake_{}"  # that says where the files of a placeholder lie
 # What a tool of others gets, in place of files that only our own readers make.
 _STATED = """(
@@ -103,6 +104,7 @@ def lake_sources(folder: Path) -> dict[str, str]:
     return sources | {
         "all_receipt_verdicts": sources[VERDICTS_FOLDER],
         **{f"totalled_{name}": sources[name] for name in STREAMS},
+        RECEIPTLESS: sources[PAYMENTS.name],
         "other_payouts": fill(_NO_OTHERS, sources),
         "footers": fill(_STATED, sources),
         "parents": _NAMED,
@@ -113,7 +115,7 @@ def lake_sources(folder: Path) -> dict[str, str]:
 def variables() -> dict[str, str]:
     """Return the SQL of each placeholder over the files that variables name."""
     totalled = [f"totalled_{name}" for name in STREAMS]
-    named = [*lake_folders(), "all_receipt_verdicts", *totalled]
+    named = [*lake_folders(), "all_receipt_verdicts", RECEIPTLESS, *totalled]
     sources = {name: f"getvariable('{_VARIABLE.format(name)}')" for name in named}
     made = {name: f"read_parquet(getvariable('{_VARIABLE.format(name)}'))" for name in MADE}
     return sources | made

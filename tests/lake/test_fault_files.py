@@ -378,9 +378,9 @@ def test_a_footer_of_other_columns_is_held_against_them(
     filled: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A file of a version with other columns is named, though its checksum holds."""
-    known = tuple(column for column in PAYMENTS.columns if column.name != "receipt")
+    known = tuple(column for column in PAYMENTS.columns if column.name != "session_id")
     older, footer = replace(PAYMENTS, columns=known), read_footer(october(filled))
-    table = pq.read_table(october(filled)).drop_columns(["receipt"])
+    table = pq.read_table(october(filled)).drop_columns(["session_id"])
     with monkeypatch.context() as patch:
         patch.setitem(STREAMS, "payments", older)
         write_partition(october(filled), older, [table], footer)

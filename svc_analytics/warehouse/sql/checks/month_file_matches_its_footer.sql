@@ -1,10 +1,16 @@
--- month_file_matches_its_footer: every month file has the rows and ids that its footer states.
+-- month_file_matches_its_footer: every month file has the rows and ids that its footer states, and
+-- as many payments without a receipt.
 -- severity: blocking. An altered file is moved away and its month is read again.
 -- says: month file does not hold the records that it states / month files do not hold the records
 -- that they state.
 
 with found as (
-    select stream, month, sum(rows)::bigint as rows, bit_xor(ids_digest) as digest
+    select
+        stream,
+        month,
+        sum(rows)::bigint as rows,
+        bit_xor(ids_digest) as digest,
+        sum(without_receipt)::bigint as without_receipt
     from stg_contents
     group by stream, month
 )
@@ -20,3 +26,14 @@ inner join stg_read_files using (stream, month)
 left join found using (stream, month)
 where coalesce(found.rows, 0) <> stg_files.rows
     or lower(lpad(hex(coalesce(digest, 0::uhugeint)), 32, '0')) <> ids_digest
+union all
+select
+    month as record_id,
+    null::timestamptz as occurred_at,
+    null::varchar as currency,
+    stream || ': ' || coalesce(found.without_receipt, 0)
+        || ' payments without a receipt, its footer states ' || stg_files.without_receipt as detail
+from stg_files
+inner join stg_read_files using (stream, month)
+left join found using (stream, month)
+where coalesce(found.without_receipt, 0) <> stg_files.without_receipt

@@ -1,11 +1,9 @@
 -- receipt_status: what the receipt of each payment was found to prove.
--- grain: one row per payment. from: payments, stg_receipt_verdicts.
+-- grain: one row per payment. from: payments, stg_without_receipt, stg_receipt_verdicts.
 -- A verdict on an older version of the record does not count for this one.
 
--- Found apart, so that no token is carried along. Without `= true`, DuckDB 2.0 takes a token for
--- missing where a file's statistics say that it is the least and the greatest of its column.
 with missing as (
-    select payment_id as missing_id from payments where (receipt is null) = true
+    select payment_id as missing_id from stg_without_receipt
 )
 
 select

@@ -16,7 +16,8 @@ with held as (
         fee_amount,
         usd_value,
         usd_rate,
-        paid_at as booked_at
+        paid_at as booked_at,
+        (receipt is null) = true as has_no_receipt  -- as in stg_without_receipt
     from read_parquet({totalled_payments}, filename = true)
     union all
     select
@@ -32,7 +33,8 @@ with held as (
         fee_amount,
         usd_value,
         usd_rate,
-        settled_at as booked_at
+        settled_at as booked_at,
+        false as has_no_receipt
     from read_parquet({totalled_payout_records}, filename = true)
 )
 
@@ -53,6 +55,8 @@ select
     coalesce(sum(usd_value), 0)::decimal(38,18) as usd_value,  -- sum of usd_value, what was priced
     min(booked_at) as first_booked_at,  -- when the first of them is booked, UTC
     max(booked_at) as last_booked_at,  -- when the last of them is booked, UTC
+    -- payments without a receipt token
+    count(*) filter (where has_no_receipt) as without_receipt,
     -- the newest that has a usd_value and an amount, as its instant and id, and what it says
     max({booked_at: booked_at, id: id, amount: amount, usd_value: usd_value, usd_rate: usd_rate})
         filter (where usd_value is not null and amount <> 0) as newest_priced

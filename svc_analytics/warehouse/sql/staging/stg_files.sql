@@ -12,6 +12,8 @@ select
     footer,  -- the whole footer, JSON
     (footer ->> 'rows')::bigint as rows,  -- how many rows the file vouches for
     footer ->> 'ids_digest' as ids_digest,  -- exclusive or of the MD5 of all ids, hexadecimal
+    -- how many of its payments have no receipt token; NULL where it does not say
+    (footer ->> 'without_receipt')::bigint as without_receipt,
     -- records of the month set aside and not yet resolved
     (footer ->> 'quarantined')::bigint as quarantined,
     -- when the file was published, UTC
