@@ -20,7 +20,10 @@ _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 _NO_CREDENTIALS = ("169.254.169.254", "metadata.google.internal", "IDENTITY_ENDPOINT")
 _REFUSED = ("401", "403")
 _AWAY = ("408", "429", "500", "502", "503", "504")
-_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT", "AZURE_STORAGE_ENDPOINT")
+_ENDPOINTS = (
+    *("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+    *("AZURE_STORAGE_ENDPOINT", "GOOGLE_BASE_URL"),
+)
 # How many bytes one PUT takes, by the scheme; Google's stores take more than a lake ever has.
 LARGEST = {"s3": 5 * 1024**3, "az": 5000 * 1024**2}
 _LOOPBACK = re.compile(r"http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(/|\Z)")
@@ -171,7 +174,12 @@ def _is_on_this_machine() -> bool:
 
 def _version(about: Mapping[str, Any]) -> Version:
     told = about.get("size"), about.get("last_modified")
-    return Version(about["e_tag"], about["version"], *told)
+    return Version(_quoted(about["e_tag"]), about["version"], *told)
+
+
+def _quoted(etag: str | None) -> str | None:
+    """Return an ETag as answers and conditions have it: Azure's listing leaves the quotes out."""
+    return f'"{etag}"' if etag and not etag.endswith('"') else etag
 
 
 def _known(version: Version) -> dict[str, str]:

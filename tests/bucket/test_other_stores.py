@@ -1,0 +1,65 @@
+"""Google Cloud Storage and Azure: the same conditions, asked for in the words of each."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from svc_analytics.api.client import Client
+from svc_analytics.api.rate_limiter import RateLimiter
+from svc_analytics.bucket.probe import probe
+from svc_analytics.bucket.store import Conflict, ObjectStore
+from svc_analytics.extraction import run
+from svc_analytics.extraction.plan import Request
+from svc_analytics.lake.lake import Lake
+from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.other_stores import Azure, Google, serve_other
+from tests.support.publishing import SETTINGS, after, before
+
+STORES = {"gs://finance/lake": Google, "az://finance/lake": Azure}
+
+
+@pytest.fixture(params=STORES)
+def url(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[str]:
+    """The URL of a lake that is not there yet."""
+    with serve_other(STORES[request.param]) as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "cache"))
+        yield request.param
+
+
+def test_a_put_names_the_version_that_it_replaces(url: str) -> None:
+    """The listing shows the same ETag that the putting told, whatever quotes it leaves out."""
+    store = ObjectStore(url)
+    first = store.put("a", b"1", None)
+    second = store.put("a", b"2", first)
+    for replaces in (None, first):
+        with pytest.raises(Conflict):
+            store.put("a", b"3", replaces)
+    with pytest.raises(Conflict):
+        store.get("a", first)
+    assert bytes(store.get("a", second)[0]) == b"2"
+    assert store.list()["a"].etag == second.etag
+
+
+def test_both_keep_the_conditions_that_a_lake_rests_on(url: str) -> None:
+    probe(ObjectStore(url), url)
+    assert ObjectStore(url).list() == {}
+
+
+def test_a_lake_is_written_and_changed_there_and_read_by_another_machine(
+    url: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The second run moves one record to another month, and so replaces two objects."""
+    for service in (before(), after()):
+        with Client(SETTINGS, limiter=RateLimiter(60), transport=service.transport) as client:
+            run.extract(Lake(url), SETTINGS, Request(rereads=True), client=client)
+    monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "another machine"))
+    with open_warehouse(Lake(url)) as warehouse:
+        found = warehouse.query(
+            "select count(*) as n, count(distinct payment_id) as ids from payments"
+        )
+    assert found.to_pylist() == [{"n": 26, "ids": 26}]
