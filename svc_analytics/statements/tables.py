@@ -206,7 +206,10 @@ def _keep_all(
 ) -> None:
     """Read once what several tables read; what is known of each month before the whole period."""
     small = _KEPT_IF_SMALL if warehouse.is_small else {}
-    calls = instead | small | _KEPT | instead  # these first: others are made of them
+    # Few records fit the memory in one query, which is planned sooner than several.
+    apart = counted_apart() if warehouse.is_small else {}
+    kept = {name: call for name, call in _KEPT.items() if name not in apart}
+    calls = instead | small | kept | instead  # these first: others are made of them
     _keep(warehouse, calls, everything, is_of_period=False)
     keep_known(warehouse, period, everything["as_of"], everything["known_to"])
     _keep(warehouse, calls, everything, is_of_period=True)
