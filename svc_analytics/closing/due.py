@@ -9,14 +9,7 @@ from svc_analytics.instants import HOUR, duration, format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.month_texts import QUARTER, YEAR
 from svc_analytics.periods import Period, month_of, period_around
-from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.warehouse import open_warehouse
-
-_FIRST = (
-    "select epoch_us(min(starts_at)) as first from ("
-    "select min(paid_at) as starts_at from payments "
-    "union all select min(settled_at) from payout_records) as firsts"
-)
+from svc_analytics.schema import STREAMS
 
 
 def check_is_over(period: Period, clock: int, grace: int) -> None:
@@ -42,12 +35,17 @@ def months_due(
     lake: Lake, clock: int, grace: int, zone: str, calendar: str | None
 ) -> Iterator[Period]:
     """Yield the months that are over, oldest first, from the first that has a record."""
-    with open_warehouse(lake, models_used_by(_FIRST)) as warehouse:
-        first = warehouse.query(_FIRST)["first"][0].as_py()
+    first = _first_record(lake)
     period = None if first is None else month_of(first, zone, calendar or GREGORIAN)
     while period and period.end + grace <= clock:
         yield period
         period = period.shift(1)
+
+
+def _first_record(lake: Lake) -> int | None:
+    """Return when the first record of any stream was booked, as the footers of its months say."""
+    footers = (footer for stream in STREAMS.values() for footer in lake.footers(stream).values())
+    return min((ends.first for each in footers for ends in each.ends.values()), default=None)
 
 
 def check_kinds(longer: Collection[str]) -> tuple[str, ...]:

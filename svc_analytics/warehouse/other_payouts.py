@@ -7,9 +7,10 @@ of the period was booked only the columns for that are read, and their pages' ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 
 import pyarrow as pa
@@ -28,6 +29,7 @@ OTHER_PAYOUTS = pa.schema(
 ).remove_metadata()
 _REPEATED = ["kind", "currency", "payment_currency"]
 _KNOWN_KINDS = pa.array(KINDS)
+_BATCH = 10_000  # rows
 
 
 @dataclass(frozen=True)
@@ -41,12 +43,11 @@ class OtherPayouts(OtherMonths):
             pq.ParquetWriter(path, OTHER_PAYOUTS, use_dictionary=_REPEATED) as narrow,
             pq.ParquetWriter(unclassified, PAYOUT_RECORDS.schema) as wide,
         ):
-            for month in self.far:
-                for rows in self._classified(month):
-                    narrow.write_table(rows)
-                for rows in self._unclassified(month):
-                    wide.write_table(rows)
-                    count += len(rows)
+            for rows in _joined(chain.from_iterable(map(self._classified, self.far))):
+                narrow.write_table(rows)
+            for rows in chain.from_iterable(map(self._unclassified, self.far)):
+                wide.write_table(rows)
+                count += len(rows)
         return count
 
     def _classified(self, month: str) -> Iterator[pa.Table]:
@@ -74,6 +75,18 @@ class OtherPayouts(OtherMonths):
     @cached_property
     def _parents(self) -> Parents:
         return Parents(self.lake, self.folder.parent)
+
+
+def _joined(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Join tables of few rows: each that is written costs every query that reads it."""
+    waiting: list[pa.Table] = []
+    for table in tables:
+        waiting.append(table)
+        if sum(map(len, waiting)) >= _BATCH:
+            yield pa.concat_tables(waiting)
+            waiting.clear()
+    if waiting:
+        yield pa.concat_tables(waiting)
 
 
 def _is_classified(rows: pa.Table) -> pa.ChunkedArray:
