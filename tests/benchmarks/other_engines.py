@@ -25,6 +25,7 @@ class Other:
     dialect: str
     run: Run
     tables: dict[str, pa.Table] = field(default_factory=dict)
+    is_gone: bool = False
 
     def query(self, sql: str) -> pa.Table:
         try:
