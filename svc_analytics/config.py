@@ -27,6 +27,7 @@ KEY_PREFIXES: dict[KeyClass, str] = {"checkout": "svc_live_", "payout": "svc_pay
 _HEX64 = re.compile(r"[0-9a-fA-F]{64}\Z", re.ASCII)
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
 _ENGINE = re.compile(r"sc://[^/\s]+(/.*)?\Z")
+_MEMORY = re.compile(r"[1-9]\d{0,5}(\.\d{1,3})? ?[MGT]i?B\Z")
 DUCKDB = "duckdb"  # the engine that is here
 DEFAULT_PATIENCE = 60
 
@@ -148,6 +149,19 @@ def read_engine(
     for place in places if address else ():
         check_place(name, place)
     return address, places
+
+
+def read_memory(*, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> str:
+    """Read only how much memory a query may take; empty where nothing says it.
+
+    >>> read_memory(environ={"SVC_MEMORY": "4 GiB"})
+    '4 GiB'
+    """
+    source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
+    given = source.text("SVC_MEMORY")
+    if given and not _MEMORY.match(given):
+        raise ConfigError(f"SVC_MEMORY is not an amount of memory: write 4GiB, not {given!a:.40}")
+    return given
 
 
 def check_engine(address: str, name: str = "engine") -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import duckdb
 
+from svc_analytics.config import read_memory
 from svc_analytics.warehouse.views import quote
 
 MOST_MEMORY = "1 GiB"  # of DuckDB at most: with its results the process stays under 2 GiB
@@ -19,7 +20,7 @@ _TOO_LONG = re.compile(r'Could not convert string "-?\d{21,}(\.\d+)?" to DECIMAL
 _FULL_DISK = re.compile("failed to offload|No space left on device|Disk quota exceeded")
 # The same of a step that can put nothing aside, and how much it may take.
 _LACKS_MEMORY = re.compile(r"Out of Memory Error: .*/(?P<most>[\d.]+ [KMGT]?i?B) used\)")
-_LESS = "ask for fewer rows or columns"
+_LESS = "ask for fewer rows or columns, or let it take more by SVC_MEMORY=4GiB"
 CONFIG: dict[str, str | bool | int | float | list[str]] = {
     "autoinstall_known_extensions": False,
     "autoload_known_extensions": False,
@@ -53,10 +54,12 @@ def bound_memory(connection: duckdb.DuckDBPyConnection, rows: int) -> None:
     """Let queries over so many records spill rather than take more memory.
 
     Each thread has sorts and joins of its own, which can spill only so far: the lines of five
-    million records do not fit two of them, nor a check of ten million eight.
+    million records do not fit two of them, nor a check of ten million eight. Whoever gives more
+    memory by SVC_MEMORY has all threads too.
     """
-    connection.execute(f"SET memory_limit='{MOST_MEMORY}'")
-    if rows > LARGE:
+    given = read_memory()
+    connection.execute(f"SET memory_limit='{given or MOST_MEMORY}'")
+    if rows > LARGE and not given:
         connection.execute("SET threads=1")
 
 

@@ -18,7 +18,7 @@ import pytest
 
 from svc_analytics.cli.commands.lake import check
 from svc_analytics.config import Settings
-from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.partition import write_partition
@@ -274,6 +274,20 @@ def test_sql_and_deep_checks_spill_rather_than_take_more_memory(regular: Lakehou
     assert found.to_pylist() == [{"most": "1.0 GiB"}]
 
 
+def test_a_person_gives_queries_more_memory(
+    regular: Lakehouse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And all threads with it, however many records there are."""
+    monkeypatch.setattr(connection, "LARGE", 0)
+    settings = "select current_setting('memory_limit') || ', ' || current_setting('threads')"
+    assert one(regular, settings) == "1.0 GiB, 1"
+    monkeypatch.setenv("SVC_MEMORY", "3GiB")
+    assert one(regular, settings) == f"3.0 GiB, {os.cpu_count()}"
+    monkeypatch.setenv("SVC_MEMORY", "much")
+    with pytest.raises(ConfigError, match="SVC_MEMORY is not an amount of memory: write 4GiB"):
+        regular.sql("select 1")
+
+
 LACKING = {
     "a full disk": (
         "select max(n) from (select row_number() over (order by md5(i::varchar)) as n "
@@ -283,7 +297,8 @@ LACKING = {
     ),
     "little memory": (
         "select quantile_disc(i, 0.5) from range(20000000) as numbers (i)",
-        "the query needs more than 38.1 MiB of memory at once: ask for fewer rows or columns",
+        "the query needs more than 38.1 MiB of memory at once: ask for fewer rows or columns, "
+        "or let it take more by SVC_MEMORY=4GiB",
     ),
 }
 
