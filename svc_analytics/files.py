@@ -5,6 +5,7 @@ bucket first, by the `Copy` that the folder was registered with: see `svc_analyt
 """
 
 import errno
+import hashlib
 import json
 import os
 import random
@@ -22,6 +23,9 @@ from svc_analytics.errors import LakeBusy, LakeChanged, LakeError
 LOCK_PATIENCE = 5  # seconds to wait for another process to finish
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
 _MOST_TRIES = 40  # to be the first to replace an object of a bucket
+MOST_MADE = 8  # things of one kind that are kept, of the versions and environments in use
+_HASH = hashlib.sha256().digest_size
+_NO_FOLDER = (OSError, RuntimeError)  # it cannot be written, or there is no home: that costs time
 _chance = random.SystemRandom()
 _T = TypeVar("_T")
 
@@ -90,6 +94,38 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     else:
         base = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
     return base / "svc-analytics"
+
+
+def keep_made(kind: str, made_of: str, make: Callable[[], bytes]) -> bytes:
+    """Return what was made of this before, or make it and keep it for the next commands.
+
+    It lies in the cache folder, as Python keeps its bytecode. Its name is a hash of all that it is
+    made of, so none of another version is taken; nor is one that is damaged, or another user's.
+    """
+    name = hashlib.sha256(made_of.encode()).hexdigest()
+    with suppress(*_NO_FOLDER):
+        if made := _read_made(cache_folder() / kind / name):
+            return made
+    made = make()
+    with suppress(*_NO_FOLDER):
+        _write_made(cache_folder() / kind / name, made)
+    return made
+
+
+def _read_made(path: Path) -> bytes | None:
+    kept = path.read_bytes()
+    made = kept[_HASH:]
+    is_ours = not hasattr(os, "getuid") or path.stat().st_uid == os.getuid()
+    return made if is_ours and hashlib.sha256(made).digest() == kept[:_HASH] else None
+
+
+def _write_made(path: Path, made: bytes) -> None:
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with atomic_write(path, suffix=f".{os.getpid()}", is_durable=False) as temporary:
+        temporary.write_bytes(hashlib.sha256(made).digest() + made)
+    kept = sorted(path.parent.iterdir(), key=lambda each: each.stat().st_mtime)
+    for each in kept[:-MOST_MADE]:
+        each.unlink(missing_ok=True)
 
 
 @contextmanager

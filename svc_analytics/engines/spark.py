@@ -87,6 +87,7 @@ class SparkConnect:
         """Return how many bytes it sees in files of one folder, by their names."""
         try:
             files = self._session.read.format("binaryFile").load([*paths])
+            # In SQL: a column made by the client asks the newest session, of whatever server.
             files.createOrReplaceTempView(_SIZES)
             rows = self._session.sql(f"select path, length from {_SIZES}").toArrow().to_pylist()
         except Exception as error:

@@ -16,13 +16,13 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from svc_analytics.files import keep_made
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.index.parents import PARENTS
 from svc_analytics.lake.layout import QUARANTINE, VERDICTS, VERDICTS_FOLDER, changes_schema
 from svc_analytics.schema import PAYMENTS, SIDE_STREAMS, STREAMS
 from svc_analytics.warehouse.acknowledgements import ACCEPTED_SCHEMA
 from svc_analytics.warehouse.connection import CONFIG
-from svc_analytics.warehouse.kept_images import keep_made
 from svc_analytics.warehouse.models import Model, read_all_models, read_macros
 from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS
 from svc_analytics.warehouse.sources import FOOTERS
@@ -72,7 +72,7 @@ def describe_database(folder: Path) -> str:
 @cache
 def _image() -> bytes:
     """Return a database of all views, over files that variables name."""
-    return keep_made(_describe_image(), _make_image)
+    return keep_made("views", _describe_image(), _make_image)
 
 
 def _describe_image() -> str:

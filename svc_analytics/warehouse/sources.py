@@ -162,7 +162,7 @@ def _receiptless(paths: list[Path], footers: Footers, near: Near) -> list[Path]:
     """
     stated = {label: each.without_receipt for label, each in footers[PAYMENTS.name].items()}
     found = [path for path in paths if path.stem == ORIGIN or stated.get(path.stem) != 0]
-    return found or paths[:1] if near else paths
+    return (found or paths[:1]) if near else paths
 
 
 def as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
