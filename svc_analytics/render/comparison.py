@@ -81,7 +81,7 @@ class Side:
         What was not read is unknown of every coin, so a figure that is known of another coin
         is known of this one, too.
         """
-        if figure.operands or not figure.is_zero_when_empty:
+        if figure.denominator or not figure.is_zero_when_empty:
             return False
         if any(row.get(figure.name) is not None for row in self.figures.values()):
             return True

@@ -34,12 +34,12 @@ _INSTANTS = {
     "period_payments": "paid_at",
     "period_refunds": "settled_at",
     "period_payouts": "settled_at",
-    "period_fees": "incurred_at",
-    "movements_until": "occurred_at",
+    "movements_summed": "occurred_at",
 }
 # A position is of all months up to its own, so movements are summed, and counted by the month.
-_MOVEMENTS = "movements_until"
-_SUMMED = "kind, max(occurred_at) as occurred_at, sum(net) as net"
+_MOVEMENTS = "movements_summed"
+_EACH = "int_movements_until(starts_at, ends_at)"
+_SUMMED = "kind, max(occurred_at) as occurred_at, count(*) as movements, sum(net) as net"
 _KNOWN = "known_months"
 
 
@@ -79,7 +79,7 @@ def _by_month(scan: str, figures: list[Figure], period: Period) -> str:
         for month in period.months
     )
     label = f"case when {instant} >= {instant_literal(period.start)} then case {cases} end end"
-    source = fill(figures[0].source, _bounds(period))
+    source = fill(_EACH if scan == _MOVEMENTS else figures[0].source, _bounds(period))
     dated = f"(select *, {label} as label from {source}) as dated"
     if scan == _MOVEMENTS:
         return f"select label, currency, {_SUMMED} from {dated} group by label, currency, kind"

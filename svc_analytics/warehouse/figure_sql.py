@@ -43,7 +43,7 @@ _HEADER = """\
 _APART = {
     "period_payments_apart": _BOUNDS,
     "period_refunds": _BOUNDS,
-    "period_cohort": "(starts_at, ends_at, as_of := null)",
+    "period_returned": "(starts_at, ends_at, as_of := null)",
 }
 # Without a secret no verdict was ever made: the figures are unknown, not zero.
 _VERIFIED = "select has_verdicts from stg_verified"
@@ -59,8 +59,14 @@ def count_figures(scan: str, figures: list[Figure], source: str = "", by: str = 
     """
     keys = ["currency", *filter(None, [by])]
     columns = [*keys, *(f"{figure.expression} as {figure.name}" for figure in figures)]
-    source = source or figures[0].source
+    source = source or f"{figures[0].source}{_rows(figures)}"
     return f"select {', '.join(columns)} from {source} group by {', '.join(keys)}"
+
+
+def _rows(figures: list[Figure]) -> str:
+    """Return which records of their source figures need: none where no receipt was verified."""
+    needs_verdicts = all("verdicts" in figure.needs for figure in figures)
+    return f" where ({_VERIFIED})" if needs_verdicts else ""
 
 
 def figure_models() -> Iterator[str]:
@@ -89,9 +95,7 @@ def _model_apart(scan: str) -> str:
     source = figures[0].source.partition("(")[0]
     head = f"-- int_counted_{scan}{_APART[scan]}: what a period's figures count of {source}."
     grain = f"-- grain: one row per currency with such a record. from: {source}."
-    # A cohort's figures are of what was returned: most payments need no look.
-    rows = " where refunded is not null" if scan == "period_cohort" else ""
-    step = _step("made", count_figures(scan, figures, figures[0].source + rows))
+    step = _step("made", count_figures(scan, figures))
     columns = [("currency", "coin slug"), *((figure.name, figure.meaning) for figure in figures)]
     return f"{head}\n{grain}\n\nwith {step}\n\nselect\n    {_commented(columns)}\nfrom made\n"
 

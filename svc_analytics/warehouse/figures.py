@@ -68,7 +68,7 @@ class Figure:
     @property
     def is_of_history(self) -> bool:
         """Whether the records behind it are those of all time, not of a period."""
-        return bool(self.records) and "occurred_at >= starts_at" not in self.rows
+        return "_until" in self.shown_records and "occurred_at >= starts_at" not in self.rows
 
     @property
     def hint(self) -> str:

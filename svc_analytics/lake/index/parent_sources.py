@@ -10,6 +10,8 @@ from typing import Any, Self
 from svc_analytics.files import write_json
 from svc_analytics.lake.lake import digest_of
 
+_FORM = 2  # of the kept files; before, they did not tell the status of a payment
+
 
 @dataclass(frozen=True)
 class ParentFile:
@@ -30,17 +32,17 @@ class ParentSources:
 
     @classmethod
     def read(cls, path: Path) -> Self:
-        """Read what is noted; nothing where it cannot be read or was altered."""
+        """Read what is noted; nothing where it cannot be read, was altered, or has another form."""
         with suppress(OSError, ValueError, KeyError, TypeError):
             document: dict[str, Any] = json.loads(path.read_bytes())
-            if document.pop("sha256") == digest_of(document):
+            if document.pop("sha256") == digest_of(document) and document["form"] == _FORM:
                 files = {label: ParentFile(**of) for label, of in document["files"].items()}
                 return cls(document["payments"], files)
         return cls()
 
     def write(self, path: Path) -> None:
         """Note it, with a hash by which it vouches for itself."""
-        document = asdict(self)
+        document = {"form": _FORM, **asdict(self)}
         write_json(path, document | {"sha256": digest_of(document)})
 
     def is_true(self, label: str, of: str, payments: Mapping[str, str]) -> bool:

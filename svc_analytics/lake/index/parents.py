@@ -34,7 +34,7 @@ _SOURCES = "sources.json"
 PIECE = 50_000  # payout records whose payments are looked for together, and held in memory
 REJECTED = "rejected"  # in place of a month: the payout records that could not be held
 _COLUMNS = [
-    *("id", "receipt_no", "reference_id", "currency"),
+    *("id", "receipt_no", "reference_id", "status", "currency"),
     *("amount", "charged_amount", "fee_amount", "usd_value", "paid_at"),
 ]
 _FIELDS = [PAYMENTS.schema.field(name) for name in _COLUMNS]

@@ -3,7 +3,7 @@
 -- balance.
 -- label: Closing position. formula: opening position + net movement.
 -- group: Position. column: 220. unit: coin. sign: either. needs: closing.
--- source: int_movements_until(starts_at, ends_at).
+-- source: int_movements_summed(starts_at, ends_at).
 -- records: int_entries_until(starts_at, ends_at).
 -- unread: the history was not read whole from its proven start.
 

@@ -2,7 +2,7 @@
 -- out. Payouts are not taken off.
 -- label: Net settlement. formula: net sales - refunds debited.
 -- group: Settlement. column: 190. unit: coin. sign: either. needs: payments, payouts.
--- source: int_movements_until(starts_at, ends_at).
+-- source: int_movements_summed(starts_at, ends_at).
 -- records: int_entries_until(starts_at, ends_at).
 -- rows: occurred_at >= starts_at::timestamptz and kind in ('payment', 'refund').
 

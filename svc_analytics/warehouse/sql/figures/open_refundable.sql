@@ -2,7 +2,8 @@
 -- less what was returned of it to date.
 -- label: Still refundable. formula: total charged - refunds to date of the period's payments.
 -- group: Refunds. column: 270. unit: coin. sign: out. needs: payments, refunds_to_date.
--- source: int_period_cohort(starts_at, ends_at, as_of := as_of).
+-- source: int_period_returned(starts_at, ends_at, as_of := as_of).
+-- records: int_period_cohort(starts_at, ends_at, as_of := as_of).
 -- of: charged_total, refunded_to_date.
 
 charged_total - refunded_to_date

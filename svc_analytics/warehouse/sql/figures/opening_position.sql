@@ -2,7 +2,7 @@
 -- Deposits, withdrawals and conversions are not in it, so the wallet may hold another balance.
 -- label: Opening position. formula: sum of net movement of all time before the period.
 -- group: Position. column: 210. unit: coin. sign: either. needs: opening.
--- source: int_movements_until(starts_at, ends_at).
+-- source: int_movements_summed(starts_at, ends_at).
 -- records: int_entries_until(starts_at, ends_at).
 -- rows: occurred_at < starts_at::timestamptz.
 -- unread: the history was not read whole from its proven start.

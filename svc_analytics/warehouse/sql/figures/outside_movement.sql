@@ -6,5 +6,6 @@
 -- source: int_movements_until_asserted(starts_at, ends_at, assertions := assertions).
 -- records: int_entries_until_asserted(starts_at, ends_at, assertions := assertions).
 -- of: asserted_balance, asserted_position.
+-- empty: undefined.
 
 asserted_balance - asserted_position

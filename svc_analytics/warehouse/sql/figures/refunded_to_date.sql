@@ -1,5 +1,6 @@
 -- refunded_to_date: what was returned to date of this period's payments.
 -- group: none. unit: coin. sign: out.
--- source: int_period_cohort(starts_at, ends_at, as_of := as_of).
+-- source: int_period_returned(starts_at, ends_at, as_of := as_of).
+-- records: int_period_cohort(starts_at, ends_at, as_of := as_of).
 
 coalesce(sum(refunded), 0)::decimal(38,18)

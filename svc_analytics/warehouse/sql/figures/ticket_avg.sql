@@ -3,5 +3,6 @@
 -- group: Sales. unit: coin. sign: in. needs: payments.
 -- source: int_period_payments(starts_at, ends_at).
 -- of: gross_sales, payments_count.
+-- empty: undefined.
 
 mean18(gross_sales, payments_count)

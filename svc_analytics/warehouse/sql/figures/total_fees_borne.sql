@@ -5,5 +5,6 @@
 -- group: Settlement. column: 180. unit: coin. sign: out. needs: payments, payouts.
 -- source: int_period_fees(starts_at, ends_at).
 -- rows: fee_bearer = 'merchant'.
+-- of: fees_borne_by_merchant, payout_fees, refund_fees.
 
-coalesce(sum(fee) filter (where fee_bearer = 'merchant'), 0)::decimal(38,18)
+fees_borne_by_merchant + payout_fees + refund_fees

@@ -5,6 +5,7 @@
 -- group: USD. column: 350. unit: USD. sign: either. needs: closing.
 -- source: int_newest_priced(starts_at, ends_at).
 -- of: closing_position, rate_usd_value, rate_amount.
+-- empty: undefined.
 -- unread: the closing position is.
 -- unstated: no record of it carries a USD value.
 

@@ -7,6 +7,7 @@ select distinct
     payment_id,  -- the payment, UUID
     receipt_no,  -- its receipt number
     reference_id,  -- the merchant's own order id
+    status,  -- completed, or what else it states
     currency,  -- coin slug
     amount,  -- the priced amount, in currency
     charged_amount,  -- what the payer paid, in currency: the cap for all refunds of the payment
