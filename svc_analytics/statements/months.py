@@ -36,7 +36,8 @@ _INSTANTS = {
     "period_payouts": "settled_at",
     "movements_summed": "occurred_at",
 }
-# A position is of all months up to its own, so movements are summed, and counted by the month.
+# A position is of all months up to its own, so movements are summed, and counted by the month. A
+# month of the calendar need not be that of a file, so each of them is read.
 _MOVEMENTS = "movements_summed"
 _EACH = "int_movements_until(starts_at, ends_at)"
 _SUMMED = "kind, max(occurred_at) as occurred_at, count(*) as movements, sum(net) as net"

@@ -1,5 +1,6 @@
 """The payments that refunds return: kept beside the lake, and true of it whatever befell."""
 
+import json
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,7 @@ from svc_analytics.lake import partition
 from svc_analytics.lake.index import parents
 from svc_analytics.lake.index.month_index import MonthIndex
 from svc_analytics.lake.index.parents import PARENTS, parents_in
+from svc_analytics.lake.lake import digest_of
 from svc_analytics.lake.writing import writer
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout, refund
@@ -115,8 +117,19 @@ SPOILT: dict[str, Callable[[Path], Any]] = {
     "a file of another month": lambda folder: (folder / ".parents" / "2026-05.parquet").write_bytes(
         (folder / ".parents" / "2026-06.parquet").read_bytes()
     ),
+    "the form without a status": lambda folder: write_earlier_form(folder / ".parents"),
     "no hashes": lambda folder: [path.unlink() for path in folder.glob(".ids/*/*")],
 }
+
+
+def write_earlier_form(folder: Path) -> None:
+    """Keep the parents as earlier versions did."""
+    document = json.loads((folder / "sources.json").read_bytes())
+    document = {name: document[name] for name in ("payments", "files")}
+    document["sha256"] = digest_of(document)
+    (folder / "sources.json").write_text(json.dumps(document))
+    for path in folder.glob("*.parquet"):
+        pq.write_table(pq.read_table(path).drop_columns("status"), path)
 
 
 def flip(path: Path, place: int) -> None:

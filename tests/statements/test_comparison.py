@@ -65,7 +65,10 @@ def test_a_coin_that_was_not_there_before_had_none(months: Compare) -> None:
     """Zero where that is known, no percentage of zero, and no ratio of nothing."""
     found = months("2026-09", "2026-10")
     assert change(found, "gross_sales", "usdt") == ("0", "100", "100", None)
+    assert change(found, "total_fees_borne", "usdt") == ("0", "1", "1", None)
+    assert change(found, "open_refundable", "usdt") == ("0", "100", "100", None)
     assert change(found, "effective_fee_rate", "usdt") == (None, "0.01", None, None)
+    assert change(found, "ticket_avg", "usdt") == (None, "100", None, None)
     note = row(found, "gross_sales", "usdt")["note"]
     assert note == "2026-09: no movement and no position in usdt; no percentage: 2026-09 is zero"
 
