@@ -59,11 +59,11 @@ def count_figures(scan: str, figures: list[Figure], source: str = "", by: str = 
     """
     keys = ["currency", *filter(None, [by])]
     columns = [*keys, *(f"{figure.expression} as {figure.name}" for figure in figures)]
-    source = source or f"{figures[0].source}{_rows(figures)}"
+    source = source or f"{figures[0].source}{_needed_rows(figures)}"
     return f"select {', '.join(columns)} from {source} group by {', '.join(keys)}"
 
 
-def _rows(figures: list[Figure]) -> str:
+def _needed_rows(figures: list[Figure]) -> str:
     """Return which records of their source figures need: none where no receipt was verified."""
     needs_verdicts = all("verdicts" in figure.needs for figure in figures)
     return f" where ({_VERIFIED})" if needs_verdicts else ""
