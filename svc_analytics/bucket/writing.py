@@ -4,6 +4,7 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from svc_analytics.bucket.bundle import STATEMENTS, key_of, pack
@@ -115,6 +116,7 @@ class Bucket(Mirror):
         try:
             version = replace_object(self.store, key, body, known.get(key))
         except Conflict:
+            self._forget(key)
             self.refresh()
             message = f"{self.url}/{key} was replaced by another machine meanwhile"
             raise LakeChanged(f"{message}: nothing was overwritten; run this again") from None
@@ -126,6 +128,17 @@ class Bucket(Mirror):
         versions, _ = self._began() or (known, None)
         for each in (known, versions, self.versions, self._lease.known if self._lease else {}):
             each[key] = version
+
+    def _forget(self, key: str) -> None:
+        """Let an object be got anew: one put again with equal bytes has the ETag that was noted.
+
+        Google's stores then name it by another generation, which a listing does not tell.
+        """
+        with self.lock():
+            book = self.book()
+            if held := book.objects.get(key):
+                book.objects[key] = replace(held, stamp=(0, 0))
+                self.keep(book)
 
     def _bytes(self, key: str, path: Path) -> bytes:
         """Return the bytes of a file that is to be put, unless they are too many."""

@@ -1,9 +1,10 @@
 """Stand-ins for Google Cloud Storage and Azure: what obstore asks of each, in its own words.
 
 Both keep every condition of a PUT. Google tells versions by a generation, which its listing leaves
-out; Azure's listing leaves out the quotes of an ETag.
+out, and equal bytes have equal ETags there; Azure's listing leaves out the quotes of an ETag.
 """
 
+import hashlib
 import json
 import re
 import threading
@@ -26,9 +27,7 @@ class Held:
     body: bytes
     generation: int
 
-    @property
-    def etag(self) -> str:
-        return f'"{self.generation:#x}"'
+    etag: str
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -57,7 +56,9 @@ class _Handler(BaseHTTPRequestHandler):
             held = self.objects.get(self.key)
             status = self.refusal(held)
             if not status:
-                held = self.objects[self.key] = Held(body, next(self.generations))
+                number = next(self.generations)
+                held = Held(body, number, self.etag_of(body, number))
+                self.objects[self.key] = held
         self.answer(status or 201, held=held)
 
     def do_DELETE(self) -> None:
@@ -69,6 +70,10 @@ class _Handler(BaseHTTPRequestHandler):
         return unquote(urlsplit(self.path).path).split(self.root, 1)[1]
 
     root = "/finance/"
+
+    def etag_of(self, body: bytes, number: int) -> str:
+        """The ETag of what was put; of a store that does not say more, one for each PUT."""
+        return f'"{number:#x}"'
 
     def refusal(self, held: Held | None) -> int:
         """The status with which a PUT is refused by its condition; 0 where it may be done."""
@@ -97,6 +102,9 @@ class _Handler(BaseHTTPRequestHandler):
 
 class Google(_Handler):
     """The XML API: a PUT names the generation that it replaces, 0 for a new object."""
+
+    def etag_of(self, body: bytes, number: int) -> str:
+        return f'"{hashlib.md5(body).hexdigest()}"'
 
     def refusal(self, held: Held | None) -> int:
         wanted = self.headers.get("x-goog-if-generation-match")
