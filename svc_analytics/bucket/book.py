@@ -8,7 +8,7 @@ import json
 import os
 import secrets
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
 
@@ -73,6 +73,11 @@ class Book:
         """Note the version of an object that the copy has now."""
         if stamp := stamp_of(folder, key):
             self.objects[key] = Held(version, stamp)
+
+    def forget(self, key: str) -> None:
+        """Let an object be got anew: no file looks as is noted of it from now on."""
+        if held := self.objects.get(key):
+            self.objects[key] = replace(held, stamp=(0, 0))
 
     @property
     def versions(self) -> dict[str, Version]:

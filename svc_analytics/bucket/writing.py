@@ -4,7 +4,6 @@ import secrets
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 
 from svc_analytics.bucket.bundle import STATEMENTS, key_of, pack
@@ -136,9 +135,8 @@ class Bucket(Mirror):
         """
         with self.lock():
             book = self.book()
-            if held := book.objects.get(key):
-                book.objects[key] = replace(held, stamp=(0, 0))
-                self.keep(book)
+            book.forget(key)
+            self.keep(book)
 
     def _bytes(self, key: str, path: Path) -> bytes:
         """Return the bytes of a file that is to be put, unless they are too many."""

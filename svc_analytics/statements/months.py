@@ -39,7 +39,7 @@ _INSTANTS = {
 # A position is of all months up to its own, so movements are summed, and counted by the month. A
 # month of the calendar need not be that of a file, so each of them is read.
 _MOVEMENTS = "movements_summed"
-_EACH = "int_movements_until(starts_at, ends_at)"
+_EACH_MOVEMENT = "int_movements_until(starts_at, ends_at)"
 _SUMMED = "kind, max(occurred_at) as occurred_at, count(*) as movements, sum(net) as net"
 _KNOWN = "known_months"
 
@@ -80,7 +80,7 @@ def _by_month(scan: str, figures: list[Figure], period: Period) -> str:
         for month in period.months
     )
     label = f"case when {instant} >= {instant_literal(period.start)} then case {cases} end end"
-    source = fill(_EACH if scan == _MOVEMENTS else figures[0].source, _bounds(period))
+    source = fill(_EACH_MOVEMENT if scan == _MOVEMENTS else figures[0].source, _bounds(period))
     dated = f"(select *, {label} as label from {source}) as dated"
     if scan == _MOVEMENTS:
         return f"select label, currency, {_SUMMED} from {dated} group by label, currency, kind"

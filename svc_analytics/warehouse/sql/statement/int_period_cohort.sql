@@ -1,14 +1,6 @@
 -- int_period_cohort(starts_at, ends_at, as_of := null):
 -- the completed payments of a period with what was returned of each to date.
--- grain: one row per completed payment. from: int_period_payments, int_returned, int_lake.
-
-with returned as (
-    select payment_id, currency, sum(amount) as refunded
-    from int_returned
-    cross join int_lake
-    where settled_at < coalesce(as_of::timestamptz, read_to)
-    group by payment_id, currency
-)
+-- grain: one row per completed payment. from: int_period_payments, int_returned_to_date.
 
 select
     paid.payment_id,  -- the payment, UUID
@@ -38,5 +30,5 @@ select
     fee_rate,  -- fee over amount, half up at 8 places
     refunded  -- returned of it to date, in its own coin; NULL when nothing was
 from int_period_payments(starts_at, ends_at) as paid
-left join returned
+left join int_returned_to_date(as_of := as_of) as returned
     on returned.payment_id = paid.payment_id and returned.currency = paid.currency

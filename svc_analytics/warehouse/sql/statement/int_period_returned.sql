@@ -1,7 +1,7 @@
 -- int_period_returned(starts_at, ends_at, as_of := null):
 -- the completed payments of a period of which something was returned to date.
 -- grain: one row per payment with a completed refund in its own coin.
--- from: stg_parents, stg_other_payouts, int_period_payments, int_returned, int_lake.
+-- from: stg_parents, stg_other_payouts, int_period_payments, int_returned_to_date.
 -- The refunds name these payments: nobody looks through all that were paid.
 
 with paid as (
@@ -9,7 +9,7 @@ with paid as (
     from stg_parents
     where status = 'completed' and is_within(paid_at, starts_at, ends_at)
     union
-    -- What a month that is not read whole returned of the period; nothing of most months.
+    -- Refunds of months that are not read whole: seldom is one of them of this period.
     select payment_id, currency, charged_amount
     from int_period_payments(starts_at, ends_at)
     where payment_id in (
@@ -17,14 +17,6 @@ with paid as (
         from stg_other_payouts
         where kind = 'refund' and is_within(payment_paid_at, starts_at, ends_at)
     )
-),
-
-returned as (
-    select payment_id, currency, sum(amount) as refunded
-    from int_returned
-    cross join int_lake
-    where settled_at < coalesce(as_of::timestamptz, read_to)
-    group by payment_id, currency
 )
 
 select
@@ -33,4 +25,4 @@ select
     charged_amount,  -- what the payer paid; the cap for cumulative refunds
     refunded  -- returned of it to date, in its own coin
 from paid
-inner join returned using (payment_id, currency)
+inner join int_returned_to_date(as_of := as_of) using (payment_id, currency)

@@ -1,0 +1,11 @@
+-- int_returned_to_date(as_of := null): what was returned of each payment to date.
+-- grain: one row per payment and coin of its completed refunds. from: int_returned, int_lake.
+
+select
+    payment_id,  -- the refunded payment
+    currency,  -- coin slug
+    sum(amount) as refunded  -- what its payer received back, in currency
+from int_returned
+cross join int_lake
+where settled_at < coalesce(as_of::timestamptz, read_to)
+group by payment_id, currency
