@@ -12,13 +12,14 @@ from importlib import import_module
 import click
 
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.loading import load_arrow_alone
+from svc_analytics.cli.loading import load_arrow_alone, load_client
 from svc_analytics.cli.memory import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
 
 INTERRUPTED = 130
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
+_CALLERS = ("cli.commands.extract", "cli.commands.close", "cli.commands.receipts")
 _OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
 # Where each command is, and the first line of its help; a test compares it with the command.
 COMMANDS = {
@@ -80,6 +81,8 @@ class _LazyGroup(click.Group):
         module, name = COMMANDS[cmd_name][0].split(":")
         if module not in _FRAMES:
             load_arrow_alone()
+        if module in _CALLERS:
+            load_client()
         command: click.Command = getattr(import_module(f"svc_analytics.{module}"), name)
         return command
 

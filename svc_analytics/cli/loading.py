@@ -1,25 +1,32 @@
-"""What a command loads before it begins: Arrow, and not pandas.
+"""What a command loads before it begins: Arrow without pandas, and the client without `rich`.
 
 Arrow loads pandas with its first array, if it is installed, whether anybody has frames or not.
-That takes a quarter of a second, and commands have no frames: they print what Arrow holds.
+That takes a quarter of a second, and commands have no frames: they print what Arrow holds. The
+client's httpx loads what its own command would print with, `rich`, if that is installed.
 """
 
+import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from types import ModuleType
 
 _PANDAS = "pandas"
+_RICH = "rich"
 
 
-class _WithoutPandas(MetaPathFinder):
-    """Answers that pandas is not installed; anything else is for others to find."""
+class _Without(MetaPathFinder):
+    """Answers that one package is not installed; anything else is for others to find."""
+
+    def __init__(self, package: str) -> None:
+        self._package = package
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
-        if fullname == _PANDAS:
-            raise ModuleNotFoundError(f"No module named {_PANDAS!r}", name=_PANDAS)
+        if fullname == self._package:
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
 def load_arrow_alone() -> None:
@@ -29,11 +36,27 @@ def load_arrow_alone() -> None:
     """
     if {"pyarrow", _PANDAS} & sys.modules.keys():
         return
-    finder = _WithoutPandas()
-    sys.meta_path.insert(0, finder)
-    try:
+    with _without(_PANDAS):
         import pyarrow as pa
 
         pa.array([])
+    gc.freeze()  # the search for unused objects, the last one too, need not look at these
+
+
+def load_client() -> None:
+    """Load the client of the service while httpx finds no `rich`, unless either is loaded."""
+    if {"httpx", _RICH} & sys.modules.keys():
+        return
+    with _without(_RICH):
+        import svc_analytics.api.client  # noqa: F401
+    gc.freeze()
+
+
+@contextmanager
+def _without(package: str) -> Iterator[None]:
+    finder = _Without(package)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
     finally:
         sys.meta_path.remove(finder)

@@ -18,6 +18,7 @@ from svc_analytics.extraction.plan import (
     plan_segments,
 )
 from svc_analytics.extraction.readings import Reading
+from svc_analytics.extraction.scheduler import MOST
 from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
@@ -32,7 +33,7 @@ def extract(
     settings: Settings,
     request: Request | None = None,
     *,
-    workers: int = 8,
+    workers: int | None = None,
     client: Client | None = None,
     on_page: OnPage | None = None,
     note: Note = lambda text: None,
@@ -42,13 +43,14 @@ def extract(
 
     `on_page` is called for every page with its stream, its count of rows, and the instant
     down to which the stream was read by then; `note` is told what else takes its time;
-    `on_begin` is called once the lake can be read.
+    `on_begin` is called once the lake can be read. `workers` pages are read at a time; by
+    default 8, and up to 16 where answers take long.
     Raises `ConfigError` before anything is written when the keys belong to two
     merchants or not to the lake's; after any other error, what was covered is kept.
     """
     request = request or Request()
     threading.Thread(target=load_parser).start()  # while the service answers the first calls
-    with open_client(settings, workers, client) as service:
+    with open_client(settings, workers or MOST, client) as service:
         profile, told = _read_merchant(service, settings)
         streams = _readable_streams(settings)
         clock = judge_clock(service, told, streams)
@@ -62,7 +64,7 @@ def extract(
             _begin_run(writer, request, clock)
             segments = plan_segments(writer, settings, request, run)
             reading = None if request.confirms is None else Reading()
-            WorkerPool(service, writer, segments, run, on_page, reading).work(workers)
+            WorkerPool(service, writer, segments, run, on_page, reading, workers).work()
             if reading:
                 _confirm(request, run, reading.seen(), writer)
     return run

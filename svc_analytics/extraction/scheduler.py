@@ -2,8 +2,12 @@
 
 Of the open end first, to learn where history begins; then of the newest long one, so that
 few months are being read at a time; in the end of the longest.
+
+How many work at a time is given, or follows from how long answers take: on a slow line more
+make no more requests a second than few on a fast one.
 """
 
+import math
 import threading
 
 import numpy as np
@@ -15,17 +19,24 @@ from svc_analytics.schema import Instants
 SHARED_PAGES = 3  # pages left that make a segment worth splitting
 # More workers help where fetching a page takes so many times as long as reading it.
 WORTH_WAITING = 3.0
+# Workers, where nobody says how many: as many as make this many requests a second.
+FEWEST, MOST = 8, 16
+REQUESTS = 320
+TIMED_PAGES = 3  # by which it is known how long answers take: the first may wait for a connection
 
 
 class SegmentQueue:
     """A work-stealing queue: hands segments to workers until none is left, or it is cancelled."""
 
-    def __init__(self, segments: list[Segment]) -> None:
+    def __init__(self, segments: list[Segment], workers: int | None = None) -> None:
+        self._workers = workers or FEWEST
+        self._may_grow = workers is None
         self._waiting = list(segments)
         self._active: list[Segment] = []
         self._changed = threading.Condition()
         self._tops = {segment.stream.name: segment.top for segment in segments}
         self._fetch_seconds = self._read_seconds = 0.0
+        self._pages, self._least_fetch = 0, math.inf
         # By stream, once a part of it was asked for: whether the service heeds `from` and `to`.
         self._heeds_bounds: dict[str, bool] = {}
         # By stream, the fewest records that a seam repeats; and of which streams that is certain.
@@ -33,11 +44,16 @@ class SegmentQueue:
         self._certain: set[str] = set()
         self._is_cancelled = False
 
+    @property
+    def most_workers(self) -> int:
+        """How many workers there may ever be."""
+        return MOST if self._may_grow else self._workers
+
     def take(self) -> Segment | None:
         """Return the next segment to sweep, waiting for one; None when all is done."""
         with self._changed:
             while not self._is_cancelled:
-                segment = self._waiting.pop() if self._waiting else self._steal()
+                segment = self._next()
                 if segment:
                     self._active.append(segment)
                     self._wake_if_worth()
@@ -62,6 +78,16 @@ class SegmentQueue:
         with self._changed:
             self._fetch_seconds += fetching
             self._read_seconds += reading
+            self._pages += 1
+            self._least_fetch = min(self._least_fetch, fetching)
+            if self._may_grow and self._pages == TIMED_PAGES:
+                self._workers = min(max(int(self._least_fetch * REQUESTS), FEWEST), MOST)
+                self._changed.notify_all()
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether pages take far longer to come than to be read."""
+        return self._fetch_seconds >= WORTH_WAITING * self._read_seconds
 
     def add(self, segment: Segment) -> None:
         """Add a segment that is to be swept too."""
@@ -108,6 +134,11 @@ class SegmentQueue:
             self._is_cancelled = True
             self._changed.notify_all()
 
+    def _next(self) -> Segment | None:
+        if len(self._active) >= self._workers:
+            return None
+        return self._waiting.pop() if self._waiting else self._steal()
+
     def _wake_if_worth(self) -> None:
         if self._best_to_split():  # waking an idle worker in vain costs more than reading a page
             self._changed.notify()
@@ -124,7 +155,7 @@ class SegmentQueue:
 
     def _may_split(self, name: str) -> bool:
         """Tell whether another worker would help: pages take long, and bounds are heeded."""
-        if self._fetch_seconds < WORTH_WAITING * self._read_seconds:
+        if not self.is_slow:
             return False
         # Until the service was seen to heed the bounds of a part, it is split only once.
         parts = sum(segment.stream.name == name for segment in self._active)

@@ -44,10 +44,11 @@ class WorkerPool:
         run: ExtractionResult,
         on_page: OnPage | None,
         reading: Reading | None = None,
+        workers: int | None = None,
     ) -> None:
         self._client = client
         self._writer = writer
-        self._segments = SegmentQueue(segments)
+        self._segments = SegmentQueue(segments, workers)
         self._run = run
         self._on_page = on_page
         self._shown: dict[str, Spans] = {}  # by stream: what was read in this run
@@ -65,9 +66,10 @@ class WorkerPool:
         # True while the buffer may be published: every covered interval has its rows.
         self._is_publishable = True
 
-    def work(self, workers: int) -> None:
+    def work(self) -> None:
         """Sweep all segments, publishing now and then; at the end whatever happened."""
-        threads = [threading.Thread(target=self._sweep_all, daemon=True) for _ in range(workers)]
+        count = range(self._segments.most_workers)
+        threads = [threading.Thread(target=self._sweep_all, daemon=True) for _ in count]
         try:
             for thread in threads:
                 thread.start()  # within the try: an interruption must stop those begun
@@ -97,6 +99,8 @@ class WorkerPool:
                 self._publish(self._writer.save)
             elif self._writer.buffered_bytes >= self._buffer_limit():
                 self._publish(partial(self._writer.publish, holds_back=True))
+            elif self._has_time_for_a_month():
+                self._publish_finished()
 
     def _take(self, batch: PageBatch) -> None:
         # If Ctrl-C arrives while pages become rows, dropping them is safe: their time is
@@ -171,6 +175,17 @@ class WorkerPool:
     def _buffer_limit(self) -> int:
         has_finished = self._writer.has_finished_month
         return min(FINISHED_LIMIT, BUFFER_LIMIT) if has_finished else BUFFER_LIMIT
+
+    def _has_time_for_a_month(self) -> bool:
+        """Whether a month is read, and this thread would only wait for the line meanwhile."""
+        is_idle = self._segments.is_slow and self._batches.empty()
+        return is_idle and self._writer.has_finished_month
+
+    def _publish_finished(self) -> None:
+        """Publish what is finished, which puts off no checkpoint: the other months wait."""
+        with self._unpublishable():
+            self._writer.publish_finished()
+        self._run.published = self._writer.published
 
     def _is_time_to_publish(self) -> bool:
         waited = time.monotonic() - self._published_at

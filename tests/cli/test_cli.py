@@ -380,6 +380,19 @@ def test_a_command_does_not_load_pandas(filled: Path) -> None:
     assert found.returncode == 0 and found.stdout.splitlines()[-1] == "False"
 
 
+def test_the_client_does_not_load_what_its_library_prints_with() -> None:
+    """Its library has a command of its own, which would take a thirtieth of a second."""
+    script = (
+        "import contextlib, sys; from svc_analytics.cli.app import main\n"
+        "sys.argv[1:] = ['extract', '--help']\n"
+        "with contextlib.suppress(SystemExit): main()\n"
+        "print({'httpx', 'rich'} & {*sys.modules})\n"
+        "import rich"  # whoever wants it still gets it
+    )
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert found.returncode == 0 and found.stdout.splitlines()[-1] == "{'httpx'}"
+
+
 def test_interrupting_says_what_is_kept(
     run: Run, connected: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,10 +1,12 @@
 """What a run costs grows with what is new, not with what the lake already holds."""
 
+import time
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from svc_analytics.config import Settings
@@ -99,6 +101,27 @@ def test_a_month_is_written_once_however_often_is_published(
     months = [f"payments 2026-{month:02}" for month in range(1, 12)]
     assert sorted(name for name in written if name.startswith("payments 2026")) == months
     assert desk.ids() == ids(service.payments)
+
+
+def test_on_a_slow_line_a_month_is_published_while_the_next_is_read(
+    service: FakeService, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last page of eleven months comes once November to March are in the lake."""
+    months = [f"2026-{month:02}.parquet" for month in range(3, 12)]
+
+    def wait(request: httpx.Request) -> None:
+        until = time.monotonic() + 10
+        while "cursor=600." in str(request.url) and time.monotonic() < until:
+            if all((tmp_path / "data" / "payments" / each).exists() for each in months):
+                waited.append(request)
+                return
+            time.sleep(0.01)
+
+    waited: list[httpx.Request] = []
+    monkeypatch.setattr(sweep, "BATCH_PAGES", 1)
+    service.payments, service.intercept = spread(643, START, timedelta(hours=12)), wait
+    Desk(service, settings, Lakehouse(tmp_path / "data")).extract(workers=1)
+    assert len(waited) == 1
 
 
 def spoil(desk: Desk, change: Callable[[bytes], bytes]) -> None:

@@ -32,7 +32,7 @@ class Line:
 
     def read(self) -> "Line":
         """Read all of it."""
-        queue = SegmentQueue([Segment.of(PAYMENTS, (BEGINNING, NOW))])
+        queue = SegmentQueue([Segment.of(PAYMENTS, (BEGINNING, NOW))], self.workers)
         self._share(queue)
         while self._coming:
             self.rounds, _, segment, first = heapq.heappop(self._coming)

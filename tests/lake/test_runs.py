@@ -65,9 +65,9 @@ def _find_none(stream: Stream, *of: object) -> Dropped:
 
 
 PLANTED: dict[str, tuple[Any, str, Any, int]] = {  # with a story that finds it
-    "both versions of what moved stay": (spill, "find_dropped", _find_none, 3),
+    "both versions of what moved stay": (spill, "find_dropped", _find_none, 1),
     "a row stays in the month that it left": (spill.Spill, "find_elsewhere", lambda *_: {}, 1),
-    "what is taken back stays claimed": (spill.Spill, "are_broken", lambda *_: False, 5),
+    "what is taken back stays claimed": (spill.Spill, "are_broken", lambda *_: False, 23),
     "what is published waits again": (RunFolder, "remove", lambda *_: None, 0),
 }
 
@@ -111,6 +111,25 @@ def waiting(tmp_path: Path) -> Path:
 
 def runs_of(folder: Path) -> list[Path]:
     return sorted(folder.glob(".runs/*/*.run"))
+
+
+def test_a_month_that_is_read_is_published_and_the_next_waits_in_memory(tmp_path: Path) -> None:
+    """Nothing is spilled for it, however much waits."""
+    october, november = to_micros(datetime(2026, 10, 1, tzinfo=UTC)), NOW - 19 * DAY
+    with writing(tmp_path / "data") as writer:
+        buffer = writer.buffer(PAYMENTS)
+        buffer.add(rows(("id-1", november - 1, "5"), ("id-2", NOW - 1, "5")), size=100)
+        buffer.cover((october + 1, november))
+        buffer.cover((NOW - DAY, NOW))
+        assert not writer.has_finished_month
+        buffer.cover((october, october + 1))
+        assert writer.has_finished_month
+        writer.publish_finished()
+        assert not writer.has_finished_month
+        assert [row["id"] for row in Told.of(tmp_path / "data").rows] == ["id-1"]
+        assert runs_of(tmp_path / "data") == [] and writer.buffered_bytes == 50
+        writer.publish()
+    assert [row["id"] for row in Told.of(tmp_path / "data").rows] == ["id-1", "id-2"]
 
 
 def test_nobody_sees_what_waits(waiting: Path) -> None:

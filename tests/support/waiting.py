@@ -37,6 +37,9 @@ PROFILE = {"id": "m-1", "display_name": "Shop"}
 Step = Callable[[WriteBuffer], None]
 
 
+HOWS = ["keeps", "finished", "limit", "save", "save", "kill"]  # a writer may publish
+
+
 class Killed(BaseException):
     """The process is no more."""
 
@@ -137,7 +140,7 @@ def tell_spilling(folder: Path, story: list[Step], seed: int) -> int:
         with small_portions(), writing(folder) as writer:
             while left:
                 left.pop(0)(writer.buffer(PAYMENTS))
-                _keep(writer, chance.choice(["keeps", "limit", "save", "save", "kill"]))
+                _keep(writer, chance.choice(HOWS))
             writer.publish()
             is_over = True
     return found
@@ -146,6 +149,8 @@ def tell_spilling(folder: Path, story: list[Step], seed: int) -> int:
 def _keep(writer: LakeWriter, how: str) -> None:
     if how == "limit":
         writer.publish(holds_back=True)
+    elif how == "finished":
+        writer.publish_finished()
     elif how != "keeps":
         writer.save()
     if how == "kill":

@@ -11,6 +11,7 @@ from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import lookups, update
 from svc_analytics.extraction.plan import Request, missing_key_class
+from svc_analytics.extraction.scheduler import FEWEST
 from svc_analytics.instants import BEGINNING, HOUR, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
@@ -28,7 +29,12 @@ from svc_analytics.schema import STREAMS
     type=click.Choice(["payments", "payout_records"]),
     help="Read only this stream.  [default: both]",
 )
-@number_option("--workers", 8, "Read this many pages at a time.", most=64)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    metavar="N",
+    help="Read this many pages at a time.  [default: 8; up to 16 where answers take long]",
+)
 @number_option(
     "--overlap-hours", 24, "Also read this many of the newest hours again, for late records.", 0
 )
@@ -42,7 +48,7 @@ from svc_analytics.schema import STREAMS
 @patience_option
 @shared_options
 def extract(
-    workers: int,
+    workers: int | None,
     sessions: bool,
     bindings: str | None,
     patience: int | None,
@@ -63,7 +69,7 @@ def extract(
     done = update.extract(lake, settings, request, workers=workers)
     span = (request.start, request.end or done.read_to) if sessions else None
     results = lookups.look_up(
-        lake, settings, sessions_of=span, customers=customers, workers=workers
+        lake, settings, sessions_of=span, customers=customers, workers=workers or FEWEST
     )
     report = extraction_json if as_json else extraction_text
     click.echo(report(lake, done, results))

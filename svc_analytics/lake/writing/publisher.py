@@ -73,13 +73,18 @@ class StreamPublisher:
         )
 
     def publish(
-        self, buffer: WriteBuffer, *, holds_back: bool = False, is_checkpoint: bool = False
+        self,
+        buffer: WriteBuffer,
+        *,
+        holds_back: bool = False,
+        is_checkpoint: bool = False,
+        spills: bool = True,
     ) -> WriteBuffer:
         """Bring every month up to what is buffered; return what waits for the next time.
 
         Only if it `holds_back`, a month that is still being read waits, to be written once: in
-        memory, or spilled if there is much of it. At a checkpoint only large months wait, and
-        what waits is spilled: it is to survive a kill.
+        memory, or spilled if there is much of it and it `spills`. At a checkpoint only large
+        months wait, and what waits is spilled: it is to survive a kill.
         """
         if holds_back and buffer.is_empty:
             return buffer
@@ -90,13 +95,18 @@ class StreamPublisher:
         quarantine = self._keep_quarantine(buffer, rows)
         claims = claims_of(waiting.covered, buffer, waits, quarantine.open)
         share = _count(held) / max(_count(held) + _count(rows), 1)
-        if is_checkpoint or share > 0.5 or self._spill.are_broken(waiting.months, claims):
+        is_much = spills and share > 0.5
+        if is_checkpoint or is_much or self._spill.are_broken(waiting.months, claims):
             self._spill.write(waiting.months, held, claims, self._terms)
             waiting.covered = ()
         else:
             waiting.keep(held.values(), int(size * share))
         self._publish(buffer, rows, quarantine)
         return waiting
+
+    def has_finished_month(self, buffer: WriteBuffer) -> bool:
+        """Whether a buffer holds something of a month that was read from its start to its end."""
+        return self._spill.has_finished_month(buffer)
 
     def publish_found(self) -> list[str]:
         """Publish what a dead writer left waiting; return what was found, in words."""

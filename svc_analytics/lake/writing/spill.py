@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 import numpy as np
 import pyarrow as pa
 
-from svc_analytics.coverage import Spans, difference, intersection, union
+from svc_analytics.coverage import Span, Spans, difference, intersection, union
 from svc_analytics.lake.index.hash_pile import doubles, share_any
 from svc_analytics.lake.index.hashes import hash_texts
 from svc_analytics.lake.index.shared import shared_columns
@@ -17,7 +17,7 @@ from svc_analytics.lake.runs.moved import Dropped, Remaining, find_dropped, read
 from svc_analytics.lake.runs.run_file import Terms
 from svc_analytics.lake.runs.waiting import WaitingMonth
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
-from svc_analytics.periods import Period, month
+from svc_analytics.periods import Period, month, month_of
 
 # Bytes of a month's file: to write a larger one before it is read to its start costs too much.
 LARGE_MONTH = 8 * 1024 * 1024
@@ -44,8 +44,7 @@ class Spill:
         A month that shares a record with one of them waits too: published before it, a record
         that has left its month would come back there by its older version.
         """
-        read = self._files.coverage.remove(buffer.retracted).read
-        read = union(read, buffer.covered, *(each.covered for each in buffer.months.values()))
+        read = self._read(buffer)
         waits = {
             label
             for label in {*rows, *buffer.months}
@@ -55,6 +54,14 @@ class Spill:
         while bound := self._bound(waits, rows, buffer.months):
             waits |= bound
         return waits
+
+    def has_finished_month(self, buffer: WriteBuffer) -> bool:
+        """Whether a month was read from its start to its end of which some is buffered."""
+        read = self._read(buffer)
+        return any(
+            start < end and intersection(buffer.covered, start, end)
+            for start, end in (_whole_months(span, read[-1][1]) for span in read)
+        )
 
     def are_broken(self, months: Months, claims: Mapping[str, Claims]) -> bool:
         """Whether runs claim time that is retracted now: the next run must say so."""
@@ -118,6 +125,12 @@ class Spill:
         """Remove the runs of months that are published."""
         self._folder.remove(months.values())
 
+    def _read(self, buffer: WriteBuffer) -> Spans:
+        """Return what was read of the stream, published or not."""
+        published = self._files.coverage.remove(buffer.retracted).read
+        spilled = (each.covered for each in buffer.months.values())
+        return union(published, buffer.covered, *spilled)
+
     def _is_small(self, label: str, months: Months) -> bool:
         path = self._files.path(label)
         size = path.stat().st_size if path.exists() else 0
@@ -165,3 +178,10 @@ def _is_read(period: Period, read: Spans) -> bool:
     newest = read[-1][1] if read else period.start
     end = min(period.end, newest)
     return period.start < end and not difference([(period.start, end)], read)
+
+
+def _whole_months(span: Span, newest: int) -> Span:
+    """Return what of a span is whole months; the newest one has no end yet."""
+    first, last = month_of(span[0]), month_of(span[1])
+    start = first.start if first.start == span[0] else first.end
+    return start, span[1] if span[1] == newest else last.start

@@ -32,7 +32,6 @@ from svc_analytics.lake.snapshot import remove_abandoned_snapshots
 from svc_analytics.lake.writing.publisher import StreamPublisher
 from svc_analytics.lake.writing.recovery import dirty_marker, fence, lock_holder, recover
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
-from svc_analytics.periods import month_of
 from svc_analytics.schema import STREAMS, Stream
 
 Clocks = Mapping[str, int | None]  # in UTC microseconds, by whose each is
@@ -110,9 +109,11 @@ class LakeWriter:
 
     @property
     def has_finished_month(self) -> bool:
-        """Whether the buffers hold a month read to its start, which need not wait."""
-        covered = (span for buffer in self._buffers.values() for span in buffer.covered)
-        return any(start < month_of(end - 1).start for start, end in covered)
+        """Whether the buffers hold a month read from its start to its end: it need not wait."""
+        return any(
+            publisher.has_finished_month(self._buffers[name])
+            for name, publisher in self._publishers.items()
+        )
 
     def buffer(self, stream: Stream) -> WriteBuffer:
         """Return where what was read of a stream waits; `publish` begins another one."""
@@ -128,6 +129,10 @@ class LakeWriter:
         self._publish_each(holds_back=holds_back)
         if not holds_back:  # else the same memory is wanted again at once
             pa.default_memory_pool().release_unused()
+
+    def publish_finished(self) -> None:
+        """Publish the months that were read from start to end; the others wait in memory."""
+        self._publish_each(holds_back=True, spills=False)
 
     def save(self) -> None:
         """Make safe all that is buffered: publish it, or spill it where a large month waits."""
