@@ -119,6 +119,7 @@ def test_a_month_that_is_read_is_published_and_the_next_waits_in_memory(tmp_path
     with writing(tmp_path / "data") as writer:
         buffer = writer.buffer(PAYMENTS)
         buffer.add(rows(("id-1", november - 1, "5"), ("id-2", NOW - 1, "5")), size=100)
+        buffer.cover((october - 90 * DAY, october - DAY))  # without a row: before the first month
         buffer.cover((october + 1, november))
         buffer.cover((NOW - DAY, NOW))
         assert not writer.has_finished_month

@@ -56,11 +56,17 @@ class Spill:
         return waits
 
     def has_finished_month(self, buffer: WriteBuffer) -> bool:
-        """Whether a month was read from its start to its end of which some is buffered."""
+        """Whether the buffer has rows of a month that was read from its start to its end.
+
+        Without rows nothing tells yet which month is the first: before it, none gets a file.
+        """
         read = self._read(buffer)
+        whole = [_whole_months(span, read[-1][1]) for span in read]
+        spilled = [month(label) for label in buffer.months]
         return any(
-            start < end and intersection(buffer.covered, start, end)
-            for start, end in (_whole_months(span, read[-1][1]) for span in read)
+            any(start <= period.start < end for period in spilled)
+            or buffer.has_rows_within(self._stream, start, end)
+            for start, end in whole
         )
 
     def are_broken(self, months: Months, claims: Mapping[str, Claims]) -> bool:

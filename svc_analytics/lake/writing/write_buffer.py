@@ -10,6 +10,7 @@ from svc_analytics.coverage import Coverage, Span, Spans, difference, union
 from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.lake.runs.waiting import WaitingMonth
 from svc_analytics.periods import month
+from svc_analytics.schema import Stream
 
 PACKED_ROWS = 6_400  # rows copied into one block at a time
 
@@ -65,6 +66,11 @@ class WriteBuffer:
     def is_empty(self) -> bool:
         """Whether nothing was added since what waits was spilled."""
         return not (self.tables or self._loose or self.rejected or self.covered or self.retracted)
+
+    def has_rows_within(self, stream: Stream, start: int, end: int) -> bool:
+        """Whether a row in memory is of this time."""
+        instants = map(stream.instants, (*self.tables, *self._loose))
+        return any(((each >= start) & (each < end)).any() for each in instants)
 
     def hold_back(self, labels: set[str]) -> "WriteBuffer":
         """Move what is covered and spilled of these months into another buffer."""

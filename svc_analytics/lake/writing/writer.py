@@ -110,10 +110,7 @@ class LakeWriter:
     @property
     def has_finished_month(self) -> bool:
         """Whether the buffers hold a month read from its start to its end: it need not wait."""
-        return any(
-            publisher.has_finished_month(self._buffers[name])
-            for name, publisher in self._publishers.items()
-        )
+        return bool(self._with_finished_months())
 
     def buffer(self, stream: Stream) -> WriteBuffer:
         """Return where what was read of a stream waits; `publish` begins another one."""
@@ -132,7 +129,11 @@ class LakeWriter:
 
     def publish_finished(self) -> None:
         """Publish the months that were read from start to end; the others wait in memory."""
-        self._publish_each(holds_back=True, spills=False)
+        for name in self._with_finished_months():
+            buffer = self._buffers[name]
+            self._buffers[name] = self._publishers[name].publish(
+                buffer, holds_back=True, spills=False
+            )
 
     def save(self) -> None:
         """Make safe all that is buffered: publish it, or spill it where a large month waits."""
@@ -143,6 +144,10 @@ class LakeWriter:
         """Publish what a writer that was killed left waiting on disk."""
         for publisher in self._publishers.values():
             self.notes += publisher.publish_found()
+
+    def _with_finished_months(self) -> list[str]:
+        publishers = self._publishers.items()
+        return [name for name, each in publishers if each.has_finished_month(self._buffers[name])]
 
     def _publish_each(self, **how: bool) -> None:
         for name, publisher in self._publishers.items():
