@@ -18,7 +18,13 @@ from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError
 from svc_analytics.files import atomic_write, copy_of
 from svc_analytics.instants import format_instant
-from svc_analytics.lake.checksums import DAMAGE, check_signature, damaged, sign
+from svc_analytics.lake.checksums import (
+    DAMAGE,
+    check_signature,
+    damaged,
+    read_signed_footer,
+    sign,
+)
 from svc_analytics.lake.control_totals import (
     ControlTotals,
     Group,
@@ -48,10 +54,14 @@ def read_groups(
     """Yield a file's row groups in order, once all its bytes are checked against their checksums.
 
     `where` takes the ids of a group and returns a mask of the rows wanted; of groups
-    with none, only the ids are read. `groups` are the row groups to read, by default all.
+    with none, only the ids are read. `groups` are the row groups to read, by default all: where
+    they are given, the footer and their own pages are checked, not all bytes once more.
     """
     try:
-        check_signature(path)
+        if groups is None:
+            check_signature(path)
+        else:
+            read_signed_footer(path)
         with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as file:
             for group in range(file.num_row_groups) if groups is None else groups:
                 # With threads, each of Arrow's would keep its peak memory allocated.

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.receipts.canonical import as_base64url, is_canonical
+from svc_analytics.receipts.canonical import as_array, as_base64url, is_canonical
 from svc_analytics.schema import MONEY
 from svc_analytics.signing.receipts import (
     BY_NEWEST,
@@ -98,7 +98,7 @@ class BulkVerifier:
         if not self._ring:
             return list(verdicts)
         rows = np.flatnonzero(is_canonical(texts, records))
-        paid_at = np.asarray(records["paid_at"].combine_chunks().fill_null(0))[rows]
+        paid_at = np.asarray(records["paid_at"].fill_null(0))[rows]
         tokens = _take(texts, rows)
         keys, signers = self._keys, match_signers(self._keys, tokens)
         self._keys = _most_used_first(keys, signers)
@@ -195,7 +195,7 @@ def _as_matrix(text: Any, width: int) -> npt.NDArray[np.uint8]:
 def _as_texts(tokens: Tokens) -> pa.Array:
     """Return tokens as one array; NULL where one is longer or odder than any can be."""
     if not isinstance(tokens, Sequence):
-        return tokens.combine_chunks()
+        return as_array(tokens)
     plain = (t if t and t.isascii() and len(t) <= MAX_TOKEN_LENGTH else None for t in tokens)
     return pa.array(plain, pa.string())
 

@@ -4,7 +4,6 @@ Records become texts column by column, which takes a tenth of the time of parsin
 is not told to be canonical here may still be valid: `verify_receipt` decides.
 """
 
-import binascii
 import json
 from decimal import Decimal
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+import pybase64
 
 from svc_analytics.errors import DataError
 from svc_analytics.money import SCALE
@@ -20,11 +20,9 @@ from svc_analytics.schema import MONEY
 from svc_analytics.signing.receipts import MONEY_FACTS, parse_receipt
 from svc_analytics.signing.token_form import FACTS, MAX_TOKEN_LENGTH, SIGNATURE
 
-_AT_ONCE = 2_000  # payloads that are encoded together: larger texts are new memory each time
 TRIMMED = -1  # amounts without trailing zeros
 _MILLIONTH = pa.scalar(Decimal("0.000001"), MONEY)
 _PADS = pa.array([b"", b"\0", b"\0\0"])  # to a multiple of 3 bytes, which make 4 characters
-_TO_URL = bytes.maketrans(b"+/", b"-_")
 _AS_PADDED = pa.array([b"", b"A", b"AA"])  # what those are in base64
 
 
@@ -42,16 +40,8 @@ def is_canonical(tokens: pa.Array, records: pa.Table) -> npt.NDArray[np.bool_]:
             pc.less_equal(pc.binary_length(texts), MAX_TOKEN_LENGTH),
         ),
     )
-    segments = pc.binary_slice(texts, 3, -SIGNATURE - 1)
-    is_same = pa.chunked_array(
-        [
-            _is_encoded(segments.slice(start, _AT_ONCE), payloads.slice(start, _AT_ONCE))
-            for start in range(0, len(tokens), _AT_ONCE)
-        ],
-        pa.bool_(),
-    )
-    flags = pc.and_(has_form, is_same).fill_null(False)
-    return np.asarray(flags.to_numpy())
+    is_same = _is_encoded(pc.binary_slice(texts, 3, -SIGNATURE - 1), payloads)
+    return np.asarray(pc.and_(has_form, is_same).fill_null(False))
 
 
 def _is_encoded(segments: pa.Array, payloads: pa.Array) -> pa.Array:
@@ -76,12 +66,17 @@ def as_base64url(data: Any) -> bytes:
     >>> as_base64url(b"~~~???")
     b'fn5-Pz8_'
     """
-    return binascii.b2a_base64(data, newline=False).translate(_TO_URL)
+    return pybase64.b64encode(data, b"-_")
+
+
+def as_array(column: pa.ChunkedArray) -> pa.Array:
+    """Return a column as one array, which is not copied if it is one already."""
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def _payloads(tokens: pa.Array, records: pa.Table) -> pa.Array:
     """Return the payload that the service would write for each record, or NULL."""
-    columns = {fact: records[fact].combine_chunks() for fact in FACTS}
+    columns = {fact: as_array(records[fact]) for fact in FACTS}
     places = _places_written(tokens, columns["currency"])
     amounts = _amount_texts(columns["amount"], places)
     parts: list[Any] = []

@@ -87,20 +87,25 @@ def verify_part(part: Part, verifier: BulkVerifier) -> pa.Table:
     """Return the verdicts on the receipts of a part that have no good one."""
     if part.is_new is not None and not part.is_new.any():
         return VERDICTS.empty_table()
-    rows = _read(part, _INPUT)
-    mask = np.asarray(pc.is_valid(rows["receipt"]))
-    rows = _where(rows, mask if part.is_new is None else mask & part.is_new)
-    return _verify_rows(rows, part.month, verifier)
+    tables, start = [VERDICTS.empty_table()], 0
+    for rows in _groups(part, _INPUT):
+        mask = np.asarray(pc.is_valid(rows["receipt"]))
+        if part.is_new is not None:
+            mask = mask & part.is_new[start : start + len(rows)]
+        tables.append(_verify_rows(_where(rows, mask), part.month, verifier))
+        start += len(rows)
+    return pa.concat_tables(tables)
 
 
-def _read(part: Part, columns: list[str]) -> pa.Table:
-    groups = [*read_groups(part.month.payments, columns, groups=part.groups)]
-    return pa.concat_tables(groups) if groups else PAYMENTS.schema.empty_table().select(columns)
+def _groups(part: Part, columns: list[str]) -> Iterator[pa.Table]:
+    return read_groups(part.month.payments, columns, groups=part.groups)
 
 
 def _without_unchanged(part: Part, kept: pa.Table) -> tuple[Part, pa.Table]:
     """Return a part without the rows whose verdicts are good, and those verdicts."""
-    place = _places_of(_read(part, ["id", "extracted_at"]), kept)
+    columns = ["id", "extracted_at"]
+    none = PAYMENTS.schema.empty_table().select(columns)
+    place = _places_of(pa.concat_tables([none, *_groups(part, columns)]), kept)
     unchanged = kept.take(pa.array(place[place >= 0]))
     return Part(part.month, part.groups, place < 0), unchanged
 

@@ -68,12 +68,29 @@ ROWS = st.lists(
 )
 
 
+def in_one(texts: list[Any], kind: pa.DataType) -> pa.ChunkedArray:
+    return pa.chunked_array([texts], kind)
+
+
+def in_two(texts: list[Any], kind: pa.DataType) -> pa.ChunkedArray:
+    return pa.chunked_array([texts[:1], texts[1:]], kind)
+
+
+def from_the_middle(texts: list[Any], kind: pa.DataType) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array([None, *texts, *texts[:1]], kind).slice(1, len(texts))])
+
+
 @examples
-@given(ROWS, st.sampled_from(RINGS), st.sampled_from(["", "older"]), st.booleans())
+@given(
+    ROWS,
+    st.sampled_from(RINGS),
+    st.sampled_from(["", "older"]),
+    st.sampled_from([None, in_one, in_two, from_the_middle]),
+)
 def test_a_column_of_tokens_gets_the_verdicts_of_each_alone(
-    rows: list[tuple[Any, ...]], ring: str, webhook: str, is_column: bool
+    rows: list[tuple[Any, ...]], ring: str, webhook: str, as_column: Any
 ) -> None:
-    """Whatever a token states and a record holds, and however either is written."""
+    """Whatever a token states and a record holds, and however either is written and stored."""
     tokens, records = [], []
     for stated, changed, way, secret, end in rows:
         token = token_of(written(FACTS | stated, way), secret)
@@ -81,9 +98,14 @@ def test_a_column_of_tokens_gets_the_verdicts_of_each_alone(
         facts = None if changed is None else FACTS | stated | changed
         records.append(held(facts) if facts and is_held(facts) else None)
     rings = parse_secrets(ring), parse_secrets(webhook)
-    given_tokens = pa.chunked_array([tokens]) if is_column else tokens
+    given_tokens: Any = tokens
+    compared = table(records)
+    if as_column:
+        given_tokens = as_column(tokens, pa.string())
+        columns = [as_column(column.to_pylist(), column.type) for column in compared.columns]
+        compared = pa.table(columns, schema=compared.schema)
     verifier = BulkVerifier(*rings, is_covered=lambda at: True)
-    found = verifier.verify(given_tokens, table(records))
+    found = verifier.verify(given_tokens, compared)
     alone = [
         verify_receipt(token, rings[0], record, rings[1])
         for token, record in zip(tokens, records, strict=True)
