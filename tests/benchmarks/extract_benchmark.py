@@ -47,6 +47,8 @@ SEQUENTIAL_PAYMENTS = 20_000
 # Payments, workers, and the least gain: 8 pages at a time cannot gain 8 times, for the first
 # page, its neighbours and the last write are not shared.
 DISTANT = ((20_000, 8, 5), (100_000, 8, 7), (100_000, 16, 10))
+# Of the whole command, as a person calls it: payments, and the least gain.
+COMMANDS = ((20_000, 5), (100_000, 8))
 MILLION = 1_000_000
 LIMIT = 20  # requests a second
 LIMITED_PAYMENTS = 120_000  # a minute at that limit
@@ -161,12 +163,8 @@ def with_latency() -> list[Bound]:
     Each runs in a new process. The command itself is timed too, with its start.
     """
     with serve(SEQUENTIAL_PAYMENTS, LATENCY) as base_url:
-        sequential = seconds(lambda: fetch_all(base_url))
-        command = median(seconds_of_command(base_url) for _ in range(REPEATS))
-    alone = sequential / SEQUENTIAL_PAYMENTS
-    note(f"50 ms away, the whole command: {_each(command, SEQUENTIAL_PAYMENTS)}")
-    case = f"the command, {SEQUENTIAL_PAYMENTS:,} payments"
-    bounds = [Bound(f"gain of {case}, 50 ms away", sequential / command, 5, "x", True)]
+        alone = seconds(lambda: fetch_all(base_url)) / SEQUENTIAL_PAYMENTS
+    bounds = [_gain_of_command(payments, alone, limit) for payments, limit in COMMANDS]
     for payments, workers, limit in DISTANT:
         with serve(payments, LATENCY) as base_url:
             costs = [weigh(base_url, workers) for _ in range(REPEATS)]
@@ -179,6 +177,15 @@ def with_latency() -> list[Bound]:
         gain = alone * payments / cost.seconds
         bounds.append(Bound(f"gain of {case}, 50 ms away", gain, limit, "x", True))
     return bounds
+
+
+def _gain_of_command(payments: int, alone: float, limit: float) -> Bound:
+    """Compare the whole command 50 ms away with that many payments read one after another."""
+    with serve(payments, LATENCY) as base_url:
+        command = median(seconds_of_command(base_url) for _ in range(REPEATS))
+    case = f"the command, {payments:,} payments"
+    note(f"50 ms away, {case}: {_each(command, payments)}")
+    return Bound(f"gain of {case}, 50 ms away", alone * payments / command, limit, "x", True)
 
 
 def seconds_of_command(base_url: str) -> float:
