@@ -189,6 +189,12 @@ def _fsync(path: Path, flags: int) -> None:
         os.close(handle)
 
 
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def is_refused(error: BaseException | None) -> bool:
     """Tell whether the system refused to open a file; it may be whole."""
     return isinstance(error, OSError) and error.errno in _REFUSALS

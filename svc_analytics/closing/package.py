@@ -14,12 +14,11 @@ from svc_analytics.closing import recipe, seals
 from svc_analytics.closing.register import read_register
 from svc_analytics.closing.seals import README, SUMS
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import atomic_write
+from svc_analytics.files import atomic_write, hash_file
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.named_periods import named_period
 from svc_analytics.render.folder import MANIFEST
-from svc_analytics.statements.digests import hash_file
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
 _CHUNK = 1 << 20

@@ -12,9 +12,9 @@ from types import NoneType
 from typing import Any
 
 from svc_analytics.errors import LakeError
+from svc_analytics.files import hash_file
 from svc_analytics.periods import Period
 from svc_analytics.render.folder import MANIFEST
-from svc_analytics.statements.digests import hash_file
 
 STATEMENTS = "statements"
 README, SUMS = "README.txt", "SHA256SUMS"  # what a package adds; no seal covers them

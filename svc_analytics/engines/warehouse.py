@@ -117,7 +117,7 @@ class EngineWarehouse(Warehouse):
             if self._reach.oddity(tree, is_ours=fetch is to_table) is None:
                 return self._counted(tree, query, fetch)
             query = self._prepared(tree, query)
-        return super().query(query, parameters, tables, fetch, is_short=is_short)
+        return super().query(query, parameters, tables, fetch, is_short=is_short, is_long=is_long)
 
     def keep(
         self,

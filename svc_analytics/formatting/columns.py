@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.formatting.values import is_ratio, python_values, value_text
+from svc_analytics.mapped_tables import drop_pages
 
 BATCH = 10_000  # rows that are texts at a time
 _DAYS = (date.min, date.max)
@@ -27,6 +28,7 @@ def text_columns(table: pa.Table) -> Iterator[list[pa.Array]]:
             pc.fill_null(column_texts(column, field), "")
             for column, field in zip(batch.columns, table.schema, strict=True)
         ]
+        drop_pages()
 
 
 def chunked_texts(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:

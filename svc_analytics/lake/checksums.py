@@ -8,7 +8,7 @@ its own place. To check a file against them takes less than to query it, so ever
 
 import os
 import re
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 from zlib import crc32
@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import damaged_file
+from svc_analytics.files import damaged_file, hash_file
 from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
 from svc_analytics.schema import SIDE_STREAMS
 
@@ -129,8 +129,7 @@ def damaged(path: Path, error: BaseException | None = None) -> LakeError:
 
 def _read_pages(path: Path) -> None:
     """Check every page of a file without a signature against its checksum, once in a process."""
-    with path.open("rb") as file:
-        digest = file_digest(file, "sha256").hexdigest()
+    digest = hash_file(path)
     if digest in _known:
         return
     with pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False) as pages:

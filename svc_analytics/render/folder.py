@@ -14,10 +14,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import copy_of, sync_file, sync_folder
+from svc_analytics.files import copy_of, hash_file, sync_file, sync_folder
 from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.mapped_tables import drop_pages
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.formats import DOCUMENTS, READ_BY_PEOPLE, require_pdf
@@ -27,6 +28,7 @@ Note = Callable[[str], None]  # told what is being done now
 MANIFEST = "manifest.json"
 DEFINITIONS = "definitions.csv"  # what each figure means: words, no table of the statement
 STALE = 3600  # seconds
+_GROUP = 1 << 20  # rows of a row group of Parquet: only these are in memory at a time
 
 
 def write_csv(table: pa.Table, path: Path) -> str:
@@ -56,9 +58,16 @@ def _commented(field: pa.Field, table: str) -> pa.Field:
 
 def write_bare_parquet(table: pa.Table, path: Path) -> None:
     """Write a table as Parquet, decimals as they are."""
-    table = detach(table).combine_chunks()
-    with path.open("wb") as file:  # Arrow itself opens no path that a locale cannot write
-        pq.write_table(table, file, compression="zstd", write_page_checksum=True)
+    table = detach(table)
+    options = {"compression": "zstd", "write_page_checksum": True}
+    with (
+        path.open("wb") as file,  # Arrow itself opens no path that a locale cannot write
+        pq.ParquetWriter(file, table.schema, **options) as writer,
+    ):
+        for start in range(0, max(table.num_rows, 1), _GROUP):
+            group = table.slice(start, _GROUP).combine_chunks()
+            drop_pages()
+            writer.write_table(group, _GROUP)
 
 
 # These hold one table; the formats of DOCUMENTS hold a whole statement.
@@ -137,8 +146,7 @@ def _fill(
     if not language.is_english:  # so that the same pages can be rendered again
         manifest["language"] = {"code": language.code, "digits": language.digits}
     manifest["files"] = {
-        name: {"sha256": hashlib.sha256((folder / name).read_bytes()).hexdigest(), "rows": count}
-        for name, count in rows.items()
+        name: {"sha256": hash_file(folder / name), "rows": count} for name, count in rows.items()
     }
     manifest["seal"] = seal(manifest) if seal else None
     text = json.dumps(manifest, ensure_ascii=False, indent=2)

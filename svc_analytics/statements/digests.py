@@ -7,7 +7,6 @@ form, and any tool can compute it from `<table>.csv`.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +14,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.formatting.tables import csv_parts
 from svc_analytics.formatting.values import is_ratio
+from svc_analytics.mapped_tables import drop_pages
 from svc_analytics.money import format_amount
 
 TableDigest = dict[str, Any]
@@ -53,21 +53,24 @@ def _totals(table: pa.Table) -> dict[str, dict[str, str]]:
     names = [field.name for field in table.schema if _is_money(field)]
     coins = pc.fill_null(table["currency"], "")
     return {
-        coin: _sums(table.select(names).filter(pc.equal(coins, coin)))
+        coin: _sums(table.select(names), pc.equal(coins, coin))
         for coin in sorted(pc.unique(coins).to_pylist())
     }
 
 
-def _sums(amounts: pa.Table) -> dict[str, str]:
-    """Return the sum of each column with a value, in the order in which rows first have one."""
-    places = {
-        name: pc.index(pc.is_valid(amounts[name]), True).as_py() for name in amounts.column_names
-    }
-    known = [name for name in amounts.column_names if places[name] >= 0]
-    return {
-        name: format_amount(pc.sum(amounts[name].cast(_wide(amounts[name].type))).as_py())
-        for name in sorted(known, key=places.__getitem__)
-    }
+def _sums(amounts: pa.Table, mask: pa.ChunkedArray) -> dict[str, str]:
+    """Return the sum of each column with a value, in the order in which rows first have one.
+
+    The rows are those of the mask, of one column at a time: all would be a copy of the table.
+    """
+    places, sums = {}, {}
+    for name in amounts.column_names:
+        column = amounts[name].filter(mask)
+        places[name] = pc.index(pc.is_valid(column), True).as_py()
+        sums[name] = pc.sum(column.cast(_wide(column.type))).as_py()
+        drop_pages()
+    known = [name for name in sums if places[name] >= 0]
+    return {name: format_amount(sums[name]) for name in sorted(known, key=places.__getitem__)}
 
 
 def _wide(kind: pa.DataType) -> pa.DataType:
@@ -79,12 +82,6 @@ def combined_digest(controls: Mapping[str, TableDigest]) -> str:
     """Return one hash over every table's hash."""
     hashes = {name: digest["sha256"] for name, digest in controls.items()}
     return hashlib.sha256(json.dumps(hashes, sort_keys=True).encode()).hexdigest()
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _is_money(field: pa.Field) -> bool:

@@ -6,10 +6,10 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.config import read_settings
+from svc_analytics.files import hash_file
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.signing.secrets import Secrets, parse_ring
-from svc_analytics.statements.digests import hash_file
 from svc_analytics.warehouse.acknowledgements import acknowledge, read_acknowledgements
 from svc_analytics.webhooks.findings import reconcile_log
 

@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from svc_analytics.coverage import describe_span
 from svc_analytics.instants import BEGINNING, format_instant, to_micros
@@ -67,12 +68,18 @@ def _cells(tables: Mapping[str, pa.Table]) -> Iterator[Cell]:
         is_asked = name != "outside_movement" or known["asserted_balance", coin] is not None
         if value is None and is_asked and "verdicts" not in needs:
             yield name, coin, frozenset(needs)
-    for row in tables["refunds"].to_pylist():
-        if row["refunded_after"] is None and row["charged_amount"] is not None:
-            yield "refundable_left", row["currency"], frozenset({"refunded"})
+    for coin in _coins_without_refundable(tables["refunds"]):
+        yield "refundable_left", coin, frozenset({"refunded"})
     for row in tables["cohorts"].to_pylist():
         if row["ratio"] is None:
             yield "cohorts", row["currency"], frozenset({"cohorts"})
+
+
+def _coins_without_refundable(refunds: pa.Table) -> list[str]:
+    """Return the coins of refunds whose payment is known, and not what was returned of it."""
+    is_known = pc.is_valid(refunds["charged_amount"])
+    is_broken = pc.and_(is_known, pc.is_null(refunds["refunded_after"]))
+    return list(refunds["currency"].filter(is_broken).unique().to_pylist())
 
 
 def _values(tables: Mapping[str, pa.Table]) -> dict[tuple[str, str], Any]:

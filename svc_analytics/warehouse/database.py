@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from hashlib import file_digest, sha256
+from hashlib import sha256
 from pathlib import Path
 
 import duckdb
 from filelock import FileLock
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write, write_json
+from svc_analytics.files import atomic_write, hash_file, write_json
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.footer import is_of_earlier_layout
 from svc_analytics.lake.lake import Lake
@@ -68,6 +68,6 @@ def _read_about(lake: Path) -> object:
 
 def _hash(path: Path) -> str:
     """Return a file's hash; nothing where there is none."""
-    with suppress(FileNotFoundError), path.open("rb") as file:
-        return file_digest(file, "sha256").hexdigest()
+    with suppress(FileNotFoundError):
+        return hash_file(path)
     return ""

@@ -17,6 +17,7 @@ from svc_analytics.coverage import Coverage, Span, union
 from svc_analytics.errors import LakeError, QueryError
 from svc_analytics.interrupts import QueryThread, interruptible
 from svc_analytics.lake.lake import Lake
+from svc_analytics.mapped_tables import map_table
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.answers import to_exact_table
 from svc_analytics.warehouse.connection import (
@@ -40,6 +41,8 @@ from svc_analytics.warehouse.views import (
 
 _SPILLS = "where queries put aside what they have no memory for"
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
+MOST_IN_MEMORY = 500_000  # records of which long answers are in memory: half a gigabyte
+_BATCH = 50_000  # rows of longer ones that are in memory at a time
 
 
 def to_table(relation: duckdb.DuckDBPyRelation) -> pa.Table:
@@ -107,13 +110,19 @@ class Warehouse:
 
         `tables` can be queried by name beside the views. An answer that `is_short` is kept before
         it is fetched: DuckDB plans a query twice, once for its columns, if it is fetched at once.
-        One that `is_long`, with a row for each record, is made here whoever counts the records.
+        One that `is_long`, with a row for each record, is made here whoever counts the records, and
+        lies in a file if there are many.
         """
+        if is_long and self.sources.rows > MOST_IN_MEMORY:
+            fetch = self._to_mapped_table
         values = dict(parameters or {})
         named = {name: table for name, table in (tables or {}).items() if name in query}
         with self._naming_errors(), self._registered(named) as connection:
             ask = _ask_once if is_short else _ask
             return self._thread.run(lambda: fetch(ask(connection, query, values)))
+
+    def _to_mapped_table(self, relation: duckdb.DuckDBPyRelation) -> pa.Table:
+        return map_table(relation.to_arrow_reader(_BATCH), self._folder)
 
     @interruptible()
     def keep(
@@ -150,9 +159,11 @@ class Warehouse:
     def _naming_errors(self) -> Iterator[None]:
         try:
             yield
-        except duckdb.Error as error:
+        except (duckdb.Error, OSError) as error:
             if is_of_full_disk(error):
                 text = f"the disk is full: free some space in {self._folder.parent}, {_SPILLS}"
+            elif isinstance(error, OSError):
+                raise
             else:
                 text = as_in_the_lake(error_line(error), self._folder, self._lake)
             raise QueryError(text) from error

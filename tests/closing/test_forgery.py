@@ -19,8 +19,8 @@ from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.closing.verification.facts import period_of, sealed_statement
 from svc_analytics.closing.verification.verify import SealVerification
 from svc_analytics.errors import LakeError
+from svc_analytics.files import hash_file
 from svc_analytics.render.folder import write_folder
-from svc_analytics.statements.digests import hash_file
 from svc_analytics.statements.tables import TABLES
 from tests.support.closings import Closer, figure
 from tests.support.fake_service import payment

@@ -4,6 +4,7 @@ Parquet, pages and workbooks are written with libraries, whose other releases gi
 bytes for the same content. So where the bytes differ, what a file says is compared.
 """
 
+import filecmp
 import re
 import zipfile
 import zlib
@@ -98,7 +99,7 @@ def _without_printer(formats: list[str], found: Findings) -> None:
 
 
 def _compare(name: str, again: Path, file: Path, found: Findings) -> None:
-    if again.read_bytes() == file.read_bytes() or _is_without_comments(again, file):
+    if filecmp.cmp(again, file, shallow=False) or _is_without_comments(again, file):
         return
     is_same, what = _SAME.get(file.suffix, (None, ""))
     if is_same and is_same(again, file):
@@ -115,7 +116,7 @@ def _is_without_comments(again: Path, file: Path) -> bool:
     bare = again.with_name(f"bare-{again.name}")
     fields = [field.remove_metadata() for field in table.schema]
     write_bare_parquet(table.cast(pa.schema(fields, table.schema.metadata)), bare)
-    return bare.read_bytes() == file.read_bytes()
+    return filecmp.cmp(bare, file, shallow=False)
 
 
 def _same_table(again: Path, file: Path) -> bool:

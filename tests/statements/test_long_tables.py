@@ -1,0 +1,99 @@
+"""Tables of a row for each record lie in files when there are many: the same tables."""
+
+import errno
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics.errors import QueryError
+from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.warehouse import warehouse
+from tests.support.desks import Desk
+from tests.support.ledgers import read_ledger
+from tests.support.prepared import stated
+
+LEDGER = """
+ kind     currency  amount  fee   at                of  usd_value
+ payment  btc       1.5     0.03  2026-10-01T00:00      90000
+ payment  usdt      100     1     2026-10-05T08:00      100
+ refund   btc       0.5           2026-10-07T08:00  1   32000
+ payout   usdt      50      0.5   2026-10-09T08:00      50
+"""
+FORMS = ("csv", "parquet", "json", "journal")
+
+
+class FullDisk:
+    """A file on a disk that is full."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        pass
+
+    def __enter__(self) -> "FullDisk":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    closed = False
+
+    def write(self, content: Any) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.fixture
+def usual(desk: Desk) -> Statement:
+    """A statement whose tables are in memory."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    return stated(desk, "2026-10")
+
+
+def of_a_long_month(made: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Statement:
+    """Make a statement again as if its month had too many records for memory."""
+    monkeypatch.setattr(warehouse, "SMALL_LAKE", 0)
+    monkeypatch.setattr(warehouse, "MOST_IN_MEMORY", 0)
+    return statement(desk.lake, "2026-10", as_of=made.as_of)
+
+
+def test_tables_in_files_are_the_same(
+    usual: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """To the digest and each type."""
+    long = of_a_long_month(usual, desk, monkeypatch)
+    assert len(long.tables["lines"]) == 4
+    assert long.content_digest() == usual.content_digest()
+    assert {name: table.schema for name, table in long.tables.items()} == {
+        name: table.schema for name, table in usual.tables.items()
+    }
+
+
+def test_files_of_long_tables_are_the_same(
+    usual: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """To the byte, though only some of their pages are in memory at a time."""
+    in_memory = usual.save(tmp_path / "usual", FORMS)
+    in_files = of_a_long_month(usual, desk, monkeypatch).save(tmp_path / "long", FORMS)
+    names = sorted(path.name for path in in_memory.iterdir())
+    assert names == sorted(path.name for path in in_files.iterdir())
+    for name in names:
+        assert (in_files / name).read_bytes() == (in_memory / name).read_bytes()
+
+
+def test_no_file_of_a_table_is_left_in_the_lake(
+    usual: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tables of a statement outlive the snapshot that they were read from."""
+    before = sorted(desk.lake.path.rglob("*"))
+    long = of_a_long_month(usual, desk, monkeypatch)
+    assert sorted(desk.lake.path.rglob("*")) == before
+    assert long.lines["gross"].notna().all()
+
+
+def test_a_full_disk_is_one_clear_line(
+    usual: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As where a query spills."""
+    monkeypatch.setattr(tempfile, "TemporaryFile", FullDisk)
+    with pytest.raises(QueryError, match="the disk is full: free some space in "):
+        of_a_long_month(usual, desk, monkeypatch)
