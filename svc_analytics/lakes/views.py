@@ -16,7 +16,8 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.connection import CONFIG, bound_memory, error_line, prepare
 from svc_analytics.warehouse.models import read_macros
 from svc_analytics.warehouse.sources import Sources
-from svc_analytics.warehouse.views import MADE, create_all, public_models, quote
+from svc_analytics.warehouse.sql_text import quote
+from svc_analytics.warehouse.views import MADE, create_all, public_models
 from svc_analytics.warehouse.warehouse import Warehouse
 
 MERCHANT = "merchant_id"

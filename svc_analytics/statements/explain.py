@@ -24,7 +24,7 @@ from svc_analytics.statements.balance_assertions import Assertion, read_assertio
 from svc_analytics.warehouse.definitions import find_figure
 from svc_analytics.warehouse.figures import Figure, select_one, select_records
 from svc_analytics.warehouse.models import read_statement_macros
-from svc_analytics.warehouse.views import quote
+from svc_analytics.warehouse.sql_text import quote
 from svc_analytics.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from svc_analytics.schema import MONEY
 from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.warehouse.figure_sql import KNOWN, count_figures, scans_of, select_figures
 from svc_analytics.warehouse.figures import Figure, read_figures
-from svc_analytics.warehouse.views import quote
+from svc_analytics.warehouse.sql_text import quote
 from svc_analytics.warehouse.warehouse import Warehouse
 
 MONTHS = "months"  # the table's name

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from svc_analytics.config import read_memory
-from svc_analytics.warehouse.views import quote
+from svc_analytics.warehouse.sql_text import quote
 
 MOST_MEMORY = "1 GiB"  # of DuckDB at most: with its results the process stays under 2 GiB
 LARGE = 1_500_000  # records that one thread reads: it takes no more processor time than several

@@ -6,6 +6,7 @@ masked at the end, so that an unknown figure is NULL and never zero.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 
 from svc_analytics.warehouse.figures import (
@@ -14,6 +15,7 @@ from svc_analytics.warehouse.figures import (
     read_figures,
     summary_figures,
 )
+from svc_analytics.warehouse.sql_text import commented, lines, quote, step
 
 # What a figure needs, as a condition on what was read of the period.
 _CONDITIONS = {
@@ -38,13 +40,16 @@ _HEADER = """\
 -- {name}{signature}: {meaning}.
 -- grain: one row per currency with a position or a movement{grain}. from: {sources}.
 """
-# Scans that hold payers or refunds in memory, each with the signature of a model of its own. Of
-# these a statement keeps the few rows: in one query they do not fit the memory of a large year.
+# Scans that hold payers, amounts or refunds in memory, each with the signature of a model of its
+# own. Of these a statement keeps the few rows: one query of all does not fit the memory of many.
 _APART = {
-    "period_payments_apart": _BOUNDS,
+    "period_payments_distinct": _BOUNDS,
+    "period_payments_middle": _BOUNDS,
+    "period_fees": _BOUNDS,
     "period_refunds": _BOUNDS,
     "period_returned": "(starts_at, ends_at, as_of := null)",
 }
+_HELD = re.compile("distinct|middle")
 # Without a secret no verdict was ever made: the figures are unknown, not zero.
 _VERIFIED = "select has_verdicts from stg_verified"
 
@@ -85,9 +90,10 @@ def figure_models() -> Iterator[str]:
     yield head + _made(others) + select_others("made")
 
 
-def counted_apart() -> dict[str, str]:
-    """Return the models that count one scan each, with their signatures."""
-    return {f"int_counted_{scan}": signature for scan, signature in _APART.items()}
+def counted_apart(figures: Iterable[Figure] | None = None) -> dict[str, str]:
+    """Return the models that count one scan each for figures, or all, with their signatures."""
+    scans = scans_of(read_figures().values() if figures is None else figures)
+    return {f"int_counted_{scan}": _APART[scan] for scan in _APART if scan in scans}
 
 
 def _model_apart(scan: str) -> str:
@@ -95,9 +101,9 @@ def _model_apart(scan: str) -> str:
     source = figures[0].source.partition("(")[0]
     head = f"-- int_counted_{scan}{_APART[scan]}: what a period's figures count of {source}."
     grain = f"-- grain: one row per currency with such a record. from: {source}."
-    step = _step("made", count_figures(scan, figures))
+    made = step("made", count_figures(scan, figures))
     columns = [("currency", "coin slug"), *((figure.name, figure.meaning) for figure in figures)]
-    return f"{head}\n{grain}\n\nwith {step}\n\nselect\n    {_commented(columns)}\nfrom made\n"
+    return f"{head}\n{grain}\n\nwith {made}\n\nselect\n    {commented(columns)}\nfrom made\n"
 
 
 def _count_or_read(scan: str, figures: list[Figure]) -> str:
@@ -115,7 +121,7 @@ def select_summary(source: str, label: str = "label") -> str:
     columns += [(figure.name, figure.meaning) for figure in summary_figures()]
     return f"""
 select
-    {_commented(columns)}
+    {commented(columns)}
 from {source}
 order by currency
 """
@@ -124,22 +130,22 @@ order by currency
 def select_others(source: str) -> str:
     """Return the SQL of the table `figures` over a table of all of them."""
     others = other_figures()
-    values = [f"({_quote(f.name)}, {_quote(f.unit)}, {_quote(f.meaning)})" for f in others]
-    cases = [f"when {_quote(f.name)} then {f.name}::decimal(38,18)" for f in others]
-    notes = [f"when {_quote(f.name)} then {f.name}_note" for f in others if f.note]
+    values = [f"({quote(f.name)}, {quote(f.unit)}, {quote(f.meaning)})" for f in others]
+    cases = [f"when {quote(f.name)} then {f.name}::decimal(38,18)" for f in others]
+    notes = [f"when {quote(f.name)} then {f.name}_note" for f in others if f.note]
     return f"""
 select
     name,  -- the figure
     currency,  -- coin slug
     case name
-        {_lines(cases, " ", 8)}
+        {lines(cases, " ", 8)}
     end as value,  -- NULL where it is unknown or undefined
     unit,  -- coin, USD, ratio, or what is counted
     case name {" ".join(notes)} else note end as note  -- what the figure says
 from {source}
 cross join (
     values
-        {_lines(values, ",", 8)}
+        {lines(values, ",", 8)}
 ) as listed (name, unit, note)
 order by currency, name
 """
@@ -161,28 +167,24 @@ def select_figures(
     chosen = list(chosen)
     ratios = [figure for figure in chosen if figure.denominator]
     scans = scans_of(chosen)
-    steps = [_step("found", f"select * from {known}")]
-    steps += [_step("coins", "select currency from found")]
-    steps += [_step(name, scan(name, figures)) for name, figures in scans.items()]
-    steps += [_step("counted", _joined(scans)), _step("verified", _VERIFIED)]
+    steps = [step("found", f"select * from {known}")]
+    steps += [step("coins", "select currency from found")]
+    steps += [step(name, scan(name, figures)) for name, figures in scans.items()]
+    steps += [step("counted", _joined(scans)), step("verified", _VERIFIED)]
     steps += _divided(ratios) if ratios else []
     stated = [("counted.currency", "coin slug")]
     stated += [(f"{_masked(figure)} as {figure.name}", figure.meaning) for figure in chosen]
     stated += [(f"{f.note} as {f.name}_note", "the same in words") for f in chosen if f.note]
     return f"""\
-with {_lines(steps, ",", 0)}
+with {lines(steps, ",", 0)}
 
 select
-    {_commented(stated)}
+    {commented(stated)}
 from counted
 cross join verified
 inner join found on found.currency = counted.currency
 {"left join ratios on ratios.currency = counted.currency" if ratios else ""}
 {"" if every_coin else "where movements_count > 0 or closing_position <> 0 or lacks_records"}"""
-
-
-def _step(name: str, sql: str) -> str:
-    return f"{name} as (\n    {_indented(sql)}\n)"
 
 
 def _joined(scans: dict[str, list[Figure]]) -> str:
@@ -193,26 +195,26 @@ def _joined(scans: dict[str, list[Figure]]) -> str:
         for scan, figures in scans.items()
         for figure in figures
     ]
-    columns = _lines(["coins.currency", *filled], ",", 4)
+    columns = lines(["coins.currency", *filled], ",", 4)
     return "\n".join([f"select\n    {columns}\nfrom coins", *joins])
 
 
 def _divided(ratios: list[Figure]) -> list[str]:
     """Return the steps that make ratios, all by one division: planning an exact one is slow."""
-    names = ", ".join(f"({_quote(figure.name)})" for figure in ratios)
+    names = ", ".join(f"({quote(figure.name)})" for figure in ratios)
     part, whole = (
-        " ".join(f"when {_quote(f.name)} then {f.operands[i]}::decimal(38,18)" for f in ratios)
+        " ".join(f"when {quote(f.name)} then {f.operands[i]}::decimal(38,18)" for f in ratios)
         for i in (0, 1)
     )
-    columns = [f"max(ratio) filter (where name = {_quote(f.name)}) as {f.name}" for f in ratios]
+    columns = [f"max(ratio) filter (where name = {quote(f.name)}) as {f.name}" for f in ratios]
     return [
-        _step(
+        step(
             "terms",
             f"select currency, name, case name {part} end as part, case name {whole} end as whole\n"
             f"from counted\ncross join (values {names}) as listed (name)",
         ),
-        _step("divided", "select currency, name, ratio(part, whole) as ratio\nfrom terms"),
-        _step("ratios", f"select currency, {', '.join(columns)}\nfrom divided\ngroup by currency"),
+        step("divided", "select currency, name, ratio(part, whole) as ratio\nfrom terms"),
+        step("ratios", f"select currency, {', '.join(columns)}\nfrom divided\ngroup by currency"),
     ]
 
 
@@ -231,14 +233,16 @@ def _with_operands(chosen: Iterable[Figure]) -> list[Figure]:
 def scans_of(chosen: Iterable[Figure]) -> dict[str, list[Figure]]:
     """Return figures, and those that they are made of, by the scan that counts them.
 
-    A distinct count holds in memory what it works on, so it is made apart, of one column.
+    What holds a column in memory, a distinct count or a median, is made apart of that column.
     """
     scans: dict[str, list[Figure]] = {}
     for figure in _with_operands(chosen):
         if figure.operands:
             continue  # it is made of those that are counted
-        is_apart = "distinct" in figure.expression
-        scans.setdefault(_scan_of(figure.source) + "_apart" * is_apart, []).append(figure)
+        scan = _scan_of(figure.source)
+        if (held := _HELD.search(figure.expression)) and scan not in _APART:
+            scan = f"{scan}_{held[0]}"
+        scans.setdefault(scan, []).append(figure)
     return scans
 
 
@@ -276,23 +280,5 @@ def _header(name: str, signature: str, meaning: str, grain: str, figures: Iterab
     )
 
 
-def _lines(texts: Iterable[str], separator: str, indent: int) -> str:
-    return (separator + "\n" + " " * indent).join(texts)
-
-
-def _commented(columns: list[tuple[str, str]]) -> str:
-    """Return the columns of a select, one a line, each with its meaning behind it."""
-    texts = [f"{sql},  -- {meaning}" for sql, meaning in columns[:-1]]
-    return _lines([*texts, "{}  -- {}".format(*columns[-1])], "", 4)
-
-
 def _made(figures: Iterable[Figure]) -> str:
-    return f"\nwith {_step('made', select_figures(figures, scan=_count_or_read))}\n"
-
-
-def _indented(sql: str) -> str:
-    return sql.replace("\n", "\n    ")
-
-
-def _quote(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
+    return f"\nwith {step('made', select_figures(figures, scan=_count_or_read))}\n"

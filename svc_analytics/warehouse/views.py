@@ -23,6 +23,7 @@ from svc_analytics.warehouse.models import (
     read_macros,
     read_statement_checks,
 )
+from svc_analytics.warehouse.sql_text import quote
 
 _FINDING = {
     "check_name": "the rule that is broken",
@@ -242,8 +243,3 @@ def fill(sql: str, sources: dict[str, str]) -> str:
 
 def _path(path: Path) -> str:
     return quote(os.fspath(path))
-
-
-def quote(text: str) -> str:
-    """Write a text as an SQL literal."""
-    return "'" + text.replace("'", "''") + "'"

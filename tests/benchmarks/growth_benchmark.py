@@ -33,7 +33,6 @@ from tests.benchmarks.child_cost import MEGABYTE, Cost, cost_of
 from tests.benchmarks.growth_lakes import NEWEST, Shape, make_lake
 
 MOST_READ = 1.2  # times the newest month's own files
-LARGE = 20_000_000  # payments: the lines of a tenth of more do not fit the memory of a laptop
 _HEAD = ("work", "payments", "processor s", "memory MB", "read MB", "spilled MB", "grows by")
 _FORM = "{:<20}{:>13}{:>13}{:>11}{:>11}{:>12}  {}"
 
@@ -45,15 +44,15 @@ def summary(lake: Path, shape: Shape) -> Cost:
     return cost_of(work.summarize, lake)
 
 
-def statement(lake: Path, shape: Shape) -> Cost | None:
-    """The newest month's whole statement: all its tables, in memory."""
-    return cost_of(work.state, lake) if shape.payments <= LARGE else None
+def statement(lake: Path, shape: Shape) -> Cost:
+    """The newest month's whole statement: all its tables."""
+    return cost_of(work.state, lake)
 
 
-def close(lake: Path, shape: Shape) -> Cost | None:
+def close(lake: Path, shape: Shape) -> Cost:
     """Closing the newest month, but for the service: no request is made."""
     with _copied(lake) as copy:
-        return cost_of(work.close_newest, copy) if shape.payments <= LARGE else None
+        return cost_of(work.close_newest, copy)
 
 
 def check(lake: Path, shape: Shape) -> Cost:
@@ -88,7 +87,7 @@ def extract(lake: Path, shape: Shape) -> Cost:
         return cost_of(work.extract, Path(folder) / "lake", shape)
 
 
-MEASURES: dict[str, Callable[[Path, Shape], Cost | None]] = {
+MEASURES: dict[str, Callable[[Path, Shape], Cost]] = {
     measure.__name__: measure
     for measure in (summary, statement, close, check, sql, drill, customers, refresh, extract)
 }
@@ -119,10 +118,9 @@ def measure(folder: Path, sizes: list[int], names: tuple[str, ...]) -> dict[str,
         shape = Shape(payments)
         lake = _made(folder / f"lake-{payments}", shape)
         for name in names:
-            if cost := MEASURES[name](lake, shape):
-                found[name][payments] = cost
-                click.echo(line(name, found[name]))
-            if cost and name in ("summary", "statement"):
+            cost = found[name][payments] = MEASURES[name](lake, shape)
+            click.echo(line(name, found[name]))
+            if name in ("summary", "statement"):
                 _tell_excess(name, cost, _month_size(lake))
     return found
 

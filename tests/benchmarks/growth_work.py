@@ -20,6 +20,7 @@ from svc_analytics.schema import PAYMENTS, STREAMS, Stream
 from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse import connection
 from svc_analytics.warehouse.figure_sql import counted_apart
+from svc_analytics.warehouse.figures import summary_figures
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.benchmarks.growth_lakes import END, MERCHANT, NEWEST, Part, Shape, batches, parts
@@ -38,13 +39,13 @@ def summarize(folder: Path, period: Period = NEWEST, memory: str | None = None) 
     bounds = "(make_timestamptz($s::bigint), make_timestamptz($e::bigint))"
     edges = {"s": period.start, "e": period.end}
     with open_warehouse(Lake(folder), period=(period.start, period.end)) as warehouse:
-        for name, signature in counted_apart().items():
+        for name, signature in counted_apart(summary_figures()).items():
             warehouse.keep(name, f"from {name}{bounds}", edges, signature)
         warehouse.query(f"from statement_summary{bounds}", edges)
 
 
 def state(folder: Path) -> None:
-    """Make the newest month's whole statement, in memory."""
+    """Make the newest month's whole statement."""
     assert statement(Lake(folder), NEWEST.label, now=NOW).status == "final"
 
 
