@@ -11,11 +11,12 @@ from importlib import import_module
 
 import click
 
+from svc_analytics.api.loading import load_client
 from svc_analytics.cli.console import echo_note
-from svc_analytics.cli.loading import load_arrow_alone, load_client
 from svc_analytics.cli.memory import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
+from svc_analytics.loading import load_arrow_alone
 
 INTERRUPTED = 130
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames

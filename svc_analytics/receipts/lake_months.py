@@ -21,11 +21,9 @@ from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.layout import VERDICTS
 from svc_analytics.lake.partition import read_groups
 from svc_analytics.receipts.bulk import RECORDS, UNSURE, BulkVerifier
-from svc_analytics.receipts.parallel import end_with_parent
 from svc_analytics.receipts.verdict_files import count_verdicts, read_verdicts
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import FactDifference
-from svc_analytics.signing.secrets import Secret, SigningSecret
 
 LONGEST_FACT = 200
 PART_GROUPS = 2  # row groups: little to wait for at the end, and much for one opening of a file
@@ -141,7 +139,7 @@ def _verify_rows(rows: pa.Table, month: Month, verifier: BulkVerifier) -> pa.Tab
     differences = [verdict.differences for verdict in verdicts]
     columns = {
         "payment_id": rows["id"],
-        "receipt_sha256": [hashlib.sha256(token).hexdigest() for token in tokens],
+        "receipt_sha256": _hex_texts([hashlib.sha256(token).digest() for token in tokens]),
         "verdict": [verdict.verdict for verdict in verdicts],
         "reason": [verdict.reason for verdict in verdicts],
         "differences": [differences_text(d) if d else None for d in differences],
@@ -150,6 +148,13 @@ def _verify_rows(rows: pa.Table, month: Month, verifier: BulkVerifier) -> pa.Tab
         "record_extracted_at": rows["extracted_at"],
     }
     return pa.table(columns, schema=VERDICTS)
+
+
+def _hex_texts(digests: list[bytes]) -> pa.Array:
+    """Return digests as texts; all are of one length, so one call writes them all."""
+    ends = np.arange(len(digests) + 1, dtype=np.int32) * 2 * hashlib.sha256().digest_size
+    content = b"".join(digests).hex().encode()
+    return pa.StringArray.from_buffers(len(digests), pa.py_buffer(ends), pa.py_buffer(content))
 
 
 def _records_of(rows: pa.Table, merchant_id: str) -> pa.Table:
@@ -176,20 +181,3 @@ def differences_text(differences: Sequence[FactDifference]) -> str | None:
     }
     # A record of the service may hold an unpaired surrogate, which no file can.
     return json.dumps(values, ensure_ascii=False).encode("utf-8", "replace").decode()
-
-
-_worker: list[BulkVerifier] = []  # the one verifier of a worker process
-
-
-def begin_worker(*rings: tuple[tuple[str, int | None], ...]) -> None:
-    """Begin a process that verifies parts with the key ring and webhook secrets given."""
-    end_with_parent()
-    ring, webhook_ring = (
-        [SigningSecret(Secret(text), valid_from) for text, valid_from in plain] for plain in rings
-    )
-    _worker[:] = [BulkVerifier(ring, webhook_ring)]
-
-
-def verify_in_worker(part: Part) -> pa.Table:
-    """Return the verdicts on a part, in a process that was begun for it."""
-    return verify_part(part, _worker[0])

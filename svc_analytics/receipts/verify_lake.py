@@ -28,13 +28,12 @@ from svc_analytics.lake.layout import ORIGIN, VERDICTS, VERDICTS_FOLDER
 from svc_analytics.lake.side_files import begin_side_folders, list_files
 from svc_analytics.periods import utc_months
 from svc_analytics.receipts.bulk import BulkVerifier, VerifyOnline
+from svc_analytics.receipts.helper import PlainRing, begin_helper, take_verdicts, verify_into_file
 from svc_analytics.receipts.lake_months import (
     Month,
     Part,
-    begin_worker,
     count_parts,
     parts_of,
-    verify_in_worker,
     verify_part,
 )
 from svc_analytics.receipts.parallel import map_shared
@@ -200,18 +199,22 @@ def _results(
             yield part, unchanged, verify_part(part, verifier)
         return
     # Spawned, not forked: DuckDB and Arrow have threads. Secrets go through a pipe.
-    plain = tuple(map(_plain, rings))
-    pool = ProcessPoolExecutor(helpers, get_context("spawn"), begin_worker, plain)
+    plain = (_plain(rings[0]), _plain(rings[1]))
+    pool = ProcessPoolExecutor(helpers, get_context("spawn"), begin_helper, plain)
+
+    def there(job: tuple[Part, pa.Table]) -> _Result:
+        return *job, take_verdicts(pool.submit(verify_into_file, job[0]).result())
+
     try:
         yield from map_shared(
             parts_of(months),
             here=lambda job: (*job, verify_part(job[0], verifier)),
-            there=lambda job: (*job, pool.submit(verify_in_worker, job[0]).result()),
+            there=there,
             helpers=helpers,
         )
     finally:
         pool.shutdown(wait=False)  # no job is running any more, however it ended
 
 
-def _plain(ring: Sequence[SigningSecret]) -> tuple[tuple[str, int | None], ...]:
+def _plain(ring: Sequence[SigningSecret]) -> PlainRing:
     return tuple((entry.secret.reveal(), entry.valid_from) for entry in ring)

@@ -3,7 +3,7 @@
 import pytest
 
 from svc_analytics.schema import PAYMENTS
-from tests.benchmarks.receipts_benchmark import fill, is_proven, rows_of, verify_all, verify_plainly
+from tests.benchmarks.receipts_work import fill, is_proven, rows_of, verify_all, verify_plainly
 
 TOKENS = 200
 

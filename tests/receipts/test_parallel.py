@@ -66,9 +66,9 @@ KILLED = """
 import os, signal
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from svc_analytics.receipts.lake_months import begin_worker
+from svc_analytics.receipts.helper import begin_helper
 if __name__ == "__main__":
-    pool = ProcessPoolExecutor(1, get_context("spawn"), begin_worker, ((), ()))
+    pool = ProcessPoolExecutor(1, get_context("spawn"), begin_helper, ((), ()))
     print(pool.submit(os.getpid).result(), flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """

@@ -1,8 +1,7 @@
-"""What a command loads before it begins: Arrow without pandas, and the client without `rich`.
+"""Loading of libraries that leave out others: Arrow without pandas.
 
 Arrow loads pandas with its first array, if it is installed, whether anybody has frames or not.
-That takes a quarter of a second, and commands have no frames: they print what Arrow holds. The
-client's httpx loads what its own command would print with, `rich`, if that is installed.
+That takes a quarter of a second, and commands have no frames: they print what Arrow holds.
 """
 
 import gc
@@ -13,7 +12,6 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 
 _PANDAS = "pandas"
-_RICH = "rich"
 
 
 class _Without(MetaPathFinder):
@@ -36,24 +34,16 @@ def load_arrow_alone() -> None:
     """
     if {"pyarrow", _PANDAS} & sys.modules.keys():
         return
-    with _without(_PANDAS):
+    with without(_PANDAS):
         import pyarrow as pa
 
         pa.array([])
     gc.freeze()  # the search for unused objects, the last one too, need not look at these
 
 
-def load_client() -> None:
-    """Load the client of the service while httpx finds no `rich`, unless either is loaded."""
-    if {"httpx", _RICH} & sys.modules.keys():
-        return
-    with _without(_RICH):
-        import svc_analytics.api.client  # noqa: F401
-    gc.freeze()
-
-
 @contextmanager
-def _without(package: str) -> Iterator[None]:
+def without(package: str) -> Iterator[None]:
+    """Within, a package seems not to be installed."""
     finder = _Without(package)
     sys.meta_path.insert(0, finder)
     try:
