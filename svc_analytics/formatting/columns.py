@@ -10,8 +10,8 @@ from datetime import UTC, date, datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.formatting.values import is_ratio, python_values, value_text
-from svc_analytics.mapped_tables import drop_pages
 
 BATCH = 10_000  # rows that are texts at a time
 _DAYS = (date.min, date.max)

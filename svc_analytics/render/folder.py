@@ -15,10 +15,10 @@ import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import copy_of, hash_file, sync_file, sync_folder
+from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.mapped_tables import drop_pages
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.formats import DOCUMENTS, READ_BY_PEOPLE, require_pdf

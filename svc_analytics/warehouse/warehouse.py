@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage, Span, union
 from svc_analytics.errors import LakeError, QueryError
+from svc_analytics.formatting.mapped_tables import map_table
 from svc_analytics.interrupts import QueryThread, interruptible
 from svc_analytics.lake.lake import Lake
-from svc_analytics.mapped_tables import map_table
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.answers import to_exact_table
 from svc_analytics.warehouse.connection import (

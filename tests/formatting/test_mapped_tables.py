@@ -6,7 +6,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from svc_analytics.mapped_tables import drop_pages, map_table
+from svc_analytics.formatting.mapped_tables import drop_pages, map_table
 
 ROWS = pa.table({"id": ["a", None, "c"], "net": pa.array([1, 2, None], pa.decimal128(38, 18))})
 
