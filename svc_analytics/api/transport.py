@@ -6,7 +6,9 @@ every byte: a service that sends one every few seconds would hold a worker for d
 """
 
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from queue import LifoQueue
 from time import monotonic
 from typing import Any, cast
 
@@ -40,7 +42,10 @@ _TROUBLES = (
 
 
 class PooledTransport(httpx.BaseTransport):
-    """A pool of at most `most` connections to the service, kept open between calls.
+    """At most `most` connections to the service, kept open between calls.
+
+    Each is a pool of its own: one pool of many looks at all others, again and again, before it
+    gives one away, and at every look another thread may take its turn.
 
     An exchange that takes longer than `longest` seconds times out. Raises `ValueError` or
     `httpx.InvalidURL` for a wrong `proxy`. `trusted` is a seam for tests.
@@ -55,14 +60,16 @@ class PooledTransport(httpx.BaseTransport):
         trusted: ssl.SSLContext | None = None,
     ) -> None:
         options: dict[str, Any] = {
-            "max_connections": most,
-            "max_keepalive_connections": most,
+            "max_connections": 1,
+            "max_keepalive_connections": 1,
             "keepalive_expiry": _KEPT_OPEN,
             "ssl_context": trusted or _ssl_context(base_url),
             "network_backend": _DeadlineBackend(longest),
         }
-        pool = _proxy_pool(httpx.Proxy(proxy), options) if proxy else None
-        self._pool = pool or httpcore.ConnectionPool(**options)
+        self._pools = [_make_pool(proxy, options) for _ in range(most)]
+        self._free: LifoQueue[httpcore.ConnectionPool] = LifoQueue()  # the one used last first
+        for pool in self._pools:
+            self._free.put(pool)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Send a request and wait for the head of its response; raises httpx's errors."""
@@ -73,19 +80,28 @@ class PooledTransport(httpx.BaseTransport):
             content=request.content or None,
             extensions=request.extensions,
         )
+        pool = self._free.get()
         try:
-            response = self._pool.handle_request(inner)
-        except _TROUBLES as error:
-            raise _to_httpx_error(error) from error
-        stream = _Body(response.stream, response.extensions["network_stream"])
+            response = pool.handle_request(inner)
+        except BaseException as error:
+            self._free.put(pool)
+            if isinstance(error, _TROUBLES):
+                raise _to_httpx_error(error) from error
+            raise
+        release = partial(self._free.put, pool)
+        stream = _Body(response.stream, response.extensions["network_stream"], release)
         return httpx.Response(response.status, headers=response.headers, stream=stream)
 
     def close(self) -> None:
         """Close the connections."""
-        self._pool.close()
+        for pool in self._pools:
+            pool.close()
 
 
-def _proxy_pool(proxy: httpx.Proxy, options: dict[str, Any]) -> httpcore.ConnectionPool:
+def _make_pool(address: str, options: dict[str, Any]) -> httpcore.ConnectionPool:
+    if not address:
+        return httpcore.ConnectionPool(**options)
+    proxy = httpx.Proxy(address)
     if proxy.url.scheme not in ("http", "https"):
         raise ValueError(proxy.url.scheme)
     return httpcore.HTTPProxy(
@@ -116,11 +132,14 @@ def _to_httpx_error(error: Exception) -> httpx.TransportError:
 
 
 class _Body(httpx.SyncByteStream):
-    """The body of a response as it comes in, with httpx's errors."""
+    """The body of a response as it comes in, with httpx's errors; its end calls `release`."""
 
-    def __init__(self, inner: Any, connection: httpcore.NetworkStream) -> None:
+    def __init__(
+        self, inner: Any, connection: httpcore.NetworkStream, release: Callable[[], None]
+    ) -> None:
         self._inner = inner
         self._connection = connection
+        self._release: Callable[[], None] | None = release
 
     def __iter__(self) -> Iterator[bytes]:
         try:
@@ -131,7 +150,12 @@ class _Body(httpx.SyncByteStream):
     def close(self) -> None:
         if _is_followed(self._inner):
             self._connection.close()  # the pool finds it closed, and opens another
-        self._inner.close()
+        try:
+            self._inner.close()
+        finally:
+            if self._release:
+                self._release()
+                self._release = None  # once, however often it is closed
 
 
 def _is_followed(stream: Any) -> bool:
@@ -184,7 +208,7 @@ class _DeadlineStream(httpcore.NetworkStream):
 
 
 def open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
-    """Open a pool of one connection for each worker, through the proxy if one is set."""
+    """Open one connection for each worker, through the proxy if one is set."""
     try:
         return PooledTransport(settings.base_url, workers, LONGEST_ANSWER, settings.proxy)
     except (ValueError, httpx.InvalidURL):

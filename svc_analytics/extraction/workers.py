@@ -173,8 +173,9 @@ class WorkerPool:
                 self._on_page(batch.stream, received, reached)
 
     def _buffer_limit(self) -> int:
-        has_finished = self._writer.has_finished_month
-        return min(FINISHED_LIMIT, BUFFER_LIMIT) if has_finished else BUFFER_LIMIT
+        least = min(FINISHED_LIMIT, BUFFER_LIMIT)
+        is_much = self._writer.buffered_bytes >= least
+        return least if is_much and self._writer.has_finished_month else BUFFER_LIMIT
 
     def _has_time_for_a_month(self) -> bool:
         """Whether a month is read, and this thread would only wait for the line meanwhile."""

@@ -114,7 +114,7 @@ class StreamPublisher:
         if found.terms:
             own = self._terms
             self._terms = found.terms
-            self.publish(WriteBuffer(months=found.months))
+            self.publish(WriteBuffer(self._stream, months=found.months))
             self._terms = own
         return found.describe(self._stream)
 

@@ -65,7 +65,7 @@ class Spill:
         spilled = [month(label) for label in buffer.months]
         return any(
             any(start <= period.start < end for period in spilled)
-            or buffer.has_rows_within(self._stream, start, end)
+            or buffer.has_rows_within(start, end)
             for start, end in whole
         )
 

@@ -19,6 +19,7 @@ PACKED_ROWS = 6_400  # rows copied into one block at a time
 class WriteBuffer:
     """What was read of a stream and is not yet published, in order of observation."""
 
+    stream: Stream
     tables: list[pa.Table] = field(default_factory=list)
     rejected: list[QuarantinedRecord] = field(default_factory=list)
     covered: Spans = ()
@@ -28,6 +29,7 @@ class WriteBuffer:
     is_ordered: bool = True  # whether the list was newest-first wherever it was read
     months: dict[str, WaitingMonth] = field(default_factory=dict)  # spilled, by label
     _loose: list[pa.Table] = field(default_factory=list)
+    _months: set[int] = field(default_factory=set)  # of the rows: when each begins
 
     def add(
         self, rows: pa.Table, rejected: Iterable[QuarantinedRecord] = (), size: int = 0
@@ -37,6 +39,7 @@ class WriteBuffer:
         if len(rows):
             self.size += size
             self._loose.append(rows)
+            self._months |= self._months_of(rows)
         if sum(map(len, self._loose)) >= PACKED_ROWS:
             self.pack()
 
@@ -67,21 +70,22 @@ class WriteBuffer:
         """Whether nothing was added since what waits was spilled."""
         return not (self.tables or self._loose or self.rejected or self.covered or self.retracted)
 
-    def has_rows_within(self, stream: Stream, start: int, end: int) -> bool:
-        """Whether a row in memory is of this time."""
-        instants = map(stream.instants, (*self.tables, *self._loose))
-        return any(((each >= start) & (each < end)).any() for each in instants)
+    def has_rows_within(self, start: int, end: int) -> bool:
+        """Whether a row in memory is of these whole months."""
+        return any(start <= first < end for first in self._months)
 
     def hold_back(self, labels: set[str]) -> "WriteBuffer":
         """Move what is covered and spilled of these months into another buffer."""
-        waiting = WriteBuffer(covered=self._uncover(labels), doubtful=self.doubtful)
+        waiting = WriteBuffer(self.stream, covered=self._uncover(labels), doubtful=self.doubtful)
         waiting.months = {each: self.months.pop(each) for each in labels & self.months.keys()}
         return waiting
 
     def keep(self, rows: Iterable[pa.Table], size: int) -> None:
         """Keep rows in memory, of about this size."""
         # Copied: a slice would keep in memory all that is published now.
-        self.tables.extend(table.take(pa.array(np.arange(len(table)))) for table in rows)
+        for table in rows:
+            self.tables.append(table.take(pa.array(np.arange(len(table)))))
+            self._months |= self._months_of(table)
         self.size = size
 
     def take_claims(self) -> None:
@@ -89,6 +93,12 @@ class WriteBuffer:
         months = self.months.values()
         self.covered = union(self.covered, *(each.covered for each in months))
         self.doubtful = union(self.doubtful, *(each.doubtful for each in months))
+
+    def _months_of(self, rows: pa.Table) -> set[int]:
+        """Return when the UTC months of rows begin, in microseconds."""
+        instants = self.stream.instants(rows).astype("datetime64[us]")
+        months = np.unique(instants.astype("datetime64[M]"))
+        return set(months.astype("datetime64[us]").astype(np.int64).tolist())
 
     def _uncover(self, labels: Iterable[str]) -> Spans:
         """Take the coverage of these months out of the buffer, and return it."""

@@ -51,7 +51,7 @@ class LakeWriter:
         # Months whose quarantine file is gone are read again: otherwise nobody would know
         # which records were rejected.
         self._buffers = {
-            name: WriteBuffer(retracted=publisher.months_with_lost_quarantine())
+            name: WriteBuffer(STREAMS[name], retracted=publisher.months_with_lost_quarantine())
             for name, publisher in self._publishers.items()
         }
 
