@@ -132,6 +132,7 @@ def test_what_is_shown_is_what_is_printed(
 ) -> None:
     """To the last digit, for the merchant of the demo; a line of dots stands for more lines."""
     monkeypatch.chdir(whole_demo)
+    monkeypatch.delenv("COLUMNS", raising=False)  # tests that run side by side have it set
     lines = shown(command).replace(str(whole_demo), "/srv/finance").splitlines()
     assert not [line for line in printed.splitlines() if line not in [*lines, "..."]]
 
