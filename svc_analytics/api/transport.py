@@ -148,14 +148,14 @@ class _Body(httpx.SyncByteStream):
             raise _to_httpx_error(error) from error
 
     def close(self) -> None:
-        if _is_followed(self._inner):
-            self._connection.close()  # the pool finds it closed, and opens another
         try:
+            if _is_followed(self._inner):
+                self._connection.close()  # the pool finds it closed, and opens another
             self._inner.close()
         finally:
-            if self._release:
-                self._release()
-                self._release = None  # once, however often it is closed
+            release, self._release = self._release, None  # once, however often it is closed
+            if release:
+                release()
 
 
 def _is_followed(stream: Any) -> bool:

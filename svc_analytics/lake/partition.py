@@ -54,8 +54,9 @@ def read_groups(
     """Yield a file's row groups in order, once all its bytes are checked against their checksums.
 
     `where` takes the ids of a group and returns a mask of the rows wanted; of groups
-    with none, only the ids are read. `groups` are the row groups to read, by default all: where
-    they are given, the footer and their own pages are checked, not all bytes once more.
+    with none, only the ids are read. `groups` are the row groups to read, by default all. They
+    are for files of a snapshot, which has checked all bytes: of these the footer and the groups'
+    own pages are checked again.
     """
     try:
         if groups is None:

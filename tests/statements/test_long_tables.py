@@ -27,6 +27,8 @@ FORMS = ("csv", "parquet", "json", "journal")
 class FullDisk:
     """A file on a disk that is full."""
 
+    closed = False
+
     def __init__(self, **kwargs: Any) -> None:
         pass
 
@@ -35,8 +37,6 @@ class FullDisk:
 
     def __exit__(self, *error: object) -> None:
         pass
-
-    closed = False
 
     def write(self, content: Any) -> int:
         raise OSError(errno.ENOSPC, "No space left on device")

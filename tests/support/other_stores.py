@@ -26,7 +26,6 @@ class Held:
 
     body: bytes
     generation: int
-
     etag: str
 
 

@@ -34,10 +34,8 @@ NOW = to_micros(datetime(2026, 11, 20, tzinfo=UTC))
 START = to_micros(datetime(2026, 9, 20, tzinfo=UTC))
 PROFILE = {"id": "m-1", "display_name": "Shop"}
 
+HOWS = ["keeps", "finished", "limit", "save", "save", "kill"]  # what a writer does between steps
 Step = Callable[[WriteBuffer], None]
-
-
-HOWS = ["keeps", "finished", "limit", "save", "save", "kill"]  # a writer may publish
 
 
 class Killed(BaseException):
