@@ -3,7 +3,7 @@
 import gc
 import sys
 
-from svc_analytics.loading import without
+from svc_analytics.lake.loading import without
 
 _RICH = "rich"
 

@@ -16,7 +16,7 @@ from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.memory import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
-from svc_analytics.loading import load_arrow_alone
+from svc_analytics.lake.loading import load_arrow_alone
 
 INTERRUPTED = 130
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from svc_analytics.loading import load_arrow_alone
+from svc_analytics.lake.loading import load_arrow_alone
 
 if TYPE_CHECKING:
     import pyarrow as pa

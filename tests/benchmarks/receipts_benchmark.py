@@ -13,7 +13,7 @@ from pathlib import Path
 
 import click
 
-from svc_analytics.loading import load_arrow_alone
+from svc_analytics.lake.loading import load_arrow_alone
 from tests.benchmarks.bounds import note
 
 

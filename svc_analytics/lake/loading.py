@@ -1,4 +1,4 @@
-"""Loading of libraries that leave out others: Arrow without pandas.
+"""Loading of Arrow without pandas, and of any library without another that it would load.
 
 Arrow loads pandas with its first array, if it is installed, whether anybody has frames or not.
 That takes a quarter of a second, and commands have no frames: they print what Arrow holds.
