@@ -4,6 +4,7 @@ And how the tests are run: the files that take longest first, each by one worker
 makes what its tests share once; how many examples a property is tried with in either ring.
 """
 
+import gc
 import os
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
@@ -76,6 +77,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items if is_thorough(config) else ():
         if is_hypothesis_test(getattr(item, "function", None)):
             item.add_marker("thorough")
+
+
+def pytest_collection_finish() -> None:
+    """Keep the thousands of tests out of every search for garbage."""
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """Let all be found at the end: a library of ours tells what is not."""
+    gc.unfreeze()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -385,7 +385,7 @@ def small() -> Iterator[None]:
         yield
 
 
-FEW = 30  # seeds of one test
+FEW = 15  # seeds of one test
 
 
 @pytest.mark.parametrize("first", rings([0], range(0, 15_000, FEW)))

@@ -163,7 +163,7 @@ def run(folders: list[Path], *words: str) -> Result:
         ("sql", QUERIES["sums"] + " order by all", "--csv"),
         ("statement", "2026-10", "--csv"),
         ("check", "--json"),
-        ("compare", "2026-09", "2026-10", "--csv"),
+        pytest.param(("compare", "2026-09", "2026-10", "--csv"), marks=pytest.mark.thorough),
     ],
     ids=lambda words: words[0],
 )

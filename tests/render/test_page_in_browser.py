@@ -2,6 +2,7 @@
 """A statement's page in a real browser: on a phone, on wide screens and on paper."""
 
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.statement import Statement
 from tests.support.browsers import browser, pdf_words
 from tests.support.form_material import Make
+from tests.support.rings import rings
 
 PHONE, TABLET, DESK = (390, 844), (1024, 768), (1440, 900)
 PORTRAIT, LANDSCAPE = 703, 1047  # the width between the margins of A4, in pixels
@@ -67,8 +69,10 @@ def test_the_page_begins_with_figures_and_never_moves_sideways(
     assert top(page, "#figures table") < size[1] < top(page, "#integrity")
 
 
-@pytest.mark.parametrize("size", [PHONE, TABLET, DESK], ids=["phone", "tablet", "desk"])
-@pytest.mark.parametrize("lang", ["fa", "en+fa"])
+@pytest.mark.parametrize(
+    ("size", "lang"),
+    rings([(PHONE, "en+fa"), (DESK, "fa")], product([PHONE, TABLET, DESK], ["fa", "en+fa"])),
+)
 def test_an_instant_in_two_calendars_leaves_the_labels_their_room(
     browser: Browser, made: Statement, tmp_path: Path, size: tuple[int, int], lang: str
 ) -> None:
