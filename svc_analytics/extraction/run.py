@@ -2,13 +2,13 @@
 
 import threading
 from collections.abc import Callable
-from typing import Any
 
 from svc_analytics.api.client import Client, open_client
 from svc_analytics.config import Settings
 from svc_analytics.coverage import Spans
 from svc_analytics.errors import ConfigError
-from svc_analytics.extraction.clock import Answer, RunClock, answer_now, judge_clock, newest_record
+from svc_analytics.extraction.clock import RunClock, judge_clock, newest_record
+from svc_analytics.extraction.merchant import read_merchant
 from svc_analytics.extraction.plan import (
     ExtractionResult,
     OnPage,
@@ -51,7 +51,7 @@ def extract(
     request = request or Request()
     threading.Thread(target=load_parser).start()  # while the service answers the first calls
     with open_client(settings, workers or MOST, client) as service:
-        profile, told = _read_merchant(service, settings)
+        profile, told = read_merchant(service, settings)
         streams = _readable_streams(settings)
         clock = judge_clock(service, told, streams)
         run = ExtractionResult(profile["id"], clock.now, notes=[*clock.notes])
@@ -87,20 +87,6 @@ def _confirm(request: Request, run: ExtractionResult, seen: Seen, writer: LakeWr
     if run.is_confirmed:
         end = run.read_to if request.end is None else min(request.end, run.read_to)
         writer.confirm([STREAMS[name] for name in seen], (request.start, end))
-
-
-def _read_merchant(client: Client, settings: Settings) -> tuple[dict[str, Any], list[Answer]]:
-    """Return the merchant's profile, and what the service's clock was; refuse keys of two."""
-    profiles, told = [], []
-    for name in settings.key_classes:
-        profile, at = client.me(name)
-        profiles.append(profile)
-        told.append(answer_now(at))
-    ids = sorted({profile["id"] for profile in profiles})
-    if len(ids) > 1:
-        message = f"the two keys belong to two merchants, {' and '.join(ids)}: use keys of one"
-        raise ConfigError(message)
-    return profiles[0], told
 
 
 def _readable_streams(settings: Settings) -> list[Stream]:

@@ -6,11 +6,11 @@ pages hold; a cursor that comes back, or none at all, fails the segment.
 
 import threading
 import time
-from collections.abc import Callable
 
 from svc_analytics.api.client import Client
 from svc_analytics.coverage import describe_span
 from svc_analytics.errors import ApiError, NotFound, ProtocolError, TooLarge
+from svc_analytics.extraction.batch_queue import BatchQueue
 from svc_analytics.extraction.batches import PageBatch
 from svc_analytics.extraction.page_size import PageSize
 from svc_analytics.extraction.scheduler import SegmentQueue
@@ -31,24 +31,19 @@ _REFUSED_CURSOR = {400, 404, 409, 410, 414, 422, 431}
 
 
 class Sweep:
-    """One worker's way through one segment.
-
-    `deliver` takes batches of pages, and `is_crowded` tells whether it would have to wait.
-    """
+    """One worker's way through one segment, whose pages it puts into a queue of batches."""
 
     def __init__(
         self,
         client: Client,
         segments: SegmentQueue,
         segment: Segment,
-        deliver: Callable[[PageBatch], None],
-        is_crowded: Callable[[], bool] = lambda: False,
+        batches: BatchQueue,
     ) -> None:
         self._client = client
         self._segments = segments
         self._segment = segment
-        self._deliver = deliver
-        self._is_crowded = is_crowded
+        self._batches = batches
         self._query: dict[str, str] = {}  # for the next page, with its cursor
         self._cursors: set[int] = set()  # hashes: the cursors themselves may be long
         self._size = PageSize()
@@ -163,7 +158,7 @@ class Sweep:
             return False  # how old its last record can be, the next page tells
         if len(self._pages) >= BATCH_PAGES:
             return True
-        return now - self._delivered_at > BATCH_SECONDS and not self._is_crowded()
+        return now - self._delivered_at > BATCH_SECONDS and not self._batches.is_crowded
 
     def _ends_without_instant(self) -> bool:
         records = self._pages[-1].records
@@ -178,7 +173,7 @@ class Sweep:
         if self._pages:
             batch = PageBatch(self._segment.stream, self._pages, self._progress)
             self._pages, self._progress = [], []
-            self._deliver(batch)
+            self._batches.put(batch)
 
     def _retract(self) -> None:
         """Retract what this sweep had covered: a broken list proves nothing."""
@@ -186,7 +181,7 @@ class Sweep:
         span = (self._segment.end, self._segment.top)
         if span[0] < span[1]:
             progress = Progress(span, retracted=(span,))
-            self._deliver(PageBatch(self._segment.stream, (), (progress,)))
+            self._batches.put(PageBatch(self._segment.stream, (), (progress,)))
 
 
 def _is_refused_cursor(error: ApiError) -> bool:

@@ -1,16 +1,16 @@
 """The worker threads of an extraction, and the loop that publishes what they deliver."""
 
-import queue
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 
 from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
 from svc_analytics.coverage import Spans, describe_span, difference, union
 from svc_analytics.errors import LakeError, ProtocolError
+from svc_analytics.extraction.batch_queue import BatchQueue
 from svc_analytics.extraction.batches import PageBatch, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
 from svc_analytics.extraction.readings import Reading
@@ -23,8 +23,6 @@ from svc_analytics.schema import STREAMS, Stream
 
 MOST_READINGS = 3  # in one run, of time in which the list moves
 CHECKPOINT = 5.0  # seconds between two publications of a long run, at least
-QUEUED_BATCHES = 4  # of a few MB, that workers may be ahead of the writer
-LARGE_BATCH = 8 * 1024 * 1024  # bytes: a larger one waits until no other does
 BUFFER_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published at once
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
 
@@ -54,8 +52,7 @@ class WorkerPool:
         self._shown: dict[str, Spans] = {}  # by stream: what was read in this run
         self._tops = {each.stream.name: each.top for each in sorted(segments, key=_top)}
         self._reading = reading
-        self._batches: queue.Queue[PageBatch | None] = queue.Queue(maxsize=QUEUED_BATCHES)
-        self._takes_no_more = threading.Event()
+        self._batches = BatchQueue()
         self._fatal: list[Exception] = []
         self._broken: list[ProtocolError] = []
         self._covered_before = {
@@ -87,11 +84,8 @@ class WorkerPool:
             raise error
 
     def _write_all(self, threads: list[threading.Thread]) -> None:
-        while any(thread.is_alive() for thread in threads) or not self._batches.empty():
-            try:
-                batch = self._batches.get(timeout=0.05)
-            except queue.Empty:
-                continue
+        while any(thread.is_alive() for thread in threads) or self._batches:
+            batch = self._batches.take(0.05)
             if batch is None:
                 continue
             self._take(batch)
@@ -179,7 +173,7 @@ class WorkerPool:
 
     def _has_time_for_a_month(self) -> bool:
         """Whether a month is read, and this thread would only wait for the line meanwhile."""
-        is_idle = self._segments.is_slow and self._batches.empty()
+        is_idle = self._segments.is_slow and not self._batches
         return is_idle and self._writer.has_finished_month
 
     def _publish_finished(self) -> None:
@@ -204,8 +198,7 @@ class WorkerPool:
         """Sweep one segment after another: what each worker thread does."""
         while segment := self._segments.take():
             try:
-                is_crowded = self._batches.full
-                Sweep(self._client, self._segments, segment, self._deliver, is_crowded).run()
+                Sweep(self._client, self._segments, segment, self._batches).run()
                 self._read_again(segment)
             except Cancelled:
                 self._cancel()
@@ -217,8 +210,7 @@ class WorkerPool:
                 self._cancel()
             finally:
                 self._segments.finish(segment)
-        with suppress(queue.Full):
-            self._batches.put_nowait(None)  # wakes the writer, to see that this worker is done
+        self._batches.wake()
 
     def _read_again(self, segment: Segment) -> None:
         """Have the time read again in which a list moved; in the end call it provisional."""
@@ -228,23 +220,11 @@ class WorkerPool:
         elif again:
             span = (again.start, again.top)
             progress = Progress(span, covered=(span,), doubtful=(span,))
-            self._deliver(PageBatch(segment.stream, (), (progress,)))
-
-    def _deliver(self, batch: PageBatch) -> None:
-        while not self._takes_no_more.is_set():
-            if batch.size > LARGE_BATCH and not self._batches.empty():
-                self._takes_no_more.wait(0.02)
-                continue
-            try:
-                self._batches.put(batch, timeout=0.2)
-                return
-            except queue.Full:
-                continue
-        raise Cancelled
+            self._batches.put(PageBatch(segment.stream, (), (progress,)))
 
     def _stop(self) -> None:
         """Let no worker ask for more, and take nothing more from any."""
-        self._takes_no_more.set()
+        self._batches.close()
         self._cancel()
 
     def _cancel(self) -> None:

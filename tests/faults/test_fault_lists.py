@@ -1,17 +1,15 @@
 """Lists that are hard to follow: cursors that cannot be sent back, pages of any size (B, D6)."""
 
 import json
-import queue
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import httpx
 import pytest
 
 from svc_analytics.errors import ProtocolError
-from svc_analytics.extraction import page_size, sweep, workers
+from svc_analytics.extraction import batch_queue, page_size, sweep
+from svc_analytics.extraction.batch_queue import BatchQueue
 from svc_analytics.extraction.batches import PageBatch
-from svc_analytics.extraction.workers import WorkerPool
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, Handler, refusal, spread
 from tests.support.model_ledger import assert_no_false_claim, assert_same
@@ -121,13 +119,13 @@ def test_a_batch_of_large_pages_is_delivered_early(
     """H6: a page that is a batch's worth of bytes goes to the writer by itself."""
     monkeypatch.setattr(sweep, "BATCH_BYTES", 1_000)
     batches: list[PageBatch] = []
-    deliver = WorkerPool._deliver
+    put = BatchQueue.put
 
-    def note(self: WorkerPool, batch: PageBatch) -> None:
+    def note(self: BatchQueue, batch: PageBatch) -> None:
         batches.append(batch)
-        deliver(self, batch)
+        put(self, batch)
 
-    monkeypatch.setattr(WorkerPool, "_deliver", note)
+    monkeypatch.setattr(BatchQueue, "put", note)
     desk.extract(workers=1)
     assert {len(batch.pages) for batch in batches if batch.size > 1_000} == {1}
 
@@ -137,15 +135,16 @@ def test_a_batch_larger_than_most_waits_until_the_queue_is_empty(
 ) -> None:
     """H6: so that one page of the largest kind is in memory beside the writer's, not five."""
     monkeypatch.setattr(sweep, "BATCH_BYTES", 1_000)
-    monkeypatch.setattr(workers, "LARGE_BATCH", 1_000)
-    queued: list[int] = []
-    put = queue.Queue.put
+    monkeypatch.setattr(batch_queue, "MOST_BYTES", 1_000)
+    waiting: list[int] = []
+    has_room = BatchQueue._has_room
 
-    def note(self: Any, item: Any, *rest: Any, **options: Any) -> None:
-        queued.append(self.qsize() if item else 0)
-        put(self, item, *rest, **options)
+    def note(self: BatchQueue, size: int) -> bool:
+        found = has_room(self, size)
+        waiting.extend([len(self._batches)] * found)
+        return found
 
-    monkeypatch.setattr(queue.Queue, "put", note)
+    monkeypatch.setattr(BatchQueue, "_has_room", note)
     desk.extract(workers=1)
     assert_same(desk)
-    assert len(queued) > 8 and not any(queued)
+    assert len(waiting) >= 8 and not any(waiting)

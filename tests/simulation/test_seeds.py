@@ -164,14 +164,14 @@ FOUND_BY = {
     "rows that came again are kept twice": 20_150,
     "the last minutes count as settled": 20_150,
     "nothing is read again": 20_150,
-    "what is to be read again stays complete": 20_156,
+    "what is to be read again stays complete": 21_479,
     "rows stay in the month they left": 20_151,
     "older versions are not kept": 20_151,
     "files are not synced": 20_158,
     "folders are not synced": 20_154,
     "what was set aside is forgotten": 20_155,
-    "time is claimed while its rows wait": 20_243,
-    "a page without a cursor is taken for the last": 20_193,
+    "time is claimed while its rows wait": 20_235,
+    "a page without a cursor is taken for the last": 20_172,
 }
 
 
