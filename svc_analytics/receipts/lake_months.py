@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from svc_analytics.lake.checksums import require_whole
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.layout import VERDICTS
 from svc_analytics.lake.partition import read_groups
@@ -48,6 +49,11 @@ class Month:
         ids = f"{footer.totals.ids_digest:x}"
         return {"ring": self.ring, "written_at": footer.written_at, "ids": ids}
 
+    def require_whole(self) -> None:
+        """Raise `LakeError` unless its payments are as they were written."""
+        folder = self.verdicts.parents[1] / PAYMENTS.name  # of the lake, to name the file there
+        require_whole(self.payments, folder / self.verdicts.name)
+
     def count_unchanged(self) -> int | None:
         """Return how many verdicts are kept, if they are good as they are; else None."""
         return None if self.is_online else count_verdicts(self.verdicts, self.basis())
@@ -63,8 +69,12 @@ class Part:
 
 
 def parts_of(months: Iterable[Month]) -> Iterator[tuple[Part, pa.Table]]:
-    """Yield the parts of months in order, each with the verdicts on its rows that are good."""
+    """Yield the parts of months in order, each with the verdicts on its rows that are good.
+
+    A month's bytes are checked before its first part: who verifies one month reads no other.
+    """
     for month in months:
+        month.require_whole()
         kept = _reusable(read_verdicts(month.verdicts), month)
         for part in _cut(month):
             yield _without_unchanged(part, kept) if len(kept) else (part, kept)

@@ -126,7 +126,7 @@ def _verify_lake(
     verify_online: VerifyOnline | None,
     on_rows: OnRows | None,
 ) -> VerificationResult:
-    with lake.snapshot([PAYMENTS.name]) as snapshot:
+    with lake.snapshot([PAYMENTS.name], checked_later=[PAYMENTS.name]) as snapshot:
         _begin_verdicts(lake)
         rings, tally = (settings.receipt_secrets, settings.webhook_secrets), _Tally(on_rows)
         verifier = BulkVerifier(*rings, verify_online=verify_online)

@@ -55,6 +55,12 @@ def close(lake: Path, shape: Shape) -> Cost:
         return cost_of(work.close_newest, copy)
 
 
+def receipts(lake: Path, shape: Shape) -> Cost:
+    """Verifying the newest month's receipts, as closing it does."""
+    with _copied(lake) as copy:
+        return cost_of(work.verify_newest, copy)
+
+
 def check(lake: Path, shape: Shape) -> Cost:
     """Every check over all time."""
     return cost_of(work.check, lake)
@@ -89,7 +95,10 @@ def extract(lake: Path, shape: Shape) -> Cost:
 
 MEASURES: dict[str, Callable[[Path, Shape], Cost]] = {
     measure.__name__: measure
-    for measure in (summary, statement, close, check, sql, drill, customers, refresh, extract)
+    for measure in (
+        *(summary, statement, close, receipts, check),
+        *(sql, drill, customers, refresh, extract),
+    )
 }
 
 

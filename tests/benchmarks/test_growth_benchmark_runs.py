@@ -6,6 +6,8 @@ import pytest
 
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import VERDICTS_FOLDER
+from svc_analytics.receipts.verdict_files import read_verdicts
 from svc_analytics.schema import PAYMENTS, STREAMS
 from tests.benchmarks import growth_work as work
 from tests.benchmarks.child_cost import Cost, cost_of
@@ -62,6 +64,16 @@ def test_a_refresh_adds_its_payments_to_the_newest_month(tmp_path: Path) -> None
     work.refresh(tmp_path / "lake", Shape(200, months=2))
     footers = Lake(tmp_path / "lake").footers(PAYMENTS)
     assert footers[NEWEST.label].totals.rows == 20 + work.NEW
+
+
+def test_the_newest_months_receipts_are_verified(tmp_path: Path) -> None:
+    """
+    The verification that is measured judges each receipt of that month.
+    """
+    make_lake(Lake(tmp_path / "lake"), Shape(200, months=2))
+    work.verify_newest(tmp_path / "lake")
+    found = read_verdicts(tmp_path / "lake" / VERDICTS_FOLDER / f"{NEWEST.label}.parquet")
+    assert found is not None and len(found) == 20
 
 
 def test_a_drill_leads_to_a_record(made: Path) -> None:

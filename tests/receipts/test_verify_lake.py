@@ -149,6 +149,18 @@ def test_one_month_is_verified_alone(lake: Lakehouse) -> None:
     assert (done.checked, done.unchanged) == (3, 1)  # Tehran's October begins in September
 
 
+def test_who_verifies_one_month_reads_no_other(lake: Lakehouse) -> None:
+    """A flipped bit of October is none of September's; who verifies October is told of it."""
+    file = lake.path / "payments" / "2026-10.parquet"
+    content = bytearray(file.read_bytes())
+    content[200] ^= 1
+    file.write_bytes(content)
+    september, october = month("2026-09"), month("2026-10")
+    assert verify_month(lake, KEPT, september.start, september.end).checked == 1
+    with pytest.raises(LakeError, match=r"payments/2026-10\.parquet"):
+        verify_month(lake, KEPT, october.start, october.end)
+
+
 def test_processes_find_what_one_finds(lake: Lakehouse) -> None:
     """Months are shared out; the verdicts are the same."""
     assert verify_lake(lake, KEPT, workers=2).checked == 4
