@@ -23,6 +23,7 @@ from svc_analytics.formatting.sanitize import unescape_formula
 from svc_analytics.interrupts import interruptible
 from svc_analytics.money import EXACT, format_amount
 from svc_analytics.render.folder import DEFINITIONS
+from svc_analytics.warehouse.connection import NO_BARS
 
 RESTATEMENT = "restatement"
 READ_AT = "first_seen_at"
@@ -237,6 +238,7 @@ def _differing_rows(
     if older.equals(newer):  # nearly always: no engine is opened only to say so
         return
     with interruptible(), duckdb.connect() as connection:
+        connection.execute(f"SET {NO_BARS}")
         connection.register("older", older)
         connection.register("newer", newer)
         pairs = connection.sql(_difference_query(keys)).to_arrow_table()

@@ -30,6 +30,7 @@ from svc_analytics.receipts.token_forms import NAMES
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import Verdict, parse_receipt
 from svc_analytics.signing.secrets import Secrets, parse_ring
+from svc_analytics.warehouse.connection import NO_BARS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,6 +73,7 @@ class PaymentLookup:
         self._merchant_id = merchant_id
         self._coverage = coverage
         self._connection = duckdb.connect()
+        self._connection.execute(f"SET {NO_BARS}")
 
     def is_covered(self, at: int) -> bool:
         """Tell whether the lake holds every payment of an instant."""

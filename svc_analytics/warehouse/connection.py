@@ -28,8 +28,13 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 
 
+# DuckDB draws bars on stdout, where data goes, and leaves them in a notebook's page.
+NO_BARS = "enable_progress_bar=false"
+
+
 def prepare(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     for setting in (
+        NO_BARS,
         "TimeZone='UTC'",
         f"temp_directory={quote(str(folder / 'tmp'))}",
         "python_enable_replacements=false",

@@ -250,6 +250,19 @@ def test_a_query_makes_only_the_views_it_needs(regular: Lakehouse, part: int) ->
     assert everything == len(read_models()) + 1
 
 
+def test_a_long_query_draws_no_bar_on_stdout(regular: Lakehouse) -> None:
+    """As DuckDB does in a notebook, and in a process without a file, such as this one."""
+    code = """
+import sys
+from svc_analytics.lakehouse import Lakehouse
+from svc_analytics.warehouse.warehouse import open_warehouse
+with open_warehouse(Lakehouse(sys.argv[1])) as warehouse:
+    print(warehouse.query("select current_setting('enable_progress_bar') as bar").to_pylist())
+"""
+    command = [sys.executable, "-c", code, regular.path]
+    assert subprocess.run(command, capture_output=True, text=True).stdout == "[{'bar': False}]\n"
+
+
 def test_check_spills_rather_than_take_more_memory(
     regular: Lakehouse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
