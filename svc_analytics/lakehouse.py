@@ -18,11 +18,11 @@ from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import BEGINNING, ago, format_instant, from_micros
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.status import LakeStatus, StreamStatus, lake_status
 from svc_analytics.schema import INSTANT
 from svc_analytics.statements.explain import Explanation, explain
 from svc_analytics.warehouse.catalogue import describe_columns, describe_views
 from svc_analytics.warehouse.models import models_used_by
-from svc_analytics.warehouse.status import LakeStatus, StreamStatus, lake_status
 from svc_analytics.warehouse.warehouse import Warehouse
 
 if TYPE_CHECKING:

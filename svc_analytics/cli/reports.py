@@ -14,6 +14,7 @@ from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.display_table import table_text
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import ago, duration, format_instant
+from svc_analytics.lake.status import LakeStatus, StreamStatus
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.figures import figures_table
 from svc_analytics.render.folder import MANIFEST
@@ -21,7 +22,6 @@ from svc_analytics.render.standing import status_note
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.statement import Statement
 from svc_analytics.warehouse.models import count_findings
-from svc_analytics.warehouse.status import LakeStatus, StreamStatus
 from svc_analytics.webhooks.findings import SAYINGS, describe
 
 

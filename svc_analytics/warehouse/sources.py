@@ -114,7 +114,8 @@ def _read_sources(
     for name in filter(wanted.__contains__, STREAMS):
         files[f"totalled_{name}"] = [*files[name]]
         if near:
-            count += _add_elsewhere(lake, folder, name, footers, near, files)
+            share = SHARE if f"totalled_{name}" in wanted else 0
+            count += _add_elsewhere(lake, folder, name, footers, near, files, share)
     if RECEIPTLESS in wanted:
         files[RECEIPTLESS] = _receiptless(files[PAYMENTS.name], footers, near)
     return Sources(lake, folder, footers, files, near, count)
@@ -137,8 +138,12 @@ def _add_elsewhere(
     footers: Footers,
     near: Near,
     files: dict[str, list[Path]],
+    share: int,
 ) -> int:
-    """Add what is read of a stream's other months; return how many whole records there are."""
+    """Add what is read of a stream's other months; return how many whole records there are.
+
+    Of one statement in `share` that is another month's rows too; with none, no totals are compared.
+    """
     place = (lake, folder / name, footers[name], near[name])
     path = folder / f"{name}.pq"
     others = OtherMonths(*place)
@@ -148,7 +153,7 @@ def _add_elsewhere(
         [narrow] = files["other_payouts"]
         count = OtherPayouts(*place, PAYOUT_RECORDS).write(narrow, path)
     files[name].append(path)
-    audited = others.audited(SHARE)
+    audited = others.audited(share) if share else set()
     if not files[f"totalled_{name}"]:  # without the origin's file either
         audited = audited or {*others.far[:1]}
     files[f"totalled_{name}"] += checked_files(lake.path, folder, name, audited)

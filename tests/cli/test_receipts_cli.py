@@ -6,11 +6,13 @@ import io
 import json
 import os
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow.parquet as pq
 import pytest
 
 import svc_analytics as svc
+from svc_analytics.lake import checksums
 from svc_analytics.sandbox.server import Running
 from tests.cli.test_cli import connected, extracted, filled, run, running
 from tests.support.commands import Run
@@ -40,6 +42,22 @@ def test_the_lake_is_verified_and_remembered(filled: Path, run: Run) -> None:
     document = json.loads(run("receipts", "verify", "--month", "2026-10", "--every", "--json").out)
     assert document["unproven"] == 0
     assert len(document["receipts"]) == sum(document["verdicts"].values()) > 100
+
+
+def test_a_month_is_verified_without_reading_the_others(
+    filled: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of all payments only those of October have their bytes checked, for nobody reads others."""
+    read, checksum = set(), checksums._crc32
+
+    def note(file: BinaryIO, size: int) -> int:
+        path = Path(file.name)
+        read.update({path.stem} if path.parent.name == "payments" else ())
+        return checksum(file, size)
+
+    monkeypatch.setattr(checksums, "_crc32", note)
+    found = run("receipts", "verify", "--every", "--month", "2026-10")
+    assert len(rows(found.out)) > 100 and read == {"2026-10", "0000-00"}
 
 
 def test_files_get_a_verdict_a_line(filled: Path, run: Run) -> None:

@@ -11,8 +11,8 @@ import pytest
 
 from svc_analytics.cli import reports
 from svc_analytics.instants import BEGINNING
+from svc_analytics.lake.status import lake_status
 from svc_analytics.schema import PAYMENTS
-from svc_analytics.warehouse.status import lake_status
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, Record, ids, payment, spread

@@ -19,11 +19,11 @@ from svc_analytics.cli.app import cli
 from svc_analytics.closing.verification.verify import verify_statement
 from svc_analytics.config import Settings
 from svc_analytics.errors import SvcError
+from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.signing.secrets import Secret
 from svc_analytics.statements.statement import statement
-from svc_analytics.warehouse.status import lake_status
 from tests.extraction.test_lookups import EVER, look_up
 from tests.receipts.test_verify_lake import KEPT, receipted
 from tests.support.closings import Closer

@@ -18,12 +18,12 @@ from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import read_footer
 from svc_analytics.lake.partition import read_groups, write_partition
+from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.receipts.verify_files import open_payments
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS
 from svc_analytics.statements.statement import statement
-from svc_analytics.warehouse.status import lake_status
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.receipts.test_verify_lake import KEPT
 from tests.support.closings import Closer

@@ -18,13 +18,13 @@ from svc_analytics.cli.options import (
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
+from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.queries import query_lakes
 from svc_analytics.statements.deep_check import check_deeply
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
-from svc_analytics.warehouse.status import lake_status
 
 _FINDINGS = """
     select check_name, severity, record_id, month, currency, detail

@@ -21,6 +21,7 @@ from svc_analytics.formatting.row_files import check_form, write_rows
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
+from svc_analytics.periods import month as utc_month
 from svc_analytics.periods import named_month
 from svc_analytics.receipts.bulk import VerifyOnline
 from svc_analytics.receipts.duplicates import is_duplicate
@@ -248,8 +249,10 @@ def _verify_lake(
 
 
 def _report_lake(lake: Lake, month: str | None, every: bool, report: _Report) -> None:
-    """Write the verdicts that the lake keeps."""
-    with open_warehouse(lake, models_used_by(_VERDICTS, _COUNTS)) as warehouse:
+    """Write the verdicts that the lake keeps; of one month, without reading the others."""
+    period = utc_month(month) if month else None
+    bounds = (period.start, period.end) if period else None
+    with open_warehouse(lake, models_used_by(_VERDICTS, _COUNTS), period=bounds) as warehouse:
         rows = warehouse.query(_VERDICTS, {"month": month, "every": every, "proven": PROVEN})
         counts = warehouse.query(_COUNTS, {"month": month}).to_pylist()
     report.verdicts.update({row["verdict"]: row["receipts"] for row in counts})

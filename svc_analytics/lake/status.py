@@ -1,0 +1,104 @@
+"""The lake's status: rows, coverage and freshness per stream."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from svc_analytics.coverage import Coverage, Spans, gaps, union
+from svc_analytics.instants import BEGINNING
+from svc_analytics.lake.checksums import read_signed_footer
+from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import ORIGIN
+from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
+from svc_analytics.schema import STREAMS, Stream
+
+
+@dataclass(frozen=True)
+class StreamStatus:
+    """What the lake holds of one stream."""
+
+    name: str
+    rows: int
+    months: int
+    coverage: Coverage
+    quarantined: int
+    first_at: int | None
+    last_at: int | None
+    written_at: int | None
+    confirmed: Spans = ()  # two readings in a row saw the same records
+    early: Spans = ()  # called read before that time had come: extract reads it again
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether the beginning of history was read."""
+        return any(start == BEGINNING for start, _ in self.coverage.complete)
+
+    @property
+    def gaps(self) -> tuple[tuple[int, int], ...]:
+        """The unread time between what was read."""
+        read = self.coverage.read
+        return gaps(self.coverage, read[0][0], read[-1][1]) if read else ()
+
+
+@dataclass(frozen=True)
+class LakeStatus:
+    """What the lake holds, and of whom."""
+
+    path: str
+    merchant: dict[str, Any]
+    streams: tuple[StreamStatus, ...]
+    clocks: dict[str, int]  # what the clocks of the newest run told
+
+    @property
+    def clocks_differ_by(self) -> int:
+        """How far the service's clock was ahead of this machine's; 0 within the tolerance."""
+        if "service" not in self.clocks:
+            return 0
+        ahead = self.clocks["service"] - self.clocks["machine"]
+        return ahead if abs(ahead) > CLOCK_TOLERANCE else 0
+
+
+def lake_status(lake: Lake) -> LakeStatus:
+    """Return the state of a lake by what its files say of themselves; no record is read."""
+    lake.refresh()
+    lake.require()
+    streams = tuple(_stream_status(lake, stream) for stream in STREAMS.values())
+    return LakeStatus(lake.place, lake.merchant, streams, lake.clocks)
+
+
+def _stream_status(lake: Lake, stream: Stream) -> StreamStatus:
+    footers = lake.footers(stream)
+    with_rows = [label for label, footer in footers.items() if footer.totals.rows]
+    ends = [_ends(lake, stream, label) for label in {*with_rows[:1], *with_rows[-1:]}]
+    first_at = min((first for first, _ in ends), default=None)
+    last_at = max((last for _, last in ends), default=None)
+    now = max(time.time_ns() // 1000, last_at or 0)
+    return StreamStatus(
+        stream.name,
+        rows=sum(footer.totals.rows for footer in footers.values()),
+        months=len(footers.keys() - {ORIGIN}),
+        coverage=Coverage(
+            complete=union(*(footer.coverage.complete for footer in footers.values())),
+            provisional=union(*(footer.coverage.provisional for footer in footers.values())),
+        ),
+        quarantined=sum(footer.quarantined for footer in footers.values()),
+        first_at=first_at,
+        last_at=last_at,
+        written_at=max((footer.written_at for footer in footers.values()), default=None),
+        confirmed=union(*(footer.confirmed for footer in footers.values())),
+        early=early_claims(footers.values(), now),
+    )
+
+
+def _ends(lake: Lake, stream: Stream, label: str) -> tuple[int, int]:
+    """Return the instants of a month's oldest and newest record, in UTC microseconds."""
+    metadata = pq.read_metadata(pa.BufferReader(read_signed_footer(lake.month_path(stream, label))))
+    place = metadata.schema.to_arrow_schema().get_field_index(stream.instant)
+    groups = range(metadata.num_row_groups)
+    found = [metadata.row_group(group).column(place).statistics for group in groups]
+    return min(each.min_raw for each in found), max(each.max_raw for each in found)
