@@ -7,7 +7,7 @@ from tests.support.fake_service import FakeService
 
 
 def test_the_status_tells_what_is_there(desk: Desk, history: FakeService) -> None:
-    """400 payments every five hours from 25 August, in four months; nine refunds of two of them."""
+    """400 payments every five hours from 25 August, in four months; nine refunds of one instant."""
     desk.extract()
     payments, payouts = lake_status(desk.lake).streams
     paid = sorted(each["paid_at"] for each in history.payments)
