@@ -55,8 +55,8 @@ def read_groups(
 
     `where` takes the ids of a group and returns a mask of the rows wanted; of groups
     with none, only the ids are read. `groups` are the row groups to read, by default all. They
-    are for files of a snapshot, which has checked all bytes: of these the footer and the groups'
-    own pages are checked again.
+    are for files of a snapshot of which the caller has checked all bytes: here only the footer and
+    the pages of these groups are checked again.
     """
     try:
         if groups is None:

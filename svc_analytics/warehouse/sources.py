@@ -142,7 +142,8 @@ def _add_elsewhere(
 ) -> int:
     """Add what is read of a stream's other months; return how many whole records there are.
 
-    Of one statement in `share` that is another month's rows too; with none, no totals are compared.
+    For one statement in `share` another month's rows are added too, to be compared with its
+    totals; for none where `share` is 0.
     """
     place = (lake, folder / name, footers[name], near[name])
     path = folder / f"{name}.pq"

@@ -63,11 +63,7 @@ def test_one_query_sums_over_all_lakes(both: Lakes) -> None:
 def test_a_query_that_writes_or_reads_other_files_is_refused(both: Lakes, tmp_path: Path) -> None:
     """The lakes are read-only together too."""
     (tmp_path / "other.csv").write_text("a\n1\n")
-    for query in (
-        "drop view payments",
-        "from payments; from payouts",
-        f"from payments, '{tmp_path}/other.csv'",
-    ):
+    for query in ("drop view payments", "select 1; select 2", f"from '{tmp_path}/other.csv'"):
         with pytest.raises(QueryError):
             both.sql(query)
 
