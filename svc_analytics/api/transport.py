@@ -1,8 +1,7 @@
 """The HTTP transport: pooled connections, a deadline for each exchange, read-only routes.
 
 httpx builds requests and httpcore speaks HTTP. The layer between the two is ours: httpx's
-own takes a fifth of a page's time, and knows no deadline. A read timeout begins anew with
-every byte: a service that sends one every few seconds would hold a worker for days.
+own takes a fifth of a page's time, and knows no deadline.
 """
 
 import ssl
@@ -15,13 +14,13 @@ from typing import Any, cast
 import httpcore
 import httpx
 
+from svc_analytics.api.connections import DeadlineBackend
 from svc_analytics.api.inflation import inflate
 from svc_analytics.api.responses import RetryableError
 from svc_analytics.api.routes import ROUTES
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, ProtocolError, TooLarge
 
-_READ_SIZE = 256 * 1024  # bytes: a whole page, for each read costs as much as ten records
 _KEPT_OPEN = 5.0  # seconds without a call
 MAX_BODY = 64 * 1024 * 1024
 LONGEST_ANSWER = 120.0  # seconds for one whole answer, however slowly it drips
@@ -59,12 +58,13 @@ class PooledTransport(httpx.BaseTransport):
         proxy: str = "",
         trusted: ssl.SSLContext | None = None,
     ) -> None:
+        self._backend = DeadlineBackend(longest)
         options: dict[str, Any] = {
             "max_connections": 1,
             "max_keepalive_connections": 1,
             "keepalive_expiry": _KEPT_OPEN,
             "ssl_context": trusted or _ssl_context(base_url),
-            "network_backend": _DeadlineBackend(longest),
+            "network_backend": self._backend,
         }
         self._pools = [_make_pool(proxy, options) for _ in range(most)]
         self._free: LifoQueue[httpcore.ConnectionPool] = LifoQueue()  # the one used last first
@@ -96,6 +96,7 @@ class PooledTransport(httpx.BaseTransport):
         """Close the connections."""
         for pool in self._pools:
             pool.close()
+        self._backend.close()
 
 
 def _make_pool(address: str, options: dict[str, Any]) -> httpcore.ConnectionPool:
@@ -167,44 +168,6 @@ def _is_followed(stream: Any) -> bool:
         return bool(stream._stream._connection._h11_state.trailing_data[0])
     except AttributeError:
         return True  # a version of httpcore that hides it elsewhere: use no connection twice
-
-
-class _DeadlineBackend(httpcore.SyncBackend):
-    """Opens connections, each with a deadline."""
-
-    def __init__(self, longest: float) -> None:
-        self.longest = longest
-
-    def connect_tcp(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
-        return _DeadlineStream(super().connect_tcp(*args, **options), self.longest)
-
-
-class _DeadlineStream(httpcore.NetworkStream):
-    """A connection with a deadline: each write sets it anew, a read after it fails."""
-
-    def __init__(self, inner: httpcore.NetworkStream, longest: float) -> None:
-        self._inner = inner
-        self._longest = longest
-        self._deadline = monotonic() + longest
-
-    def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._inner.write(buffer, timeout)
-        self._deadline = monotonic() + self._longest
-
-    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        remaining = self._deadline - monotonic()
-        if remaining <= 0:
-            raise httpcore.ReadTimeout("the answer was not complete in time")
-        return self._inner.read(max(max_bytes, _READ_SIZE), min(timeout or remaining, remaining))
-
-    def start_tls(self, *args: Any, **options: Any) -> httpcore.NetworkStream:
-        return _DeadlineStream(self._inner.start_tls(*args, **options), self._longest)
-
-    def get_extra_info(self, info: str) -> Any:
-        return self._inner.get_extra_info(info)
-
-    def close(self) -> None:
-        self._inner.close()
 
 
 def open_transport(settings: Settings, workers: int) -> httpx.BaseTransport:
