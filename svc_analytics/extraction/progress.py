@@ -4,8 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from tqdm.auto import tqdm
-
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.schema import Stream
 
@@ -45,6 +43,8 @@ class PageBar:
     def _refresh(self, rows: int = 0) -> None:
         text = f"{self._task}{self._counts}"
         if self._bar is None:
+            from tqdm.auto import tqdm  # it loads asyncio; the next pages are on their way by now
+
             self._bar = tqdm(desc=text, bar_format=_FORM, disable=None, leave=False)
         self._bar.set_description_str(text, refresh=not rows)
         self._bar.update(rows)

@@ -2,6 +2,7 @@
 
 Arrow loads pandas with its first array, if it is installed, whether anybody has frames or not.
 That takes a quarter of a second, and commands have no frames: they print what Arrow holds.
+Its own readers of buckets, which ours take the place of, are loaded with its first Parquet file.
 """
 
 import gc
@@ -12,18 +13,19 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 
 _PANDAS = "pandas"
+_BUCKETS = ("pyarrow._s3fs", "pyarrow._gcsfs", "pyarrow._azurefs")
 
 
 class _Without(MetaPathFinder):
-    """Answers that one package is not installed; anything else is for others to find."""
+    """Answers that some modules are not installed; anything else is for others to find."""
 
-    def __init__(self, package: str) -> None:
-        self._package = package
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> None:
-        if fullname == self._package:
+        if fullname in self._names:
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
@@ -34,17 +36,18 @@ def load_arrow_alone() -> None:
     """
     if {"pyarrow", _PANDAS} & sys.modules.keys():
         return
-    with without(_PANDAS):
+    with without(_PANDAS, *_BUCKETS):
         import pyarrow as pa
+        import pyarrow.fs
 
         pa.array([])
     gc.freeze()  # the search for unused objects, the last one too, need not look at these
 
 
 @contextmanager
-def without(package: str) -> Iterator[None]:
-    """Within, a package seems not to be installed."""
-    finder = _Without(package)
+def without(*names: str) -> Iterator[None]:
+    """Within, these modules seem not to be installed."""
+    finder = _Without(names)
     sys.meta_path.insert(0, finder)
     try:
         yield

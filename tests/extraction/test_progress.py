@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tqdm.auto import tqdm
+import tqdm.auto
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import progress, update
@@ -28,7 +28,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
     screen = Terminal()
-    monkeypatch.setattr(progress, "tqdm", partial(tqdm, file=screen))
+    monkeypatch.setattr(tqdm.auto, "tqdm", partial(tqdm.auto.tqdm, file=screen))
     return screen
 
 

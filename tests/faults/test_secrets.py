@@ -10,9 +10,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+import tqdm.auto
 
 from svc_analytics.cli import app
-from svc_analytics.extraction import progress
 from svc_analytics.instants import to_micros
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.server import Running
@@ -173,8 +173,8 @@ def test_no_progress_bar_tells_a_secret(
             return True
 
     screen = Terminal()
-    real = progress.tqdm
-    monkeypatch.setattr(progress, "tqdm", lambda **options: real(**options, file=screen))
+    real = tqdm.auto.tqdm
+    monkeypatch.setattr(tqdm.auto, "tqdm", lambda **options: real(**options, file=screen))
     assert run("extract")[0] == 0
     assert "rows" in screen.getvalue()
     assert told(connected.environment, screen.getvalue().encode()) == []
