@@ -2,7 +2,7 @@
 
 Arrow loads pandas with its first array, if it is installed, whether anybody has frames or not.
 That takes a quarter of a second, and commands have no frames: they print what Arrow holds.
-Its own readers of buckets, which ours take the place of, are loaded with its first Parquet file.
+With its first Parquet file it loads its own readers of buckets, which nobody here uses.
 """
 
 import gc
