@@ -1,5 +1,7 @@
 """Files of a lake that were damaged, lost, swapped or brought in from elsewhere (G2 to G4)."""
 
+import errno
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -56,6 +58,18 @@ def hold_all(lake: Lakehouse) -> None:
 def findings(desk: Desk) -> list[str]:
     found = desk.lake.sql("select distinct check_name from exceptions order by all")
     return list(found["check_name"])
+
+
+def test_a_file_is_whole_where_the_system_takes_no_advice(
+    filled: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some file systems refuse to be told how a file is read: it is read all the same."""
+
+    def refuse(*told: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr(os, "posix_fadvise", refuse, raising=False)
+    hold_all(filled.lake)
 
 
 def flip(path: Path, place: int, bit: int = 0) -> None:
