@@ -1,12 +1,13 @@
-"""Amounts that follow from one record alone: stored beside it, so that they are divided once.
+"""Amounts that follow from records alone: stored beside them, so that they are divided once.
 
-Each is a product of the record's own amounts, divided by its amount and rounded once, half up,
-away from zero. The macros `muldiv18` and `ratio` say the same in SQL: a test holds the two
-against each other, and a check does so over every lake. Python's whole numbers, which have any
-size, need a third of their time.
+Each is a product of a record's own amounts, or of a refund's and its payment's, divided by one
+of them and rounded once, half up, away from zero. The macros `muldiv18` and `ratio` say the same
+in SQL: tests compare the two, and checks do so over every lake. Python's whole numbers, which
+have any size, need a third of their time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from itertools import repeat
 
 import numpy as np
@@ -14,21 +15,41 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from svc_analytics.money import PRECISION, RATIO_SCALE, SCALE
-from svc_analytics.schema import Stream
+from svc_analytics.schema import MONEY, Stream
 
-# Of each derived column, what is multiplied: two amounts, or one and the units of its scale.
-_FACTORS: Mapping[str, tuple[str, str | int]] = {
-    "usd_net": ("usd_value", "net_amount"),
-    "usd_fee": ("usd_value", "fee_amount"),
-    "usd_rate": ("usd_value", 10**SCALE),
-    "fee_rate": ("fee_amount", 10**RATIO_SCALE),
-}
-_DIVISOR = "amount"
-_BY_SIZE = {"usd_rate"}  # the price of a coin, whichever way it moved
 _MOST_UNITS = 10**PRECISION - 1  # that a decimal holds
 _MOST_DIVISOR = 8 * 10**33 - 1  # in units of 1e-18: the macros divide by no larger one
 
 _Mask = npt.NDArray[np.bool_]
+_Units = Mapping[str, list[int]]  # by the column of an amount
+
+
+@dataclass(frozen=True)
+class _Quotient:
+    """An amount of a record that is a product divided by another of its amounts."""
+
+    factor: str
+    other: str | int  # what it is multiplied by: an amount, or the units of the column's scale
+    divisor: str = "amount"
+    is_by_size: bool = False  # whether the sign of the divisor does not matter
+
+    @property
+    def amounts(self) -> list[str]:
+        """The amounts that it is made of."""
+        return [each for each in (self.factor, self.other, self.divisor) if isinstance(each, str)]
+
+
+_OF_RECORD = {
+    "usd_net": _Quotient("usd_value", "net_amount"),
+    "usd_fee": _Quotient("usd_value", "fee_amount"),
+    # The price of a coin, whichever way it moved.
+    "usd_rate": _Quotient("usd_value", 10**SCALE, is_by_size=True),
+    "fee_rate": _Quotient("fee_amount", 10**RATIO_SCALE),
+}
+_OF_RETURN = {
+    "fee_kept": _Quotient("fee_amount", "returned_amount", "charged_amount"),
+    "usd_when_paid": _Quotient("usd_value", "returned_amount"),
+}
 
 
 def with_derived(stream: Stream, table: pa.Table) -> pa.Table:
@@ -40,40 +61,68 @@ def with_derived(stream: Stream, table: pa.Table) -> pa.Table:
     """
     if table.schema.names == stream.schema.names:
         return table
-    needed = {each for column in stream.derived for each in _amounts_of(column.name)}
-    units = {name: _units(table[name]) for name in needed}
-    can_divide = np.array([0 < abs(each) <= _MOST_DIVISOR for each in units[_DIVISOR]], np.bool_)
-    units[_DIVISOR] = [each or 1 for each in units[_DIVISOR]]
-    divide = _divide_signed if any(min(each, default=0) < 0 for each in units.values()) else _divide
-    for column in stream.derived:
-        given = [np.asarray(table[name].is_valid()) for name in _amounts_of(column.name)]
-        found = divide(column.name, units)
-        field = stream.schema.field(column.name)
-        is_known = np.logical_and.reduce([can_divide, *given])
-        table = table.append_column(field, _decimals(found, is_known, field.type))
+    wanted = {column.name: _OF_RECORD[column.name] for column in stream.derived}
+    for name, values in _divided(table, wanted, stream.schema).items():
+        table = table.append_column(stream.schema.field(name), values)
     return table
 
 
-def _amounts_of(name: str) -> list[str]:
-    """Return the amounts that a derived one is made of."""
-    return [each for each in (*_FACTORS[name], _DIVISOR) if isinstance(each, str)]
+def with_returned(payments: pa.Table) -> pa.Table:
+    """Return payments, each with the `returned_amount` of a refund of it, and what follows.
+
+    `fee_kept` is the fee that was charged on what was returned, and `usd_when_paid` what that was
+    worth in USD at the payment's rate. Either is NULL as a derived amount is.
+    """
+    schema = pa.schema([(name, MONEY) for name in _OF_RETURN])
+    for name, values in _divided(payments, _OF_RETURN, schema).items():
+        payments = payments.append_column(schema.field(name), values)
+    return payments
 
 
-def _divide(name: str, units: Mapping[str, list[int]]) -> list[int]:
+def _divided(
+    table: pa.Table, wanted: Mapping[str, _Quotient], schema: pa.Schema
+) -> dict[str, pa.Array]:
+    """Return these quotients of a table's rows, as columns of this schema."""
+    units = {name: _units(table[name]) for name in {*_amounts_of(wanted.values())}}
+    is_signed = any(min(each, default=0) < 0 for each in units.values())
+    divide = _divide_signed if is_signed else _divide
+    is_known = {name: _is_known(table, units, quotient) for name, quotient in wanted.items()}
+    for name in {quotient.divisor for quotient in wanted.values()}:
+        units[name] = [each or 1 for each in units[name]]
+    return {
+        name: _decimals(divide(quotient, units), is_known[name], schema.field(name).type)
+        for name, quotient in wanted.items()
+    }
+
+
+def _amounts_of(quotients: Iterable[_Quotient]) -> list[str]:
+    return [name for quotient in quotients for name in quotient.amounts]
+
+
+def _is_known(table: pa.Table, units: _Units, quotient: _Quotient) -> _Mask:
+    """Mark the rows that have all amounts of a quotient, and a divisor that divides."""
+    divisors = units[quotient.divisor]
+    can_divide = np.array([0 < abs(each) <= _MOST_DIVISOR for each in divisors], np.bool_)
+    given = [np.asarray(table[name].is_valid()) for name in quotient.amounts]
+    known: _Mask = np.logical_and.reduce([can_divide, *given])
+    return known
+
+
+def _divide(quotient: _Quotient, units: _Units) -> list[int]:
     """Return the quotients of amounts from zero on, in units of the column's scale."""
-    first, second = _FACTORS[name]
-    factors = repeat(second) if isinstance(second, int) else units[second]
-    rows = zip(units[first], factors, units[_DIVISOR], strict=False)
+    other = quotient.other
+    factors = repeat(other) if isinstance(other, int) else units[other]
+    rows = zip(units[quotient.factor], factors, units[quotient.divisor], strict=False)
     return [(2 * a * b + c) // (2 * c) for a, b, c in rows]
 
 
-def _divide_signed(name: str, units: Mapping[str, list[int]]) -> list[int]:
+def _divide_signed(quotient: _Quotient, units: _Units) -> list[int]:
     """Return the quotients of amounts of either sign, rounded away from zero."""
-    sizes = _divide(name, {each: list(map(abs, amounts)) for each, amounts in units.items()})
+    sizes = _divide(quotient, {each: list(map(abs, amounts)) for each, amounts in units.items()})
     signs = [1] * len(sizes)
-    for each in _amounts_of(name):
-        if not (each == _DIVISOR and name in _BY_SIZE):
-            pairs = zip(signs, units[each], strict=True)
+    for name in quotient.amounts:
+        if not (name == quotient.divisor and quotient.is_by_size):
+            pairs = zip(signs, units[name], strict=True)
             signs = [-sign if unit < 0 else sign for sign, unit in pairs]
     return [sign * size for sign, size in zip(signs, sizes, strict=True)]
 

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.files import keep_made
 from svc_analytics.interrupts import interruptible
-from svc_analytics.lake.index.parents import PARENTS
+from svc_analytics.lake.index.parent_rows import PARENTS
 from svc_analytics.lake.layout import QUARANTINE, VERDICTS, VERDICTS_FOLDER, changes_schema
 from svc_analytics.schema import PAYMENTS, SIDE_STREAMS, STREAMS
 from svc_analytics.warehouse.acknowledgements import ACCEPTED_SCHEMA

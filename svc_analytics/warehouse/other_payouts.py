@@ -17,7 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from svc_analytics.lake.index.parents import PARENTS, Parents
+from svc_analytics.lake.index.parent_rows import PARENTS
+from svc_analytics.lake.index.parents import Parents
 from svc_analytics.schema import PAYOUT_RECORDS
 from svc_analytics.warehouse.neighbourhood import COMPLETED, KINDS, OtherMonths
 

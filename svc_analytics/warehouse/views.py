@@ -65,11 +65,17 @@ _STATED = """(
     where decode(key) = 'svc_analytics'
 )"""
 _NAMED = """(
-    select *
+    select
+        payout_id,
+        payments.*,
+        muldiv18(payments.fee_amount, payout_records.amount, charged_amount) as fee_kept,
+        muldiv18(payments.usd_value, payout_records.amount, payments.amount) as usd_when_paid
+    from payout_records
+    inner join payments using (payment_id)
+    union all
+    select null, *, null, null
     from payments
-    where payment_id in (
-        select payment_id from payout_records union all select payment_id from stg_quarantine
-    )
+    where payment_id in (select payment_id from stg_quarantine)
 )"""
 
 _NO_OTHERS = """(

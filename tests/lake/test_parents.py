@@ -12,11 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from svc_analytics.lake import partition
+from svc_analytics.lake.checksums import read_signature
 from svc_analytics.lake.index import parents
 from svc_analytics.lake.index.month_index import MonthIndex
-from svc_analytics.lake.index.parents import PARENTS, parents_in
+from svc_analytics.lake.index.parent_rows import PARENTS, PAYMENT
+from svc_analytics.lake.index.parents import parents_in
 from svc_analytics.lake.lake import digest_of
 from svc_analytics.lake.writing import writer
+from svc_analytics.warehouse.models import read_macros
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout, refund
 
@@ -40,31 +43,38 @@ def held(service: FakeService, desk: Desk) -> Desk:
 
 
 def scanned(desk: Desk) -> list[dict[str, Any]]:
-    """The parents of all payout records, found by reading every payment."""
-    rejected = [
-        f"select decode(body)::json ->> '$.payment_id' from read_parquet('{desk.lake.path}"
-        "/quarantine/payout_records/rejected.parquet') where resolved_at is null"
-    ]
+    """The parents of all payout records, found by reading every payment, divided by the macros."""
+    columns = ", ".join(f"payments.{name}" for name in PAYMENT.names[1:])
+    query = f"""
+        with named as (
+            select id as payout_id, payment_id, amount as returned_amount
+            from '{desk.lake.path}/payout_records/*.parquet'
+            union all
+            select null, decode(body)::json ->> '$.payment_id', null
+            from '{desk.lake.path}/quarantine/payout_records/rejected.parquet'
+            where resolved_at is null
+        )
+        select
+            payout_id, payment_id, returned_amount, {columns},
+            muldiv18(fee_amount, returned_amount, charged_amount) as fee_kept,
+            muldiv18(usd_value, returned_amount, amount) as usd_when_paid
+        from named
+        inner join '{desk.lake.path}/payments/*.parquet' as payments on payments.id = payment_id
+        order by payment_id, payout_id
+    """
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone='UTC'")
-        columns = ", ".join(PARENTS.names[1:])
-        query = (
-            f"select id as payment_id, {columns} from '{desk.lake.path}/payments/*.parquet' "
-            f"where id in (select payment_id from '{desk.lake.path}/payout_records/*.parquet' "
-            f"union all {rejected[0]}) order by all"
-        )
+        connection.execute(read_macros())
         return connection.sql(query).to_arrow_table().to_pylist()
 
 
 def given(desk: Desk) -> list[dict[str, Any]]:
-    """The parents that a reader sees, each once."""
+    """The parents that a reader sees."""
     with desk.lake.snapshot() as folder:
         files = sorted(parents_in(desk.lake, folder).glob("*.pq"))
         tables = [pq.read_table(file).cast(PARENTS) for file in files]
-    rows = pa.concat_tables(tables).to_pylist()
-    return sorted(
-        {row["payment_id"]: row for row in rows}.values(), key=lambda row: row["payment_id"]
-    )
+    order = [("payment_id", "ascending"), ("payout_id", "ascending")]
+    return pa.concat_tables(tables).sort_by(order).to_pylist()
 
 
 @pytest.fixture
@@ -117,19 +127,22 @@ SPOILT: dict[str, Callable[[Path], Any]] = {
     "a file of another month": lambda folder: (folder / ".parents" / "2026-05.parquet").write_bytes(
         (folder / ".parents" / "2026-06.parquet").read_bytes()
     ),
-    "the form without a status": lambda folder: write_earlier_form(folder / ".parents"),
+    "the form before": lambda folder: write_earlier_form(folder / ".parents"),
     "no hashes": lambda folder: [path.unlink() for path in folder.glob(".ids/*/*")],
 }
 
 
 def write_earlier_form(folder: Path) -> None:
-    """Keep the parents as earlier versions did."""
+    """Keep the parents as earlier versions did: the payments alone."""
     document = json.loads((folder / "sources.json").read_bytes())
-    document = {name: document[name] for name in ("payments", "files")}
-    document["sha256"] = digest_of(document)
-    (folder / "sources.json").write_text(json.dumps(document))
+    del document["sha256"]
+    document["form"] -= 1
     for path in folder.glob("*.parquet"):
-        pq.write_table(pq.read_table(path).drop_columns("status"), path)
+        pq.write_table(pq.read_table(path, columns=PAYMENT.names), path)
+        if path.stem in document["files"]:
+            document["files"][path.stem]["signature"] = read_signature(path)
+    sources = document | {"sha256": digest_of(document)}
+    (folder / "sources.json").write_text(json.dumps(sources))
 
 
 def flip(path: Path, place: int) -> None:

@@ -21,6 +21,7 @@ from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, LakeError, QueryError
 from svc_analytics.formatting import tables
 from svc_analytics.lake.footer import read_footer
+from svc_analytics.lake.index import parent_rows
 from svc_analytics.lake.partition import write_partition
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
@@ -562,6 +563,25 @@ def test_a_derived_amount_that_does_not_follow_is_found(tmp_path: Path) -> None:
     half = pa.array([Decimal("0.5")] * len(rows), field.type)
     write_partition(path, PAYMENTS, [rows.set_column(place, field, half)], read_footer(path))
     assert len(lake.sql(OTHER_RATES)) == len(rows)
+
+
+def test_what_follows_from_a_refund_and_its_payment_is_found_where_it_does_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept is whole, and says another fee of a payment than that payment does."""
+    lake = extracted(LEDGER, tmp_path).lake
+    kept = "from exceptions where check_name = 'returned_amounts_follow_from_the_payment'"
+    assert not len(lake.sql(kept))
+
+    def charge_nothing(rows: pa.Table) -> pa.Table:
+        place, amounts = rows.schema.get_field_index("fee_kept"), rows["returned_amount"]
+        return rows.set_column(place, rows.schema.field(place), amounts)
+
+    real = parent_rows.with_returned
+    monkeypatch.setattr(parent_rows, "with_returned", lambda rows: charge_nothing(real(rows)))
+    for path in (lake.path / ".parents").iterdir():
+        path.unlink()
+    assert len(lake.sql(kept)) == one(lake, "select count(*) from refunds where has_payment") > 0
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any, Self
 from svc_analytics.files import write_json
 from svc_analytics.lake.lake import digest_of
 
-_FORM = 2  # of the kept files; before, they did not tell the status of a payment
+_FORM = 3  # of the kept files; before, they had no row for each payout record
 
 
 @dataclass(frozen=True)

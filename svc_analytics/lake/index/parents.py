@@ -1,8 +1,9 @@
 """Parents: the payments that payout records name, kept so that nobody looks for them again.
 
 For each file of payout records there is one of their parents, and one for the rejected payout
-records. The writer keeps them at the end of a run. A reader takes those that are true of its
-snapshot and makes the others there: it always sees the true ones.
+records: a row for each record whose payment is in the lake, with what follows from the two. The
+writer keeps them at the end of a run. A reader takes those that are true of its snapshot and
+makes the others there: it always sees the true ones.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,6 +24,14 @@ from svc_analytics.errors import LakeError
 from svc_analytics.files import make_folder
 from svc_analytics.lake.checksums import DAMAGE, check_signature, read_signature
 from svc_analytics.lake.index.month_index import MonthIndex, Texts, open_groups
+from svc_analytics.lake.index.parent_rows import (
+    COLUMNS,
+    NAMED,
+    PARENTS,
+    PAYMENT,
+    payments_among,
+    with_payments,
+)
 from svc_analytics.lake.index.parent_sources import ParentFile, ParentSources
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN, PARENTS_FOLDER, quarantine_path
@@ -33,12 +42,6 @@ from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 _SOURCES = "sources.json"
 PIECE = 50_000  # payout records whose payments are looked for together, and held in memory
 REJECTED = "rejected"  # in place of a month: the payout records that could not be held
-_COLUMNS = [
-    *("id", "receipt_no", "reference_id", "status", "currency"),
-    *("amount", "charged_amount", "fee_amount", "usd_value", "paid_at"),
-]
-_FIELDS = [PAYMENTS.schema.field(name) for name in _COLUMNS]
-PARENTS = pa.schema([_FIELDS[0].with_name("payment_id"), *_FIELDS[1:]])
 
 
 def refresh_parents(lake: Lake) -> None:
@@ -176,24 +179,22 @@ class Parents:
         return None
 
     def _make(self, label: str, found: _Found) -> Iterator[pa.Table]:
-        """Yield a file's parents, piece by piece; note what is found of them.
-
-        A payment that is returned in two pieces is in both.
-        """
+        """Yield a file's parents, piece by piece; note what is found of them."""
         kept = self._open_kept(label)
         with kept or nullcontext():
-            for wanted in self._named(label):
-                rows = pa.concat_tables(self._of_piece(label, wanted, kept))
-                found.homes.update(_homes(rows))
-                found.has_missing |= len(rows) < len(wanted)
-                if len(rows):
-                    yield rows.sort_by("payment_id").combine_chunks()
+            for named in self._named(label):
+                wanted = named["payment_id"].unique()
+                payments = pa.concat_tables(self._of_piece(label, wanted, kept))
+                found.homes.update(_homes(payments))
+                found.has_missing |= len(payments) < len(wanted)
+                if len(payments):
+                    yield with_payments(named, payments)
 
     def _of_piece(
         self, label: str, wanted: pa.Array, kept: pq.ParquetFile | None
     ) -> list[pa.Table]:
-        """Return the parents of these ids; of those kept, all stay whose month is the same."""
-        before = _among(kept, wanted)
+        """Return the payments of these ids; of those kept, all stay whose month is the same."""
+        before = payments_among(kept, wanted)
         stays = ~np.isin(_months(before), [*self._changed])
         tables = [before.filter(pa.array(stays))]
         sought = Texts.of(pa.chunked_array([wanted])).without(tables[0]["payment_id"])
@@ -225,37 +226,30 @@ class Parents:
         return sorted([*until, *after], key=lambda month: month not in self._changed)
 
     def _look_for(self, texts: Texts, months: list[str]) -> list[pa.Table]:
-        """Return the payments of these ids, as parents."""
-        found = self._payments.rows_by_month(months, "id", texts, _COLUMNS)
-        return [rows.rename_columns(PARENTS.names) for _, rows in found]
+        """Return the payments of these ids."""
+        found = self._payments.rows_by_month(months, "id", texts, COLUMNS)
+        return [rows.rename_columns(PAYMENT.names) for _, rows in found]
 
-    def _named(self, label: str) -> Iterator[pa.Array]:
-        """Yield the ids of the payments that a file's records name, in pieces, each once in one."""
+    def _named(self, label: str) -> Iterator[pa.Table]:
+        """Yield which payments a file's records name, in pieces: as a table `NAMED`."""
         if label == REJECTED:
-            rows = read_side_file(self._rejected)
-            bodies = rows.filter(pc.is_null(rows["resolved_at"]))["body"].to_pylist()
-            yield pa.array(sorted({*map(_payment_of, bodies)} - {""}), pa.string())
+            yield self._named_by_rejected()
             return
-        ids: list[pa.Array] = []
-        for table in self._payouts.tables(label, ["payment_id"]):
-            ids += table["payment_id"].drop_null().chunks
-            if sum(map(len, ids)) >= PIECE:
-                yield pa.chunked_array(ids, pa.string()).unique()
-                ids.clear()
-        yield pa.chunked_array(ids, pa.string()).unique()
+        tables = [NAMED.empty_table()]
+        for rows in self._payouts.tables(label, ["id", "payment_id", "amount"]):
+            named = rows.filter(pc.is_valid(rows["payment_id"]))
+            tables.append(named.select(["id", "payment_id", "amount"]).rename_columns(NAMED.names))
+            if sum(map(len, tables)) >= PIECE:
+                yield pa.concat_tables(tables)
+                del tables[1:]
+        yield pa.concat_tables(tables)
 
-
-def _among(kept: pq.ParquetFile | None, wanted: pa.Array) -> pa.Table:
-    """Return which of these payments were kept, each once."""
-    if kept is None:
-        return PARENTS.empty_table()
-    tables = [PARENTS.empty_table()]
-    for group in range(kept.num_row_groups):
-        rows = kept.read_row_group(group, use_threads=False)
-        tables.append(rows.filter(pc.is_in(rows["payment_id"], value_set=wanted)))
-    found = pa.concat_tables(tables)
-    _, places = np.unique(found["payment_id"].to_numpy(zero_copy_only=False), return_index=True)
-    return found.take(pa.array(places))
+    def _named_by_rejected(self) -> pa.Table:
+        """Return the payments that rejected records name, each once; of no amount."""
+        rows = read_side_file(self._rejected)
+        bodies = rows.filter(pc.is_null(rows["resolved_at"]))["body"].to_pylist()
+        named = [{"payment_id": each} for each in sorted({*map(_payment_of, bodies)} - {""})]
+        return pa.Table.from_pylist(named, NAMED)
 
 
 def _payment_of(body: bytes) -> str:

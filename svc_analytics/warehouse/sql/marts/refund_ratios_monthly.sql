@@ -23,9 +23,7 @@ returned as (
         count(*) as refunds_count,
         sum(amount) as refunds_paid,
         count(*) filter (where not has_payment) as unresolved_count,
-        sum(muldiv18(payment_fee_amount, amount, payment_charged_amount)) filter (
-            where payment_currency = currency
-        ) as fee_leakage
+        sum(fee_kept) filter (where payment_currency = currency) as fee_leakage
     from refunds
     where status = 'completed'
     group by month, currency

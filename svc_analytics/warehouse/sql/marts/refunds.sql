@@ -1,5 +1,5 @@
 -- refunds: money returned to payers, each with the payment it returns.
--- grain: one row per refund. from: payout_records, stg_parents.
+-- grain: one row per refund. from: payout_records, stg_payout_parents.
 
 select
     payout_records.payout_id,  -- the refund, UUID
@@ -26,7 +26,8 @@ select
     parents.paid_at as payment_paid_at,  -- when the refunded payment was paid, UTC
     parents.month as payment_month,  -- UTC month of the refunded payment
     parents.charged_amount as payment_charged_amount,  -- the cap for all refunds of the payment
-    parents.fee_amount as payment_fee_amount  -- the payment's fee, which a refund does not return
+    parents.fee_amount as payment_fee_amount,  -- the payment's fee, which a refund does not return
+    parents.fee_kept  -- the payment's fee on what is returned, in its coin, half up at 18 places
 from payout_records
-left join stg_parents as parents on parents.payment_id = payout_records.payment_id
+left join stg_payout_parents as parents on parents.payout_id = payout_records.payout_id
 where payout_records.kind = 'refund'

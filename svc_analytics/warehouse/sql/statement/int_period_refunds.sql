@@ -32,10 +32,7 @@ select
     payment_usd_value,  -- its value as recorded, USD
     payment_receipt_no,  -- its receipt number
     payment_reference_id,  -- the merchant's order
-    -- fee leakage: the payment's fee on the value returned
-    muldiv18(payment_fee_amount, amount, payment_charged_amount) as fee_kept,
-    known(
-        payment_currency = currency,
-        usd_value - muldiv18(payment_usd_value, amount, payment_amount)
-    ) as usd_drift  -- usd_value less the value at the payment's rate; NULL when one is unknown
+    fee_kept,  -- fee leakage: the payment's fee on the value returned
+    -- usd_value less the value at the payment's rate; NULL when one is unknown
+    known(payment_currency = currency, usd_value - usd_when_paid) as usd_drift
 from int_settled_refunds(starts_at, ends_at)

@@ -1,6 +1,6 @@
 -- int_settled_refunds(starts_at, ends_at):
 -- the completed refunds of a period, each with the payment it returns.
--- grain: one row per refund. from: payout_records, stg_parents.
+-- grain: one row per refund. from: payout_records, stg_payout_parents.
 
 with settled as (
     select *
@@ -9,7 +9,7 @@ with settled as (
 )
 
 select
-    payout_id,  -- the refund, UUID
+    settled.payout_id,  -- the refund, UUID
     settled.reference_id,  -- the refund's own merchant id, not the order's
     settled.payer_id,  -- opaque handle of the recipient, UUID
     settled.status,  -- completed
@@ -37,6 +37,8 @@ select
     parents.amount as payment_amount,  -- the payment's priced amount
     parents.usd_value as payment_usd_value,  -- its value as recorded, USD
     parents.receipt_no as payment_receipt_no,  -- its receipt number
-    parents.reference_id as payment_reference_id  -- the merchant's order
+    parents.reference_id as payment_reference_id,  -- the merchant's order
+    parents.fee_kept,  -- the payment's fee on what is returned
+    parents.usd_when_paid  -- what is returned at the payment's rate, USD
 from settled
-left join stg_parents as parents on parents.payment_id = settled.payment_id
+left join stg_payout_parents as parents on parents.payout_id = settled.payout_id
