@@ -18,6 +18,7 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.connection import error_line
 from svc_analytics.warehouse.images import describe_database, write_database
+from svc_analytics.warehouse.sources import open_sources
 
 _ABOUT = ".views.json"  # what the database was made of, and its hash
 
@@ -38,9 +39,16 @@ def write_views(lake: Lake) -> Path:
             if _read_about(lake.path) != {"made_of": made_of, "sha256": _hash(path)}:
                 _write(lake, path)
                 write_json(lake.path / _ABOUT, {"made_of": made_of, "sha256": _hash(path)})
-    except (duckdb.Error, OSError) as error:
+    except (duckdb.Error, OSError, UnicodeDecodeError) as error:  # of DuckDB's own message
+        _require_whole_files(lake)
         raise LakeError(f"cannot make {path}: {error_line(error)}") from error
     return path
+
+
+def _require_whole_files(lake: Lake) -> None:
+    """Name a damaged file with its remedy, as every command does: DuckDB knows only its own."""
+    with open_sources(lake, None):
+        pass
 
 
 def _require_todays_layout(lake: Lake) -> None:

@@ -672,6 +672,20 @@ def ask_outside(lake: Lakehouse, query: str) -> str:
     return subprocess.run(command, cwd="/", capture_output=True, check=True).stdout.decode().strip()
 
 
+@pytest.mark.parametrize("bit", [0x01, 0x80], ids=["another name", "no text"])
+def test_views_over_a_damaged_file_name_it_and_its_remedy(tmp_path: Path, bit: int) -> None:
+    """A column's name is altered: DuckDB misses the column, or cannot say its name."""
+    lake = extracted(LEDGER, tmp_path).lake
+    path = lake.path / "sessions" / "0000-00.parquet"
+    content = bytearray(path.read_bytes())
+    for place in range(len(content)):
+        if content.startswith(b"checkout_url", place):
+            content[place] ^= bit
+    path.write_bytes(content)
+    with pytest.raises(LakeError, match=rf"{path} is torn or altered: move it away and run"):
+        write_views(lake)
+
+
 def test_other_tools_open_the_views(regular: Lakehouse) -> None:
     """analytics.duckdb answers read-only, wherever it is opened."""
     query = "select sum(net) from ledger_entries where currency = 'sol'"
