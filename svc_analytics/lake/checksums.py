@@ -12,10 +12,10 @@ from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
-from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from isal.isal_zlib import crc32
 
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file, hash_file
