@@ -166,7 +166,8 @@ class Service:
         page = rows[start : start + size]
         is_last = start + size >= len(rows)
         cursor = None if is_last else f"{number}_{self._point(rows, start + size)}_{walk.pages}"
-        shown = Shown(walk.stream, tuple(page), self._proven(walk, page, is_last))
+        span = _proven(walk, page, is_last=is_last, is_sorted=_is_sorted(rows))
+        shown = Shown(walk.stream, tuple(page), span)
         return self._ok(self._write(page, cursor)), shown
 
     def _find(self, rows: list[tuple[Entry, Version]], place: str) -> int:
@@ -184,20 +185,27 @@ class Service:
         at, rank = _position(rows[place - 1]) if place else (10**18, 2.0)
         return f"{at}_{rank!r}"
 
-    def _proven(self, walk: _Walk, page: list[tuple[Entry, Version]], is_last: bool) -> Span | None:
-        """The time that the walk has shown all of, with this page."""
-        top = max(walk.top, 0) + 1
-        if is_last:
-            return (walk.bottom, top)
-        if not page or self.nature.order == "any":
-            return None
-        return (page[-1][1].at + 1, top)
-
     def _write(self, page: list[tuple[Entry, Version]], cursor: str | None) -> bytes:
         space = self.nature.spaces.encode()
         rows = (b"," + space).join(version.body for _, version in page)
         end = b"null" if cursor is None else b'"%s"' % cursor.encode()
         return b'{"data":%s[%s],"next_cursor":%s%s}' % (space, rows, space, end)
+
+
+def _proven(
+    walk: _Walk, page: list[tuple[Entry, Version]], *, is_last: bool, is_sorted: bool
+) -> Span | None:
+    """The time that the walk has shown all of, with this page."""
+    top = max(walk.top, 0) + 1
+    if is_last:
+        return (walk.bottom, top)
+    return (page[-1][1].at + 1, top) if page and is_sorted else None
+
+
+def _is_sorted(rows: list[tuple[Entry, Version]]) -> bool:
+    """Tell whether the newest come first: by chance they may, of a service that sorts nothing."""
+    instants = [version.at for _, version in rows]
+    return instants == sorted(instants, reverse=True)
 
 
 def _position(row: tuple[Entry, Version]) -> Position:

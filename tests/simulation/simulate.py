@@ -205,7 +205,7 @@ def _look_after(simulation: Simulation) -> None:
         if outcome == "done":
             _move_torn_away(simulation.lake)
             return simulation.oracle.check(outcome)
-        file = re.search(r"(/\S+) .*move it away and run extract", outcome)
+        file = re.search(r"(/\S+) is torn", outcome)
         require(file, "not told which file is torn", outcome)
         Path(file[1]).unlink()
         simulation.disk.settle()

@@ -168,9 +168,9 @@ FOUND_BY = {
     "rows stay in the month they left": 20_151,
     "older versions are not kept": 20_151,
     "files are not synced": 20_158,
-    "folders are not synced": 20_154,
+    "folders are not synced": 20_177,
     "what was set aside is forgotten": 20_155,
-    "time is claimed while its rows wait": 20_235,
+    "time is claimed while its rows wait": 20_335,
     "a page without a cursor is taken for the last": 20_172,
 }
 
