@@ -6,6 +6,7 @@ processes, the one that began it would read them bit by bit, between its own has
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,9 +52,14 @@ def verify_into_file(part: Part) -> Path:
 
 
 def take_verdicts(path: Path) -> pa.Table:
-    """Return the verdicts that a helper wrote to a file, and remove it."""
+    """Return the verdicts that a helper wrote to a file, and remove it.
+
+    Where a file that is being read cannot be removed, it goes with the snapshot it lies in.
+    """
     import pyarrow as pa
 
-    content = path.read_bytes()
-    path.unlink()
-    return pa.ipc.open_stream(pa.py_buffer(content)).read_all()
+    with pa.memory_map(str(path)) as file:
+        table = pa.ipc.open_stream(file).read_all()
+    with suppress(PermissionError):
+        path.unlink()
+    return table

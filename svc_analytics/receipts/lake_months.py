@@ -27,7 +27,8 @@ from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import FactDifference
 
 LONGEST_FACT = 200
-PART_GROUPS = 2  # row groups: little to wait for at the end, and much for one opening of a file
+_PARTS = 50  # of a month, about: to open a file of many row groups for each takes its time
+_MOST_GROUPS = 8  # row groups of a part: their verdicts are in memory together
 _COLUMNS = ["id", *[fact for fact in RECORDS.names if fact in PAYMENTS.schema.names]]
 _INPUT = [*_COLUMNS, "receipt", "extracted_at"]
 
@@ -87,8 +88,9 @@ def count_parts(months: Iterable[Month]) -> int:
 
 def _cut(month: Month) -> list[Part]:
     count = pq.read_metadata(month.payments).num_row_groups
-    starts = range(0, max(count, 1), PART_GROUPS)  # there are verdicts even on no rows
-    return [Part(month, range(start, min(start + PART_GROUPS, count))) for start in starts]
+    size = min(max(count // _PARTS, 1), _MOST_GROUPS)
+    starts = range(0, max(count, 1), size)  # there are verdicts even on no rows
+    return [Part(month, range(start, min(start + size, count))) for start in starts]
 
 
 def verify_part(part: Part, verifier: BulkVerifier) -> pa.Table:

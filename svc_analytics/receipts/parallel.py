@@ -7,6 +7,7 @@ from multiprocessing import parent_process
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
+AHEAD = 2  # jobs of a helper: the next one waits there, for this process is busy with its own
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -17,8 +18,8 @@ def map_shared(
     """Yield each job's result in order; a job is made only when somebody is free for it.
 
     `here` runs a job in this thread, which would otherwise wait while helpers start;
-    `there` runs one in a helper and waits for it. After an error of either, running
-    jobs end but no other job starts.
+    `there` runs one in a helper and waits for it, and is called by several threads. After an
+    error of either, running jobs end but no other job starts.
     """
     waiting, done = _Jobs(jobs), _InOrder[Result]()
 
@@ -30,9 +31,9 @@ def map_shared(
             waiting.is_over = True
             raise
 
-    with ThreadPoolExecutor(max(helpers, 1)) as threads:
+    with ThreadPoolExecutor(max(helpers * AHEAD, 1)) as threads:
         try:
-            feeders = [threads.submit(feed_a_helper) for _ in range(helpers)]
+            feeders = [threads.submit(feed_a_helper) for _ in range(helpers * AHEAD)]
             for number, job in waiting:
                 done.results[number] = here(job)
                 yield from done

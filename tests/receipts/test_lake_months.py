@@ -19,7 +19,6 @@ def test_a_large_month_is_shared_by_its_row_groups(
 ) -> None:
     """Here of one row each: verdicts stand in the order of the payments, whoever made them."""
     monkeypatch.setattr("svc_analytics.lake.partition.ROW_GROUP", 1)
-    monkeypatch.setattr("svc_analytics.receipts.lake_months.PART_GROUPS", 1)
     desk.service.payments = [receipted(n, f"2026-10-{n:02}T08:00:00Z") for n in range(1, 8)]
     desk.extract()
     assert verify_lake(desk.lake, KEPT, workers=workers).checked == 7
