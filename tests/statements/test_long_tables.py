@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from svc_analytics.errors import QueryError
+from svc_analytics.statements import tables
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse import warehouse
 from tests.support.desks import Desk
@@ -50,9 +51,10 @@ def usual(desk: Desk) -> Statement:
 
 
 def of_a_long_month(made: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Statement:
-    """Make a statement again as if its month had too many records for memory."""
+    """Make a statement again as if its month had too many records for memory: in five parts."""
     monkeypatch.setattr(warehouse, "SMALL_LAKE", 0)
     monkeypatch.setattr(warehouse, "MOST_IN_MEMORY", 0)
+    monkeypatch.setattr(tables, "PART", 1)
     return statement(desk.lake, "2026-10", as_of=made.as_of)
 
 
