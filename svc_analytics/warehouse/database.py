@@ -40,7 +40,8 @@ def write_views(lake: Lake) -> Path:
                 _write(lake, path)
                 write_json(lake.path / _ABOUT, {"made_of": made_of, "sha256": _hash(path)})
     except (duckdb.Error, OSError, UnicodeDecodeError) as error:  # of DuckDB's own message
-        _require_whole_files(lake)
+        if not isinstance(error, OSError):
+            _require_whole_files(lake)
         raise LakeError(f"cannot make {path}: {error_line(error)}") from error
     return path
 
