@@ -45,20 +45,27 @@ class Kernel:
     client: BlockingKernelClient
 
     def run(self, code: str, stop_after: float | None = None) -> dict[str, Any]:
-        """Run a cell, stopped after so many seconds; return what the kernel answered."""
+        """Run a cell, stopped after so many seconds; return what the kernel answered.
+
+        If the stop meets the kernel itself, before the cell or behind it, the kernel forgets to
+        answer, and goes on with what it is asked next: then the cell is run again.
+        """
         sent = self.client.execute(code, stop_on_error=False)
         try:
-            return self._reply(sent, stop_after)
+            return self._reply({sent}, stop_after)[1]
         except Empty:
             self.manager.interrupt_kernel()
-            return self._reply(sent, PATIENCE)
+            behind = self.client.execute("None", stop_on_error=False)
+            answered, content = self._reply({sent, behind}, PATIENCE)
+            return content if answered == sent else self.run(code, stop_after)
 
-    def _reply(self, sent: str, timeout: float | None) -> dict[str, Any]:
+    def _reply(self, sent: set[str], timeout: float | None) -> tuple[str, dict[str, Any]]:
+        """Return the first answer to one of these cells, and to which."""
         while True:
             found = self.client.get_shell_msg(timeout=timeout or PATIENCE)
-            if found["parent_header"].get("msg_id") == sent:
-                content: dict[str, Any] = found["content"]
-                return content
+            answered = found["parent_header"].get("msg_id")
+            if answered in sent:
+                return answered, found["content"]
 
 
 @pytest.fixture
