@@ -86,26 +86,20 @@ def _divided(
     units = {name: _units(table[name]) for name in {*_amounts_of(wanted.values())}}
     is_signed = any(min(each, default=0) < 0 for each in units.values())
     divide = _divide_signed if is_signed else _divide
-    is_known = {name: _is_known(table, units, quotient) for name, quotient in wanted.items()}
+    can_divide: dict[str, _Mask] = {}
     for name in {quotient.divisor for quotient in wanted.values()}:
+        can_divide[name] = np.array([0 < abs(each) <= _MOST_DIVISOR for each in units[name]], bool)
         units[name] = [each or 1 for each in units[name]]
-    return {
-        name: _decimals(divide(quotient, units), is_known[name], schema.field(name).type)
-        for name, quotient in wanted.items()
-    }
+    found = {}
+    for name, quotient in wanted.items():
+        given = [np.asarray(table[each].is_valid()) for each in quotient.amounts]
+        is_known = np.logical_and.reduce([can_divide[quotient.divisor], *given])
+        found[name] = _decimals(divide(quotient, units), is_known, schema.field(name).type)
+    return found
 
 
 def _amounts_of(quotients: Iterable[_Quotient]) -> list[str]:
     return [name for quotient in quotients for name in quotient.amounts]
-
-
-def _is_known(table: pa.Table, units: _Units, quotient: _Quotient) -> _Mask:
-    """Mark the rows that have all amounts of a quotient, and a divisor that divides."""
-    divisors = units[quotient.divisor]
-    can_divide = np.array([0 < abs(each) <= _MOST_DIVISOR for each in divisors], np.bool_)
-    given = [np.asarray(table[name].is_valid()) for name in quotient.amounts]
-    known: _Mask = np.logical_and.reduce([can_divide, *given])
-    return known
 
 
 def _divide(quotient: _Quotient, units: _Units) -> list[int]:

@@ -27,7 +27,7 @@ from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import FactDifference
 
 LONGEST_FACT = 200
-_PARTS = 50  # of a month, about: to open a file of many row groups for each takes its time
+_PARTS = 50  # of a month, about: each opens the file, which takes long where it has many groups
 _MOST_GROUPS = 8  # row groups of a part: their verdicts are in memory together
 _COLUMNS = ["id", *[fact for fact in RECORDS.names if fact in PAYMENTS.schema.names]]
 _INPUT = [*_COLUMNS, "receipt", "extracted_at"]

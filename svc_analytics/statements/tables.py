@@ -103,10 +103,10 @@ _QUERIES = {
 }
 TABLES = tuple(_QUERIES)  # of every statement; that of a longer period has its months too
 _LONG = {"lines", "fees", "receipts"}  # tables of a row for each record
-# Tables that are in the order of time, and read so: of ten million rows DuckDB's sort now and then
-# finds no memory, and of fewer it spills nothing.
+# Tables in the order of time, which are read one stretch of it after another: DuckDB's sort of ten
+# million rows finds no memory now and then, and of a million it spills nothing.
 _IN_PARTS = {"fees", "receipts"}
-PART = 1_000_000  # records of the whole period for each part
+PART = 1_000_000  # records, about, in each of these stretches
 
 # Of earlier months these are read part by part: a warehouse of one period does not have them.
 _CUT_SALES = """

@@ -573,12 +573,12 @@ def test_what_follows_from_a_refund_and_its_payment_is_found_where_it_does_not(
     kept = "from exceptions where check_name = 'returned_amounts_follow_from_the_payment'"
     assert not len(lake.sql(kept))
 
-    def charge_nothing(rows: pa.Table) -> pa.Table:
+    def with_another_fee(rows: pa.Table) -> pa.Table:
         place, amounts = rows.schema.get_field_index("fee_kept"), rows["returned_amount"]
         return rows.set_column(place, rows.schema.field(place), amounts)
 
     real = parent_rows.with_returned
-    monkeypatch.setattr(parent_rows, "with_returned", lambda rows: charge_nothing(real(rows)))
+    monkeypatch.setattr(parent_rows, "with_returned", lambda rows: with_another_fee(real(rows)))
     for path in (lake.path / ".parents").iterdir():
         path.unlink()
     assert len(lake.sql(kept)) == one(lake, "select count(*) from refunds where has_payment") > 0
