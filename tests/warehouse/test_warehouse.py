@@ -692,6 +692,18 @@ def test_other_tools_open_the_views(regular: Lakehouse) -> None:
     assert ask_outside(regular, query) == "-7.070000000000000000"
 
 
+def test_other_tools_divide_as_the_lake_did(regular: Lakehouse) -> None:
+    """What the lake keeps beside its refunds, their own views divide anew: the same digits."""
+    query = (
+        "select count(fee_kept) || ' ' || sum(fee_kept) || ' ' || sum(usd_when_paid) "
+        "from stg_payout_parents"
+    )
+    kept = one(regular, query)
+    assert ask_outside(regular, query) == kept
+    refunds = one(regular, "select count(*) from refunds where has_payment")
+    assert int(kept.split()[0]) == refunds > 0
+
+
 def test_views_and_columns_are_commented_for_other_tools(regular: Lakehouse) -> None:
     """The meaning travels with the database file."""
     query = "select count(*) from duckdb_columns() where not internal and comment is null"
