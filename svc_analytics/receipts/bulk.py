@@ -33,6 +33,7 @@ from svc_analytics.signing.token_form import FACTS, MAX_TOKEN_LENGTH, SIGNATURE
 BLOCK = 64  # bytes of a SHA-256 block
 FOREVER = (1 << 63) - 1
 NO_KEY = -1
+UNCERTAIN = -1  # the place of a verdict that is not found yet
 
 # The records that tokens are compared with, row by row; no payment_id means no record.
 RECORDS = pa.schema(
@@ -51,7 +52,36 @@ _NEWEST = Verdict("valid", BY_NEWEST)
 _OLDER = Verdict("valid_previous_secret", BY_OLDER)
 _BY_RECORD = Verdict("proven_by_record", OLDER_BUT_EQUAL)
 _UNSIGNED = Verdict("bad_signature", UNSIGNED_BUT_EQUAL)
+_USUAL = (_NEWEST, _OLDER, _BY_RECORD, _UNSIGNED)  # on canonical tokens
 _NOT_COVERED = "the lake was not read for its time: run extract, or verify with --online"
+
+
+class Verdicts:
+    """Verdicts on many tokens in order; those that are nearly always the same are held once."""
+
+    def __init__(self, distinct: Sequence[Verdict], places: npt.NDArray[np.int64]) -> None:
+        self._distinct = distinct
+        self._places = places  # of each token's verdict among the distinct ones
+
+    def __iter__(self) -> Iterator[Verdict]:
+        return map(self._distinct.__getitem__, self._places.tolist())
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def rows_where(self, holds: Callable[[Verdict], bool]) -> npt.NDArray[np.int64]:
+        """Return the rows whose verdict fulfils a condition."""
+        return np.flatnonzero(np.array([holds(one) for one in self._distinct])[self._places])
+
+    def replaced(self, rows: npt.NDArray[np.int64], verdicts: Sequence[Verdict]) -> "Verdicts":
+        """Return these verdicts with others in some rows."""
+        places = self._places.copy()
+        places[rows] = np.arange(len(rows)) + len(self._distinct)
+        return Verdicts([*self._distinct, *verdicts], places)
+
+    def texts(self, text_of: Callable[[Verdict], str | None]) -> pa.Array:
+        """Return a text about each verdict, which is asked of each distinct one once."""
+        return pa.array(map(text_of, self._distinct), pa.string()).take(pa.array(self._places))
 
 
 class BulkVerifier:
@@ -75,39 +105,43 @@ class BulkVerifier:
         self._keys = _keys_of(self._ring, self._webhook_ring)
         self._oldest = oldest_date(self._ring)
 
-    def verify(self, tokens: Tokens, records: pa.Table) -> list[Verdict]:
+    def verify(self, tokens: Tokens, records: pa.Table) -> Verdicts:
         """Return the verdict on each token against the record in the same row of `RECORDS`."""
-        verdicts = self._verify_canonical(_as_texts(tokens), records)
-        rest = [row for row, verdict in enumerate(verdicts) if verdict is None]
-        rows = records.take(pa.array(rest, pa.int64())).to_pylist()
-        for row, token, record in zip(rest, _pick(tokens, rest), rows, strict=True):
-            verdicts[row] = self._verify_one(token, record)
-        return self._made_sure(tokens, verdicts)
+        places = self._verify_canonical(_as_texts(tokens), records)
+        rest = np.flatnonzero(places == UNCERTAIN)
+        rows = records.take(pa.array(rest)).to_pylist()
+        alone = map(self._verify_one, _pick(tokens, rest), rows)
+        return self._made_sure(tokens, Verdicts(_USUAL, places).replaced(rest, list(alone)))
 
-    def _made_sure(self, tokens: Tokens, verdicts: list[Verdict]) -> list[Verdict]:
+    def _made_sure(self, tokens: Tokens, verdicts: Verdicts) -> Verdicts:
         """Let `verify_online` decide where a verdict is unsure."""
-        if self.verify_online:
-            unsure = [row for row, verdict in enumerate(verdicts) if verdict.verdict in UNSURE]
-            for row, token in zip(unsure, _pick(tokens, unsure), strict=True):
-                verdicts[row] = self.verify_online(token, verdicts[row]) if token else verdicts[row]
-        return verdicts
+        if not self.verify_online:
+            return verdicts
+        unsure = verdicts.rows_where(lambda verdict: verdict.verdict in UNSURE)
+        every, sure = list(verdicts), []
+        for row, token in zip(unsure.tolist(), _pick(tokens, unsure), strict=True):
+            sure.append(self.verify_online(token, every[row]) if token else every[row])
+        return verdicts.replaced(unsure, sure)
 
-    def _verify_canonical(self, texts: pa.Array, records: pa.Table) -> list[Any]:
-        """Return verdicts on tokens whose facts equal the record's; None where not certain."""
-        verdicts = np.full(len(texts), None, object)
+    def _verify_canonical(self, texts: pa.Array, records: pa.Table) -> npt.NDArray[np.int64]:
+        """Return which of the usual verdicts each token has whose facts equal the record's.
+
+        Where that is not certain, it is `UNCERTAIN`.
+        """
+        found = np.full(len(texts), UNCERTAIN)
         if not self._ring:
-            return list(verdicts)
+            return found
         rows = np.flatnonzero(is_canonical(texts, records))
         paid_at = np.asarray(records["paid_at"].fill_null(0))[rows]
         tokens = _take(texts, rows)
         keys, signers = self._keys, match_signers(self._keys, tokens)
         self._keys = _most_used_first(keys, signers)
         for place, key in enumerate(keys):
-            verdicts[rows[(signers == place) & (paid_at <= key.until)]] = key.verdict
+            found[rows[(signers == place) & (paid_at <= key.until)]] = _place_of(key.verdict)
         unsigned = np.flatnonzero(signers == NO_KEY)
         for row, token in zip(unsigned, _pick(tokens, unsigned), strict=True):
-            verdicts[rows[row]] = self._verify_unsigned(token or "", paid_at[row])
-        return list(verdicts)
+            found[rows[row]] = _place_of(self._verify_unsigned(token or "", paid_at[row]))
+        return found
 
     def _verify_unsigned(self, token: str, paid_at: int) -> Verdict | None:
         if not _SIGNED.search(token):
@@ -186,6 +220,10 @@ def _keys_of(ring: Sequence[SigningSecret], webhook_ring: Sequence[SigningSecret
     for entry in webhook_ring:
         keys.setdefault(entry.secret, _MacKey(entry.secret, None, None))
     return list(keys.values())
+
+
+def _place_of(verdict: Verdict | None) -> int:
+    return UNCERTAIN if verdict is None else _USUAL.index(verdict)
 
 
 def _as_matrix(text: Any, width: int) -> npt.NDArray[np.uint8]:

@@ -148,13 +148,12 @@ def _places_of(rows: pa.Table, kept: pa.Table) -> Any:
 def _verify_rows(rows: pa.Table, month: Month, verifier: BulkVerifier) -> pa.Table:
     verdicts = verifier.verify(rows["receipt"], _records_of(rows, month.merchant_id))
     tokens = rows["receipt"].cast(pa.binary()).to_pylist()
-    differences = [verdict.differences for verdict in verdicts]
     columns = {
         "payment_id": rows["id"],
         "receipt_sha256": _hex_texts([hashlib.sha256(token).digest() for token in tokens]),
-        "verdict": [verdict.verdict for verdict in verdicts],
-        "reason": [verdict.reason for verdict in verdicts],
-        "differences": [differences_text(d) if d else None for d in differences],
+        "verdict": verdicts.texts(lambda found: found.verdict),
+        "reason": verdicts.texts(lambda found: found.reason),
+        "differences": verdicts.texts(lambda found: differences_text(found.differences)),
         "checked_at": np.full(len(rows), month.now),
         "ring": pa.repeat(month.ring, len(rows)),
         "record_extracted_at": rows["extracted_at"],

@@ -121,7 +121,7 @@ def verify_batches(
     for batch in batches:
         ids = [payment_id_of(token) for token in batch.tokens]
         records = payments.find(ids)
-        verdicts = verifier.verify(batch.tokens, records)
+        verdicts = list(verifier.verify(batch.tokens, records))
         stated = map(_stated, verdicts, ids, records["receipt_no"].to_pylist())
         table = _output(batch, verdicts, list(stated), duplicates)
         yield keep.fill(table, batch.kept) if keep else table

@@ -209,7 +209,7 @@ def test_a_token_that_only_the_webhook_secret_verifies_is_a_settings_error() -> 
     """Contract contradiction: one text names the webhook secret as the receipt key."""
     token = signed(FACTS, "the webhook secret")
     verifier = BulkVerifier(RING, parse_secrets("the webhook secret"))
-    found = verifier.verify([token], table([held(FACTS)]))[0]
+    (found,) = verifier.verify([token], table([held(FACTS)]))
     assert found.verdict == "bad_signature"
     assert "settings error" in found.reason and "SVC_RECEIPT_SECRETS" in found.reason
 

@@ -69,7 +69,7 @@ def check(
 ) -> list[Verdict]:
     """Check tokens in bulk, each against the facts in the same place."""
     verifier = BulkVerifier(ring, is_covered=lambda at: is_covered)
-    return verifier.verify(tokens, table([record and held(record) for record in records]))
+    return list(verifier.verify(tokens, table([record and held(record) for record in records])))
 
 
 def verdicts(tokens: Sequence[str | None], facts: Facts = FACTS) -> list[str]:
