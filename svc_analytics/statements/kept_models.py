@@ -1,0 +1,152 @@
+"""What several tables of a statement read: read once, and kept under the models' own names."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from svc_analytics.instants import format_instant
+from svc_analytics.periods import Period, month_of
+from svc_analytics.schema import PAYMENTS
+from svc_analytics.statements.months import keep_known
+from svc_analytics.warehouse.figure_sql import counted_apart
+from svc_analytics.warehouse.models import read_all_models
+from svc_analytics.warehouse.sales import cut_payments
+from svc_analytics.warehouse.warehouse import Warehouse
+
+BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
+KNOWN = "known_to := make_timestamptz($known_to::bigint)"
+_AS_OF = "as_of := make_timestamptz($as_of::bigint)"
+# The records of a small lake, and what takes a division each: read once, not once for each use.
+_KEPT_IF_SMALL = {
+    "payments": "payments",
+    "payout_records": "payout_records",
+    "ledger_entries": "ledger_entries",
+    "int_payment_entries": "int_payment_entries",
+    "int_payout_entries": "int_payout_entries",
+    "int_entries_since": f"int_entries_since({BOUNDS})",
+    "int_movements_until": f"int_movements_until({BOUNDS})",
+    "stg_receipt_verdicts": "stg_receipt_verdicts",
+    "stg_changes": "stg_changes",
+    "int_period_fees": f"int_period_fees({BOUNDS})",
+}
+# What several tables read, or what is long to plan, is read once and kept, each behind what it
+# is made of. Records that only a scan or two need are not: they would be held in memory.
+_KEPT = {
+    "stg_files": "stg_files",
+    "stg_contents": "stg_contents",
+    "stg_totals": "stg_totals",
+    "stg_parents": "stg_parents",
+    "stg_spans": "stg_spans",
+    "stg_quarantine": "stg_quarantine",
+    "stg_kept_files": "stg_kept_files",
+    "stg_accepted": "stg_accepted",
+    "int_lake": "int_lake",
+    "int_coverage_gaps": "int_coverage_gaps",
+    "int_omissions": "int_omissions",
+    "int_period_omissions": f"int_period_omissions({BOUNDS}, {_AS_OF}, {KNOWN})",
+    "int_period_known": f"int_period_known({BOUNDS}, {_AS_OF}, {KNOWN})",
+    "int_line_days": f"int_line_days({BOUNDS})",
+    "int_settled_refunds": f"int_settled_refunds({BOUNDS})",
+    "int_period_refunds": f"int_period_refunds({BOUNDS})",
+    "int_refunded": f"int_refunded({BOUNDS})",
+    "int_fee_rates_within": f"int_fee_rates_within({BOUNDS})",
+    **{
+        name: f"{name}({BOUNDS}{', ' + _AS_OF if 'as_of' in signature else ''})"
+        for name, signature in counted_apart().items()
+    },
+    "int_figures": f"int_figures({BOUNDS}, {KNOWN}, {_AS_OF}, assertions := $assertions)",
+    "int_worth": f"int_figures({BOUNDS})",
+}
+# The same as footers state, summed from the rows of a warehouse that has them all.
+_TOTALS_OF_ROWS = """(
+    select
+        stream, month, currency, kind, status, rows,
+        first_booked_at as first_at,
+        last_booked_at as last_at,
+        case when stream = 'payments' then third_amount else -second_amount end as net,
+        case when stream = 'payments' then second_amount end as charged_amount,
+        newest_priced.id as newest_id,
+        newest_priced.booked_at as newest_at,
+        newest_priced.amount as newest_amount,
+        newest_priced.usd_value as newest_usd_value,
+        newest_priced.usd_rate as newest_usd_rate
+    from stg_contents
+)"""
+# Of earlier months these are read part by part: a warehouse of one period does not have them.
+_CUT_SALES = """
+    select label, currency, sum(charged_amount) as charged_total
+    from cut
+    inner join int_calendar(make_timestamptz($end::bigint), months := $months)
+        on paid_at >= month_start and paid_at < month_end
+    where status = 'completed'
+    group by label, currency
+"""
+CALLS = (*_KEPT_IF_SMALL.values(), *_KEPT.values(), _CUT_SALES)  # what is read once
+
+
+def used_in(query: str, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Return the parameters that a query names."""
+    return {name: value for name, value in parameters.items() if f"${name}" in query}
+
+
+def keep_all(
+    warehouse: Warehouse, period: Period, everything: dict[str, Any], *, sums_rows: bool
+) -> None:
+    """Read once what several tables read; what is known of each month before the whole period.
+
+    With `sums_rows` no total is taken from a footer.
+    """
+    instead = {"stg_totals": _TOTALS_OF_ROWS} if sums_rows else {}
+    small = _KEPT_IF_SMALL if warehouse.is_small else {}
+    # Few records fit the memory in one query, which is planned sooner than several.
+    apart = counted_apart() if warehouse.is_small else {}
+    kept = {name: call for name, call in _KEPT.items() if name not in apart}
+    calls = instead | small | kept | instead  # these first: others are made of them
+    _keep(warehouse, calls, everything, is_of_period=False)
+    keep_known(warehouse, period, everything["as_of"], everything["known_to"])
+    _keep(warehouse, calls, everything, is_of_period=True)
+    _keep_calendar(warehouse, period, everything)
+
+
+def _keep(
+    warehouse: Warehouse, calls: dict[str, str], everything: dict[str, Any], *, is_of_period: bool
+) -> None:
+    """Read once what these calls yield: those of the lake, or those of the period."""
+    for name, call in calls.items():
+        if bool(_signatures()[name]) == is_of_period:
+            warehouse.keep(name, f"from {call}", used_in(call, everything), _signatures()[name])
+
+
+def _keep_calendar(warehouse: Warehouse, period: Period, everything: dict[str, Any]) -> None:
+    """Add the calendar's months to the parameters; read once what was sold in them."""
+    months = _months_until(warehouse, period)
+    everything["months"] = [_as_parameter(month) for month in months] or None
+    if warehouse.sources.near:
+        used, name = used_in(_CUT_SALES, everything), "int_cut_sales"
+        bounds = [(month.start, month.end) for month in months]
+        with cut_payments(warehouse.sources, bounds) as cut:
+            warehouse.keep(name, _CUT_SALES, used, _signatures()[name], {"cut": cut})
+
+
+@cache
+def _signatures() -> dict[str, str]:
+    return {model.name: model.signature for model in read_all_models()}
+
+
+def _months_until(warehouse: Warehouse, period: Period) -> list[Period]:
+    """List the calendar's months in the period's zone, from the first payment to its end."""
+    first = warehouse.sources.first_at(PAYMENTS)
+    if first is None or first >= period.end:
+        return []
+    found = month_of(first, period.zone, period.calendar)
+    months = []
+    while found.start < period.end:
+        months.append(found)
+        found = found.shift(1)
+    return months
+
+
+def _as_parameter(month: Period) -> dict[str, str]:
+    bounds = {"month_start": month.start, "month_end": month.end}
+    return {"label": month.label} | {name: format_instant(at) for name, at in bounds.items()}
