@@ -81,6 +81,7 @@ class EngineWarehouse(Warehouse):
 
     def __init__(self, here: Warehouse, engine: Engine, places: Places, mark: str = "") -> None:
         super().__init__(here._connection, here._lake, here.sources, is_small=False)
+        self.is_large = False  # the engine has memory of its own, and is asked as seldom as can be
         self._engine = engine
         self._kept: dict[str, int] = {}  # rows of the models that are kept, whatever they are of
         self._brought: dict[str, str] = {}  # how each other model was called whose rows are here

@@ -8,7 +8,9 @@ from typing import Any
 from svc_analytics.instants import format_instant
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import PAYMENTS
+from svc_analytics.statements.explain import instant_literal
 from svc_analytics.statements.months import keep_known
+from svc_analytics.statements.rules import keep_findings
 from svc_analytics.warehouse.figure_sql import counted_apart
 from svc_analytics.warehouse.models import read_all_models
 from svc_analytics.warehouse.sales import cut_payments
@@ -106,6 +108,11 @@ def keep_all(
     _keep(warehouse, calls, everything, is_of_period=False)
     keep_known(warehouse, period, everything["as_of"], everything["known_to"])
     _keep(warehouse, calls, everything, is_of_period=True)
+    if warehouse.is_large:
+        bounds = (
+            (name, everything[of]) for name, of in (("starts_at", "start"), ("ends_at", "end"))
+        )
+        keep_findings(warehouse, {name: instant_literal(at) for name, at in bounds})
     _keep_calendar(warehouse, period, everything)
 
 

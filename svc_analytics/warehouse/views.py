@@ -34,7 +34,7 @@ _FINDING = {
     "detail": "what was found",
     "occurred_at": "when the record occurred, UTC; NULL for findings without an instant",
 }
-_CHECKS = Model(
+FINDINGS = Model(
     "statement_checks",
     "(starts_at, ends_at)",
     "rows that break a rule in a period, and in the lake itself.",
@@ -159,7 +159,7 @@ def create_all(
 def public_models() -> list[tuple[Model, Mapping[str, str]]]:
     """Return the views and macros that users are meant to query, with their columns' meaning."""
     found = [(model, model.columns) for model in read_all_models() if model.is_public]
-    found += [(model, _FINDING) for model in (_EXCEPTIONS, _CHECKS)]
+    found += [(model, _FINDING) for model in (_EXCEPTIONS, FINDINGS)]
     return sorted(found, key=lambda item: item[0].name)
 
 
@@ -189,7 +189,7 @@ def every_model() -> tuple[Model, ...]:
 
 
 def _models_of_findings() -> tuple[Model, ...]:
-    return replace(_CHECKS, sql=read_findings()), replace(_EXCEPTIONS, sql=read_exceptions())
+    return replace(FINDINGS, sql=read_findings()), replace(_EXCEPTIONS, sql=read_exceptions())
 
 
 def read_findings() -> str:

@@ -80,6 +80,8 @@ class Warehouse:
         self._folder = sources.folder
         self.sources = sources
         self.is_small = is_small  # whether all records fit in little memory
+        # Whether all rules together may need more memory than a query gets.
+        self.is_large = sources.rows > MOST_IN_MEMORY
         self.read_to = sources.read_to  # the end of the newest read in UTC microseconds, if any
 
     def query_readonly(self, query: str, parameters: Mapping[str, Any] | None = None) -> pa.Table:

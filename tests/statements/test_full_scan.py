@@ -9,27 +9,14 @@ from pathlib import Path
 import pytest
 
 from svc_analytics.periods import Period
-from svc_analytics.statements.statement import Statement, statement
 from tests.support.full_scan.comparison import differences, full_scan
 from tests.support.full_scan.rows import Books
 from tests.support.full_scan.rules import RULES
-from tests.support.seeded_lakes import Seeded, make_seeded_lake
+from tests.support.seeded_lakes import Seeded, make_seeded_lake, state
 
 SEEDS = 200
 QUICK = 13  # of them: one period each, another sort of month each time
 FOUND = [(106, 0)]  # seed and period that once showed a fault: a file of both sides of a month
-
-
-def state(seeded: Seeded, period: Period) -> Statement:
-    """Make the statement of a period that was asked for."""
-    return statement(
-        seeded.lake,
-        period.label,
-        zone=period.zone,
-        calendar=period.calendar,
-        now=seeded.now,
-        as_of=seeded.as_of,
-    )
 
 
 def compare(seeded: Seeded, period: Period, books: Books) -> list[str]:

@@ -1,4 +1,4 @@
-"""Tables of a row for each record lie in files when there are many: the same tables."""
+"""Months of many records are read in parts and rule by rule, into files: the same tables."""
 
 import errno
 import tempfile
@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 
 from svc_analytics.errors import QueryError
+from svc_analytics.lake.lake import Lake
 from svc_analytics.statements import tables
+from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse import warehouse
+from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
 from tests.support.prepared import stated
+from tests.support.seeded_lakes import make_seeded_lake, state
 
 LEDGER = """
  kind     currency  amount  fee   at                of  usd_value
@@ -22,6 +26,7 @@ LEDGER = """
  refund   btc       0.5           2026-10-07T08:00  1   32000
  payout   usdt      50      0.5   2026-10-09T08:00      50
 """
+SEEDS = (1, 5, 7)
 FORMS = ("csv", "parquet", "json", "journal")
 
 
@@ -51,11 +56,22 @@ def usual(desk: Desk) -> Statement:
 
 
 def of_a_long_month(made: Statement, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Statement:
-    """Make a statement again as if its month had too many records for memory: in five parts."""
+    """Make a statement again as if its month had too many records for memory: a part a day."""
+    take_for_long(monkeypatch)
+    return statement(desk.lake, "2026-10", as_of=made.as_of)
+
+
+def take_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warehouse, "SMALL_LAKE", 0)
     monkeypatch.setattr(warehouse, "MOST_IN_MEMORY", 0)
     monkeypatch.setattr(tables, "PART", 1)
-    return statement(desk.lake, "2026-10", as_of=made.as_of)
+
+
+def exceptions(lake: Lake) -> list[dict[str, Any]]:
+    """What `check` finds."""
+    with open_warehouse(lake) as found:
+        rows: list[dict[str, Any]] = find_exceptions(found).to_pylist()
+    return rows
 
 
 def test_tables_in_files_are_the_same(
@@ -99,3 +115,19 @@ def test_a_full_disk_is_one_clear_line(
     monkeypatch.setattr(tempfile, "TemporaryFile", FullDisk)
     with pytest.raises(QueryError, match="the disk is full: free some space in "):
         of_a_long_month(usual, desk, monkeypatch)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_rules_find_the_same_one_after_another(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In lakes with late, lost and restated records, of months in any zone, and over all time."""
+    seeded = make_seeded_lake(tmp_path / "data", seed)
+    usual = [state(seeded, period) for period in seeded.asked]
+    found = exceptions(seeded.lake)
+    take_for_long(monkeypatch)
+    assert [state(seeded, period).content_digest() for period in seeded.asked] == [
+        made.content_digest() for made in usual
+    ]
+    assert exceptions(seeded.lake) == found
+    assert found and any(len(made.tables["checks"]) for made in usual)

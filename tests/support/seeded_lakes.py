@@ -22,6 +22,7 @@ from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month, month_of
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
+from svc_analytics.statements.statement import Statement, statement
 from tests.support.seeded_records import JALALI, TEHRAN, Record, SeededRecords
 
 MERCHANT = {"id": "11111111-1111-4111-8111-111111111111", "name": "Seeded"}
@@ -43,6 +44,18 @@ class Seeded:
 def make_seeded_lake(folder: Path, seed: int) -> Seeded:
     """Write the lake of a seed, in one to three runs."""
     return _Maker(Lake(folder), random.Random(seed)).make()
+
+
+def state(seeded: Seeded, period: Period) -> Statement:
+    """Make the statement of a period that was asked for."""
+    return statement(
+        seeded.lake,
+        period.label,
+        zone=period.zone,
+        calendar=period.calendar,
+        now=seeded.now,
+        as_of=seeded.as_of,
+    )
 
 
 @dataclass

@@ -22,15 +22,10 @@ from svc_analytics.lake.status import lake_status
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.queries import query_lakes
 from svc_analytics.statements.deep_check import check_deeply
+from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
 from svc_analytics.warehouse.models import models_used_by, read_checks
-
-_FINDINGS = """
-    select check_name, severity, record_id, month, currency, detail
-    from exceptions
-    order by severity desc, check_name, occurred_at, record_id
-"""
 
 
 @click.command()
@@ -85,7 +80,7 @@ def check(
 
 def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
     """Return the rows of a lake that break a rule."""
-    findings = count(lake, None, lambda views: views.query(_FINDINGS))
+    findings = count(lake, None, find_exceptions)
     if is_deep:
         return pa.concat_tables([findings, check_deeply(lake, findings, note=echo_progress)])
     return findings
