@@ -28,7 +28,8 @@ Note = Callable[[str], None]  # told what is being done now
 MANIFEST = "manifest.json"
 DEFINITIONS = "definitions.csv"  # what each figure means: words, no table of the statement
 STALE = 3600  # seconds
-_GROUP = 1 << 20  # rows of a row group of Parquet: only these are in memory at a time
+WHOLE_GROUP = 1 << 20  # rows: a shorter table is one row group of Parquet
+_GROUP = 1 << 17  # rows of a row group of a longer one: only these are in memory at a time
 
 
 def write_csv(table: pa.Table, path: Path) -> str:
@@ -56,18 +57,19 @@ def _commented(field: pa.Field, table: str) -> pa.Field:
     return field.with_metadata({"comment": comment}) if comment else field.remove_metadata()
 
 
-def write_bare_parquet(table: pa.Table, path: Path) -> None:
-    """Write a table as Parquet, decimals as they are."""
+def write_bare_parquet(table: pa.Table, path: Path, rows: int | None = None) -> None:
+    """Write a table as Parquet, decimals as they are, in row groups of so many rows."""
     table = detach(table)
+    rows = rows or (_GROUP if len(table) > WHOLE_GROUP else WHOLE_GROUP)
     options = {"compression": "zstd", "write_page_checksum": True}
     with (
         path.open("wb") as file,  # Arrow itself opens no path that a locale cannot write
         pq.ParquetWriter(file, table.schema, **options) as writer,
     ):
-        for start in range(0, max(table.num_rows, 1), _GROUP):
-            group = table.slice(start, _GROUP).combine_chunks()
+        for start in range(0, max(len(table), 1), rows):
+            group = table.slice(start, rows).combine_chunks()
             drop_pages()
-            writer.write_table(group, _GROUP)
+            writer.write_table(group, rows)
 
 
 # These hold one table; the formats of DOCUMENTS hold a whole statement.

@@ -17,6 +17,7 @@ from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.render import folder as forms
+from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.closings import Closer, figure, row_causes
 from tests.support.fake_service import payment
@@ -282,4 +283,20 @@ def test_a_folder_sealed_before_there_were_comments_holds(
         earlier.setitem(forms.TABLE_FORMATS, "parquet", forms.write_bare_parquet)
         sealed = closer.close().folder
     assert pq.read_schema(sealed / "lines.parquet").field("currency").metadata is None
+    assert verify_statement(sealed, closer.desk.lake).holds
+
+
+def test_a_folder_sealed_with_larger_row_groups_holds(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Earlier builds wrote long tables in groups of a million rows: here two, and one now."""
+    monkeypatch.setattr(forms, "WHOLE_GROUP", 2)
+    monkeypatch.setattr("svc_analytics.closing.verification.forms.WHOLE_GROUP", 2)
+    with monkeypatch.context() as earlier:
+        earlier.setattr(forms, "_GROUP", 2)
+        sealed = closer.close().folder
+    monkeypatch.setattr(forms, "_GROUP", 1)
+    again = statement(closer.desk.lake, "2026-10").save(sealed.with_name("again"))
+    for folder, groups in ((sealed, 2), (again, 3)):
+        assert pq.read_metadata(folder / "lines.parquet").num_row_groups == groups
     assert verify_statement(sealed, closer.desk.lake).holds

@@ -21,7 +21,13 @@ from svc_analytics.closing.seals import Manifest
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.language.catalogue import Language
 from svc_analytics.render.document import Document
-from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS, write_bare_parquet, write_files
+from svc_analytics.render.folder import (
+    DEFINITIONS,
+    TABLE_FORMATS,
+    WHOLE_GROUP,
+    write_bare_parquet,
+    write_files,
+)
 from svc_analytics.render.formats import require_pdf
 
 # The formats that write one file or two for the whole statement.
@@ -99,7 +105,7 @@ def _without_printer(formats: list[str], found: Findings) -> None:
 
 
 def _compare(name: str, again: Path, file: Path, found: Findings) -> None:
-    if filecmp.cmp(again, file, shallow=False) or _is_without_comments(again, file):
+    if filecmp.cmp(again, file, shallow=False) or _is_of_an_earlier_build(again, file):
         return
     is_same, what = _SAME.get(file.suffix, (None, ""))
     if is_same and is_same(again, file):
@@ -108,15 +114,20 @@ def _compare(name: str, again: Path, file: Path, found: Findings) -> None:
         found.broken.append(f"{name} is not what the tables and the manifest say")
 
 
-def _is_without_comments(again: Path, file: Path) -> bool:
-    """Whether a Parquet file is what a build wrote that put no comments on its columns."""
+def _is_of_an_earlier_build(again: Path, file: Path) -> bool:
+    """Whether a Parquet file is what an earlier build wrote.
+
+    The first put no comments on columns, and all wrote long tables in larger row groups.
+    """
     if file.suffix != ".parquet":
         return False
-    table = pq.read_table(again)
-    bare = again.with_name(f"bare-{again.name}")
+    table, earlier = pq.read_table(again), again.with_name(f"earlier-{again.name}")
     fields = [field.remove_metadata() for field in table.schema]
-    write_bare_parquet(table.cast(pa.schema(fields, table.schema.metadata)), bare)
-    return filecmp.cmp(bare, file, shallow=False)
+    for written in (table, table.cast(pa.schema(fields, table.schema.metadata))):
+        write_bare_parquet(written, earlier, WHOLE_GROUP)
+        if filecmp.cmp(earlier, file, shallow=False):
+            return True
+    return False
 
 
 def _same_table(again: Path, file: Path) -> bool:
