@@ -7,16 +7,12 @@ memory at once than a query gets, for a part of each rule waits until the last o
 import pyarrow as pa
 
 from svc_analytics.statements.explain import fill
-from svc_analytics.warehouse.models import read_statement_checks
+from svc_analytics.warehouse.models import read_all_models, read_statement_checks
 from svc_analytics.warehouse.views import FINDINGS, findings_within
 from svc_analytics.warehouse.warehouse import Warehouse
 
 _ALL_TIME = {"starts_at": "'0001-01-02'", "ends_at": "'9999-12-30'"}
-# What several rules read of all records: the sums of each file, and the fee tiers.
-_SHARED = {
-    "stg_contents": "stg_contents",
-    "int_fee_rates_within": "int_fee_rates_within('0001-01-02', '9999-12-30')",
-}
+_SHARED = {"stg_contents", "int_fee_rates_within"}  # what several rules read of all records
 _EXCEPTIONS = """
     select check_name, severity, record_id, month, currency, detail
     from exceptions
@@ -27,9 +23,9 @@ _EXCEPTIONS = """
 def find_exceptions(warehouse: Warehouse) -> pa.Table:
     """Return the rows of a lake that break a rule, over all time."""
     if warehouse.is_large:
-        for name, call in _SHARED.items():
-            signature = "(starts_at, ends_at)" if "(" in call else ""
-            warehouse.keep(name, f"from {call}", {}, signature)
+        for model in filter(lambda model: model.name in _SHARED, read_all_models()):
+            query = fill(f"from {model.name}{model.signature}", _ALL_TIME)
+            warehouse.keep(model.name, query, {}, model.signature)
         keep_findings(warehouse, _ALL_TIME)
     return warehouse.query(_EXCEPTIONS)
 
