@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from svc_analytics.coverage import Span
 from svc_analytics.engines.connect import count
+from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
@@ -95,10 +96,12 @@ def read_tables(
     tables = _answers(warehouse, everything)
     tables |= {MONTHS: months} if period.is_longer else {}
     found = warehouse.query(_footings(tables), tables=tables, is_short=True)
+    drop_pages()
     checks, coins = tables["checks"], tables["summary"]["currency"].to_pylist()
     unplaced = pa.Table.from_pylist(unplaced_balances(assertions, period, coins), checks.schema)
     tables["checks"] = pa.concat_tables([checks, found.cast(checks.schema), unplaced])
     tables["lines"] = _flagged(warehouse, tables["lines"], tables["checks"])
+    drop_pages()
     return tables
 
 
