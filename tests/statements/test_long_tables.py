@@ -26,7 +26,7 @@ LEDGER = """
  refund   btc       0.5           2026-10-07T08:00  1   32000
  payout   usdt      50      0.5   2026-10-09T08:00      50
 """
-SEEDS = (1, 5, 7)
+SEEDS = range(20, 60)  # of the deep ring
 FORMS = ("csv", "parquet", "json", "journal")
 
 
@@ -117,17 +117,14 @@ def test_a_full_disk_is_one_clear_line(
         of_a_long_month(usual, desk, monkeypatch)
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("seed", [7, *(pytest.param(s, marks=pytest.mark.thorough) for s in SEEDS)])
 def test_rules_find_the_same_one_after_another(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """In lakes with late, lost and restated records, of months in any zone, and over all time."""
+    """In lakes with late, lost and restated records: of a month in any zone, and over all time."""
     seeded = make_seeded_lake(tmp_path / "data", seed)
-    usual = [state(seeded, period) for period in seeded.asked]
-    found = exceptions(seeded.lake)
+    period = seeded.asked[seed % len(seeded.asked)]
+    usual, found = state(seeded, period), exceptions(seeded.lake)
     take_for_long(monkeypatch)
-    assert [state(seeded, period).content_digest() for period in seeded.asked] == [
-        made.content_digest() for made in usual
-    ]
-    assert exceptions(seeded.lake) == found
-    assert found and any(len(made.tables["checks"]) for made in usual)
+    assert state(seeded, period).content_digest() == usual.content_digest()
+    assert found and exceptions(seeded.lake) == found
