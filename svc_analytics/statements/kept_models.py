@@ -109,10 +109,7 @@ def keep_all(
     keep_known(warehouse, period, everything["as_of"], everything["known_to"])
     _keep(warehouse, calls, everything, is_of_period=True)
     if warehouse.is_large:
-        bounds = (
-            (name, everything[of]) for name, of in (("starts_at", "start"), ("ends_at", "end"))
-        )
-        keep_findings(warehouse, {name: instant_literal(at) for name, at in bounds})
+        keep_findings(warehouse, [instant_literal(at) for at in (period.start, period.end)])
     _keep_calendar(warehouse, period, everything)
 
 

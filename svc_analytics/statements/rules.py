@@ -4,15 +4,26 @@ One query of all rules plans and reads less. Where a month has ten million lines
 memory at once than a query gets, for a part of each rule waits until the last one is done.
 """
 
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+
 import pyarrow as pa
 
-from svc_analytics.statements.explain import fill
+from svc_analytics.lake.layout import ORIGIN
+from svc_analytics.periods import month
+from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.warehouse.models import read_all_models, read_statement_checks
 from svc_analytics.warehouse.views import FINDINGS, findings_within
 from svc_analytics.warehouse.warehouse import Warehouse
 
-_ALL_TIME = {"starts_at": "'0001-01-02'", "ends_at": "'9999-12-30'"}
-_SHARED = {"stg_contents", "int_fee_rates_within"}  # what several rules read of all records
+STRETCH = (
+    5_000_000  # records, at least, of months that a rule about a period is applied to together
+)
+_ALWAYS = ("'0001-01-02'", "'9999-12-30'")
+# What rules read of all records, in whatever stretch they are applied: the sums of each file, and
+# the last place of each coin.
+_SHARED = {"stg_contents", "int_fee_units"}
 _EXCEPTIONS = """
     select check_name, severity, record_id, month, currency, detail
     from exceptions
@@ -24,19 +35,40 @@ def find_exceptions(warehouse: Warehouse) -> pa.Table:
     """Return the rows of a lake that break a rule, over all time."""
     if warehouse.is_large:
         for model in filter(lambda model: model.name in _SHARED, read_all_models()):
-            query = fill(f"from {model.name}{model.signature}", _ALL_TIME)
+            query = fill(f"from {model.name}{model.signature}", _places(_ALWAYS))
             warehouse.keep(model.name, query, {}, model.signature)
-        keep_findings(warehouse, _ALL_TIME)
+        keep_findings(warehouse, [_ALWAYS[0], *_cuts(warehouse), _ALWAYS[1]])
     return warehouse.query(_EXCEPTIONS)
 
 
-def keep_findings(warehouse: Warehouse, bounds: dict[str, str]) -> None:
+def keep_findings(warehouse: Warehouse, bounds: Sequence[str]) -> None:
     """Apply one rule after another; whatever reads `statement_checks` reads what they found.
 
-    `bounds` are the SQL of `starts_at` and `ends_at`.
+    `bounds` are SQL of instants. A rule about a period is applied between each two of them.
     """
-    parts = []
+    parts: list[str] = []
     for rule in read_statement_checks():
-        parts.append(f"from found_{rule.name}")
-        warehouse.keep(f"found_{rule.name}", fill(findings_within(rule), bounds), {}, "")
+        spans = pairwise(bounds) if "starts_at" in rule.sql else [(bounds[0], bounds[-1])]
+        for span in spans:
+            name = f"found_{len(parts)}"
+            parts.append(f"from {name}")
+            warehouse.keep(name, fill(findings_within(rule), _places(span)), {}, "")
     warehouse.keep(FINDINGS.name, " union all ".join(parts), {}, FINDINGS.signature)
+
+
+def _cuts(warehouse: Warehouse) -> list[str]:
+    """Return where months begin that have enough records before them, as SQL."""
+    rows: Counter[str] = Counter()
+    for footers in warehouse.sources.footers.values():
+        rows.update({label: each.totals.rows for label, each in footers.items() if label != ORIGIN})
+    cuts, count = [], 0
+    for label in sorted(rows):
+        count += rows[label]
+        if count >= STRETCH:
+            cuts.append(instant_literal(month(label).end))
+            count = 0
+    return cuts
+
+
+def _places(span: tuple[str, str]) -> dict[str, str]:
+    return dict(zip(("starts_at", "ends_at"), span, strict=True))

@@ -9,7 +9,7 @@ import pytest
 
 from svc_analytics.errors import QueryError
 from svc_analytics.lake.lake import Lake
-from svc_analytics.statements import tables
+from svc_analytics.statements import rules, tables
 from svc_analytics.statements.rules import find_exceptions
 from svc_analytics.statements.statement import Statement, statement
 from svc_analytics.warehouse import warehouse
@@ -65,6 +65,7 @@ def take_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warehouse, "SMALL_LAKE", 0)
     monkeypatch.setattr(warehouse, "MOST_IN_MEMORY", 0)
     monkeypatch.setattr(tables, "PART", 1)
+    monkeypatch.setattr(rules, "STRETCH", 1)
 
 
 def exceptions(lake: Lake) -> list[dict[str, Any]]:

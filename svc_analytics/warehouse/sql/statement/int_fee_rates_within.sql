@@ -2,36 +2,11 @@
 -- the fee tier in force each day, inferred from the fees of payments.
 -- grain: one row per currency and UTC day with a payment above zero: the days of the interval and
 -- the last one before it.
--- from: payments, int_period_payments.
+-- from: int_paid_above_zero, int_fee_units.
 -- The service rounds a fee to the coin's last place, so several rates explain it: the one with the
 -- fewest places is taken. The day's tier is the rate that covers most of the day's amount.
 
-with earlier as (
-    select currency, utc_day(max(paid_at)) as day_start
-    from payments
-    where status = 'completed' and amount <> 0 and paid_at < utc_day(starts_at)
-    group by currency
-),
-
-paid as (
-    select currency, paid_at, amount as base, fee_amount as fee, fee_rate as rate
-    from int_period_payments(utc_day(starts_at), utc_days_end(ends_at))
-    where amount <> 0
-    union all
-    select payments.currency, paid_at, amount as base, fee_amount as fee, fee_rate as rate
-    from payments
-    inner join earlier on earlier.currency = payments.currency and paid_at >= day_start
-    where status = 'completed' and amount <> 0 and paid_at < utc_day(starts_at)
-),
-
--- One unit of the last place that a coin's amounts use.
-units as (
-    select currency, power_of_ten(-max(greatest(places(base), places(fee)))) as unit
-    from paid
-    group by currency
-),
-
-rated as (
+with rated as (
     select
         paid.currency,
         (paid_at at time zone 'UTC')::date as day,
@@ -39,8 +14,8 @@ rated as (
         fee,
         unit,
         rate
-    from paid
-    inner join units on units.currency = paid.currency
+    from int_paid_above_zero(starts_at, ends_at) as paid
+    inner join int_fee_units(starts_at, ends_at) as units on units.currency = paid.currency
 ),
 
 explained as (
