@@ -17,9 +17,7 @@ from svc_analytics.warehouse.models import read_all_models, read_statement_check
 from svc_analytics.warehouse.views import FINDINGS, findings_within
 from svc_analytics.warehouse.warehouse import Warehouse
 
-STRETCH = (
-    5_000_000  # records, at least, of months that a rule about a period is applied to together
-)
+STRETCH = 5_000_000  # records, at least, of the months that a rule about a period is applied to
 _ALWAYS = ("'0001-01-02'", "'9999-12-30'")
 # What rules read of all records, in whatever stretch they are applied: the sums of each file, and
 # the last place of each coin.
