@@ -29,6 +29,7 @@ _SPARK = _MIDDLES | {
     "instant_text": (("moment",), "concat(cast(moment as string), '+00')"),
     "days_between": (("a", "b"), "datediff(cast(b as date), cast(a as date))"),
     "whole_days": (("a", "b"), "(unix_micros(b) - unix_micros(a)) div 86400000000"),
+    "text_hash": (("x",), "xxhash64(x)"),
     "is_at_rate": (
         ("fee", "base", "rate", "unit"),
         "try_subtract(fee, try_multiply(base, try_cast(rate as decimal(10,8)))) "
@@ -46,6 +47,7 @@ _TRINO = _MIDDLES | {
     ),
     "days_between": (("a", "b"), "date_diff('day', cast(a as date), cast(b as date))"),
     "whole_days": (("a", "b"), "date_diff('millisecond', a, b) / 86400000"),
+    "text_hash": (("x",), "xxhash64(to_utf8(x))"),
     "is_at_rate": (
         ("fee", "base", "rate", "unit"),
         "try(abs(fee - base * cast(rate as decimal(10,8))) <= unit)",

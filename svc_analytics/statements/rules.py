@@ -19,9 +19,8 @@ from svc_analytics.warehouse.warehouse import Warehouse
 
 STRETCH = 5_000_000  # records, at least, of the months that a rule about a period is applied to
 _ALWAYS = ("'0001-01-02'", "'9999-12-30'")
-# What rules read of all records, in whatever stretch they are applied: the sums of each file, and
-# the last place of each coin.
-_SHARED = {"stg_contents", "int_fee_units"}
+# What several rules read of all records: the sums of each file, and the fee tiers of each day.
+_SHARED = {"stg_contents", "int_fee_rates_within"}
 _EXCEPTIONS = """
     select check_name, severity, record_id, month, currency, detail
     from exceptions

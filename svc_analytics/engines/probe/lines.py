@@ -138,6 +138,12 @@ _TEXTS = (
         "df7e70e50215, cb22e4a91421",
     ),
     Line(
+        "equal texts have one hash, and others have others",
+        "select count(distinct text_hash(coin)) as answer, count(distinct coin) as coins"
+        " from probe",
+        "4 4",
+    ),
+    Line(
         "texts are put in the order of their bytes, unknown ones last",
         "select row_number() over (order by note, place) as answer, place from probe"
         " where place in (1, 2, 3, 4, 5) order by answer",

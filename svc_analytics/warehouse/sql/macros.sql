@@ -139,6 +139,9 @@ create macro middle8(x) as
 create macro is_at_rate(fee, base, rate, unit) as
     try(abs(fee - base * rate::decimal(10,8)) <= unit);
 
+-- text_hash(x): a number that equal texts share, and others hardly ever.
+create macro text_hash(x) as hash(x);
+
 -- utc_day(moment): when the UTC day of an instant begins.
 create macro utc_day(moment) as
     date_trunc('day', moment::timestamptz at time zone 'UTC') at time zone 'UTC';

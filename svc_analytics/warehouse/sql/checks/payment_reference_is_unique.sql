@@ -5,10 +5,19 @@
 -- says: payment shares its order's reference with another payment / payments share their order's
 -- reference with another payment.
 
-with shared as (
-    select reference_id, count(*) as uses
+-- Of many payments only the hashes fit the memory: texts are compared where those are equal.
+with alike as (
+    select text_hash(reference_id) as hash
     from payments
     where reference_id is not null
+    group by hash
+    having count(*) > 1
+),
+
+shared as (
+    select reference_id, count(*) as uses
+    from payments
+    where text_hash(reference_id) in (select hash from alike)
     group by reference_id
     having count(*) > 1
 )

@@ -3,10 +3,19 @@
 -- says: payment shares its receipt number with another payment / payments share their receipt
 -- number with another payment.
 
-with shared as (
-    select receipt_no, count(*) as uses
+-- Of many payments only the hashes fit the memory: texts are compared where those are equal.
+with alike as (
+    select text_hash(receipt_no) as hash
     from payments
     where receipt_no is not null
+    group by hash
+    having count(*) > 1
+),
+
+shared as (
+    select receipt_no, count(*) as uses
+    from payments
+    where text_hash(receipt_no) in (select hash from alike)
     group by receipt_no
     having count(*) > 1
 )
