@@ -35,7 +35,7 @@ SECTIONS = tomllib.loads((PACKAGE / "language" / "fa.toml").read_text("utf-8"))
 MOMENT = "timestamptz '2026-10-01 08:30:00+00'"
 # Columns that rules take a detail from: one row of plain values, and others that matter.
 PLAIN = {
-    **dict.fromkeys(("amount", "charged_amount", "fee_amount", "net_amount", "rate"), "1.5"),
+    **dict.fromkeys(("amount", "charged_amount", "fee_amount", "net_amount", "usd_rate"), "1.5"),
     **dict.fromkeys(("debited_amount", "median", "tier_rate", "refunded_after"), "1.5"),
     **dict.fromkeys(("payment_charged_amount", "opening", "movement", "closing"), "1.5"),
     **dict.fromkeys(("opening_position", "rail_movement", "closing_position"), "-1.5"),
