@@ -1,7 +1,7 @@
 """Apply the rules over records and files: to few records together, to many one rule at a time.
 
-One query of all rules plans and reads less. Where a month has ten million lines it needs more
-memory at once than a query gets, for a part of each rule waits until the last one is done.
+One query of all rules takes less time to plan. Of a month of ten million lines it needs more memory
+at once than a query gets; no rule alone does.
 """
 
 from collections import Counter
@@ -54,7 +54,7 @@ def keep_findings(warehouse: Warehouse, bounds: Sequence[str]) -> None:
 
 
 def _cuts(warehouse: Warehouse) -> list[str]:
-    """Return where months begin that have enough records before them, as SQL."""
+    """Return the instants that part all months into stretches of enough records, as SQL."""
     rows: Counter[str] = Counter()
     for footers in warehouse.sources.footers.values():
         rows.update({label: each.totals.rows for label, each in footers.items() if label != ORIGIN})

@@ -23,7 +23,7 @@ select
     (lines_before + row_number() over (
         partition by day order by occurred_at, kind, record_id
     ))::bigint as line_no,
-    -- position in this coin after the line
+    -- position in this coin after the line, from an opening of zero where none is known
     position_before + sum(net) over (
         partition by currency, day order by occurred_at, kind, record_id
         rows between unbounded preceding and current row
