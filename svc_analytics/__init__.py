@@ -20,18 +20,48 @@ if TYPE_CHECKING:
     from svc_analytics.api.client import Client as Client
     from svc_analytics.closing.close import close as close
     from svc_analytics.closing.close import close_all_due as close_all_due
+    from svc_analytics.closing.differences import StatementDiff as StatementDiff
     from svc_analytics.closing.differences import diff_statements as diff_statements
+    from svc_analytics.closing.package import Package as Package
     from svc_analytics.closing.package import package as package
+    from svc_analytics.closing.result import CloseResult as CloseResult
+    from svc_analytics.closing.verification.verify import SealVerification as SealVerification
     from svc_analytics.closing.verification.verify import verify_statement as verify_statement
     from svc_analytics.config import Settings as Settings
     from svc_analytics.config import read_settings as read_settings
+    from svc_analytics.coverage import Coverage as Coverage
     from svc_analytics.demo import demo_lake as demo_lake
+    from svc_analytics.errors import ApiError as ApiError
+    from svc_analytics.errors import ConfigError as ConfigError
+    from svc_analytics.errors import DataError as DataError
+    from svc_analytics.errors import EngineError as EngineError
+    from svc_analytics.errors import EngineRefused as EngineRefused
+    from svc_analytics.errors import EngineUnavailable as EngineUnavailable
+    from svc_analytics.errors import IncompleteList as IncompleteList
+    from svc_analytics.errors import KeyRefused as KeyRefused
+    from svc_analytics.errors import LakeBusy as LakeBusy
+    from svc_analytics.errors import LakeChanged as LakeChanged
+    from svc_analytics.errors import LakeError as LakeError
+    from svc_analytics.errors import NoLake as NoLake
+    from svc_analytics.errors import NotFound as NotFound
+    from svc_analytics.errors import PeriodNotClosed as PeriodNotClosed
+    from svc_analytics.errors import ProtocolError as ProtocolError
+    from svc_analytics.errors import QueryError as QueryError
+    from svc_analytics.errors import StoreError as StoreError
+    from svc_analytics.errors import StoreUnavailable as StoreUnavailable
     from svc_analytics.errors import SvcError as SvcError
+    from svc_analytics.errors import TooLarge as TooLarge
+    from svc_analytics.errors import Unavailable as Unavailable
+    from svc_analytics.errors import WrongKeyClass as WrongKeyClass
+    from svc_analytics.extraction.plan import ExtractionResult as ExtractionResult
     from svc_analytics.extraction.plan import Request as Request
     from svc_analytics.extraction.update import extract as extract
     from svc_analytics.lake.lake import last_full_month as last_full_month
+    from svc_analytics.lakehouse import Lakehouse as Lakehouse
     from svc_analytics.lakehouse import open_lake as open_lake
+    from svc_analytics.lakes.lakes import Lakes as Lakes
     from svc_analytics.lakes.lakes import open_lakes as open_lakes
+    from svc_analytics.messages import Message as Message
     from svc_analytics.notebook.desk.panel import desk as desk
     from svc_analytics.notebook.errors import notebook_errors as notebook_errors
     from svc_analytics.notebook.example_receipts import example_receipts as example_receipts
@@ -39,40 +69,41 @@ if TYPE_CHECKING:
     from svc_analytics.notebook.pictures import draw as draw
     from svc_analytics.notebook.search import search as search
     from svc_analytics.notebook.show import show as show
+    from svc_analytics.periods import Period as Period
     from svc_analytics.receipts.verify_files import verify_receipts as verify_receipts
+    from svc_analytics.render.document import Reason as Reason
+    from svc_analytics.render.document import Unknown as Unknown
+    from svc_analytics.signing.receipts import Verdict as Verdict
     from svc_analytics.signing.receipts import verify_receipt as verify_receipt
+    from svc_analytics.signing.secrets import Secret as Secret
+    from svc_analytics.signing.secrets import SigningSecret as SigningSecret
     from svc_analytics.signing.webhooks import verify_webhook as verify_webhook
     from svc_analytics.statements.comparison import Comparison as Comparison
     from svc_analytics.statements.comparison import compare as compare
+    from svc_analytics.statements.explain import Explanation as Explanation
     from svc_analytics.statements.statement import Statement as Statement
     from svc_analytics.statements.statement import statement as statement
     from svc_analytics.webhooks.reconcile import verify_webhooks as verify_webhooks
 
-_HOMES = {
-    "Client": "api.client",
-    "Comparison": "statements.comparison",
-    "Request": "extraction.plan",
-    "Settings": "config",
-    "Statement": "statements.statement",
-    "SvcError": "errors",
+_FUNCTIONS = {
+    "close": "closing.close",
+    "close_all_due": "closing.close",
+    "compare": "statements.comparison",
     "demo_lake": "demo",
     "desk": "notebook.desk.panel",
+    "diff_statements": "closing.differences",
     "draw": "notebook.pictures",
     "example_receipts": "notebook.example_receipts",
+    "extract": "extraction.update",
     "last_full_month": "lake.lake",
     "notebook_errors": "notebook.errors",
-    "pick": "notebook.pickers",
-    "search": "notebook.search",
-    "show": "notebook.show",
-    "close": "closing.close",
-    "compare": "statements.comparison",
-    "close_all_due": "closing.close",
-    "diff_statements": "closing.differences",
-    "extract": "extraction.update",
     "open_lake": "lakehouse",
     "open_lakes": "lakes.lakes",
     "package": "closing.package",
+    "pick": "notebook.pickers",
     "read_settings": "config",
+    "search": "notebook.search",
+    "show": "notebook.show",
     "statement": "statements.statement",
     "verify_receipt": "signing.receipts",
     "verify_receipts": "receipts.verify_files",
@@ -80,6 +111,56 @@ _HOMES = {
     "verify_webhook": "signing.webhooks",
     "verify_webhooks": "webhooks.reconcile",
 }
+# What they take and give.
+_TYPES = {
+    "Client": "api.client",
+    "CloseResult": "closing.result",
+    "Comparison": "statements.comparison",
+    "Coverage": "coverage",
+    "Explanation": "statements.explain",
+    "ExtractionResult": "extraction.plan",
+    "Lakehouse": "lakehouse",
+    "Lakes": "lakes.lakes",
+    "Message": "messages",
+    "Package": "closing.package",
+    "Period": "periods",
+    "Reason": "render.document",
+    "Request": "extraction.plan",
+    "SealVerification": "closing.verification.verify",
+    "Secret": "signing.secrets",
+    "Settings": "config",
+    "SigningSecret": "signing.secrets",
+    "Statement": "statements.statement",
+    "StatementDiff": "closing.differences",
+    "Unknown": "render.document",
+    "Verdict": "signing.receipts",
+}
+# Scripts catch these; `errors.py` draws their tree.
+_ERRORS = (
+    "ApiError",
+    "ConfigError",
+    "DataError",
+    "EngineError",
+    "EngineRefused",
+    "EngineUnavailable",
+    "IncompleteList",
+    "KeyRefused",
+    "LakeBusy",
+    "LakeChanged",
+    "LakeError",
+    "NoLake",
+    "NotFound",
+    "PeriodNotClosed",
+    "ProtocolError",
+    "QueryError",
+    "StoreError",
+    "StoreUnavailable",
+    "SvcError",
+    "TooLarge",
+    "Unavailable",
+    "WrongKeyClass",
+)
+_HOMES = _FUNCTIONS | _TYPES | dict.fromkeys(_ERRORS, "errors")
 
 _CHARTS = "charts"  # the module whose functions `draw` takes
 

@@ -4,9 +4,11 @@ The line names the argument, what was given, and what is wanted.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import Any
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Any, TypedDict, TypeVar
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant, parse_bound, to_micros
@@ -14,6 +16,39 @@ from svc_analytics.instants import format_instant, parse_bound, to_micros
 Instant = int | str | datetime  # how a person may write one; see `as_instant`
 PATH = (str, os.PathLike)
 _MOST_LETTERS = 40
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class PeriodOptions(TypedDict, total=False):
+    """In which zone and calendar a period is."""
+
+    zone: str
+    calendar: str | None
+
+
+def option_defaults(**defaults: Any) -> Callable[[F], F]:
+    """Give a public function the defaults of its `**options`; no other name is taken.
+
+    `help` and Tab list them, as they list named arguments.
+    """
+
+    def with_defaults(function: F) -> F:
+        own = [*signature(function).parameters.values()][:-1]
+        options = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name]) for name in defaults
+        ]
+        known = signature(function).replace(parameters=[*own, *options])
+
+        @wraps(function)
+        def call(*values: Any, **options: Any) -> Any:
+            bound = known.bind(*values, **options)
+            bound.apply_defaults()
+            return function(*bound.args, **bound.kwargs)
+
+        call.__signature__ = known  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
+
+    return with_defaults
 
 
 def check(name: str, given: object, kinds: type | tuple[type, ...], wanted: str) -> None:

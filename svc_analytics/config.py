@@ -2,7 +2,7 @@
 
 Commands and public functions read them, once, and pass them down. A value comes from
 the option, else the environment, else the file that the `…_FILE` variable names, else
-`.env` in the working folder (`interface.md`, Settings).
+`.env` in the working folder.
 """
 
 import ipaddress
@@ -10,15 +10,14 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from urllib.parse import urlsplit
 
-from dotenv import dotenv_values
-
 from svc_analytics.arguments import PATH, check
-from svc_analytics.bucket.address import check_place, is_address
-from svc_analytics.bucket.mounts import mount
+from svc_analytics.bucket.address import Address, check_place, lake_address
+from svc_analytics.environment import Text, here
 from svc_analytics.errors import ConfigError
 from svc_analytics.signing.secrets import Secret, SigningSecret, parse_secrets
 
@@ -28,15 +27,17 @@ _HEX64 = re.compile(r"[0-9a-fA-F]{64}\Z", re.ASCII)
 _UNPRINTABLE = re.compile(r"[\x00-\x20\x7f]")
 _ENGINE = re.compile(r"sc://[^/\s]+(/.*)?\Z")
 _MEMORY = re.compile(r"[1-9]\d{0,5}(\.\d{1,3})? ?[MGT]i?B\Z")
+_API = "/api/pay/v1"  # where the contract's paths begin; each request adds it
 DUCKDB = "duckdb"  # the engine that is here
 DEFAULT_PATIENCE = 60
 
 
 @dataclass(frozen=True)
 class Settings:
-    """The settings of one run: address, keys, secrets, folder. No repr shows a key.
+    """The settings of one run: addresses, keys, secrets. No repr shows a key.
 
-    `read_settings` makes one. `patience` is in seconds.
+    `read_settings` makes one. `data_dir` is the folder of the lake, or the URL of its bucket;
+    `patience` is in seconds.
 
     Raises:
         ConfigError: by `require_service` and `require_receipt_secrets`, when one is missing.
@@ -51,7 +52,7 @@ class Settings:
     payout_key: Secret | None = None
     receipt_secrets: tuple[SigningSecret, ...] = ()
     webhook_secrets: tuple[SigningSecret, ...] = ()
-    data_dir: Path = Path("data")
+    data_dir: Address = Path("data")
     patience: int = DEFAULT_PATIENCE  # seconds without any progress before giving up
     proxy: str = field(default="", repr=False)  # used only when asked for; it may hold a password
 
@@ -100,15 +101,15 @@ def read_settings(
         >>> read_settings("lake", environ={}).data_dir.name
         'lake'
     """
-    source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
+    source = here(environ, folder)
     return Settings(
-        base_url=check_base_url(source.text("SVC_BASE_URL")),
-        checkout_key=_key("checkout", "SVC_CHECKOUT_KEY", source),
-        payout_key=_key("payout", "SVC_PAYOUT_KEY", source),
-        receipt_secrets=_ring("SVC_RECEIPT_SECRETS", source),
-        webhook_secrets=_ring("SVC_WEBHOOK_SECRETS", source),
+        base_url=source.read("SVC_BASE_URL", check_base_url),
+        checkout_key=source.read("SVC_CHECKOUT_KEY", partial(_key, "checkout")),
+        payout_key=source.read("SVC_PAYOUT_KEY", partial(_key, "payout")),
+        receipt_secrets=source.read("SVC_RECEIPT_SECRETS", parse_secrets),
+        webhook_secrets=source.read("SVC_WEBHOOK_SECRETS", parse_secrets),
         data_dir=read_data_dir(data_dir, environ=source.environ, folder=source.folder),
-        patience=patience or _seconds("SVC_PATIENCE", source),
+        patience=patience or source.read("SVC_PATIENCE", _seconds),
         proxy=source.text("SVC_PROXY"),
     )
 
@@ -118,15 +119,11 @@ def read_data_dir(
     *,
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
-) -> Path:
-    """Read only the lake's folder, for work that needs neither key nor secret.
-
-    Of a lake in a bucket, given by its URL, it is the folder of this machine's copy.
-    """
+) -> Address:
+    """Read only where the lake is, for work that needs neither key nor secret."""
     check("data_dir", data_dir, (*PATH, type(None)), 'a path, such as "data"')
-    source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
-    chosen = data_dir or source.text("SVC_DATA_DIR") or "data"
-    return mount(str(chosen)) if is_address(chosen) else Path(chosen)
+    source = here(environ, folder)
+    return lake_address(data_dir) if data_dir else source.read("SVC_DATA_DIR", _data_dir)
 
 
 def read_engine(
@@ -141,14 +138,14 @@ def read_engine(
     The address is empty for DuckDB, which is here. Raises `ConfigError` for what is no address,
     or may hold a secret where none belongs; it names the option or the variable.
     """
-    source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
-    name, given = ("--engine", engine) if engine else ("SVC_ENGINE", source.text("SVC_ENGINE"))
-    address = check_engine(given, name)
-    name = "--engine-data" if engine_data else "SVC_ENGINE_DATA"
-    places = (*engine_data,) or (*filter(None, [source.text("SVC_ENGINE_DATA")]),)
-    for place in places if address else ():
-        check_place(name, place)
-    return address, places
+    source = here(environ, folder)
+    setting = Text(engine, "--engine") if engine else source.find("SVC_ENGINE")
+    address = check_engine(setting.text, setting.origin)
+    place = source.find("SVC_ENGINE_DATA")
+    places = [Text(given, "--engine-data") for given in engine_data] or [place] * bool(place.text)
+    for each in places if address else ():
+        check_place(each.origin, each.text)
+    return address, tuple(each.text for each in places)
 
 
 def read_memory(*, environ: Mapping[str, str] | None = None, folder: Path | None = None) -> str:
@@ -157,11 +154,7 @@ def read_memory(*, environ: Mapping[str, str] | None = None, folder: Path | None
     >>> read_memory(environ={"SVC_MEMORY": "4 GiB"})
     '4 GiB'
     """
-    source = _Source(os.environ if environ is None else environ, folder or Path.cwd())
-    given = source.text("SVC_MEMORY")
-    if given and not _MEMORY.match(given):
-        raise ConfigError(f"SVC_MEMORY is not an amount of memory: write 4GiB, not {given!a:.40}")
-    return given
+    return here(environ, folder).read("SVC_MEMORY", _memory)
 
 
 def check_engine(address: str, name: str = "engine") -> str:
@@ -185,7 +178,11 @@ def check_engine(address: str, name: str = "engine") -> str:
 
 
 def check_base_url(url: str) -> str:
-    """Return the address without a trailing slash; plain http only on this machine."""
+    """Return the address as the contract's paths begin with it; plain http only on this machine.
+
+    >>> check_base_url("https://pay.example/api/pay/v1/")
+    'https://pay.example'
+    """
     if not url:
         return ""
     try:
@@ -201,46 +198,17 @@ def check_base_url(url: str) -> str:
         raise ConfigError("SVC_BASE_URL is not an address: write https://host")
     if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
         raise ConfigError("SVC_BASE_URL must be https: over plain http a key travels in the clear")
-    return url.rstrip("/")
+    return url.rstrip("/").removesuffix(_API)
 
 
-@dataclass(frozen=True)
-class _Source:
-    """The places a setting's text is looked up in, in the documented order."""
-
-    environ: Mapping[str, str]
-    folder: Path
-
-    def text(self, name: str) -> str:
-        for values in (self.environ, self._dotenv()):
-            if values.get(name):
-                return (values[name] or "").strip()
-            if values.get(f"{name}_FILE"):
-                return self._read(name, values[f"{name}_FILE"] or "")
-        return ""
-
-    def _dotenv(self) -> Mapping[str, str | None]:
-        file = self.folder / ".env"
-        try:
-            if not file.is_file():
-                return {}
-            return dotenv_values(file, interpolate=False, encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise ConfigError(f"cannot read {file}: {type(error).__name__}") from error
-
-    def _read(self, name: str, path: str) -> str:
-        try:
-            return Path(path).read_text(encoding="utf-8-sig").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            # Show neither path nor cause: someone may have put the key itself there.
-            message = f"cannot read the file that {name}_FILE names: {type(error).__name__}"
-            raise ConfigError(message) from None
+def _data_dir(text: str) -> Address:
+    return lake_address(text or "data")
 
 
-def _key(key_class: KeyClass, name: str, source: _Source) -> Secret | None:
-    text = source.text(name)
+def _key(key_class: KeyClass, text: str) -> Secret | None:
     if not text:
         return None
+    name = f"SVC_{key_class.upper()}_KEY"
     for other, prefix in KEY_PREFIXES.items():
         if text.startswith(prefix) and _HEX64.match(text[len(prefix) :]):
             if other == key_class:
@@ -250,18 +218,16 @@ def _key(key_class: KeyClass, name: str, source: _Source) -> Secret | None:
     raise ConfigError(f"{name} is malformed: a {key_class}-class key looks like {form}")
 
 
-def _ring(name: str, source: _Source) -> tuple[SigningSecret, ...]:
-    try:
-        return parse_secrets(source.text(name))
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from error
-
-
-def _seconds(name: str, source: _Source) -> int:
-    text = source.text(name)
+def _seconds(text: str) -> int:
     if text and not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise ConfigError(f"{name} is not a number of seconds")
+        raise ConfigError("SVC_PATIENCE is not a number of seconds")
     return int(text or DEFAULT_PATIENCE)
+
+
+def _memory(text: str) -> str:
+    if text and not _MEMORY.match(text):
+        raise ConfigError(f"SVC_MEMORY is not an amount of memory: write 4GiB, not {text!a:.40}")
+    return text
 
 
 def _is_loopback(host: str) -> bool:

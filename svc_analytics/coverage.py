@@ -1,7 +1,7 @@
 """Coverage: the time that was read of a stream, as sets of half-open intervals.
 
 `complete` time is settled: the service shows nothing new there. `provisional` time
-was read too, but so recently that a late record may still appear in it (design 7).
+was read too, but so recently that a late record may still appear in it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def union(*sets: Iterable[Span]) -> Spans:
 
 
 def difference(spans: Iterable[Span], taken: Iterable[Span]) -> Spans:
-    """Return what is in the first set and not in the second.
+    """Subtract the second set of spans from the first.
 
     >>> difference([(0, 10)], [(2, 3), (8, 12)])
     ((0, 2), (3, 8))
@@ -60,7 +60,12 @@ def intersection(spans: Iterable[Span], start: int, end: int) -> Spans:
 
 @dataclass(frozen=True)
 class Coverage(Displayable):
-    """The time that was read of one stream. A span is never in both sets."""
+    """The time that was read of one stream, in UTC microseconds. A span is never in both sets.
+
+    Examples:
+        >>> Coverage(complete=((0, 5),), provisional=((5, 7),)).read
+        ((0, 7),)
+    """
 
     complete: Spans = ()
     provisional: Spans = ()
@@ -129,5 +134,10 @@ def format_spans(spans: Spans) -> list[list[str]]:
 
 def describe_span(span: Span) -> str:
     """Write an interval for people."""
+    return "{START} .. {end}".format(**span_values(span))
+
+
+def span_values(span: Span) -> dict[str, str]:
+    """Return an interval as the values of a message."""
     start = "the beginning" if span[0] == BEGINNING else format_instant(span[0])
-    return f"{start} .. {format_instant(span[1])}"
+    return {"START": start, "end": format_instant(span[1])}

@@ -134,7 +134,7 @@ def finish_filling(lake: Lakehouse) -> None:
         if whole.is_dir():  # no other run has moved it in the meantime
             for child in sorted(whole.iterdir(), key=lambda child: child.name == "lake.json"):
                 child.replace(lake.path / child.name)
-            lake.put_new()
+            lake.storage.put_new()
             write_views(lake)
             whole.rmdir()
 

@@ -8,6 +8,7 @@ SvcError                   the base of them all                                e
     NotFound               no such object under this account                   exit 1
     ProtocolError          an answer that breaks the contract's own rules      exit 1
       TooLarge             an answer too large to hold; ask for fewer records  exit 1
+    IncompleteList         a list that lacks much of what it listed before     exit 75
     Unavailable            429, 5xx, no network, after the patience was spent  exit 75
   DataError                a value that cannot be held exactly                 exit 1
   LakeError                a month file is torn, altered or not ours           exit 1
@@ -40,6 +41,12 @@ class SvcError(Exception):
     """
 
     exit_code = 1
+
+
+def class_name(error: BaseException) -> str:
+    """Return the name of an error's class, or of its nearest public parent in this module."""
+    public = (each for each in type(error).__mro__ if each.__module__ == __name__)
+    return next(public, type(error)).__name__
 
 
 class ConfigError(SvcError):
@@ -80,6 +87,15 @@ class ProtocolError(ApiError):
 
 class TooLarge(ProtocolError):
     """An answer too large to hold in memory; asking for fewer records may help."""
+
+
+class IncompleteList(ApiError):
+    """A list that lacks much of what it listed before; try again later.
+
+    A copy of the service that is behind, or was emptied, mends itself.
+    """
+
+    exit_code = 75
 
 
 class Unavailable(ApiError):
@@ -153,5 +169,9 @@ def needs_extra(name: str) -> Iterator[None]:
     try:
         yield
     except ModuleNotFoundError as error:
-        message = f'{error.name} is not installed: pip install -e ".[{name}]"'
-        raise ConfigError(message) from error
+        raise ConfigError(f"{error.name} is not installed: {install(name)}") from error
+
+
+def install(extras: str) -> str:
+    """Return the command that installs optional extras, in a clone and beside a wheel alike."""
+    return f'pip install "svc-analytics[{extras}]"'

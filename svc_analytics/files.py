@@ -1,91 +1,45 @@
-"""Files: atomic writes, durable folders, damaged files, locks between processes, the cache.
-
-A folder may be this machine's copy of a bucket. What replaces a file there is put into the
-bucket first, by the `Copy` that the folder was registered with: see `svc_analytics.bucket`.
-"""
+"""Files: atomic writes, durable folders, damaged files, locks between processes, the cache."""
 
 import errno
 import hashlib
 import json
 import os
-import random
 import sys
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 from filelock import FileLock, Timeout
 
-from svc_analytics.errors import LakeBusy, LakeChanged, LakeError
+from svc_analytics.environment import here
+from svc_analytics.errors import LakeBusy, LakeError
 
 LOCK_PATIENCE = 5  # seconds to wait for another process to finish
 _REFUSALS = (errno.EACCES, errno.EPERM, errno.EMFILE, errno.ENFILE)
-_MOST_TRIES = 40  # to be the first to replace an object of a bucket
 MOST_MADE = 8  # things of one kind that are kept, of the versions and environments in use
 _HASH = hashlib.sha256().digest_size
 _NO_FOLDER = (OSError, RuntimeError)  # it cannot be written, or there is no home: that costs time
-_chance = random.SystemRandom()
-_T = TypeVar("_T")
+WRITING = ".writing"  # the suffix of files that the lake's writer has not finished
+
+# Puts a file or a folder elsewhere too, from its temporary path; within, it takes its name.
+Putting = Callable[[Path, Path], AbstractContextManager[None]]
 
 
-class Copy(Protocol):
-    """A folder that is this machine's copy of a bucket."""
+class DamagedFile(LakeError):
+    """The file `path` is torn or altered; `remedy` is what to do."""
 
-    @property
-    def url(self) -> str:
-        """The URL of the bucket."""
+    def __init__(self, path: Path, remedy: str) -> None:
+        super().__init__(path, remedy)
+        self.path, self.remedy = path, remedy
 
-    def replacing(self, temporary: Path, path: Path) -> AbstractContextManager[None]:
-        """Put a file into the bucket; within, it takes its name in the folder."""
-
-    def replacing_folder(self, temporary: Path, path: Path) -> AbstractContextManager[None]:
-        """Put a folder into the bucket as one object; within, it takes its name."""
-
-    def merging(self) -> AbstractContextManager[None]:
-        """Bring the folder up to date; within, only what stands there now is replaced."""
-
-    def mark(self) -> str:
-        """Return a text that no other version of a file has: equal bytes have equal ETags."""
-
-
-_copies: dict[Path, Copy] = {}
-
-
-def register_copy(folder: Path, copy: Copy) -> None:
-    """Note that a folder is the copy of a bucket."""
-    _copies[folder] = copy
-
-
-def copy_of(path: Path) -> Copy | None:
-    """Return the copy that a path lies in; nothing where it lies in none."""
-    if not _copies:
-        return None
-    return next((_copies[each] for each in (path, *path.parents) if each in _copies), None)
-
-
-def merge_into(path: Path, work: Callable[[], _T]) -> _T:
-    """Do work that reads files of this folder, and replaces them by what it makes of them.
-
-    Where the folder is the copy of a bucket and another machine replaced one of them first, it
-    is done again, from the newest versions. Work on a folder of this machine is done once.
-    """
-    copy = copy_of(path)
-    if copy is None:
-        return work()
-    for _ in range(_MOST_TRIES - 1):
-        with suppress(LakeChanged), copy.merging():
-            return work()
-        time.sleep(_chance.uniform(0, 0.2))  # so that the same two do not meet again
-    with copy.merging():
-        return work()
+    def __str__(self) -> str:
+        return f"{self.path} is torn or altered: {self.remedy}"
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """Return the folder for what can be made or fetched again: SVC_CACHE_DIR, or the user's."""
-    if given := environ.get("SVC_CACHE_DIR"):
-        return Path(given).absolute()
+    if chosen := here(environ).text("SVC_CACHE_DIR"):
+        return Path(chosen).absolute()
     home = Path.home()
     if sys.platform == "win32":
         base = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
@@ -97,7 +51,7 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
 
 
 def keep_made(kind: str, made_of: str, make: Callable[[], bytes]) -> bytes:
-    """Return what was made of this before, or make it and keep it for the next commands.
+    """Return a kept result, or make it and keep it for the next commands.
 
     It lies in the cache folder, as Python keeps its bytecode. Its name is a hash of all that it is
     made of, so none of another version is taken; nor is one that is damaged, or another user's.
@@ -130,21 +84,24 @@ def _write_made(path: Path, made: bytes) -> None:
 
 @contextmanager
 def atomic_write(
-    path: Path, *, suffix: str = ".writing", is_durable: bool = True
+    path: Path,
+    *,
+    suffix: str = WRITING,
+    is_durable: bool = True,
+    putting: Putting = lambda temporary, path: nullcontext(),
 ) -> Iterator[Path]:
     """Give a temporary path; once it is written, it replaces `path` in one step.
 
     After a failure the old file is as it was. The lake's writer removes files of a killed run
     with the usual `suffix`; a process that holds another lock uses its own. Where
-    `is_durable`, a power cut does not undo the step.
+    `is_durable`, a power cut does not undo the step. Below a lake its storage calls this.
     """
     temporary = path.with_name(f".{path.name}{suffix}")
     try:
         yield temporary
         if is_durable:
             sync_file(temporary)
-        copy = copy_of(path)
-        with copy.replacing(temporary, path) if copy else nullcontext():
+        with putting(temporary, path):
             os.replace(temporary, path)  # noqa: PTH105  (fault tests count on this one call)
     except BaseException:
         with suppress(OSError):
@@ -154,10 +111,10 @@ def atomic_write(
         sync_folder(path.parent)
 
 
-def write_json(path: Path, document: object) -> None:
-    """Replace a small JSON file atomically."""
+def write_json(writing: AbstractContextManager[Path], document: object) -> None:
+    """Replace a small JSON file; `writing` is what `atomic_write` gives for its path."""
     text = json.dumps(document, ensure_ascii=False, indent=2)
-    with atomic_write(path) as temporary:
+    with writing as temporary:
         temporary.write_text(f"{text}\n", encoding="utf-8")
 
 
@@ -208,11 +165,7 @@ def damaged_file(
         return LakeError(f"{path} cannot be read: {os.strerror(error.errno or 0)}")
     if isinstance(error, MemoryError):  # it may be whole
         return LakeError(f"{path} cannot be read: not enough memory")
-    remedy = remedy or "move it away and run extract, which reads its month again"
-    if copy := copy_of(path):
-        again = f"remove it, and the copy of {copy.url} is read again"
-        remedy = f"{again}; where that does not help, the object itself is damaged: {remedy}"
-    return LakeError(f"{path} is torn or altered: {remedy}")
+    return DamagedFile(path, remedy or "move it away and run extract, which reads its month again")
 
 
 @contextmanager

@@ -5,6 +5,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
+from svc_analytics.messages import Message
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
@@ -55,7 +56,7 @@ def parse_instant(text: str) -> tuple[int, bool]:
     """
     match = _RFC3339.match(text) if isinstance(text, str) else None
     if not match:
-        raise DataError(f"not an RFC 3339 instant with an offset: {text!r:.60}")
+        raise DataError(Message("instant.not_rfc3339", text=f"{text!r:.60}"))
     day, minute, second, fraction, offset = match.groups()
     is_leap = second == "60"
     digits = "999999" if is_leap else (fraction or "")[:6].ljust(6, "0")
@@ -66,7 +67,7 @@ def parse_instant(text: str) -> tuple[int, bool]:
         )
         micros = to_micros(at)
     except (ValueError, OverflowError) as error:
-        raise DataError(f"not an instant: {text!r:.60} ({error})") from error
+        raise DataError(Message("instant.no_instant", text=f"{text!r:.60} ({error})")) from error
     return micros, not is_leap and not (fraction or "")[6:].strip("0")
 
 

@@ -1,13 +1,14 @@
-"""Ctrl-C and stopped notebook cells during DuckDB queries: heard at once."""
+"""Ctrl-C, stopped notebook cells and stopped threads: heard at once, also during queries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial
 from queue import SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import TYPE_CHECKING, TypeVar
 from weakref import finalize
 
@@ -15,6 +16,26 @@ if TYPE_CHECKING:
     import duckdb
 
 T = TypeVar("T")
+_STOP = ContextVar[Event | None]("stop", default=None)  # of this thread alone
+_HEARD_WITHIN = 0.05  # seconds, while a query runs
+
+
+@contextmanager
+def stopped_by(stop: Event) -> Iterator[None]:
+    """Let an event stop this thread within the block, as Ctrl-C stops the main thread."""
+    token = _STOP.set(stop)
+    try:
+        yield
+    finally:
+        _STOP.reset(token)
+
+
+def check_stop() -> None:
+    """Raise `KeyboardInterrupt`, once, if this thread is to stop: ask between two steps."""
+    stop = _STOP.get()
+    if stop and stop.is_set():
+        stop.clear()  # what is tidied up now is not stopped again
+        raise KeyboardInterrupt
 
 
 @contextmanager
@@ -46,7 +67,7 @@ class QueryThread:
         job: Future[T] = Future()
         try:
             self._jobs.put(partial(_do, job, work))
-            return job.result()
+            return _answer(job)
         except BaseException:
             # If Ctrl-C comes before the query has begun, the job is cancelled.
             while not (job.cancel() or job.done()):
@@ -54,6 +75,12 @@ class QueryThread:
                     self._connection.interrupt()
                     wait([job], timeout=0.05)
             raise
+
+
+def _answer(job: Future[T]) -> T:
+    while _STOP.get() and not wait([job], timeout=_HEARD_WITHIN).done:
+        check_stop()
+    return job.result()
 
 
 def _work(jobs: SimpleQueue[Callable[[], None] | None]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from svc_analytics.arguments import check, check_path
-from svc_analytics.config import check_engine
+from svc_analytics.config import check_engine, read_data_dir
 from svc_analytics.coverage import describe_span
 from svc_analytics.engines.connect import count
 from svc_analytics.formatting.display import Display, display_table, names_of, text_table
@@ -44,11 +44,10 @@ _INNER = {
         "footers",
         "month_path",
         "months",
-        "pins",
         "require",
         "snapshot",
     ),
-    *("engine_data", "put_new", "refresh", "writing"),
+    *("earlier_profiles", "engine_data", "refresh", "storage"),
 }
 
 
@@ -188,15 +187,16 @@ def _completeness(stream: StreamStatus) -> str:
 
 
 def open_lake(
-    data_dir: str | os.PathLike[str] = "data",
+    data_dir: str | os.PathLike[str] | None = None,
     *,
     engine: str | None = None,
     engine_data: str | None = None,
 ) -> Lakehouse:
     """Open the lake in a folder or in a bucket; it may still be empty.
 
-    `data_dir` is the folder of the lake, `data` in the working folder by default, or the URL of
-    its bucket, such as `s3://bucket/lake`. Nothing is read from a bucket before it is needed.
+    `data_dir` is the folder of the lake, or the URL of its bucket, such as `s3://bucket/lake`. By
+    default it is that of the settings, as for a command: SVC_DATA_DIR of the environment or of
+    `.env`, else `data`. Nothing is read from a bucket before it is needed.
 
     With an `engine`, the address of a Spark Connect server such as `sc://spark.example:15002`,
     that server counts the records for `sql` and for statements, to the same digits. It reads the
@@ -212,10 +212,13 @@ def open_lake(
             bucket, or `engine` is no address.
 
     Examples:
+        >>> lake = svc.open_lake()  # doctest: +SKIP
         >>> lake = svc.open_lake("data")  # doctest: +SKIP
         >>> lake = svc.open_lake("data", engine="sc://spark.example:15002")  # doctest: +SKIP
     """
-    check_path("data_dir", data_dir, "data")
+    if data_dir is not None:
+        check_path("data_dir", data_dir, "data")
     check("engine", engine, (str, type(None)), 'an address, such as "sc://spark.example:15002"')
     check("engine_data", engine_data, (str, type(None)), 'a folder, such as "/mnt/lake"')
-    return Lakehouse(data_dir, engine=engine or "", engine_data=engine_data or "")
+    place = read_data_dir() if data_dir is None else data_dir
+    return Lakehouse(place, engine=engine or "", engine_data=engine_data or "")

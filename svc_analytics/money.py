@@ -9,6 +9,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 from fractions import Fraction
 
 from svc_analytics.errors import DataError
+from svc_analytics.messages import Message
 
 INTEGER_DIGITS = 20
 SCALE = 18
@@ -16,9 +17,14 @@ PRECISION = INTEGER_DIGITS + SCALE
 RATIO_SCALE = 8
 PERCENT_SCALE = 8
 
-# Design 11: validated as text before any cast, because casts round and are lax.
+# Validated as text before any cast, because casts round and are lax.
 AMOUNT_PATTERN = rf"^-?[0-9]{{1,{INTEGER_DIGITS}}}(\.[0-9]{{1,{SCALE}}})?$"
 _AMOUNT = re.compile(AMOUNT_PATTERN.replace("$", r"\Z"))
+_PLAIN = re.compile(r"-?(?P<whole>[0-9]+)(\.(?P<places>[0-9]+))?\Z")
+_WITH_ZEROS = re.compile(
+    rf"(?P<sign>-?)0*(?P<whole>[0-9]{{1,{INTEGER_DIGITS}}})"
+    rf"(?:(?P<places>\.[0-9]{{1,{SCALE}}})0*)?\Z"
+)
 
 # Wide enough for any sum or product of amounts; traps instead of rounding.
 EXACT = Context(prec=160, traps=[Inexact, InvalidOperation])
@@ -37,9 +43,28 @@ def parse_amount(text: str) -> Decimal:
     svc_analytics.errors.DataError: not a plain decimal amount: '1e3'
     """
     if not isinstance(text, str) or not _AMOUNT.match(text):
-        shown = repr(text)[:60]
-        raise DataError(f"not a plain decimal amount: {shown}")
+        raise DataError(_why_refused(text))
     return Decimal(text)
+
+
+def _why_refused(text: object) -> Message:
+    plain, shown = _PLAIN.match(text) if isinstance(text, str) else None, f"{text!r:.60}"
+    if not plain:
+        return Message("amount.not_plain", text=shown)
+    places = len(plain["places"] or "")
+    if places > SCALE:
+        return Message("amount.too_precise", count=f"{places:,}", most=SCALE, text=shown)
+    return Message("amount.too_large", count=f"{len(plain['whole']):,}", text=shown)
+
+
+def drop_surplus_zeros(text: str) -> str:
+    """Return an amount's text without the zeros that `parse_amount` has no place for.
+
+    >>> drop_surplus_zeros("1.50000000000000000000"), drop_surplus_zeros("1.50")
+    ('1.500000000000000000', '1.50')
+    """
+    surplus = None if _AMOUNT.match(text) else _WITH_ZEROS.match(text)
+    return surplus["sign"] + surplus["whole"] + (surplus["places"] or "") if surplus else text
 
 
 def format_amount(value: Decimal) -> str:
@@ -55,7 +80,7 @@ def format_amount(value: Decimal) -> str:
 
 
 def percent_change(old: Decimal, new: Decimal) -> Decimal | None:
-    """Return what a figure changed by, in per cent of `old` without its sign.
+    """Reckon the change of a figure, in per cent of `old` without its sign.
 
     So plus always says that the figure rose, and minus that it fell, also where `old` is
     negative. The quotient is exact, rounded once, half up, to 8 places. Nothing is a part of

@@ -1,9 +1,10 @@
 """The schema of each stream: its columns, their kinds, and which are required.
 
 Column order is the physical order of the month files: `id` comes first on purpose
-(a reader whose file is replaced meanwhile then fails loudly; design 2).
+(a reader whose file is replaced meanwhile then fails loudly).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -33,12 +34,17 @@ _TYPES = {
 
 @dataclass(frozen=True)
 class Column:
-    """One property of a record; a change of a fact restates money or identity."""
+    """One property of a record; a change of a fact restates money or identity.
+
+    A UUID is held in lower case. Of free text, what no file can hold is held as its escape.
+    """
 
     name: str
     kind: Kind = "text"
     is_required: bool = False
     is_fact: bool = True
+    is_uuid: bool = False
+    is_free: bool = False
 
 
 @dataclass(frozen=True)
@@ -92,6 +98,19 @@ class Stream:
         """The names of the columns of a kind, in physical order."""
         return tuple(column.name for column in self.columns if column.kind == kind)
 
+    @cached_property
+    def uuids(self) -> tuple[str, ...]:
+        """The names of the columns of UUIDs, in physical order."""
+        return tuple(column.name for column in self.columns if column.is_uuid)
+
+
+def is_within(instants: Instants, spans: Iterable[tuple[int, int]]) -> npt.NDArray[np.bool_]:
+    """Tell which instants lie within one of these half-open spans."""
+    found = np.zeros(len(instants), np.bool_)
+    for start, end in spans:
+        found |= (instants >= start) & (instants < end)
+    return found
+
 
 @cache
 def schema_digest(schema: pa.Schema) -> str:
@@ -103,8 +122,8 @@ def _field(column: Column) -> pa.Field:
     return pa.field(column.name, _TYPES[column.kind])
 
 
-def _required(name: str, kind: Kind = "text") -> Column:
-    return Column(name, kind, is_required=True)
+def _required(name: str, kind: Kind = "text", *, is_uuid: bool = False) -> Column:
+    return Column(name, kind, is_required=True, is_uuid=is_uuid)
 
 
 PAYMENTS = Stream(
@@ -112,9 +131,9 @@ PAYMENTS = Stream(
     route="payments",
     instant="paid_at",
     columns=(
-        _required("id"),
+        _required("id", is_uuid=True),
         Column("receipt_no"),
-        Column("session_id"),
+        Column("session_id", is_uuid=True),
         Column("reference_id"),
         _required("status"),
         _required("currency"),
@@ -124,9 +143,9 @@ PAYMENTS = Stream(
         Column("fee_bearer"),
         _required("net_amount", "money"),
         Column("usd_value", "money"),
-        Column("payer_id"),
+        Column("payer_id", is_uuid=True),
         Column("metadata", "json", is_fact=False),
-        Column("receipt"),
+        Column("receipt", is_free=True),
         _required("paid_at", "instant"),
     ),
     derived=(
@@ -144,7 +163,7 @@ PAYOUT_RECORDS = Stream(
     instant="created_at",
     settles_within=DAY,
     columns=(
-        _required("id"),
+        _required("id", is_uuid=True),
         Column("reference_id"),
         _required("kind"),
         _required("status"),
@@ -152,11 +171,11 @@ PAYOUT_RECORDS = Stream(
         _required("amount", "money"),
         _required("debited_amount", "money"),
         _required("fee_amount", "money"),
-        _required("fee_percent", "money"),
+        Column("fee_percent", "money"),
         Column("usd_value", "money"),
-        Column("payer_id"),
-        Column("payment_id"),
-        Column("comment", is_fact=False),
+        Column("payer_id", is_uuid=True),
+        Column("payment_id", is_uuid=True),
+        Column("comment", is_fact=False, is_free=True),
         _required("created_at", "instant"),
         _required("settled_at", "instant"),
     ),
@@ -173,17 +192,17 @@ SESSIONS = Stream(
     route="session",
     instant="created_at",
     columns=(
-        _required("id"),
+        _required("id", is_uuid=True),
         Column("reference_id"),
         _required("status"),
-        Column("title"),
-        Column("description"),
+        Column("title", is_free=True),
+        Column("description", is_free=True),
         Column("amounts", "json"),
         Column("pricing_mode"),
         Column("price_usd", "money"),
-        Column("checkout_url"),
-        Column("return_url"),
-        Column("cancel_url"),
+        Column("checkout_url", is_free=True),
+        Column("return_url", is_free=True),
+        Column("cancel_url", is_free=True),
         Column("metadata", "json"),
         Column("payment", "json"),
         Column("expires_at", "instant"),
@@ -198,12 +217,12 @@ BINDINGS = Stream(
     columns=(
         _required("customer_id"),
         _required("state"),  # of the answer; none when no live binding exists
-        Column("binding_id"),
-        Column("payer_id"),
-        Column("masked_name"),
-        Column("supplied_name"),
-        Column("supplied_name_native"),
-        Column("supplied_email"),
+        Column("binding_id", is_uuid=True),
+        Column("payer_id", is_uuid=True),
+        Column("masked_name", is_free=True),
+        Column("supplied_name", is_free=True),
+        Column("supplied_name_native", is_free=True),
+        Column("supplied_email", is_free=True),
         Column("status"),
         Column("match_score"),
         Column("match_passed", "json"),

@@ -1,6 +1,6 @@
 """The read-only HTTP client: a fixed table of calls, retried within one rate limit.
 
-The payout-class key can move money, so the transport refuses all but `ROUTES` (design 10).
+The payout-class key can move money, so the transport refuses all but `ROUTES`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -38,11 +38,12 @@ from svc_analytics.errors import (
     Unavailable,
     WrongKeyClass,
 )
+from svc_analytics.log import LOG
 from svc_analytics.records.bulk_parser import parse_list
 from svc_analytics.records.page import Page
 from svc_analytics.records.raw_json import InvalidJson
-from svc_analytics.schema import STREAMS
-from svc_analytics.signing.secrets import Secret
+from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.signing.secrets import Secret, hide_keys, hide_keys_in, hide_keys_of
 
 URI_TOO_LONG = 414
 TIMEOUT = httpx.Timeout(30.0, connect=10.0, pool=None)
@@ -111,8 +112,21 @@ class Client:
         if stream is None:
             raise ValueError(name)
         return self._call(
-            name, lambda answer: parse_list(stream, answer.body), params=params, most=most
+            name, lambda answer: parse_list(stream, answer.body), data=params, most=most
         )
+
+    def record(self, stream: Stream, record_id: str) -> Page:
+        """Return the authoritative record of a list's id as a page of it alone, text as received.
+
+        Raises:
+            NotFound: when there is no such record under this account.
+        """
+
+        def read(answer: Response) -> Page:
+            read_object(answer)  # it must be one
+            return parse_list(stream, b'{"data":[%b],"next_cursor":null}' % answer.body)
+
+        return self._call(stream.route.removesuffix("s"), read, of=record_id)
 
     def payment(self, payment_id: str) -> dict[str, Any]:
         """Return the authoritative payment of a UUID or receipt number.
@@ -157,7 +171,7 @@ class Client:
         Raises:
             ApiError: for a token that the service does not accept; `.codes` say why.
         """
-        return self._call("receipt", read_object, body={"receipt": token})
+        return self._call("receipt", read_object, data={"receipt": token})
 
     def _call(
         self,
@@ -165,14 +179,16 @@ class Client:
         read: Callable[[Response], T],
         *,
         of: str | None = None,
-        params: Mapping[str, str] | None = None,
-        body: Mapping[str, str] | None = None,
+        data: Mapping[str, str] | None = None,
         key_class: KeyClass | None = None,
         most: int = MAX_BODY,
     ) -> T:
-        """Make one call of the table, retrying while that may help."""
+        """Make one call of the table, retrying while that may help.
+
+        `data` is the query of a GET, and the JSON of a POST.
+        """
         route = ROUTES[name]
-        request = self._request(route, of, params, body)
+        request = self._request(route, of, data)
         key_class, key = self._key(route, key_class)
         attempt, began_at = 0, self.limiter.now()
         while True:
@@ -199,6 +215,7 @@ class Client:
         message = f"the service is unavailable at {path}: {trouble}; try again later"
         giving_up = Unavailable(message, status=status, codes=codes, path=path)
         self.limiter.backoff(attempt, giving_up, since=began_at)
+        LOG.debug("%s is called again: %s", path, trouble)
 
     def _refusal(self, error: WrongKeyClass, name: str, key_class: KeyClass) -> ApiError:
         """Return a wrong key class as it is; where the same key worked before, a refused key."""
@@ -220,10 +237,11 @@ class Client:
             response = self._transport.handle_request(request)
             try:
                 self.limiter.mark_reachable()
-                body = read_body(response, most)
+                body = hide_keys(read_body(response, most))
             finally:
                 response.close()
         except httpx.TransportError as error:
+            hide_keys_of(error)
             if "CERTIFICATE_VERIFY_FAILED" in str(error):
                 message = "the service's certificate cannot be trusted; no key was sent"
                 raise ApiError(message, path=path) from error
@@ -232,26 +250,24 @@ class Client:
             raise RetryableError(describe_error(error)) from None
         except (httpx.DecodingError, httpx.StreamError) as error:
             raise RetryableError("the body was damaged on the way") from error
+        headers = {name: hide_keys_in(value) for name, value in response.headers.items()}
         if not response.is_success:
-            raise_api_error(response.status_code, response.headers, body, path)
-        return require_json(response.headers, body)
+            raise_api_error(response.status_code, headers, body, path)
+        return require_json(headers, body)
 
     def _request(
-        self,
-        route: Route,
-        of: str | None,
-        params: Mapping[str, str] | None,
-        body: Mapping[str, str] | None,
+        self, route: Route, of: str | None, data: Mapping[str, str] | None
     ) -> httpx.Request:
         path = PREFIX + route.path.replace("{id}", quote_id(of) if of is not None else "")
-        query = f"?{urlencode(params)}" if params else ""
+        body = data if route.method == "POST" else None
+        query = f"?{urlencode(data)}" if data and body is None else ""
         url = f"{self._settings.base_url.rstrip('/')}{path}{query}"
         try:
             return httpx.Request(
                 route.method, url, json=body, headers=_HEADERS, extensions=_EXTENSIONS
             )
         except httpx.InvalidURL as error:  # ids are short, so it is the cursor
-            cursor = (params or {}).get("cursor", "")
+            cursor = (data or {}).get("cursor", "")
             message = f"a cursor of {len(cursor):,} characters does not fit an address"
             raise ProtocolError(message, status=URI_TOO_LONG, path=path) from error
 

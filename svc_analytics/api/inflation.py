@@ -10,7 +10,7 @@ _GZIP = 16 + zlib.MAX_WBITS
 
 
 def inflate(pieces: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what the pieces of a gzipped body unfold to, of one member or several.
+    """Unzip the pieces of a body, of one member or several.
 
     Raises `RetryableError` if it is damaged, or its end is missing.
     """

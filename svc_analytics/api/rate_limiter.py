@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from svc_analytics.api.adaptive_rate import AdaptiveRate
 from svc_analytics.errors import Unavailable
+from svc_analytics.interrupts import check_stop
 
 FIRST_REST = 0.15  # seconds without calls after a 429 that does not say how long
 LONGEST_REST = 8.0
@@ -133,3 +134,4 @@ class RateLimiter:
     def _sleep(self, seconds: float) -> None:
         if self._wait(seconds):
             raise Cancelled
+        check_stop()

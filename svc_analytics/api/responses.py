@@ -10,10 +10,20 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from svc_analytics.errors import ApiError, KeyRefused, NotFound, ProtocolError, WrongKeyClass
+from svc_analytics.errors import (
+    ApiError,
+    DataError,
+    KeyRefused,
+    NotFound,
+    ProtocolError,
+    WrongKeyClass,
+)
+from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.instants import SECOND, to_micros
+from svc_analytics.records.plain_json import plain_json
 from svc_analytics.records.raw_json import InvalidJson
 from svc_analytics.records.record_parser import CALENDAR
+from svc_analytics.signing.secrets import hide_coded_keys
 
 # Decided by code first, then by status (contract, Errors and Retry guidance).
 _RETRYABLE = {
@@ -102,7 +112,7 @@ def raise_api_error(status: int, headers: Mapping[str, str], body: bytes, path: 
 def _read_codes(body: bytes) -> tuple[str, ...]:
     """Return the machine codes of an error envelope; none if the body is anything else."""
     try:
-        codes = msgspec.json.decode(body)["errors"]["error"]
+        codes = msgspec.json.decode(hide_coded_keys(body))["errors"]["error"]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError, TypeError, KeyError):
         return ()
     known = codes if isinstance(codes, list) else []
@@ -133,10 +143,10 @@ def _read_date(text: str | None) -> int | None:
 
 
 def read_object(response: Response) -> dict[str, Any]:
-    """Return the JSON object that a response holds."""
+    """Return the JSON object that a response holds, as every reader of JSON takes it."""
     try:
-        document = msgspec.json.decode(response.body)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        document = msgspec.json.decode(plain_json(hide_coded_keys(response.body)))
+    except DataError as error:
         raise InvalidJson("the answer is not JSON") from error
     if not isinstance(document, dict):
         raise ProtocolError("the answer is not an object")
@@ -148,4 +158,4 @@ def read_profile(response: Response) -> tuple[dict[str, Any], int | None]:
     profile = read_object(response)
     if not isinstance(profile.get("id"), str) or not profile["id"]:
         raise ProtocolError("the merchant profile has no id")
-    return profile, response.served_at
+    return profile | {"id": canonical_id(profile["id"])}, response.served_at

@@ -244,7 +244,7 @@ def require_clear_length(error: httpx.TransportError) -> None:
 
 
 def describe_error(error: httpx.TransportError) -> str:
-    """Say what went wrong with a connection, without the request's own headers."""
+    """Describe the failure of a connection, without the request's own headers."""
     if isinstance(error, httpx.TimeoutException):
         return "no answer in time"
     text = "" if isinstance(error, httpx.LocalProtocolError) else str(error)  # it quotes a header

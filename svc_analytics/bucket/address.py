@@ -18,6 +18,7 @@ _ENDPOINTS = (
     *("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
     *("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ENDPOINT", "GOOGLE_BASE_URL"),
 )
+Address = Path | str  # of a lake: a folder of this machine, or the URL of a bucket
 _EXAMPLE = "write s3://bucket/lake, gs://bucket/lake or az://container/lake"
 
 
@@ -54,6 +55,15 @@ s3://bucket/lake, gs://bucket/lake or az://container/lake; credentials come from
     if {".", ".."} & {*inside.split("/")}:
         raise ConfigError(f"the URL of the lake is not one of a bucket: {_EXAMPLE}")
     return f"{parts.scheme.lower()}://{name}" + (f"/{inside}" if inside else "")
+
+
+def lake_address(given: str | os.PathLike[str]) -> Address:
+    """Return where a lake is, its folder or the URL of its bucket; nothing is opened.
+
+    >>> lake_address("s3://bucket/lake/"), lake_address("data").name
+    ('s3://bucket/lake', 'data')
+    """
+    return read_address(str(given)) if is_address(given) else Path(given)
 
 
 def check_place(name: str, place: str) -> str:

@@ -39,7 +39,7 @@ def key_of_file(folder: Path, path: Path) -> str | None:
     'payments/2026-10.parquet'
     >>> key_of_file(Path("/copy"), Path("/copy/.ids/payments/2026-10.hashes"))
     """
-    key = path.relative_to(folder).as_posix()
+    key = path.relative_to(folder).as_posix() if path.is_relative_to(folder) else ""
     return key if _FILE.match(key) else None
 
 

@@ -37,15 +37,10 @@ class Mirror:
 
     def __init__(self, folder: Path, url: str, store: Store) -> None:
         self.folder = folder
-        self._url = url
+        self.url = self.place = url
         self.store = store
         self.versions: dict[str, Version] = {}  # that the folder had when it was last brought up
         self.at_once = AT_ONCE
-
-    @property
-    def url(self) -> str:
-        """The URL of the bucket."""
-        return self._url
 
     def refresh(self) -> None:
         """Bring the folder up to what the bucket lists now, all of it in one step.
@@ -72,10 +67,10 @@ class Mirror:
         return False
 
     def book(self) -> Book:
-        """Return what the folder holds."""
+        """Return the folder's book of versions."""
         return Book.read(self.folder) or Book(self.url)
 
-    def lock(self) -> BaseFileLock:
+    def still(self) -> BaseFileLock:
         """Return the lock under which the files of the folder stand still."""
         return FileLock(self.folder / _LOCK)
 
@@ -115,7 +110,7 @@ class Mirror:
 
         Else a slow reader would put an old object in the place of a new one.
         """
-        with self.lock():
+        with self.still():
             book = self.book()
             if book.change != change:
                 return False

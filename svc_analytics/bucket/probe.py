@@ -33,7 +33,7 @@ def probe(store: Store, name: str) -> None:
 
 
 def _find_broken(store: Store, key: str) -> str | None:
-    """Return what a store does wrong; nothing where it does all right."""
+    """Find the first fault of a store; nothing where it has none."""
     first = _race(store, key, None)
     if isinstance(first, str):
         return first.format("a new object", "If-None-Match")

@@ -22,7 +22,7 @@ _VALID = timedelta(minutes=5)  # then they are asked for again; botocore renews 
 
 
 def read_profile(url: str) -> dict[str, Any]:
-    """Return what obstore takes beside the URL of a lake; nothing where no profile is to be read.
+    """Return the options of obstore from an AWS profile; none where no profile is to be read.
 
     A profile may hold keys, or name a role, a process or a login by SSO: botocore reads it as the
     tools of AWS do. Raises `ConfigError` when it gives no credentials.

@@ -173,8 +173,8 @@ def _is_on_this_machine() -> bool:
 
 
 def _version(about: Mapping[str, Any]) -> Version:
-    told = about.get("size"), about.get("last_modified")
-    return Version(_quoted(about["e_tag"]), about["version"], *told)
+    size, written_at = about.get("size"), about.get("last_modified")
+    return Version(_quoted(about["e_tag"]), about["version"], size, written_at)
 
 
 def _quoted(etag: str | None) -> str | None:
@@ -183,7 +183,7 @@ def _quoted(etag: str | None) -> str | None:
 
 
 def _known(version: Version) -> dict[str, str]:
-    """Return what is known of a version: obstore takes no None."""
+    """Return the known parts of a version: obstore takes no None."""
     known = {"e_tag": version.etag, "version": version.number}
     return {name: value for name, value in known.items() if value is not None}
 

@@ -3,19 +3,22 @@
 import secrets
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from svc_analytics.bucket.bundle import STATEMENTS, key_of, pack
 from svc_analytics.bucket.keys import is_month, key_of_file
 from svc_analytics.bucket.lease import Inherited, Lease
 from svc_analytics.bucket.mirror import Mirror
+from svc_analytics.bucket.pins import Pins
 from svc_analytics.bucket.probe import RULES, probe
 from svc_analytics.bucket.store import Conflict, Store, Version, check_size, replace_object
 from svc_analytics.errors import LakeChanged, LakeError
+from svc_analytics.files import WRITING, atomic_write
+from svc_analytics.working_folders import replacing_folder
 
 
-class Bucket(Mirror):
+class BucketStorage(Mirror):
     """The copy of a bucket that writes through: what is replaced in it is replaced there.
 
     A PUT names the version that was in the folder when its work began. The files that the work
@@ -29,9 +32,18 @@ class Bucket(Mirror):
         self._work = threading.local()  # of each thread, the versions that its work began with
         self._is_probed = False
 
+    def write(
+        self, path: Path, *, suffix: str = WRITING, is_durable: bool = True
+    ) -> AbstractContextManager[Path]:
+        """Give a temporary path; what is written there is put, and then replaces the file."""
+        return atomic_write(path, suffix=suffix, is_durable=is_durable, putting=self._put_file)
+
+    def write_folder(self, path: Path) -> AbstractContextManager[Path]:
+        """Give an empty folder; what fills it is put as one object, and then replaces the other."""
+        return replacing_folder(path, self._put_folder)
+
     @contextmanager
-    def replacing(self, temporary: Path, path: Path) -> Iterator[None]:
-        """Put a file into the bucket; within, it takes its name in the folder."""
+    def _put_file(self, temporary: Path, path: Path) -> Iterator[None]:
         key = key_of_file(self.folder, path)
         if key is None:
             yield
@@ -40,13 +52,19 @@ class Bucket(Mirror):
             yield
 
     @contextmanager
-    def replacing_folder(self, temporary: Path, path: Path) -> Iterator[None]:
-        """Put a folder into the bucket as one object; within, it takes its name."""
+    def _put_folder(self, temporary: Path, path: Path) -> Iterator[None]:
         if path.parent != self.folder / STATEMENTS:
             yield
             return
         with self._put(key_of(path.name), self._packed(key_of(path.name), temporary)):
             yield
+
+    def discard(self, path: Path) -> bool:
+        """Remove a damaged file that is got again from the bucket; tell whether it is one."""
+        if key_of_file(self.folder, path) not in self.book().objects:
+            return False
+        path.unlink(missing_ok=True)
+        return True
 
     def put_new(self) -> None:
         """Put all files of the folder that the bucket lacks, `lake.json` last."""
@@ -73,6 +91,10 @@ class Bucket(Mirror):
             yield
         finally:
             self._work.began = outer
+
+    def pins(self, snapshot: Path) -> Pins:
+        """Return the objects that the files of a snapshot are."""
+        return Pins.of(snapshot, self.url, self.store)
 
     def mark(self) -> str:
         """Return a text that no other version of a file has: equal bytes have equal ETags."""
@@ -119,7 +141,7 @@ class Bucket(Mirror):
             self.refresh()
             message = f"{self.url}/{key} was replaced by another machine meanwhile"
             raise LakeChanged(f"{message}: nothing was overwritten; run this again") from None
-        with self.lock():
+        with self.still():
             yield
             book = self.book()
             book.note(self.folder, key, version)
@@ -133,7 +155,7 @@ class Bucket(Mirror):
 
         Google's stores then name it by another generation, which a listing does not tell.
         """
-        with self.lock():
+        with self.still():
             book = self.book()
             book.forget(key)
             self.keep(book)
@@ -168,7 +190,7 @@ class Bucket(Mirror):
             return
         if self.book().probed != RULES:
             probe(self.store, self.url)
-            with self.lock():
+            with self.still():
                 book = self.book()
                 book.probed = RULES
                 self.keep(book)

@@ -45,7 +45,7 @@ def usd_exposure(axes: Axes, table: Table) -> None:
     axes.set_xlim(1.08 * least, most + 0.95 * ((most - least) or 1.0))
     axes.set_xlabel(_axis_text(values, unknown))
     legend_below(axes)
-    finish(axes, "Exposure by coin", known, "no exposure is known")
+    finish(axes, "Position in USD by coin", known, "no position in USD is known")
 
 
 def _hatch_unknown(axes: Axes, places: Sequence[int]) -> None:
@@ -56,7 +56,7 @@ def _hatch_unknown(axes: Axes, places: Sequence[int]) -> None:
 
 
 def _axis_text(values: list[Decimal], unknown: list[str]) -> str:
-    """Say what the axis shows: the total, or which coins' worth is unknown."""
+    """Label the axis: the total, or which coins' worth is unknown."""
     if unknown:
         return f"worth in USD; unknown: {', '.join(unknown)}, so there is no total"
     if not values:

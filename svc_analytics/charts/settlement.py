@@ -1,4 +1,4 @@
-"""Charts of net settlement and of the position, by day."""
+"""Charts of what sales left in the wallet, and of the position, by day."""
 
 from typing import Any
 
@@ -13,14 +13,16 @@ from svc_analytics.charts.axes import (
     rows_of,
     signed_bars,
 )
+from svc_analytics.warehouse.definitions import label_of
 
 
 def net_settlement_daily(axes: Axes, table: Table, currency: str) -> None:
-    """Draw the net settlement of each day: filled bars up, hatched bars down.
+    """Draw each day's sales less fees and refunds: filled bars up, hatched bars down.
 
     `table` has `day`, `currency`, `net_settlement`. A day of unknown figure is hatched grey.
     """
-    _daily_bars(axes, table, currency, "net_settlement", "Net settlement by day")
+    title = f"{label_of('net_settlement')} by day"
+    _daily_bars(axes, table, currency, "net_settlement", title)
 
 
 def position(axes: Axes, table: Table, currency: str) -> None:

@@ -4,23 +4,30 @@ Data goes to stdout, notes to stderr. The modules of the commands load when they
 so that `--help` answers at once although some need heavy libraries.
 """
 
+import errno
 import gc
 import sys
 import traceback
+import warnings
+from difflib import get_close_matches
 from importlib import import_module
 
 import click
 
-from svc_analytics.api.loading import load_client
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.memory import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
+from svc_analytics.cli.startup import load_client
+from svc_analytics.cli.variables import default_map, given_options, note_origins
+from svc_analytics.environment import here
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
 from svc_analytics.lake.loading import load_arrow_alone
+from svc_analytics.signing.secrets import hide_keys_in
 
 INTERRUPTED = 130
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
 _CALLERS = ("cli.commands.extract", "cli.commands.close", "cli.commands.receipts")
+_GIVEN = f"{__name__}.given"  # where a context keeps the options that variables give
 _OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
 # Where each command is, and the first line of its help; a test compares it with the command.
 COMMANDS = {
@@ -87,9 +94,44 @@ class _LazyGroup(click.Group):
         command: click.Command = getattr(import_module(f"svc_analytics.{module}"), name)
         return command
 
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command; an error tells which variable gave the option it speaks of."""
+        try:
+            super().invoke(ctx)
+        except (ConfigError, click.UsageError) as error:
+            note_origins(error, ctx.meta.get(_GIVEN, []))
+            raise
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command, and give it the options that variables give."""
+        near = get_close_matches(args[0], () if args[0] in COMMANDS else COMMANDS, n=1)
+        if near and not args[0].startswith("-"):
+            ctx.fail(f"No such command {args[0]!r}: did you mean {near[0]!r}?")
+        name, command, rest = super().resolve_command(ctx, args)
+        if name and command and not {*ctx.help_option_names} & {*rest}:
+            given = given_options(command, name, here())
+            ctx.meta[_GIVEN], ctx.default_map = given, default_map(given, ctx)
+            if {"-v", "-vv", "--verbose"} & {*rest}:
+                for each in given:
+                    echo_note(each.told)
+        return name, command, rest
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_) for name, (_, help_) in sorted(COMMANDS.items())])
+
+
+_MEND = "mend that, and run the command again"
+_NEXT = {
+    errno.ENOSPC: "free some space, and run the command again",
+    errno.EDQUOT: "free some space, and run the command again",
+    errno.EFBIG: "raise the limit of file sizes (ulimit -f), and run the command again",
+    errno.EMFILE: "raise the limit of open files (ulimit -n), and run the command again",
+    errno.EROFS: "use a folder that can be written to",
+    errno.EACCES: "use a folder that can be written to",
+}
 
 
 @click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -104,19 +146,28 @@ def cli() -> None:
     """
 
 
+def _note_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """Print a library's warning as one line, without the file and the code that it stands in."""
+    echo_note(f"warning: {message}")
+
+
 def main() -> None:
     """Run the command line and exit with the documented code."""
     try:
         _require_utf8()
+        warnings.showwarning = _note_warning
         fit_into_limit()
         gc.set_threshold(_OBJECTS)
         now()  # a clock that Python cannot read stops every command
-        cli.main(standalone_mode=False, auto_envvar_prefix="SVC")
+        cli.main(standalone_mode=False)
+        sys.stdout.flush()  # a full disk behind it is told here, not when Python ends
         code = 0
     except SvcError as error:
-        code = echo_error(str(error), error.exit_code)
+        code = echo_error("; ".join([str(error), *notes_of(error)]), error.exit_code)
     except click.UsageError as error:
         error.show()
+        for note in notes_of(error):
+            echo_note(note)
         code = error.exit_code
     except click.ClickException as error:
         code = echo_error(error.format_message(), error.exit_code)
@@ -125,10 +176,25 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # the program that read our output has ended: print no more
         code = 0
+    except OSError as error:
+        code = echo_error(_failed_call(error), 1)
+        sys.stdout = None  # what it could not print it would try again at its end
     except Exception as error:
         internal = f"internal error: {type(error).__name__}: {error}"
         code = echo_error(OUT_OF_MEMORY if is_out_of_memory(error) else internal, 1)
     sys.exit(code)
+
+
+def _failed_call(error: OSError) -> str:
+    """Say which file the system refused, why, and what to do next."""
+    reason = error.strerror or type(error).__name__
+    where = f" {error.filename}" if error.filename else ""
+    return f"the system refused{where}: {reason}; {_NEXT.get(error.errno or 0, _MEND)}"
+
+
+def notes_of(error: Exception) -> list[str]:
+    """Return the notes on an error."""
+    return getattr(error, "__notes__", [])
 
 
 def _require_utf8() -> None:
@@ -141,7 +207,7 @@ def _require_utf8() -> None:
 
 def echo_error(text: str, code: int) -> int:
     """Print an error in one line, with -vv also its traceback; return the exit code."""
-    echo_note(f"error: {text}")
+    echo_note(f"error: {hide_keys_in(text)}")
     if sys.argv.count("-vv") or sys.argv.count("-v") > 1:
-        traceback.print_exc()
+        sys.stderr.write(hide_keys_in(traceback.format_exc()))
     return code

@@ -28,7 +28,7 @@ def extraction_text(
             f"{stats.changed} records changed since they were first read, "
             f"{stats.restated} of them in money or identity: see {lake.path / 'changes'}"
         )
-    lines += done.retractions
+    lines += [*done.vanished, *done.retractions]
     for each in lookups:
         lines.append(f"{each.stream}: {each.fetched:,} fetched, {_not_found(each.not_found)}")
         lines += [f"{each.stream}: {id_!r:.60}: {reason}" for id_, reason in each.rejected.items()]

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import wraps
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from svc_analytics.calendars import CALENDARS
+from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import completion
 from svc_analytics.config import read_data_dir, read_engine
 from svc_analytics.errors import ConfigError
-from svc_analytics.language.catalogue import DIGITS, LANGUAGES, Language
+from svc_analytics.language.catalogue import DIGITS, Language, languages
+from svc_analytics.periods import CALENDARS
 
 if TYPE_CHECKING:
     from svc_analytics.lakehouse import Lakehouse
 
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 EngineSetting = tuple[str, tuple[str, ...]]  # its address, and the lakes' folders as it sees them
 HERE: EngineSetting = ("", ())
+_NAME = re.compile(r'\s*("(?:[^"]|"")*"(?=\s*(?:,|\Z))|[^,]+)')
 
 month_option = click.option(
     "--month",
@@ -56,7 +62,7 @@ metadata_option = click.option(
 )
 lang_option = click.option(
     "--lang",
-    type=click.Choice(LANGUAGES),
+    type=click.Choice(languages()),
     default="en",
     show_default=True,
     help="The language of html, xlsx and pdf: English, Persian (fa) or both.",
@@ -142,24 +148,76 @@ def number_option(
     return click.option(name, default=default, show_default=True, type=kind, help=help_)
 
 
+def as_value(name: str, make: Callable[..., Any]) -> Decorator:
+    """Hand a command some of its options as one value, its parameter `name`.
+
+    The parameters of `make`, which makes the value, are the names of these options.
+    """
+    own = signature(make).parameters
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def run(**options: Any) -> None:
+            value = make(**{each: options.pop(each) for each in own})
+            command(**options, **{name: value})
+
+        return run
+
+    return decorate
+
+
+@dataclass(frozen=True)
+class Printed:
+    """How a command prints what it was asked for."""
+
+    exact: bool
+    as_csv: bool
+    as_json: bool
+
+    def check(self) -> None:
+        """Refuse two forms at once."""
+        if self.as_csv and self.as_json:
+            raise ConfigError("give --csv or --json, not both")
+
+
+@dataclass(frozen=True)
+class LakeOptions:
+    """The lakes that a command is run on, and what counts their records."""
+
+    data_dir: tuple[str, ...]
+    engine: EngineSetting = HERE
+
+    @property
+    def are_several(self) -> bool:
+        """Whether they are of several merchants."""
+        return len(self.data_dir) > 1
+
+
+def _at(zone: str, calendar: str | None) -> PeriodOptions:
+    return {"zone": zone, "calendar": calendar}
+
+
+def _language(lang: str, digits: str) -> Language:
+    return Language(lang, digits)
+
+
+def _engine(engine: str | None, engine_data: tuple[str, ...]) -> EngineSetting:
+    return read_engine(engine, engine_data)
+
+
+def zone_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command --zone and --calendar, which it gets as one value, `at`."""
+    return zone_option(calendar_option(as_value("at", _at)(command)))
+
+
 def language_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command --lang and --digits, which it gets as one `language`."""
-
-    @wraps(command)
-    def run(lang: str, digits: str, **given: Any) -> None:
-        command(language=Language(lang, digits), **given)
-
-    return lang_option(digits_option(run))
+    return lang_option(digits_option(as_value("language", _language)(command)))
 
 
 def engine_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command --engine and --engine-data, which it gets as one `engine`."""
-
-    @wraps(command)
-    def run(engine: str | None, engine_data: tuple[str, ...], **given: Any) -> None:
-        command(engine=read_engine(engine, engine_data), **given)
-
-    return _engine_option(_engine_data_option(run))
+    return _engine_option(_engine_data_option(as_value("engine", _engine)(command)))
 
 
 def shared_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -204,5 +262,15 @@ def open_lake(data_dir: str | None, engine: EngineSetting = HERE) -> Lakehouse:
 
 
 def split_names(text: str | None) -> tuple[str, ...]:
-    """Split a text at its commas into names."""
-    return tuple(name.strip() for name in (text or "").split(",") if name.strip())
+    """Split a text at its commas into names; one that holds a comma stands in double quotes.
+
+    >>> split_names('cart, "city, street"')
+    ('cart', 'city, street')
+    """
+    names = (name.strip() for name in _NAME.findall(text or ""))
+    return tuple(_unquote(name) for name in names if name)
+
+
+def _unquote(name: str) -> str:
+    is_quoted = len(name) > 1 and name[0] == name[-1] == '"'
+    return name[1:-1].replace('""', '"') if is_quoted else name

@@ -9,6 +9,7 @@ from shlex import quote
 from typing import Any
 
 from svc_analytics.coverage import describe_span, format_spans
+from svc_analytics.errors import install
 from svc_analytics.formatting import tables
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.display_table import table_text
@@ -68,11 +69,15 @@ def _stream_lines(stream: StreamStatus) -> list[str]:
         f"  freshness   read up to {format_instant(read_to)}, {ago(read_to)}",
         f"  quarantine  {stream.quarantined}",
     ]
-    return lines if stream.gaps else [*lines[:-2], "  gaps        none", *lines[-2:]]
+    lines = lines if stream.gaps else [*lines[:-2], "  gaps        none", *lines[-2:]]
+    return lines + [
+        f"  unlisted    the service no longer lists {count:,} record{'s' * (count > 1)} of {month}"
+        for month, count in sorted(stream.unlisted.items())
+    ]
 
 
 def _confirmed_lines(stream: StreamStatus) -> list[str]:
-    """Say what was read twice and alike; of the rest, one reading alone says that it is whole."""
+    """Word the time that was read twice and alike; all other time is a single reading."""
     if not stream.confirmed:
         return ["  confirmed   nothing yet: all of it is a single reading (close reads twice)"]
     return [f"  confirmed   {describe_span(span)}" for span in stream.confirmed]
@@ -96,6 +101,7 @@ def status_document(status: LakeStatus) -> dict[str, Any]:
             "read_to": _instant(stream.coverage.read[-1][1] if stream.coverage.read else None),
             "written_at": _instant(stream.written_at),
             "quarantined": stream.quarantined,
+            "unlisted": stream.unlisted,
         }
         for stream in status.streams
     ]
@@ -134,7 +140,7 @@ def statement_text(new: Statement, folder: Path, *, exact: bool = False) -> str:
 
 
 def _readings(new: Statement) -> list[str]:
-    """Say what one reading alone says: a list that moved may have passed over a record."""
+    """Warn of a single reading: a list that moved may have passed over a record."""
     rows = new.tables["reading"].to_pylist()
     single = [STREAMS[row["stream"]].words for row in rows if row["reading"] == "single"]
     text = "of a single reading: close reads a month twice, and wants the same records"
@@ -168,7 +174,7 @@ def what_next(new: Statement, data_dir: str | None, merchant: str = "") -> str:
             " --zone Asia/Tehran",
             f"  svc-analytics sandbox serve --env-file .env{merchant}",
             "    in another terminal, this month: then extract, receipts verify and close work too",
-            f'  pip install -e ".[lab,sandbox]" && svc-analytics lab{option}',
+            f"  {install('lab,sandbox')} && svc-analytics lab{option}",
         ]
     )
 

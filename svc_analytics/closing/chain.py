@@ -31,7 +31,7 @@ def broken_chain(
 def _broken_versions(
     manifest: seals.Manifest, period: Period, folders: Collection[Path]
 ) -> list[str]:
-    """Say what is wrong with the version before, of which a first version has none."""
+    """List what is wrong with the version that a restatement supersedes; a first one has none."""
     version, seal = manifest["version"], manifest.get("supersedes")
     if version == 1 or seal is None:
         text = f"supersedes is {seal}, and this is version {version}"
@@ -62,11 +62,11 @@ def _dropped(
             yield f"previous_seal is empty, and {one['label']} was sealed before as {one['seal']}"
 
 
-def oddities(lake: Lake, folder: Path, after: Period) -> str | None:
-    """Note what is odd about the first version of a month: another one, or the order."""
+def warnings_of(lake: Lake, folder: Path, after: Period) -> str | None:
+    """Warn of a first version that was sealed twice, or later than the month after it."""
     manifest = seals.read_manifest(folder)
-    made = read_register(lake.path / seals.STATEMENTS).seals_of(manifest)
-    others = [seal for seal in made if seal != manifest["seal"]]
+    sealed = read_register(lake.path / seals.STATEMENTS).seals_of(manifest)
+    others = [seal for seal in sealed if seal != manifest["seal"]]
     notes = [
         f"{manifest['label']} was sealed before as {seal}: find out what became of it"
         for seal in others[-1:]

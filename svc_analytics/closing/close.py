@@ -10,19 +10,19 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
-from svc_analytics.closing import seals
-from svc_analytics.closing.chain import oddities
-from svc_analytics.closing.diff import RESTATEMENT
-from svc_analytics.closing.due import check_is_over, check_kinds, longer_due, months_due
-from svc_analytics.closing.job import Job, Read, one_at_a_time, start
+from svc_analytics.arguments import option_defaults
+from svc_analytics.closing import due, neighbours, seals
+from svc_analytics.closing.balances import balance_notes
+from svc_analytics.closing.chain import warnings_of
+from svc_analytics.closing.job import Job, JobOptions, one_at_a_time, start
 from svc_analytics.closing.months import (
     MONTH_SEALS,
     name_seals,
     require_footed,
-    require_same,
     require_sealable,
     sealed_months,
 )
@@ -30,47 +30,62 @@ from svc_analytics.closing.readings import Readings
 from svc_analytics.closing.rederive import rederive, restatement
 from svc_analytics.closing.register import seal_in
 from svc_analytics.closing.result import CloseResult, State
-from svc_analytics.closing.verification.proof import require_unaltered
-from svc_analytics.config import Settings
-from svc_analytics.files import merge_into
+from svc_analytics.closing.seals import Sealed
+from svc_analytics.closing.verification.proof import require_same, require_unaltered
 from svc_analytics.lake.lake import Lake
-from svc_analytics.named_periods import named_period
-from svc_analytics.periods import Period
+from svc_analytics.periods import Period, parse_period
 from svc_analytics.receipts.verify_lake import verify_month
-from svc_analytics.render.folder import Note, write_folder
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.render.document import Reason
+from svc_analytics.render.folder import write_folder
+from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.metadata import check_names, name_empty
+from svc_analytics.statements.reading import Basis
+from svc_analytics.statements.statement import Statement, prepare
+from svc_analytics.statements.tables import RESTATEMENT
+from svc_analytics.storage import merge_into
 
-GRACE_HOURS = 24
+_DEFAULTS: JobOptions = {
+    "zone": "UTC",
+    "calendar": None,
+    "formats": ("csv", "parquet"),
+    "grace_hours": due.GRACE_HOURS,
+    "metadata": (),
+    "settings": None,
+    "read": None,
+    "lang": "en",
+    "digits": "latin",
+    "note": lambda text: None,
+}
 
 
-def close(
-    lake: Lake,
-    month: str,
-    *,
-    zone: str = "UTC",
-    calendar: str | None = None,
-    formats: Collection[str] = ("csv", "parquet"),
-    out: str | Path | None = None,
-    grace_hours: int = GRACE_HOURS,
-    metadata: Collection[str] = (),
-    settings: Settings | None = None,
-    read: Read | None = None,
-    lang: str = "en",
-    digits: str = "latin",
-    note: Note = lambda text: None,
-) -> CloseResult:
+class CloseOptions(JobOptions, total=False):
+    """How one month is closed; `close` says what each option is."""
+
+    out: str | Path | None
+
+
+class CloseDueOptions(JobOptions, total=False):
+    """How all months that are due are closed; `close_all_due` says what each option is."""
+
+    longer: Collection[str]
+    on_closed: Callable[[CloseResult], None]
+
+
+@option_defaults(**_DEFAULTS, out=None)
+def close(lake: Lake, month: str, **options: Unpack[CloseOptions]) -> CloseResult:
     """Close a month: read it twice, write its statement and seal it.
 
     A quarter, such as `2026-Q3`, or a year, such as `2026`, needs the seals of all its months,
     which its manifest names in `month_seals`; it is not read again, for they were.
 
-    Reads the month until two passes find the same, at most three times. A `statement` is final
-    as read; `close` waits `grace_hours` longer. A month that cannot be final is written
-    unsealed, with the reasons. Receipts are verified when a receipt secret is set. `month`,
-    `zone`, `calendar` and `metadata` are as in `svc.statement`; a restatement keeps the metadata
-    of the version before, unless it is given others. `read` extracts a request; by default
-    `extract` does, with `settings` or those of the environment. `lang` and `digits` are as in
-    `Statement.save`. `note` is called with what is being done.
+    Reads the month until two passes find the same, at most three times. A `statement` is final as
+    read; `close` waits `grace_hours` longer. A month that cannot be final, or does not open with
+    what the sealed month before closed with, is written unsealed, with the reasons. Receipts are
+    verified when a receipt secret is set. `month`, `zone`, `calendar` and `metadata` are as in
+    `svc.statement`; a restatement keeps the metadata of the version before, unless it is given
+    others. `read` extracts a request; by default `extract` does, with `settings` or those of the
+    environment. `lang` and `digits` are as in `Statement.save`. `note` is called with what is being
+    done.
 
     Returns:
         What became of the month: `state` (sealed, unchanged, restated or provisional),
@@ -87,31 +102,19 @@ def close(
         >>> svc.close(lake, "2026-10").state  # doctest: +SKIP
         'sealed'
     """
-    period = named_period(month, time.time_ns() // 1000, zone, calendar)
+    zone, calendar = options["zone"], options["calendar"]
+    period = parse_period(month, time.time_ns() // 1000, zone, calendar)
     require_sealable(period)
-    words = (lang, digits)
-    job = start(lake, formats, metadata, grace_hours, settings, read, note, words, out)
-    check_is_over(period, job.clock, job.grace)
+    job = start(lake, options, options["out"])
+    due.check_is_over(period, job.clock, job.grace)
     with one_at_a_time(lake):
-        return _add_notes(job, _close(job, period, Readings(job)))
+        doubts = () if period.is_longer else Readings(job).doubts(period)
+        closed = neighbours.say_unmet(_close(job, period, doubts), job.places(period), lake)
+        return closed.with_notes(job.notes).logged()
 
 
-def close_all_due(
-    lake: Lake,
-    *,
-    zone: str = "UTC",
-    calendar: str | None = None,
-    formats: Collection[str] = ("csv", "parquet"),
-    grace_hours: int = GRACE_HOURS,
-    metadata: Collection[str] = (),
-    settings: Settings | None = None,
-    read: Read | None = None,
-    lang: str = "en",
-    digits: str = "latin",
-    longer: Collection[str] = (),
-    note: Note = lambda text: None,
-    on_closed: Callable[[CloseResult], None] = lambda closed: None,
-) -> list[CloseResult]:
+@option_defaults(**_DEFAULTS, longer=(), on_closed=lambda closed: None)
+def close_all_due(lake: Lake, **options: Unpack[CloseDueOptions]) -> list[CloseResult]:
     """Close every month that is over, oldest first, since the first with a record.
 
     A sealed month is not read again while the lake gives the same figures. Of the others the
@@ -121,7 +124,8 @@ def close_all_due(
     their months. `on_closed` is called with each when it is done, `note` with what is being done.
 
     Returns:
-        A list with what became of each month, as `close` returns it.
+        A list with what became of each month, as `close` returns it; behind them, with the
+        state `waiting`, a month that is over by the service's clock alone, or this machine's.
 
     Raises:
         ConfigError: when settings are missing. The errors of `close` come through.
@@ -129,41 +133,68 @@ def close_all_due(
     Examples:
         >>> [closed.state for closed in svc.close_all_due(lake)]  # doctest: +SKIP
     """
-    kinds = check_kinds(longer)
-    job = start(lake, formats, metadata, grace_hours, settings, read, note, (lang, digits))
+    kinds = due.check_kinds(options["longer"])
+    zone, calendar = options["zone"], options["calendar"]
+    job = start(lake, options)
     with one_at_a_time(lake):
-        months = [*months_due(lake, job.clock, job.grace, zone, calendar)]
-        results: list[CloseResult] = []
-        for closed in _close_all(job, months, kinds):
-            results.append(closed if results else _add_notes(job, closed))
-            on_closed(results[-1])
-    return results
+        months = [*due.months_over(lake, job.clock, job.grace, zone, calendar)]
+        waiting = due.waiting_for_a_clock(job, months, zone, calendar)
+        results: dict[str, CloseResult] = {}
+        for closed in chain(_close_all(job, months, kinds), waiting):
+            is_first = closed.label == next(iter(results), closed.label)
+            notes = [*job.notes] if is_first else []
+            if closed.state == "provisional":
+                notes += due.name_untried(months, {*results, closed.label})
+            results[closed.label] = closed.with_notes(notes).logged()
+            options["on_closed"](results[closed.label])
+    return [*results.values()]
 
 
 def _close_all(job: Job, months: Sequence[Period], kinds: Collection[str]) -> Iterator[CloseResult]:
     """Close each month up to one that cannot be sealed; then the longer periods, if all were."""
-    readings = Readings(job, months)
-    for period in months:
-        sealed = _compare_with_seal(job, period)
-        is_unchanged = sealed and sealed.table is None
-        closed = sealed if sealed and is_unchanged else _close(job, period, readings)
+    closed = None
+    for closed in _close_in_turn(job, months, Readings(job, months)):
         yield closed
+    if closed is None or closed.seal:
+        for period in due.longer_over(months, kinds):
+            yield _close(job, period)
+
+
+def _close_in_turn(job: Job, months: Sequence[Period], readings: Readings) -> Iterator[CloseResult]:
+    """Close months, oldest first, up to one that cannot be sealed.
+
+    Reading a month may bring in records of those before it: these are then closed once more,
+    so that it opens with what they close with.
+    """
+    for place, period in enumerate(months):
+        sealed = _compare_with_seal(job, period)
+        if sealed and sealed.table is None:
+            yield sealed
+            continue
+        doubts = readings.doubts(period)
+        earlier = months[:place] if readings.has_news else ()
+        for again in _close_in_turn(job, earlier, readings):
+            if again.state != "unchanged":
+                yield again
+            if again.seal is None:
+                return
+        yield (closed := _close(job, period, doubts))
         if closed.seal is None:
             return
-    for period in longer_due(months, kinds):
-        yield _close(job, period, readings)
 
 
-def _close(job: Job, period: Period, readings: Readings) -> CloseResult:
-    """Close a period; in a bucket anew, where another machine was first to write it."""
+def _close(job: Job, period: Period, doubts: Collection[Reason] = ()) -> CloseResult:
+    """Close a period; in a bucket anew, where another machine was first to write it.
+
+    `doubts` are what the readings of a month leave open.
+    """
     if period.is_longer:
-        return merge_into(job.lake.path, partial(_close_longer, job, period))
-    return merge_into(job.lake.path, partial(_close_month, job, period, readings))
+        return merge_into(job.lake.storage, partial(_close_longer, job, period))
+    return merge_into(job.lake.storage, partial(_close_month, job, period, doubts))
 
 
-def _close_month(job: Job, period: Period, readings: Readings) -> CloseResult:
-    """Read a month again, then seal it, restate it, or leave it as it is."""
-    doubts = readings.doubts(period)
+def _close_month(job: Job, period: Period, doubts: Collection[Reason]) -> CloseResult:
+    """Seal a month that was read again, restate it, or leave it as it is."""
     if job.settings and job.settings.receipt_secrets:
         verify_month(job.lake, job.settings, period.start, period.end)
     sealed = _compare_with_seal(job, period)
@@ -178,8 +209,7 @@ def _close_longer(job: Job, period: Period) -> CloseResult:
     months = sealed_months(period, [job.folder(period), job.statements / period.folder])
     for folder, manifest in months:
         job.note(f"comparing {manifest['label']} with its seal")
-        require_unaltered(job.lake, folder, manifest)
-        require_same(job.lake, folder, manifest)
+        require_same(require_unaltered(job.lake, folder, manifest))
     sealed = _compare_with_seal(job, period)
     if sealed and sealed.table is None:
         return sealed
@@ -192,14 +222,9 @@ def _state(job: Job, period: Period, sealed: CloseResult | None) -> Statement:
     """Make the statement of a period; a restatement keeps the columns of the version before."""
     job.note(f"stating {period.folder}")
     names_before = seals.chosen_metadata(seals.read_manifest(sealed.folder)) if sealed else ()
-    return statement(
-        job.lake,
-        period.label,
-        zone=period.zone,
-        calendar=period.calendar,
-        now=job.clock,
-        metadata=job.metadata or names_before,
-    )
+    names = job.metadata or check_names(names_before)
+    basis = Basis(job.clock, read_assertions(job.lake.path), names)
+    return prepare(job.lake, period, basis)
 
 
 def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
@@ -212,22 +237,20 @@ def _compare_with_seal(job: Job, period: Period) -> CloseResult | None:
         return None
     folder = sealed[-1]
     manifest = seals.read_manifest(folder)
-    require_unaltered(job.lake, folder, manifest)
-    new = rederive(job.lake, manifest)
-    table = restatement(job.lake, folder, manifest, new)
+    proof = require_unaltered(job.lake, folder, manifest)
+    new, table = proof.new or rederive(job.lake, manifest), proof.table
     label, seal = period.folder, manifest["seal"]
     result = CloseResult(label, "unchanged", folder, len(sealed), seal, new.reasons, new.unknown)
-    return replace(result, table=table) if table.num_rows else result
+    note = "; ".join(balance_notes(job.lake, manifest, period)) or None
+    return replace(result, table=table if table.num_rows else None, note=note)
 
 
-def _seal_before(lake: Lake, period: Period, folder: Path) -> str | None:
-    """Return the seal of the month before, if it has one; refuse a folder that was altered."""
-    before = seals.sealed_folders(period.shift(-1), folder)
-    if not before:
-        return None
-    path, manifest = before[-1]
-    require_unaltered(lake, path, manifest)
-    return str(manifest["seal"])
+def _sealed_before(job: Job, period: Period) -> Sealed | None:
+    """Return the newest seal of the period before; refuse a folder that was altered."""
+    before = neighbours.newest_sealed(period.shift(-1), job.places(period), job.lake.merchant_id)
+    if before:
+        require_unaltered(job.lake, *before)
+    return before
 
 
 def _write(
@@ -237,33 +260,24 @@ def _write(
 
     `more` are further facts of its manifest.
     """
+    before = _sealed_before(job, new.period)
+    new = neighbours.held_to(before, new, job.lake)
     first, table, is_final = job.folder(new.period), None, new.status == "final"
     if sealed:
         table = restatement(job.lake, sealed.folder, seals.read_manifest(sealed.folder), new)
         new = replace(new, tables=new.tables | {RESTATEMENT: table})
     version = sealed.version + 1 if sealed else 1
-    chain = {
+    links = {
         **(more or {}),
         "version": version,
         "supersedes": sealed.seal if sealed else None,
-        "previous_seal": _seal_before(job.lake, new.period, first),
+        "previous_seal": before[1]["seal"] if before else None,
     }
     make_seal = partial(seal_in, job.lake) if is_final else None
-    folder = write_folder(
-        new,
-        seals.version_folder(first, version),
-        job.formats,
-        chain,
-        make_seal,
-        job.note,
-        job.language,
-    )
+    target = seals.version_folder(first, version)
+    folder = write_folder(new, target, job.output, links, make_seal, job.lake.storage)
     state: State = "provisional" if not is_final else "restated" if sealed else "sealed"
     seal, label = seals.read_manifest(folder)["seal"], new.period.folder
-    note = None if sealed else oddities(job.lake, folder, new.period.shift(1))
-    return CloseResult(label, state, folder, version, seal, new.reasons, new.unknown, table, note)
-
-
-def _add_notes(job: Job, closed: CloseResult) -> CloseResult:
-    notes = [closed.note] if closed.note else []
-    return replace(closed, note="; ".join([*notes, *job.notes]) or None)
+    note = None if sealed else warnings_of(job.lake, folder, new.period.shift(1))
+    closed = CloseResult(label, state, folder, version, seal, new.reasons, new.unknown, table, note)
+    return closed.with_notes(name_empty(new.tables["lines"], new.period.noun))

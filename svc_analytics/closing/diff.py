@@ -7,9 +7,7 @@ a row differ.
 """
 
 import csv
-import re
 from collections.abc import Collection, Iterable, Iterator
-from decimal import Decimal
 from itertools import islice
 from pathlib import Path
 
@@ -17,15 +15,15 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from svc_analytics.closing.causes import Causes, cause_of_record, difference
 from svc_analytics.errors import LakeError
 from svc_analytics.formatting.columns import text_columns
-from svc_analytics.formatting.sanitize import unescape_formula
+from svc_analytics.formatting.sanitize import single_line, unescape_formula
 from svc_analytics.interrupts import interruptible
-from svc_analytics.money import EXACT, format_amount
 from svc_analytics.render.folder import DEFINITIONS
+from svc_analytics.statements.tables import RESTATEMENT
 from svc_analytics.warehouse.connection import NO_BARS
 
-RESTATEMENT = "restatement"
 READ_AT = "first_seen_at"
 COLUMNS = (
     *("subject", "table_name", "name", "currency", "change", "cause"),
@@ -38,14 +36,13 @@ KEYS = {
 _CONSEQUENCES = {
     *("period", "line_no", "running_position", "refunded_before", "refunded_after"),
     *("refundable_left", "record_version", "flags", READ_AT, "extracted_at", "checked_at"),
-    *("first_read_at", "last_read_at", "reading", "note"),
+    *("first_read_at", "last_read_at", "reading", "note", "unit"),
 }
-# The columns that say what a row is counted as; all others come from the record itself.
-_CLASS = {
-    *("entry_id", "kind", "parent_payment_id", "parent_receipt_no", "parent_reference_id"),
-    *("parent_paid_at", "parent_period", "days_to_refund"),
+_NEEDED = {  # the columns that a comparison looks rows up by
+    "summary": ("currency",),
+    "figures": ("name", "currency", "value"),
+    "lines": ("record_id", "currency", "net"),
 }
-_NUMBER = re.compile(r"-?\d+(\.\d+)?\Z", re.ASCII)
 _BATCH = 10_000
 
 Tables = dict[str, pa.Table]
@@ -71,14 +68,27 @@ def read_tables(folder: Path, files: Collection[str]) -> Tables:
     """
     names = {path.stem: path.name for path in map(Path, sorted(files)) if path.suffix == ".csv"}
     names |= {path.stem: path.name for path in map(Path, files) if path.suffix == ".parquet"}
+    return {
+        table: _read_table(folder / name)
+        for table, name in sorted(names.items())
+        if name != DEFINITIONS and table != RESTATEMENT
+    }
+
+
+def _read_table(path: Path) -> pa.Table:
+    """Read one table; raise `LakeError` naming the file where it is not what was written."""
     try:
-        return {
-            table: (read_csv if name.endswith(".csv") else _read_parquet)(folder / name)
-            for table, name in sorted(names.items())
-            if name != DEFINITIONS and table != RESTATEMENT
-        }
-    except (OSError, pa.ArrowException, csv.Error, UnicodeDecodeError, StopIteration) as error:
-        raise LakeError(f"a table of {folder} cannot be read: {error}") from error
+        table = read_csv(path) if path.suffix == ".csv" else _read_parquet(path)
+        names = table.column_names
+        if len(set(names)) < len(names):
+            raise ValueError("a column stands twice in its head")
+        lacking = [name for name in _NEEDED.get(path.stem, ()) if name not in names]
+        if lacking:
+            raise ValueError(f"it has no column {lacking[0]}")
+    except (OSError, ValueError, pa.ArrowException, csv.Error) as error:
+        message = f"{path} cannot be read: {single_line(str(error))}; restore it from a copy"
+        raise LakeError(message) from error
+    return table
 
 
 def contradicting_tables(folder: Path, files: Collection[str]) -> list[str]:
@@ -102,7 +112,7 @@ def compare(old: Tables, new: Tables, changed_ids: Collection[str] | None = None
     the new statement has do not count: a newer release may write more.
     """
     rows = _compare_lines(old, new, changed_ids)
-    causes = _causes_by_currency(rows)
+    causes = Causes(rows, old, new)
     figures = [
         entry
         for name in sorted(old.keys() - {"lines"}, key=lambda name: (name != "summary", name))
@@ -138,7 +148,7 @@ def _line_entry(
         "name": row["record_id"],
         "currency": row["currency"],
         "change": _change(before, after),
-        "cause": _cause(before, after, columns, changed_ids),
+        "cause": cause_of_record(before, after, columns, changed_ids),
         "detail": ", ".join(columns),
         **_values(_cell(before, "net"), _cell(after, "net")),
     }
@@ -148,28 +158,12 @@ def _change(before: Row | None, after: Row | None) -> str:
     return "changed" if before and after else "added" if after else "removed"
 
 
-def _cause(
-    before: Row | None, after: Row | None, columns: list[str], changed_ids: Collection[str] | None
-) -> str:
-    """Return why a row differs: `late`, `changed`, or `reclassified` (counted differently)."""
-    if before is None and after is not None:
-        return "changed" if after["record_id"] in (changed_ids or ()) else "late"
-    return "reclassified" if columns and _CLASS.issuperset(columns) else "changed"
-
-
 def _changed_columns(before: Row, after: Row) -> list[str]:
     return [name for name in before if name != READ_AT and before[name] != after[name]]
 
 
-def _causes_by_currency(rows: list[Entry]) -> dict[str, str]:
-    by_currency: dict[str, set[str]] = {}
-    for row in rows:
-        by_currency.setdefault(row["currency"], set()).add(row["cause"])
-    return {currency: ", ".join(sorted(causes)) for currency, causes in by_currency.items()}
-
-
 def _compare_table(
-    name: str, old: pa.Table, new: pa.Table | None, causes: dict[str, str]
+    name: str, old: pa.Table, new: pa.Table | None, causes: Causes
 ) -> Iterator[Entry]:
     missing = [name] if new is None else sorted(set(old.column_names) - set(new.column_names))
     for column in missing:
@@ -183,11 +177,11 @@ def _compare_table(
         key = {column: row[column] for column in keys if column not in ("currency", "name")}
         common = {
             "currency": row.get("currency", ""),
-            "cause": causes.get(row.get("currency", ""), "elsewhere"),
             "change": _change(before, after),
             "detail": ", ".join(f"{column} {value}" for column, value in key.items()),
         }
-        yield from _figure_entries(name, row.keys() - {*keys}, before, after, common)
+        for entry in _figure_entries(name, row.keys() - {*keys}, before, after, common):
+            yield entry | {"cause": causes.of_figure(entry)}
 
 
 def _figure_entries(
@@ -215,16 +209,8 @@ def _cell(row: Row | None, column: str) -> str:
 
 def _values(old: str, new: str) -> Entry:
     """Return two values as texts, and their difference where both are numbers."""
-    texts = {"old_value": old, "new_value": new}
-    if not all(map(is_number, texts.values())):
-        return texts
-    delta = EXACT.subtract(Decimal(texts["new_value"]), Decimal(texts["old_value"]))
-    return texts | {"delta": format_amount(delta)}
-
-
-def is_number(text: str) -> bool:
-    """Whether a text of a table is a plain decimal."""
-    return bool(_NUMBER.match(text))
+    delta = difference(old, new)
+    return {"old_value": old, "new_value": new} | ({} if delta is None else {"delta": delta})
 
 
 def _differing_rows(
@@ -267,9 +253,19 @@ def _read_parquet(path: Path) -> pa.Table:
 
 
 def read_csv(path: Path) -> pa.Table:
+    """Read a CSV file as texts; raise `ValueError` where a row is not as wide as the head."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = csv.reader(file, strict=True)
-        return _texts(next(rows), (list(map(unescape_formula, row)) for row in rows))
+        head = next(rows, None)
+        if head is None:
+            raise ValueError("it is empty")
+        return _texts(head, (_cells(row, head, rows.line_num) for row in rows))
+
+
+def _cells(row: list[str], head: list[str], line: int) -> list[str]:
+    if len(row) != len(head):
+        raise ValueError(f"line {line} has {len(row)} cells, and the head has {len(head)}")
+    return list(map(unescape_formula, row))
 
 
 def _texts(names: list[str], rows: Iterable[list[str]]) -> pa.Table:

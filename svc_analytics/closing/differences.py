@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.arguments import check_path
-from svc_analytics.bucket.mounts import statement_folder
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import Tables, compare, contradicting_tables, is_number, read_tables
+from svc_analytics.closing.causes import is_number
+from svc_analytics.closing.diff import Tables, compare, contradicting_tables, read_tables
 from svc_analytics.closing.register import lake_around, read_register
 from svc_analytics.closing.verification.facts import unknown_of
+from svc_analytics.errors import DataError, LakeError
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.display import Display, label, lined_up, names_of
 from svc_analytics.formatting.display_table import DisplayTable
@@ -24,17 +26,19 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.money import group_digits
-from svc_analytics.month_texts import noun_of
+from svc_analytics.periods import noun_of
 from svc_analytics.render.comparison import Side, amount_scales, compare_sides, figures_by_coin
-from svc_analytics.render.document import Reason, is_unfinished
+from svc_analytics.render.document import Reason, reasons_of
 from svc_analytics.render.page.comparison import comparison_page
 from svc_analytics.render.side_by_side import comparison_tables, head_lines
+from svc_analytics.storage import statement_folder
 from svc_analytics.warehouse.definitions import label_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
 MOST_ROWS = 200  # of one table's changed rows, on a page
+Figures = dict[str, dict[str, Decimal | None]]  # by coin and name
 _FIGURES = ("summary", "figures")
 _VALUES = ("old_value", "new_value", "delta")
 _SHOWN = ("name", "currency", "change", "cause", "old_value", "new_value", "delta", "detail")
@@ -79,7 +83,7 @@ class StatementDiff(Displayable):
     def display(
         self, *, has_rows: bool | None = None, is_open: bool = False, exact: bool = False
     ) -> Display:
-        """Return what is shown: the figures, and the changed rows of each table below them.
+        """Return the report: the figures, and the changed rows of each table below them.
 
         By default, rows are those of two versions only: two months have no row in common.
         They are folded unless they are to be open.
@@ -111,7 +115,7 @@ class StatementDiff(Displayable):
         return self.display()
 
     def _changed(self) -> Iterator[DisplayTable]:
-        """Yield what differs of each table, records first; but for the figures shown above."""
+        """Yield the differing rows of each table, records first; the figures are shown above."""
         shown = set(_keys(self.comparison))
         rows = [
             row
@@ -173,7 +177,8 @@ def diff_statements(a: str | os.PathLike[str], b: str | os.PathLike[str]) -> Sta
     differences = compare(*tables)
     is_one = _is_one_period(old, new)
     names = _names(old, new)
-    before, after = map(_side, manifests, tables, names)
+    figures_of = map(_figures, folders, tables)
+    before, after = map(_side, manifests, figures_of, names)
     comparison = compare_sides(before, after)
     comparison = attach(comparison, Standing(scales=amount_scales(comparison)))
     if is_one:
@@ -203,13 +208,22 @@ def _names(old: seals.Manifest, new: seals.Manifest) -> list[str]:
     return [f"version {manifest['version']}" for manifest in (old, new)]
 
 
-def _side(manifest: seals.Manifest, tables: Tables, name: str) -> Side:
+def _figures(folder: Path, tables: Tables) -> Figures:
+    """Return a folder's figures by coin; raise `LakeError` naming the table with no number."""
+    found: Figures = {}
+    for name in (name for name in _FIGURES if name in tables):
+        try:
+            for coin, figures in figures_by_coin({name: tables[name]}).items():
+                found.setdefault(coin, {}).update(figures)
+        except DataError as error:
+            message = f"the table {name} of {folder} holds a figure that is no number: {error}"
+            raise LakeError(message) from error
+    return found
+
+
+def _side(manifest: seals.Manifest, figures: Figures, name: str) -> Side:
     """Return a folder's statement as a side of a comparison, as its manifest has it."""
-    told = manifest.get("reasons")
-    reasons = tuple(
-        Reason(str(text), is_unfinished=is_unfinished(str(text)))
-        for text in (told if isinstance(told, list) else ())
-    )
+    reasons = reasons_of(manifest)
     return Side(
         name=name,
         status=manifest["status"],
@@ -217,8 +231,8 @@ def _side(manifest: seals.Manifest, tables: Tables, name: str) -> Side:
         read_to=manifest["as_of"],
         reasons=reasons,
         unknown=unknown_of(manifest),
-        figures=figures_by_coin(tables),
-        noun=noun_of(manifest["label"].partition("@")[0]),
+        figures=figures,
+        noun=noun_of(manifest["label"]),
     )
 
 

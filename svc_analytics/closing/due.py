@@ -1,15 +1,46 @@
-"""Which months are due to be closed: over, and past the hours in which late records come."""
+"""Which months of a lake are over, and from when on each can be closed: for close and the desk.
+
+A month is over here when the hours are past in which late records come, and due when it is over
+and `seals.versions` finds no seal of it.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 
 from svc_analytics.arguments import as_names
-from svc_analytics.calendars import GREGORIAN
+from svc_analytics.closing.job import Job
+from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import ConfigError, PeriodNotClosed
 from svc_analytics.instants import HOUR, duration, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.month_texts import QUARTER, YEAR
-from svc_analytics.periods import Period, month_of, period_around
+from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
+from svc_analytics.messages import Message
+from svc_analytics.periods import GREGORIAN, QUARTER, YEAR, Period, month_of
+from svc_analytics.render.document import Reason
 from svc_analytics.schema import STREAMS
+
+GRACE_HOURS = 24
+
+
+def lake_months(lake: Lake, clock: int, zone: str, calendar: str | None) -> Iterator[Period]:
+    """Yield the months of a lake, oldest first, from its first record to the one that runs."""
+    first = min(_first_record(lake, clock), clock)
+    period = month_of(first, zone, calendar or GREGORIAN)
+    while period.start <= clock:
+        yield period
+        period = period.shift(1)
+
+
+def months_over(
+    lake: Lake, clock: int, grace: int, zone: str, calendar: str | None
+) -> Iterator[Period]:
+    """Yield the months of a lake that are over, oldest first, those with a seal too."""
+    months = lake_months(lake, clock, zone, calendar)
+    return (month for month in months if closes_at(month, grace) <= clock)
+
+
+def closes_at(period: Period, grace: int = GRACE_HOURS * HOUR) -> int:
+    """Return the instant from which on a period can be closed."""
+    return period.end + grace
 
 
 def check_is_over(period: Period, clock: int, grace: int) -> None:
@@ -19,33 +50,58 @@ def check_is_over(period: Period, clock: int, grace: int) -> None:
     if period.end > clock:
         message = f"{period.folder} is not over: it ends at {format_instant(period.end)}"
         raise PeriodNotClosed(message)
-    if period.end + grace > clock:
+    if closes_at(period, grace) > clock:
         raise PeriodNotClosed(_too_recent(period, clock, grace))
 
 
 def _too_recent(period: Period, clock: int, grace: int) -> str:
     """Say how a month that is final as read differs from one that can be sealed."""
-    passed, due = duration(clock - period.end), format_instant(period.end + grace)
+    passed, due = duration(clock - period.end), format_instant(closes_at(period, grace))
     waits = f"close waits {grace / HOUR:g} hours after the end for late records"
     head = f"{period.folder} ended {passed} ago, and {waits}: close it from {due} on"
     return f"{head}; until then svc-analytics statement shows it as read"
 
 
-def months_due(
-    lake: Lake, clock: int, grace: int, zone: str, calendar: str | None
-) -> Iterator[Period]:
-    """Yield the months that are over, oldest first, from the first that has a record."""
-    first = _first_record(lake)
-    period = None if first is None else month_of(first, zone, calendar or GREGORIAN)
-    while period and period.end + grace <= clock:
-        yield period
-        period = period.shift(1)
+def waiting_for_a_clock(
+    job: Job, months: Sequence[Period], zone: str, calendar: str | None
+) -> list[CloseResult]:
+    """Return the first month that is due by one clock and not by the other; nothing if none is.
+
+    The clocks are the service's and this machine's, as the newest run found them; `months` are
+    those that are due by what it judged of both.
+    """
+    clocks = job.lake.clocks
+    service, machine = clocks.get("service"), clocks.get("machine")
+    if service is None or machine is None or abs(service - machine) <= CLOCK_TOLERANCE:
+        return []
+    due = months_over(job.lake, max(service, machine), job.grace, zone, calendar)
+    first = next((month for month in due if month not in months), None)
+    if first is None:
+        return []
+    sides = (
+        (service, Message("reason.service_clock")),
+        (machine, Message("reason.machine_clock")),
+    )
+    (early, behind), (late, ahead) = sorted(sides)
+    values = {"late": format_instant(late), "early": format_instant(early)}
+    text = Message("reason.two_clocks", AHEAD=ahead, BEHIND=behind, **values)
+    return [CloseResult(first.folder, "waiting", job.folder(first), 1, None, (Reason(text),))]
 
 
-def _first_record(lake: Lake) -> int | None:
+def name_untried(months: Sequence[Period], tried: Collection[str]) -> list[str]:
+    """Say which months were not tried, behind one that could not be sealed."""
+    names = [month.folder for month in months if month.folder not in tried]
+    if not names:
+        return []
+    span = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+    verb = "was" if len(names) == 1 else "were"
+    return [f"{span} {verb} not tried: each seal names that of the month before"]
+
+
+def _first_record(lake: Lake, default: int) -> int:
     """Return when the first record of any stream was booked, as the footers of its months say."""
     footers = (footer for stream in STREAMS.values() for footer in lake.footers(stream).values())
-    return min((ends.first for each in footers for ends in each.ends.values()), default=None)
+    return min((ends.first for each in footers for ends in each.ends.values()), default=default)
 
 
 def check_kinds(longer: Collection[str]) -> tuple[str, ...]:
@@ -56,8 +112,8 @@ def check_kinds(longer: Collection[str]) -> tuple[str, ...]:
     return tuple(kind for kind in (QUARTER, YEAR) if kind in named)
 
 
-def longer_due(months: Sequence[Period], kinds: Collection[str]) -> Iterator[Period]:
-    """Yield the quarters and years all of whose months are among those that are due."""
+def longer_over(months: Sequence[Period], kinds: Collection[str]) -> Iterator[Period]:
+    """Yield the quarters and years all of whose months are over."""
     for kind in kinds:
-        around = dict.fromkeys(period_around(kind, month) for month in months)
+        around = dict.fromkeys(month.around(kind) for month in months)
         yield from (period for period in around if set(period.months) <= set(months))

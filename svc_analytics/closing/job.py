@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from svc_analytics.arguments import as_names, check
+from svc_analytics.arguments import PeriodOptions, as_names, check
 from svc_analytics.bucket.address import local_path
 from svc_analytics.closing import seals
 from svc_analytics.config import Settings, read_settings
@@ -18,10 +18,23 @@ from svc_analytics.instants import HOUR
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
 from svc_analytics.periods import Period
-from svc_analytics.render.folder import Note, check_formats, remove_stale
+from svc_analytics.render.folder import Note, Output
 from svc_analytics.statements.metadata import check_names
 
 Read = Callable[[Request], ExtractionResult]
+
+
+class JobOptions(PeriodOptions, total=False):
+    """How months are closed; `close` says what each option is."""
+
+    formats: Collection[str]
+    grace_hours: int
+    metadata: Collection[str]
+    settings: Settings | None
+    read: Read | None
+    lang: str
+    digits: str
+    note: Note
 
 
 @dataclass(frozen=True)
@@ -31,14 +44,16 @@ class Job:
     lake: Lake
     read: Read
     settings: Settings | None
-    formats: tuple[str, ...]
+    output: Output
     metadata: tuple[str, ...]
     grace: int
     out: Path | None
     clock: int  # up to when the lake was read, in UTC microseconds
-    note: Note  # told what is being done now
-    language: Language  # of html, xlsx and pdf
-    notes: tuple[str, ...] = ()  # what bringing it up to date brought to light
+    notes: tuple[str, ...]  # what bringing it up to date brought to light
+
+    def note(self, text: str) -> None:
+        """Report the step that begins now."""
+        self.output.note(text)
 
     @property
     def statements(self) -> Path:
@@ -49,39 +64,45 @@ class Job:
         """Return the folder of a period's first version."""
         return (self.out or self.lake.path / seals.STATEMENTS / period.folder).absolute()
 
+    def places(self, period: Period) -> list[Path]:
+        """Return the folders beside which its neighbours are looked for: its own, the lake's."""
+        return [self.folder(period), self.statements / period.folder]
 
-def start(
-    lake: Lake,
-    formats: Collection[str],
-    metadata: Collection[str],
-    grace_hours: int,
-    settings: Settings | None,
-    read: Read | None,
-    note: Note,
-    words: tuple[str, str],
-    out: str | Path | None = None,
-) -> Job:
+
+def start(lake: Lake, options: JobOptions, out: str | Path | None = None) -> Job:
     """Check the options, bring the lake up to date, and take the run's clock."""
     check_lake(lake)
-    check("grace_hours", grace_hours, (int, float), "a number of hours, such as 24")
-    formats = as_names("formats", formats, "csv")
-    language = Language(*words)
-    check_formats(formats, language)
-    if not {"csv", "parquet"} & set(formats):
-        message = "csv or parquet must be among the formats: a restatement is made from them"
-        raise ConfigError(message)
-    names = check_names(metadata)
+    hours, read, settings = options["grace_hours"], options["read"], options["settings"]
+    check("grace_hours", hours, (int, float), "a number of hours, such as 24")
+    output = _output(options)
+    names = check_names(options["metadata"])
     if read is None:
         settings = settings or read_settings(lake.path)
         done = update.extract(lake, settings, Request())
         read = partial(update.read_again, lake, settings)
     else:
         done = read(Request())
-    notes, grace = (*done.retractions, *done.notes), grace_hours * HOUR
-    remove_stale(lake.path / seals.STATEMENTS)  # of months that are not written again, too
-    folder = None if out is None else local_path("out", out)
-    chosen = (lake, read, settings, formats, names, grace, folder)
-    return Job(*chosen, done.read_to, note, language, notes)
+    return Job(
+        lake=lake,
+        read=read,
+        settings=settings,
+        output=output,
+        metadata=names,
+        grace=hours * HOUR,
+        out=None if out is None else local_path("out", out),
+        clock=done.read_to,
+        notes=(*done.retractions, *done.notes),
+    )
+
+
+def _output(options: JobOptions) -> Output:
+    formats = as_names("formats", options["formats"], "csv")
+    output = Output(formats, Language(options["lang"], options["digits"]), options["note"])
+    output.check()
+    if not {"csv", "parquet"} & set(formats):
+        message = "csv or parquet must be among the formats: a restatement is made from them"
+        raise ConfigError(message)
+    return output
 
 
 def one_at_a_time(lake: Lake) -> AbstractContextManager[None]:

@@ -10,21 +10,18 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.closing import seals
-from svc_analytics.closing.diff import as_texts, read_tables
-from svc_analytics.closing.rederive import rederive, restatement
+from svc_analytics.closing.diff import as_texts
+from svc_analytics.closing.neighbours import command_to_close, summary_of
 from svc_analytics.closing.register import Register
+from svc_analytics.closing.seals import Sealed
 from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
-from svc_analytics.lake.lake import Lake
-from svc_analytics.month_texts import TO_DATE
-from svc_analytics.periods import Period
+from svc_analytics.periods import TO_DATE, Period
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
 
 MONTH_SEALS = "month_seals"
 _NAMED = ("label", "version", "content_digest", "seal")
 _MOST = 3  # months named in a sentence
-
-Sealed = tuple[Path, seals.Manifest]  # a folder and its manifest
 
 
 def require_sealable(period: Period) -> None:
@@ -51,20 +48,7 @@ def _not_sealed(period: Period, missing: Sequence[Period]) -> str:
     more = f" and {len(names) - _MOST} more months" if len(names) > _MOST else ""
     verb = "is" if len(names) == 1 else "are"
     text = f"{period.folder} cannot be sealed: {', '.join(names[:_MOST])}{more} {verb} not sealed"
-    return f"{text}; first run {_command(missing[0])}"
-
-
-def _command(month: Period) -> str:
-    zone = "" if month.zone == "UTC" else f" --zone {month.zone}"
-    return f"svc-analytics close --month {month.label}{zone}"
-
-
-def require_same(lake: Lake, folder: Path, manifest: seals.Manifest) -> None:
-    """Refuse a month that the lake would state otherwise today than it was sealed."""
-    new = rederive(lake, manifest)
-    if restatement(lake, folder, manifest, new).num_rows:
-        message = f"{manifest['label']} was sealed with other figures than the lake gives now"
-        raise PeriodNotClosed(f"{message}: first restate it with {_command(new.period)}")
+    return f"{text}; first run {command_to_close(missing[0])}"
 
 
 def require_footed(new: Statement, months: Sequence[Sealed]) -> None:
@@ -74,12 +58,12 @@ def require_footed(new: Statement, months: Sequence[Sealed]) -> None:
 
 
 def name_seals(months: Sequence[Sealed]) -> list[dict[str, Any]]:
-    """Return what the manifest of a longer period says of its months."""
+    """Return the manifest's entry of a longer period's months."""
     return [{name: manifest[name] for name in _NAMED} for _, manifest in months]
 
 
 def unfooted(table: pa.Table, months: Sequence[Sealed]) -> Iterator[str]:
-    """Say where the months of a longer statement are not what their own statements say.
+    """List where the months of a longer statement differ from their own statements.
 
     `table` is its table of months. With the footing of that table, the flows of the sealed
     months add up to the period's, and its positions are those of its first and last month.
@@ -88,7 +72,7 @@ def unfooted(table: pa.Table, months: Sequence[Sealed]) -> Iterator[str]:
     stated = {(row["month"], row["currency"]): row for row in texts.to_pylist()}
     for folder, manifest in months:
         label = manifest["label"].partition("@")[0]
-        rows = {row["currency"]: row for row in _summary(folder, manifest)}
+        rows = {row["currency"]: row for row in summary_of((folder, manifest))}
         coins = {coin for month, coin in stated if month == label}
         for coin in sorted(rows.keys() ^ coins):
             yield f"{manifest['label']} has {coin} in one of the two statements only"
@@ -98,13 +82,6 @@ def unfooted(table: pa.Table, months: Sequence[Sealed]) -> Iterator[str]:
 
 def _versions(month: Period, folders: Collection[Path]) -> list[Sealed]:
     return [one for folder in folders for one in seals.sealed_folders(month, folder)]
-
-
-def _summary(folder: Path, manifest: seals.Manifest) -> list[dict[str, str]]:
-    names = [name for name in manifest["files"] if name in ("summary.csv", "summary.parquet")]
-    table = read_tables(folder, names).get("summary")
-    rows: list[dict[str, str]] = [] if table is None else table.to_pylist()
-    return rows
 
 
 def _differing(
@@ -158,7 +135,7 @@ def _broken_month(one: Sealed, facts: dict[str, Any], register: Register) -> Ite
 
 
 def _named_months(manifest: seals.Manifest) -> list[dict[str, Any]]:
-    """Return what a manifest says of its months; nothing where it is no such list."""
+    """Return the months of a manifest; nothing where they are no such list."""
     named = manifest.get(MONTH_SEALS)
     is_list = isinstance(named, list) and all(
         isinstance(each, dict) and each.keys() == {*_NAMED} for each in named

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from svc_analytics.closing import recipe, seals
-from svc_analytics.closing.register import read_register
+from svc_analytics.closing.register import lake_around
 from svc_analytics.closing.seals import README, SUMS
+from svc_analytics.closing.verification.proof import prove
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import atomic_write, hash_file
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, check_lake
-from svc_analytics.named_periods import named_period
+from svc_analytics.periods import parse_period
 from svc_analytics.render.folder import MANIFEST
 
 _EARLIEST = (1980, 1, 1, 0, 0, 0)  # the only date that every zip reader knows: it says nothing
@@ -26,12 +27,18 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True)
 class Package:
-    """A packed statement: the file, the folder that was packed, and its seal."""
+    """A packed statement: the file, the folder that was packed, and its seal.
+
+    Examples:
+        >>> svc.package(lake, "2026-10").file.name  # doctest: +SKIP
+        '2026-10.zip'
+    """
 
     file: Path
     folder: Path
     seal: str
     sha256: str
+    unproven: tuple[str, ...] = ()  # what of the folder could not be compared with anything
 
 
 def package(
@@ -58,21 +65,25 @@ def package(
         >>> svc.package(lake, "2026-10")  # doctest: +SKIP
     """
     check_lake(lake)
-    period = named_period(month, now(), zone, calendar)
+    period = parse_period(month, now(), zone, calendar)
     first = lake.path / seals.STATEMENTS / period.folder
     sealed = seals.versions(first)
     if not sealed:
         raise LakeError(f"{period.folder} is not sealed: close it first, with svc-analytics close")
-    return pack_folder(sealed[-1], out)
+    return pack_folder(sealed[-1], out, lake)
 
 
-def pack_folder(folder: Path, out: str | os.PathLike[str] | None = None) -> Package:
-    """Pack a sealed folder; refuse one that does not fit its seal."""
+def pack_folder(
+    folder: Path, out: str | os.PathLike[str] | None = None, lake: Lake | None = None
+) -> Package:
+    """Pack a sealed folder; refuse one that does not fit its seal, its tables or its lake."""
     manifest = seals.read_manifest(folder)
-    broken = seals.seal_violations(folder, manifest)
-    broken += [text] if (text := read_register(folder.parent).contradicts(manifest)) else []
     # A forged manifest may name any file of this machine.
-    broken += [f"{name!a} is no file of it" for name in manifest["files"] if not _is_plain(name)]
+    broken = [f"{name!a} is no file of it" for name in manifest["files"] if not _is_plain(name)]
+    broken = broken or seals.seal_violations(folder, manifest)
+    if not broken:
+        proof = prove(folder, manifest, lake or lake_around(folder.absolute()))
+        broken = proof.broken
     if broken:
         raise LakeError(f"{folder} is not packed: {broken[0]}; restore it from a copy")
     target = Path(f"{folder.name}.zip" if out is None else out)
@@ -84,7 +95,7 @@ def pack_folder(folder: Path, out: str | os.PathLike[str] | None = None) -> Pack
             digest = hash_file(temporary)
     except OSError as error:
         raise ConfigError(f"cannot write {target}: {error.strerror}") from error
-    return Package(target, folder, str(manifest["seal"]), digest)
+    return Package(target, folder, str(manifest["seal"]), digest, tuple(proof.unproven))
 
 
 def _is_plain(name: str) -> bool:

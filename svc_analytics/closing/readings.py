@@ -4,13 +4,14 @@ The months behind the first one are read together: a reading costs nearly as muc
 month as for twelve.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, takewhile
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.job import Job
 from svc_analytics.extraction.plan import Request, Seen
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period, utc_months
 from svc_analytics.render.document import Reason
 from svc_analytics.schema import STREAMS
@@ -31,6 +32,7 @@ class Readings:
         self._job = job
         self._due = due
         self._is_begun = False
+        self.has_news = False  # whether what was read last brought records, or other versions
         self._doubts: dict[Period, list[Reason]] = {}  # of months that were read together
 
     def doubts(self, period: Period) -> list[Reason]:
@@ -38,6 +40,7 @@ class Readings:
 
         Returns what could not be read, or that no two passes in a row agreed.
         """
+        self.has_news = False
         if self._is_begun and not self._doubts:
             self._read_together(self._following(period))
         self._is_begun = True
@@ -45,8 +48,9 @@ class Readings:
             return self._doubts.pop(period)
         self._job.note(f"reading {period.folder} again")
         found = self._read(period.start, period.end)
-        text = f"the month was read {MOST_PASSES} times and differed each time: it still changes"
-        return [Reason(text)] if found is None else found
+        if found is not None:
+            return found
+        return [Reason(Message("reason.still_changes", count=MOST_PASSES))]
 
     def _following(self, first: Period) -> list[Period]:
         """Return a month and those behind it that have no seal, not too many to read together."""
@@ -78,9 +82,17 @@ class Readings:
         for number in range(MOST_PASSES):
             result = self._job.read(Request(start=start, end=end, rereads=True, confirms=seen))
             seen = result.seen
+            self.has_news |= result.published.files > 0
             if number and result.is_confirmed:
-                return unread_again(result.not_extracted)
+                return unread_again(self._could_be_read(result.not_extracted))
         return None
+
+    def _could_be_read(self, not_extracted: Mapping[str, str]) -> dict[str, str]:
+        """Leave out the streams that were never read: the statement says so of them."""
+        lake = self._job.lake
+        return {
+            name: why for name, why in not_extracted.items() if lake.coverage(STREAMS[name]).read
+        }
 
 
 def _records(lake: Lake, months: Iterable[Period]) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from svc_analytics.formatting.display import names_of
 from svc_analytics.formatting.sanitize import single_line
-from svc_analytics.month_texts import noun_of
+from svc_analytics.periods import noun_of
 from svc_analytics.warehouse.models import read_statement_macros
 
 # Run as it is in the folder; a test does.
@@ -81,7 +81,7 @@ _TABLES = {
 
 def readme_text(manifest: dict[str, Any]) -> str:
     """Write the README.txt of a sealed statement."""
-    noun = noun_of(str(manifest["label"]).partition("@")[0])
+    noun = noun_of(str(manifest["label"]))
     title = single_line(f"Statement {manifest['label']} of {names_of(manifest['merchant'])}")
     names = ("tool_version", "start", "end", "label", "calendar", "zone", "status", "as_of")
     facts = {name: single_line(str(manifest.get(name, "not stated"))) for name in names}

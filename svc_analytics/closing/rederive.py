@@ -6,10 +6,14 @@ import pyarrow as pa
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import READ_AT, as_texts, compare, read_tables
-from svc_analytics.instants import parse_bound
+from svc_analytics.closing.reduction import comparable
+from svc_analytics.instants import now, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.metadata import check_names
+from svc_analytics.statements.reading import Basis
+from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import open_warehouse
 
@@ -24,15 +28,11 @@ def read_until(lake: Lake) -> int | None:
 
 
 def rederive(lake: Lake, manifest: seals.Manifest) -> Statement:
-    """Make a statement again, with the period and options of its manifest."""
-    return statement(
-        lake,
-        manifest["label"].split("@")[0],
-        zone=manifest["zone"],
-        calendar=manifest["calendar"],
-        as_of=parse_bound(manifest["as_of"]),
-        metadata=seals.chosen_metadata(manifest),
-    )
+    """Make a statement again, with the period, options and balances of its manifest."""
+    names, sealed = check_names(seals.chosen_metadata(manifest)), seals.sealed_assertions(manifest)
+    balances = read_assertions(lake.path) if sealed is None else sealed
+    basis = Basis(now(), balances, names, parse_bound(manifest["as_of"]))
+    return prepare(lake, seals.stated_period(manifest), basis)
 
 
 def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Statement) -> pa.Table:
@@ -45,11 +45,8 @@ def restatement(lake: Lake, folder: Path, manifest: seals.Manifest, new: Stateme
 
 def differences(lake: Lake, old: dict[str, pa.Table], new: Statement) -> pa.Table:
     """Return the differences of a new statement from an old one's tables, given as texts."""
-    tables = as_texts(new.tables)
-    for name in WITHOUT_FIGURES:
-        tables.pop(name, None)
-    known = {name: table for name, table in old.items() if name in tables}
-    return compare(known, tables, changed_ids(lake))
+    known = {name: table for name, table in old.items() if name not in WITHOUT_FIGURES}
+    return compare(*comparable(known, as_texts(new.tables)), changed_ids(lake))
 
 
 def follows(table: pa.Table, folder: Path, manifest: seals.Manifest, sealed: Statement) -> bool:
@@ -61,11 +58,11 @@ def follows(table: pa.Table, folder: Path, manifest: seals.Manifest, sealed: Sta
     before = seals.version_before(folder, manifest)
     if before is None:
         return True  # the chain says that it is missing
-    tables = as_texts(sealed.tables)
     said = seals.read_manifest(before)
     old = read_tables(before, said["files"].keys() - seals.broken_files(before, said))
-    common = {name: old[name] for name in old if name in tables.keys() - {*WITHOUT_FIGURES}}
-    return _without_causes(compare(common, tables)) == _without_causes(table)
+    known = {name: table for name, table in old.items() if name not in WITHOUT_FIGURES}
+    again = compare(*comparable(known, as_texts(sealed.tables)))
+    return _without_causes(again) == _without_causes(table)
 
 
 def _without_causes(table: pa.Table) -> list[dict[str, str | None]]:

@@ -15,9 +15,10 @@ from typing import Any
 
 from svc_analytics.closing.seals import STATEMENTS, seal_of
 from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write, make_folder, merge_into
+from svc_analytics.files import make_folder
 from svc_analytics.formatting.tables import csv_line
 from svc_analytics.lake.lake import Lake
+from svc_analytics.storage import Storage, merge_into
 
 FILE = "seals.csv"
 COLUMNS = ("seal", "label", "calendar", "zone", "version")
@@ -77,26 +78,27 @@ def read_register(statements: Path) -> Register:
 def seal_in(lake: Lake, manifest: dict[str, Any]) -> str:
     """Return the seal of a manifest, which the lake's register then knows."""
     seal = seal_of(manifest)
-    register_seal(lake.path / STATEMENTS, manifest, seal)
+    register_seal(lake.storage, manifest, seal)
     return seal
 
 
-def register_seal(statements: Path, manifest: dict[str, Any], seal: str) -> None:
+def register_seal(storage: Storage, manifest: dict[str, Any], seal: str) -> None:
     """Add a seal to the register, once.
 
     It is added before its folder is moved into place: a run that is killed in between
     leaves a line too many, and never a sealed folder that the register does not know.
     """
-    merge_into(statements, partial(_register_seal, statements, manifest, seal))
+    merge_into(storage, partial(_register_seal, storage, manifest, seal))
 
 
-def _register_seal(statements: Path, manifest: dict[str, Any], seal: str) -> None:
+def _register_seal(storage: Storage, manifest: dict[str, Any], seal: str) -> None:
+    statements = storage.folder / STATEMENTS
     register = read_register(statements)
     if register.has(seal):
         return
     make_folder(statements)
     rows = _lines([*register.rows, (seal, *_month(manifest))])
-    with atomic_write(statements / FILE) as temporary:
+    with storage.write(statements / FILE) as temporary:
         temporary.write_text("".join(map(csv_line, rows)), encoding="utf-8", newline="")
 
 

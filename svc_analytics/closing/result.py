@@ -1,8 +1,9 @@
-"""The result of closing a month: sealed, unchanged, restated or provisional, and why."""
+"""The result of closing a month: sealed, unchanged, restated, provisional or waiting, and why."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -12,24 +13,31 @@ from svc_analytics.formatting.display import Display, display_table
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_frame
-from svc_analytics.month_texts import noun_of
+from svc_analytics.log import log_lines
+from svc_analytics.periods import noun_of
 from svc_analytics.render.document import Reason, Unknown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-State = Literal["sealed", "unchanged", "restated", "provisional"]
+State = Literal["sealed", "unchanged", "restated", "provisional", "waiting"]
 _OUTCOMES: dict[State, str] = {
     "sealed": "sealed as {seal}",
     "unchanged": "was sealed before and is unchanged, as {seal}",
     "restated": "restated as version {version}, sealed as {seal}",
     "provisional": "is provisional and not sealed",
+    "waiting": "is not closed",
 }
 
 
 @dataclass(frozen=True)
 class CloseResult(Displayable):
-    """What became of one month."""
+    """What became of one month that was to be closed.
+
+    Examples:
+        >>> svc.close(lake, "2026-10").state  # doctest: +SKIP
+        'sealed'
+    """
 
     label: str
     state: State
@@ -43,24 +51,40 @@ class CloseResult(Displayable):
 
     @property
     def needs_attention(self) -> bool:
-        """Whether a person should look: the month is restated, or cannot be final."""
-        return self.state in ("restated", "provisional") or bool(self.reasons)
+        """Whether a person should look: at a month that is restated, not final, or has unknowns.
+
+        What a seal leaves unknown is told when it is made, and not when it is found unchanged.
+        """
+        is_new = self.state != "unchanged"
+        is_odd = self.state in ("restated", "provisional") or bool(is_new and self.unknown)
+        return is_odd or bool(self.reasons)
 
     @property
     def restatement(self) -> pd.DataFrame | None:
         """One row per difference from the version before; None for a first version."""
         return None if self.table is None else to_frame(self.table)
 
+    def with_notes(self, notes: Iterable[str]) -> CloseResult:
+        """Return the result with further notes behind its own."""
+        return replace(self, note="; ".join(filter(None, [self.note, *notes])) or None)
+
+    def logged(self) -> CloseResult:
+        """Return the result, and tell the library's logger what became of the month."""
+        log_lines(self.describe(), needs_attention=self.needs_attention)
+        return self
+
     def describe(self) -> list[str]:
         """Say in lines of text what became of the month, and why."""
         outcome = _OUTCOMES[self.state].format(seal=self.seal, version=self.version)
-        lines = [f"{self.label} {outcome}: {self.folder}"]
-        lines += [f"  because {single_line(reason.text)}" for reason in self.reasons]
+        place = "" if self.state == "waiting" else f": {self.folder}"
+        lines = [f"{self.label} {outcome}{place}"]
+        word = "but" if self.seal else "because"
+        lines += [f"  {word} {single_line(reason.text)}" for reason in self.reasons]
         lines += [f"  {single_line(unknown.text)}" for unknown in self.unknown]
         return [*lines, f"  note: {self.note}"] if self.note else lines
 
     def _display(self) -> Display:
         title = "differences from the version before"
         tables = [] if self.table is None else [display_table(self.table, title)]
-        kind = noun_of(self.label.partition("@")[0]).title()
+        kind = noun_of(self.label).title()
         return Display(f"{kind} {self.label}", self.describe(), tables)

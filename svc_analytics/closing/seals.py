@@ -13,13 +13,16 @@ from typing import Any
 
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
-from svc_analytics.periods import Period
+from svc_analytics.periods import Period, read_label
 from svc_analytics.render.folder import MANIFEST
+from svc_analytics.statements.balance_assertions import Assertion, parse_assertions
 
 STATEMENTS = "statements"
 README, SUMS = "README.txt", "SHA256SUMS"  # what a package adds; no seal covers them
+_OF_PROGRAMS = (".DS_Store", "~$", ".~lock.")  # how names begin that other programs leave
 EXAMPLE = "data/statements/2026-10"
 Manifest = dict[str, Any]
+Sealed = tuple[Path, Manifest]  # a folder and its manifest
 # What every manifest has, of these types: without it, a folder is not a statement.
 _REQUIRED: dict[str, type | tuple[type, ...]] = {
     "status": str,
@@ -62,6 +65,15 @@ def chosen_metadata(manifest: Manifest) -> tuple[str, ...]:
     return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
+def sealed_assertions(manifest: Manifest) -> tuple[Assertion, ...] | None:
+    """Return the balances that a statement was compared with; None where it does not say.
+
+    Raises `ConfigError` where they are no balances.
+    """
+    facts = manifest["options"].get("assertions")
+    return None if facts is None else parse_assertions(facts)
+
+
 def versions(folder: Path) -> list[Path]:
     """Return the folders of a month's sealed versions, oldest first.
 
@@ -78,29 +90,43 @@ def version_folder(folder: Path, version: int) -> Path:
     return folder if version == 1 else folder.with_name(f"{folder.name}-v{version}")
 
 
+def first_folder(folder: Path, manifest: Manifest) -> Path:
+    """Return the folder of the first version of a statement, from that of any version."""
+    return folder.with_name(folder.name.removesuffix(f"-v{manifest['version']}"))
+
+
 def version_before(folder: Path, manifest: Manifest) -> Path | None:
     """Return the folder of the version that a statement supersedes, if it is next to it."""
-    first = folder.with_name(folder.name.removesuffix(f"-v{manifest['version']}"))
-    path = version_folder(first, manifest["version"] - 1)
+    path = version_folder(first_folder(folder, manifest), manifest["version"] - 1)
     before = _find_manifest(path)
     return path if before and before["seal"] == manifest.get("supersedes") else None
 
 
-def sealed_folders(period: Period, folder: Path) -> list[tuple[Path, Manifest]]:
+def sealed_folders(period: Period, folder: Path) -> list[Sealed]:
     """Return a month's sealed versions with their manifests, oldest first.
 
     They are looked for in a folder and the folders next to it, and may have been altered.
     """
     wanted = (period.folder, period.calendar, period.zone)
-    paths = sorted(folder.absolute().parent.glob(f"*/{MANIFEST}"))
-    found = [
-        (path.parent, manifest)
-        for path in paths
-        if (manifest := _find_manifest(path.parent))
-        and manifest.get("seal")
-        and (manifest["label"], manifest["calendar"], manifest["zone"]) == wanted
-    ]
+    found = [one for one in all_sealed(folder.absolute().parent) if period_key(one[1]) == wanted]
     return sorted(found, key=lambda one: one[1]["version"])
+
+
+def all_sealed(statements: Path) -> list[Sealed]:
+    """Return every sealed statement of a folder of statements, by the names of their folders."""
+    paths = sorted(statements.absolute().glob(f"*/{MANIFEST}"))
+    found = [(path.parent, _find_manifest(path.parent)) for path in paths]
+    return [(path, manifest) for path, manifest in found if manifest and manifest.get("seal")]
+
+
+def stated_period(manifest: Manifest) -> Period:
+    """Return the period that a manifest is of, or raise `ConfigError` where it names none."""
+    return read_label(manifest["label"].partition("@")[0], manifest["zone"], manifest["calendar"])
+
+
+def period_key(manifest: Manifest) -> tuple[str, str, str]:
+    """Return the key that all versions of a period share: label, calendar and zone."""
+    return manifest["label"], manifest["calendar"], manifest["zone"]
 
 
 def manifests_of(period: Period, folder: Path) -> list[Manifest]:
@@ -121,6 +147,8 @@ def broken_files(folder: Path, manifest: Manifest) -> dict[str, str]:
     for name, facts in sorted(files.items()):
         if not (folder / name).is_file():
             broken[name] = "is missing"
+        elif (folder / name).is_symlink():
+            broken[name] = "is a link, and no file of the statement"
         elif hash_file(folder / name) != facts["sha256"]:
             broken[name] = "differs from the seal" if manifest["seal"] else "was altered"
     return broken
@@ -129,9 +157,10 @@ def broken_files(folder: Path, manifest: Manifest) -> dict[str, str]:
 def foreign_files(folder: Path, manifest: Manifest) -> list[str]:
     """Name the files in a statement's folder that do not belong to the statement.
 
-    Hidden files, the lock files of office programs, and what a package adds do not count.
+    The lock files of office programs, what a file manager leaves, and what a package adds do not
+    count.
     """
-    names = {path.name for path in folder.iterdir() if not path.name.startswith((".", "~$"))}
+    names = {path.name for path in folder.iterdir() if not path.name.startswith(_OF_PROGRAMS)}
     return sorted(names - {MANIFEST, README, SUMS, *manifest["files"]})
 
 

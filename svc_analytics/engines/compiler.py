@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from svc_analytics.engines.dialects import prepare, write
 from svc_analytics.engines.trees import (
-    HERE,
+    OUR_DIALECT,
     Tree,
     arguments,
     call_of,
@@ -24,7 +24,7 @@ from svc_analytics.warehouse.models import Model
 _DONE = "resolved"
 _NONE: Mapping[str, str] = {}
 # Tells where the rows of a table lie on the engine; None for a model that it counts itself.
-Hand = Callable[[exp.Table], str | None]
+FindTable = Callable[[exp.Table], str | None]
 
 
 @dataclass
@@ -33,7 +33,7 @@ class Compiler:
 
     dialect: str
     models: Mapping[str, Model]
-    hand: Hand
+    find_table: FindTable
     _steps: dict[str, Tree] = field(default_factory=dict)  # by name, each behind what it reads
     _taken: set[str] = field(default_factory=set)  # the names of steps, those to come too
     _names: dict[str, str] = field(default_factory=dict)  # of the steps, by what was called
@@ -49,13 +49,13 @@ class Compiler:
             body.set("with_", exp.With(expressions=listed))
         return write(body, self.dialect)
 
-    def beside(self, hand: Hand) -> Compiler:
+    def beside(self, find_table: FindTable) -> Compiler:
         """Return the compiler of another lake, whose steps are steps of the same query."""
-        return Compiler(self.dialect, self.models, hand, self._steps, self._taken)
+        return Compiler(self.dialect, self.models, find_table, self._steps, self._taken)
 
     def name_of(self, table: exp.Table) -> str:
         """Return the name, on the engine, of a model or a file."""
-        return self.hand(table) or self._model(table)
+        return self.find_table(table) or self._model(table)
 
     def add_query(self, name: str, tree: Tree) -> str:
         """Add a whole query as a step; return what it is called there."""
@@ -103,7 +103,7 @@ class Compiler:
         """Return the step of a model, as it is called here."""
         model = self.models[call_of(table)]
         values = arguments(table, parameters(model.signature))
-        called = ", ".join([model.name, *(each.sql(HERE) for each in values.values())])
+        called = ", ".join([model.name, *(each.sql(OUR_DIALECT) for each in values.values())])
         if called not in self._names:
             body = write_in(parse(model.sql), values)
             self._names[called] = self.add_query(model.name, body)

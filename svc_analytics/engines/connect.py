@@ -31,7 +31,7 @@ def count(
     period: Span | None = None,
     as_written: bool = False,
 ) -> _T:
-    """Return what `work` makes of the views of a lake, all of it of one snapshot.
+    """Return the result of `work` on the views of a lake, all of it of one snapshot.
 
     Where an object of a bucket was replaced while an engine read it, all work is done again.
     Raises `LakeChanged` where that happens again and again.
@@ -45,7 +45,7 @@ def count(
 
 
 def of_one_snapshot(work: Callable[[], _T]) -> _T:
-    """Return what `work` makes, done again where an object was replaced while it was read."""
+    """Return the result of `work`, done again where an object was replaced while it was read."""
     place = ""
     for _ in range(_MOST_SNAPSHOTS):
         try:

@@ -11,7 +11,7 @@ from sqlglot.errors import ErrorLevel
 from svc_analytics.engines.guards import guard_sums
 from svc_analytics.engines.medians import count_to_the_middle
 from svc_analytics.engines.portable import FORMATS
-from svc_analytics.engines.trees import HERE, Tree, change, without_filters, write_out
+from svc_analytics.engines.trees import OUR_DIALECT, Tree, change, without_filters, write_out
 from svc_analytics.engines.words import own_words
 from svc_analytics.instants import to_micros
 
@@ -32,7 +32,7 @@ def translate(sql: Tree, dialect: str) -> str:
 
 
 def _plain(tree: Tree, dialect: str) -> Tree:
-    if dialect == HERE:
+    if dialect == OUR_DIALECT:
         return without_filters(tree)
     return without_filters(write_out(count_to_the_middle(tree), own_words(dialect)))
 
@@ -61,7 +61,7 @@ def _at_zone(node: Tree) -> Tree:
 
 def _clock_is_utc(node: Tree) -> Tree:
     if isinstance(node, exp.DataType) and node.this in _CLOCKS:
-        return exp.DataType.build("timestamptz", dialect=HERE)
+        return exp.DataType.build("timestamptz", dialect=OUR_DIALECT)
     return node
 
 

@@ -8,8 +8,12 @@ from svc_analytics.errors import EngineError
 
 
 def cast_exactly(found: pa.Table, schema: pa.Schema, engine: str) -> pa.Table:
-    """Return an answer with the columns and types of a schema; refuse what does not fit."""
-    if found.column_names != schema.names:
+    """Return an answer with the columns and types of a schema; refuse what does not fit.
+
+    A column that the query does not name is called by each engine as it likes: it is known by
+    its place.
+    """
+    if not _are_in_place(found.column_names, schema.names):
         message = f"{engine} answered with the columns {', '.join(found.column_names)}, not with "
         raise EngineError(f"{message}{', '.join(schema.names)}")
     columns = []
@@ -20,3 +24,11 @@ def cast_exactly(found: pa.Table, schema: pa.Schema, engine: str) -> pa.Table:
             message = f"{engine} answered {field.name} as {column.type}, not as {field.type}"
             raise EngineError(f"{message}: {error}") from error
     return pa.table(columns, schema=schema)
+
+
+def _are_in_place(found: list[str], wanted: list[str]) -> bool:
+    """Tell whether each column that both know by a name stands where it should."""
+    return len(found) == len(wanted) and all(
+        one == other or (one not in wanted and other not in found)
+        for one, other in zip(found, wanted, strict=True)
+    )

@@ -17,7 +17,7 @@ TOLERANCE = "1e-9"  # of the sum of all parts without sign, beside one unit for 
 
 
 def guard_sums(tree: Tree, dialect: str) -> Tree:
-    """Return a tree in which every sum that is not what its parts come to raises an error."""
+    """Guard each sum of a query: one that is not what its parts add up to raises an error."""
 
     def put(node: Tree) -> Tree:
         if isinstance(node, exp.Window) and isinstance(node.this, exp.Sum):

@@ -10,7 +10,6 @@ from typing import Protocol
 from svc_analytics.bucket.address import check_place
 from svc_analytics.bucket.pins import Pins
 from svc_analytics.errors import LakeError
-from svc_analytics.lake.footer import is_of_earlier_layout
 from svc_analytics.lake.lake import Lake
 
 Sizes = Callable[[Sequence[str]], Mapping[str, int]]  # the bytes of files as an engine sees them
@@ -37,10 +36,10 @@ def places_of(lake: Lake, snapshot: Path) -> Places:
 
     A bucket's objects are read where they lie if it is told where that is.
     """
-    pins = lake.pins(snapshot)
+    pins = lake.storage.pins(snapshot)
     if pins is None or not lake.engine_data:
         return Paths(lake.path, lake.engine_data)
-    return Objects(pins, snapshot, lake.path, check_place("engine_data", lake.engine_data))
+    return Objects(pins, snapshot, check_place("engine_data", lake.engine_data))
 
 
 @dataclass(frozen=True)
@@ -79,22 +78,14 @@ class Objects:
 
     pins: Pins
     snapshot: Path
-    copy: Path  # of the bucket, on this machine
     seen_as: str
     _keys: dict[str, str] = field(default_factory=dict)  # by the place that was shown
 
     def place(self, path: Path) -> str | None:
-        """Return where the engine reads an object; None for a file that was made here.
-
-        Raises `LakeError` for a month file of an earlier layout: what its snapshot holds is not
-        what the bucket holds.
-        """
+        """Return where the engine reads an object; None for a file that was made here."""
         key = path.relative_to(self.snapshot).with_suffix(".parquet").as_posix()
         if key not in self.pins.objects:
             return None
-        if is_of_earlier_layout(self.copy / key):
-            message = f"{self.pins.url}/{key} is of an earlier layout, and no engine reads that"
-            raise LakeError(f"{message} where it lies: run svc-analytics extract, or count here")
         place = f"{self.seen_as.rstrip('/')}/{key}"
         self._keys[place] = key
         return place

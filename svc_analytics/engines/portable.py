@@ -24,6 +24,7 @@ _OURS = (
     *(exp.AtTimeZone, exp.TimeToStr, exp.TimestampTrunc, exp.Interval, exp.Round),
     *(exp.DPipe, exp.Left, exp.SHA2, exp.LastValue, exp.IgnoreNulls, exp.Unnest),
     *(exp.GenerateSeries, exp.Length, exp.Trim, exp.SplitPart, exp.Repeat, exp.NullSafeNEQ),
+    *(exp.Mod, exp.TryCast),
 )
 _KINDS = exp.DataType.Type
 _TYPES = {
@@ -34,17 +35,19 @@ _UNITS = {"day", "month"}
 FORMATS = {"%Y-%m": "yyyy-MM"}  # of a month
 
 
-def oddity(tree: Tree, own: Collection[str], *, is_ours: bool = True) -> str | None:
-    """Return what of a query an engine may count in another way; None when there is nothing.
+def unsupported_part(tree: Tree, own: Collection[str], *, is_ours: bool = True) -> str | None:
+    """Name the first part of a query that an engine may count in another way; None without one.
 
     `own` are the macros that engines word themselves. People's own queries are read strictly.
     """
-    return next((found for node in tree.walk() if (found := _odd(node, own, is_ours))), None)
+    return next(
+        (found for node in tree.walk() if (found := _unsupported(node, own, is_ours))), None
+    )
 
 
-def _odd(node: Tree, own: Collection[str], is_ours: bool) -> str | None:
+def _unsupported(node: Tree, own: Collection[str], is_ours: bool) -> str | None:
     if isinstance(node, exp.Anonymous):
-        return _odd_call(node, own)
+        return _unsupported_call(node, own)
     if not isinstance(node, (*_SHAPES, *_OURS) if is_ours else _SHAPES):
         return node.key
     if isinstance(node, exp.Cast) and not is_ours and type(node) is not exp.Cast:
@@ -58,13 +61,13 @@ def _odd(node: Tree, own: Collection[str], is_ours: bool) -> str | None:
     return None
 
 
-def _odd_call(node: exp.Anonymous, own: Collection[str]) -> str | None:
+def _unsupported_call(node: exp.Anonymous, own: Collection[str]) -> str | None:
     name = node.name.lower()
     if isinstance(node.parent, exp.Table) or name in own:
         return None
     if name not in macros():
         return name
-    return name if oddity(macros()[name][1], own) else None
+    return name if unsupported_part(macros()[name][1], own) else None
 
 
 def _is_shared(kind: exp.DataType) -> bool:

@@ -94,7 +94,7 @@ def rehearse(lake: Lake, query: str, dialect: str) -> str:
 
 
 def write_down(listener: Listener, rehearsal: EngineWarehouse, query: str) -> str:
-    """Return what the listener is asked for a query, as text."""
+    """Return the SQL that the listener is asked for a query."""
     rehearsal.query_readonly(query)
     why = rehearsal.why_here(query)
     asked = [f"{sql};\n" for sql in listener.asked]

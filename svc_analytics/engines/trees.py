@@ -13,7 +13,7 @@ from sqlglot.errors import SqlglotError
 from svc_analytics.errors import QueryError
 from svc_analytics.warehouse.models import read_macros
 
-HERE = "duckdb"  # the dialect that all our SQL is written in
+OUR_DIALECT = "duckdb"  # the dialect that all our SQL is written in
 _TABLES = re.compile(r"read_parquet\(\{(\w+)\}\)|(?<=\bfrom )\{(\w+)\}")
 _OTHERS = re.compile(r'(?<!")\{(\w+)\}(?!")')
 
@@ -31,7 +31,7 @@ def parse(sql: str) -> Tree:
 def _parse(sql: str) -> Tree:
     named = _TABLES.sub(lambda found: f'"{{{found[1] or found[2]}}}"', sql)
     try:
-        tree = sqlglot.parse_one(_OTHERS.sub(r"'\1'", named), read=HERE)
+        tree = sqlglot.parse_one(_OTHERS.sub(r"'\1'", named), read=OUR_DIALECT)
     except SqlglotError as error:
         message = f"the query cannot be read: {str(error).splitlines()[0]}"
         raise QueryError(message) from error
@@ -45,7 +45,7 @@ def _parse(sql: str) -> Tree:
 def macros() -> dict[str, Macro]:
     """Return the macros of expressions, by name."""
     found = {}
-    for tree in sqlglot.parse(read_macros(), read=HERE):
+    for tree in sqlglot.parse(read_macros(), read=OUR_DIALECT):
         if isinstance(tree, exp.Create):
             head = tree.this
             found[head.this.name] = (tuple(each.name for each in head.expressions), tree.expression)
@@ -59,7 +59,7 @@ def call_of(table: exp.Table) -> str:
 
 
 def arguments(table: exp.Table, parameters: Mapping[str, Tree | None]) -> dict[str, Tree]:
-    """Return what a call of a table macro gives for each of its parameters."""
+    """Return the arguments of a call of a table macro, by parameter."""
     given, places = {}, iter(parameters)
     for each in table.this.expressions if isinstance(table.this, exp.Anonymous) else ():
         if isinstance(each, exp.PropertyEQ):
@@ -77,7 +77,7 @@ def parameters(signature: str) -> dict[str, Tree | None]:
 
 
 def parse_value(sql: str) -> Tree:
-    return sqlglot.parse_one(sql, read=HERE)
+    return sqlglot.parse_one(sql, read=OUR_DIALECT)
 
 
 def write_in(tree: Tree, values: Arguments) -> Tree:

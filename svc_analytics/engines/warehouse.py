@@ -7,25 +7,23 @@ the unchanged SQL.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from uuid import uuid4
 
-import duckdb
 import pyarrow as pa
 from sqlglot import exp
 
 from svc_analytics.coverage import Span
 from svc_analytics.engines.compiler import Compiler
-from svc_analytics.engines.cuts import cut, part_name
 from svc_analytics.engines.engine import Engine
 from svc_analytics.engines.exactness import cast_exactly
-from svc_analytics.engines.handing import Handing
 from svc_analytics.engines.paths import Places, places_of
-from svc_analytics.engines.reach import Reach, is_counted, models, sources
+from svc_analytics.engines.splits import part_name, split_model
+from svc_analytics.engines.support import SqlSupport, is_counted, models, sources
 from svc_analytics.engines.trees import (
-    HERE,
+    OUR_DIALECT,
     Tree,
     arguments,
     call_of,
@@ -37,16 +35,16 @@ from svc_analytics.engines.trees import (
     with_values,
     write_in,
 )
+from svc_analytics.engines.uploads import TableUploader
 from svc_analytics.errors import QueryError
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
 from svc_analytics.warehouse.models import Model, read_statement_checks
 from svc_analytics.warehouse.views import fill, findings_within, variables
-from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse, to_table
+from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 _ROWS = "counted_rows"
 _CHECKS = "statement_checks"
-Fetch = Callable[[duckdb.DuckDBPyRelation], pa.Table]
 Values = Mapping[str, Any]
 
 
@@ -72,8 +70,8 @@ def open_on_engine(
         places.require_unchanged()
 
 
-class _Twice(Exception):
-    """A model is asked for of two intervals; its name."""
+class _TwoIntervals(Exception):
+    """A query asks for a model of two intervals; its argument is the name of the model."""
 
 
 class EngineWarehouse(Warehouse):
@@ -84,10 +82,10 @@ class EngineWarehouse(Warehouse):
         self.is_large = False  # the engine has memory of its own, and is asked as seldom as can be
         self._engine = engine
         self._kept: dict[str, int] = {}  # rows of the models that are kept, whatever they are of
-        self._brought: dict[str, str] = {}  # how each other model was called whose rows are here
+        self._calls: dict[str, str] = {}  # how each counted model was called
         self._named: dict[str, str] = {}  # how earlier queries called what they named
         self._done: set[str] = set()
-        self._handing = Handing(
+        self._uploader = TableUploader(
             engine,
             here.sources.files,
             places,
@@ -95,7 +93,7 @@ class EngineWarehouse(Warehouse):
             self._kept,
             mark or f"svc_{uuid4().hex[:12]}",
         )
-        self._reach = Reach(engine.dialect, self._handing.is_kept)
+        self._support = SqlSupport(engine.dialect, self._uploader.is_kept)
         self._values: Values = {}  # of the query that is being answered
 
     def query(
@@ -103,8 +101,8 @@ class EngineWarehouse(Warehouse):
         query: str,
         parameters: Values | None = None,
         tables: Mapping[str, pa.Table] | None = None,
-        fetch: Fetch = to_table,
         *,
+        is_ours: bool = True,
         is_short: bool = False,
         is_long: bool = False,
     ) -> pa.Table:
@@ -114,11 +112,12 @@ class EngineWarehouse(Warehouse):
         """
         self._values = parameters or {}
         tree = None if tables or is_long else _read(query)
-        if tree is not None and self._reach.is_far(sources(tree)):
-            if self._reach.oddity(tree, is_ours=fetch is to_table) is None:
-                return self._counted(tree, query, fetch)
+        if tree is not None and self._support.needs_engine(sources(tree)):
+            if self._support.unsupported_part(tree, is_ours=is_ours) is None:
+                return self._counted(tree, query, is_ours=is_ours)
             query = self._prepared(tree, query)
-        return super().query(query, parameters, tables, fetch, is_short=is_short, is_long=is_long)
+        how = {"is_ours": is_ours, "is_short": is_short, "is_long": is_long}
+        return super().query(query, parameters, tables, **how)
 
     def keep(
         self,
@@ -131,8 +130,8 @@ class EngineWarehouse(Warehouse):
         """Answer a query once, as `Warehouse.keep`."""
         self._values = values
         tree = None if tables else parse(query)
-        if tree is not None and self._reach.is_far(sources(tree)):
-            if self._reach.oddity(tree) is None:
+        if tree is not None and self._support.needs_engine(sources(tree)):
+            if self._support.unsupported_part(tree) is None:
                 query, tables = f"from {_ROWS}", {_ROWS: self._counted(tree, query)}
                 values = {}
             else:
@@ -143,35 +142,35 @@ class EngineWarehouse(Warehouse):
         self._kept[name] = count[0][0].as_py()
 
     def why_here(self, query: str) -> str | None:
-        """Return what keeps a query here, by name; None when the engine answers all of it."""
+        """Name what keeps a query here; None when the engine answers all of it."""
         tree = _read(query)
-        if tree is None or not self._reach.is_far(sources(tree)):
+        if tree is None or not self._support.needs_engine(sources(tree)):
             return "what reads no records"
-        return self._reach.oddity(tree, is_ours=False)
+        return self._support.unsupported_part(tree, is_ours=False)
 
     def forget(self) -> None:
         """Let the engine forget what it was shown."""
-        self._handing.forget()
+        self._uploader.forget()
 
-    def hand(self, table: exp.Table) -> str | None:
+    def engine_table(self, table: exp.Table) -> str | None:
         """Return the engine's table of a file or of a small model; None for any other model."""
-        return self._handing.table_of(table)
+        return self._uploader.table_of(table)
 
     def _compiled(self, tree: Tree) -> str:
         """Return a query in the engine's words."""
-        return Compiler(self._engine.dialect, models(), self.hand).compile(tree)
+        return Compiler(self._engine.dialect, models(), self.engine_table).compile(tree)
 
     def rows_here(self, called: str) -> pa.Table:
         """Return the rows of a model from what is on this machine; the engine is not asked."""
         return super().query(f"from {called}", self._used(called))
 
     @interruptible()
-    def _counted(self, tree: Tree, query: str, fetch: Fetch = to_table) -> pa.Table:
+    def _counted(self, tree: Tree, query: str, *, is_ours: bool = True) -> pa.Table:
         """Return the answer of the engine, in the types that it has here."""
         sql = self._compiled(with_values(tree, self._values))
         text = query.strip().rstrip(";")
         types = f"select * from (\n{text}\n) limit 0"
-        schema = super().query(types, self._used(types), None, fetch).schema
+        schema = super().query(types, self._used(types), is_ours=is_ours).schema
         return self.ask(sql, schema)
 
     def ask(self, sql: str, schema: pa.Schema) -> pa.Table:
@@ -179,90 +178,91 @@ class EngineWarehouse(Warehouse):
         return cast_exactly(self._engine.query(sql), schema, self._engine.name)
 
     def _prepared(self, tree: Tree, query: str) -> str:
-        """Let the engine count what a query is made of; return the query that is left for here."""
+        """Let the engine count what a query is made of; return the query to run here."""
         whole = Model("query", "", "", "", (), query)
         self._forget_other_intervals(tree)
         try:
-            return self._cut(whole, tree)
-        except _Twice:  # what an earlier query asked for is of another interval
-            self._brought.clear()
+            return self._split(whole, tree)
+        except _TwoIntervals:  # what an earlier query asked for is of another interval
+            self._calls.clear()
             self._done.clear()
         try:
-            return self._cut(whole, tree)
-        except _Twice as error:
+            return self._split(whole, tree)
+        except _TwoIntervals as error:
             message = f"{error} is asked for twice in one query, of two intervals: an engine counts"
             raise QueryError(f"{message} one; ask for each in a query of its own") from error
 
     def _forget_other_intervals(self, tree: Tree) -> None:
         """Forget what earlier queries were made of, if this one names another interval."""
-        named = {call_of(table): table.this.sql(HERE) for table in tables(tree)}
+        named = {call_of(table): table.this.sql(OUR_DIALECT) for table in tables(tree)}
         if any(self._named.get(name, called) != called for name, called in named.items()):
-            self._brought.clear()
+            self._calls.clear()
             self._done.clear()
         self._named |= named
 
-    def _bring(self, tree: Tree, known: Iterable[str] = ()) -> None:
+    def _count_sources(self, tree: Tree, known: Iterable[str] = ()) -> None:
         """Let the engine count what a query that stays here is made of."""
         own = {*inner_steps(tree), *known}
         for table in tables(tree):
             name = call_of(table)
-            if name not in own and name in models() and self._reach.is_far([name]):
-                self._bring_model(models()[name], table)
+            if name not in own and name in models() and self._support.needs_engine([name]):
+                self._count_model(models()[name], table)
 
-    def _bring_model(self, model: Model, table: exp.Table) -> None:
-        goes = self._reach.goes(model.name)
-        if model.name in self._kept or (goes and not is_counted(model.name)):
+    def _count_model(self, model: Model, table: exp.Table) -> None:
+        can_count = self._support.can_count(model.name)
+        if model.name in self._kept or (can_count and not is_counted(model.name)):
             return
         given = arguments(table, parameters(model.signature))
-        called = table.this.sql(HERE)
-        if self._brought.setdefault(model.name, called) != called:
-            raise _Twice(model.name)
+        called = table.this.sql(OUR_DIALECT)
+        if self._calls.setdefault(model.name, called) != called:
+            raise _TwoIntervals(model.name)
         if model.name in self._done:
             return
         self._done.add(model.name)
-        if goes:
+        if can_count:
             rows = self._counted(parse(f"from {called}"), f"from {called}")
             self._keep_rows(model.name, rows, model.signature)
         elif model.name == _CHECKS:
-            self._bring_checks(model, given)
+            self._count_checks(model, given)
         else:
-            self._bring_cut(model, given)
+            self._count_split(model, given)
 
-    def _bring_cut(self, model: Model, given: Mapping[str, Tree]) -> None:
+    def _count_split(self, model: Model, given: Mapping[str, Tree]) -> None:
         """Let the engine count what it can of a model; the rest of it stays here."""
-        self._redefine(model, self._cut(model, write_in(parse(model.sql), given)))
+        self._redefine(model, self._split(model, write_in(parse(model.sql), given)))
 
-    def _cut(self, model: Model, tree: Tree) -> str:
-        """Let the engine count steps of a model; return the SQL of what is left of it."""
-        found = cut(model, self._reach, tree)
-        for name in found.gone:
+    def _split(self, model: Model, tree: Tree) -> str:
+        """Let the engine count steps of a model; return its SQL, which reads their rows."""
+        split = split_model(model, self._support, tree)
+        for name in split.engine_steps:
             self._keep_part(part_name(model, name), _step(tree, name))
         known = {step.alias.lower() for step in steps(tree)}
-        for query in found.left:
-            self._bring(query, known)
-        return found.sql()
+        for query in split.local_queries:
+            self._count_sources(query, known)
+        return split.sql()
 
-    def _bring_checks(self, model: Model, given: Mapping[str, Tree]) -> None:
+    def _count_checks(self, model: Model, given: Mapping[str, Tree]) -> None:
         """Let the engine find what breaks a rule, by one query for all the rules that it can."""
         bodies = {check: findings_within(check) for check in read_statement_checks()}
         trees = {check: write_in(parse(body), given) for check, body in bodies.items()}
-        gone = [
+        countable = [
             check
             for check, tree in trees.items()
-            if self._reach.is_far(sources(tree)) and self._reach.oddity(tree) is None
+            if self._support.needs_engine(sources(tree))
+            and self._support.unsupported_part(tree) is None
         ]
-        left = [body for check, body in bodies.items() if check not in gone]
-        if gone:
+        local = [body for check, body in bodies.items() if check not in countable]
+        if countable:
             part = part_name(model, "rules")
-            union = "\nunion all\n".join(bodies[check] for check in gone)
+            union = "\nunion all\n".join(bodies[check] for check in countable)
             self._keep_part(part, write_in(parse(union), given))
-            left.append(f"select * from {part}")
-        self._redefine(model, "\nunion all\n".join(left))
-        for check in trees.keys() - {*gone}:
-            self._bring(trees[check])
+            local.append(f"select * from {part}")
+        self._redefine(model, "\nunion all\n".join(local))
+        for check in trees.keys() - {*countable}:
+            self._count_sources(trees[check])
 
     def _keep_part(self, name: str, tree: Tree) -> None:
-        self._keep_rows(name, self._counted(tree, tree.sql(HERE)))
+        self._keep_rows(name, self._counted(tree, tree.sql(OUR_DIALECT)))
 
     def _keep_rows(self, name: str, rows: pa.Table, signature: str = "") -> None:
         super().keep(name, f"from {_ROWS}", {}, signature, {_ROWS: rows})

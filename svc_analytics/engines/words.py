@@ -30,10 +30,19 @@ _SPARK = _MIDDLES | {
     "days_between": (("a", "b"), "datediff(cast(b as date), cast(a as date))"),
     "whole_days": (("a", "b"), "(unix_micros(b) - unix_micros(a)) div 86400000000"),
     "text_hash": (("x",), "xxhash64(x)"),
-    "is_at_rate": (
+    "micros": (("moment",), "unix_micros(moment)"),
+    "fact": (
+        ("x",),
+        "coalesce(concat(cast(length(cast(x as string)) as string), ':', cast(x as string)), '-')",
+    ),
+    "digest": (("x",), "sha2(x, 256)"),
+    "plus": (("x", "y"), "try_add(x, y)"),
+    "is_at_large_rate": (
         ("fee", "base", "rate", "unit"),
-        "try_subtract(fee, try_multiply(base, try_cast(rate as decimal(10,8)))) "
-        "between 0 - unit and unit",
+        "coalesce(abs(try_cast(try_subtract(fee, try_cast("
+        "cast(base - base % 1 as decimal(20,0)) * try_cast(rate as decimal(18,8)) "
+        "as decimal(38,18))) as decimal(38,26)) "
+        "- cast(base % 1 as decimal(18,18)) * try_cast(rate as decimal(18,8))) <= unit, false)",
     ),
 }
 _TRINO = _MIDDLES | {
@@ -48,9 +57,18 @@ _TRINO = _MIDDLES | {
     "days_between": (("a", "b"), "date_diff('day', cast(a as date), cast(b as date))"),
     "whole_days": (("a", "b"), "date_diff('millisecond', a, b) / 86400000"),
     "text_hash": (("x",), "xxhash64(to_utf8(x))"),
-    "is_at_rate": (
+    "micros": (("moment",), "cast(round(to_unixtime(moment) * 1000000) as bigint)"),
+    "fact": (
+        ("x",),
+        "coalesce(cast(length(cast(x as varchar)) as varchar) || ':' || cast(x as varchar), '-')",
+    ),
+    "digest": (("x",), "lower(to_hex(sha256(to_utf8(x))))"),
+    "plus": (("x", "y"), "try(x + y)"),
+    "is_at_large_rate": (
         ("fee", "base", "rate", "unit"),
-        "try(abs(fee - base * cast(rate as decimal(10,8))) <= unit)",
+        "coalesce(try(abs(cast(fee - cast(cast(base - base % 1 as decimal(20,0)) "
+        "* cast(rate as decimal(18,8)) as decimal(38,18)) as decimal(38,26)) "
+        "- cast(base % 1 as decimal(18,18)) * cast(rate as decimal(18,8))) <= unit), false)",
     ),
 }
 _WORDS = {"spark": _SPARK, "databricks": _SPARK, "trino": _TRINO}

@@ -1,5 +1,7 @@
-"""Batches on their way from a sweep to the writer: scanned pages, then rows."""
+"""Batches on their way from a sweep to the writer: scanned pages, then rows; and their queue."""
 
+import threading
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
@@ -8,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from svc_analytics.api.rate_limiter import Cancelled
 from svc_analytics.coverage import Span, describe_span, union
 from svc_analytics.errors import LakeError
 from svc_analytics.extraction.segments import Progress
@@ -15,7 +18,9 @@ from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.quarantine import QuarantinedRecord
 from svc_analytics.records.bulk_parser import ScannedPage, parse_alone, parse_bulk
 from svc_analytics.records.record_parser import RejectedRecord
-from svc_analytics.schema import Instants, Stream
+from svc_analytics.schema import Instants, Stream, is_within
+
+MOST_BYTES = 16 * 1024 * 1024  # of pages that wait; a batch that is larger waits alone
 
 
 @dataclass(frozen=True)
@@ -36,9 +41,7 @@ class RowBatch:
                 if not progress.wanted[0] <= start < end <= progress.wanted[1]:
                     self._refuse(f"coverage of {describe_span((start, end))}", progress.wanted)
         instants = self.stream.instants(self.rows)
-        is_wanted = np.zeros(len(instants), np.bool_)
-        for span in union(progress.wanted for progress in self.progress):
-            is_wanted |= _is_within(instants, span)
+        is_wanted = is_within(instants, union(progress.wanted for progress in self.progress))
         if not is_wanted.all():
             at = format_instant(int(instants[~is_wanted][0]))
             self._refuse(f"a row of {at}", *(progress.wanted for progress in self.progress))
@@ -90,10 +93,70 @@ class PageBatch:
             message = f"{self.stream.name}: {len(instants)} records were read, and {len(rows)} rows"
             raise LakeError(f"{message} made of them, or others; not published")
         pairs = zip(self.pages, self.progress, strict=True)
-        is_wanted = [_is_within(page.instants, progress.wanted) for page, progress in pairs]
+        is_wanted = [is_within(page.instants, [progress.wanted]) for page, progress in pairs]
         rows = _filter(rows, np.concatenate(is_wanted))
         received = tuple(len(page.instants) for page in self.pages)
         return RowBatch(self.stream, rows, self.size, received, progress=self.progress)
+
+
+class BatchQueue:
+    """Batches in the order in which workers put them.
+
+    It is bounded by what they take in memory and not by their number: while a month is written,
+    a worker that has read its part to the end goes on with another one.
+    """
+
+    def __init__(self) -> None:
+        self._batches: deque[PageBatch] = deque()
+        self._bytes = 0
+        self._changed = threading.Condition()
+        self._is_woken = self._is_closed = False
+
+    def __bool__(self) -> bool:
+        return bool(self._batches)
+
+    @property
+    def is_crowded(self) -> bool:
+        """Whether so much waits that whoever puts more is likely to wait too."""
+        return self._bytes > MOST_BYTES // 2
+
+    def put(self, batch: PageBatch) -> None:
+        """Put a batch, once there is room; raise `Cancelled` if no more are taken."""
+        size = batch.size
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_closed or self._has_room(size))
+            if self._is_closed:
+                raise Cancelled
+            self._batches.append(batch)
+            self._bytes += size
+            self._changed.notify_all()
+
+    def take(self, seconds: float) -> PageBatch | None:
+        """Take the next batch; None if none comes in so many seconds, or `wake` is called."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._batches or self._is_woken, seconds)
+            self._is_woken = False
+            if not self._batches:
+                return None
+            batch = self._batches.popleft()
+            self._bytes -= batch.size
+            self._changed.notify_all()
+            return batch
+
+    def wake(self) -> None:
+        """Let whoever takes see that a worker has ended."""
+        with self._changed:
+            self._is_woken = True
+            self._changed.notify_all()
+
+    def close(self) -> None:
+        """Let nobody put anything more, nor wait to do so."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.notify_all()
+
+    def _has_room(self, size: int) -> bool:
+        return not self._batches or self._bytes + size <= MOST_BYTES
 
 
 def _rows_of_page(
@@ -101,7 +164,8 @@ def _rows_of_page(
 ) -> RowBatch:
     records = parse_alone(stream, page)
     instants = stream.instants(records.rows)
-    rows = _filter(records.rows, _is_within(instants, progress.wanted))
+    # The service's bounds may be inclusive, or not heeded.
+    rows = _filter(records.rows, is_within(instants, [progress.wanted]))
     start, end = progress.wanted
     rejected = tuple(
         QuarantinedRecord(item, item.instant, progress.wanted, page.at)
@@ -111,11 +175,6 @@ def _rows_of_page(
         if item.instant is None or start <= item.instant < end
     )
     return RowBatch(stream, rows, len(page.body), (records.received,), rejected, (progress,))
-
-
-def _is_within(instants: Instants, span: Span) -> npt.NDArray[np.bool_]:
-    """Tell which rows a segment wants: the service's bounds may be inclusive, or not heeded."""
-    return (instants >= span[0]) & (instants < span[1])
 
 
 def _filter(rows: pa.Table, is_wanted: npt.NDArray[np.bool_]) -> pa.Table:

@@ -29,7 +29,7 @@ from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE
 from svc_analytics.records.bulk_parser import scan_page
 from svc_analytics.schema import Stream
 
-SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete (design 7)
+SETTLE_LAG = 5 * MINUTE  # nothing newer than this is called complete
 ANSWERS = 5  # of the service, where its first ones do not agree with this machine
 _FARTHEST = to_micros(datetime(9000, 1, 1, tzinfo=UTC))  # a date beyond it is none, as before 1970
 
@@ -92,7 +92,7 @@ def newest_record(client: Client, streams: Iterable[Stream], until: int) -> int:
 
 
 def answer_now(at: int | None) -> Answer:
-    """Return what an answer that has just come tells of the service's clock."""
+    """Date an answer that has just come: the service's clock, and ours."""
     return at, time.monotonic()
 
 
@@ -103,7 +103,7 @@ def _median(told: Iterable[Answer]) -> int | None:
 
 
 def _advance(told: Iterable[Answer]) -> list[int]:
-    """Return what each answer makes the service's clock now."""
+    """Reckon the service's clock now, from each answer."""
     now = time.monotonic()
     return [
         at + int(now - moment) * SECOND  # a Date has no finer unit

@@ -21,11 +21,13 @@ from svc_analytics.config import Settings
 from svc_analytics.coverage import Span
 from svc_analytics.errors import ConfigError, DataError, NotFound, ProtocolError
 from svc_analytics.files import locked
+from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.side_files import begin_side_folders, keep_objects
 from svc_analytics.records.page import Page
 from svc_analytics.records.record_parser import parse_records
 from svc_analytics.schema import BINDINGS, PAYMENTS, SESSIONS, Stream
+from svc_analytics.storage import mended
 
 CHUNK = 1000  # ids given to the threads together
 CHECKPOINT = 5.0  # seconds between two saves, or ten times what a save takes
@@ -75,8 +77,9 @@ def look_up(
     with (
         locked(lake.path / ".lookups.lock", doing),
         open_client(settings, workers, client) as service,
+        mended(lake.storage),
     ):
-        begin_side_folders(lake.path, PAYMENTS)
+        begin_side_folders(lake.storage, PAYMENTS)
         if sessions_of is not None:
             ids = _missing_sessions(lake, sessions_of)
             results.append(_Lookup(lake, SESSIONS, service).run(ids, service.session, workers))
@@ -160,14 +163,14 @@ class _Lookup:
     def _save(self) -> None:
         began = time.monotonic()
         if self._unsaved:
-            keep_objects(self._lake.path, self._stream, pa.concat_tables(self._unsaved))
+            keep_objects(self._lake.storage, self._stream, pa.concat_tables(self._unsaved))
             self._unsaved.clear()
         self._saved_at = time.monotonic()
         self._save_cost = self._saved_at - began
 
 
 def _fetch_or_error(fetch: Fetch, id_: str) -> Mapping[str, Any] | Exception:
-    """Return what the service gives for an id, or an error that concerns only this id."""
+    """Look an id up: return its record, or the error of this id alone."""
     try:
         quote_id(id_)
     except ConfigError as error:
@@ -179,7 +182,7 @@ def _fetch_or_error(fetch: Fetch, id_: str) -> Mapping[str, Any] | Exception:
 
 
 def _parse_session(session_id: str, answer: Mapping[str, Any]) -> pa.Table:
-    if answer.get("id") != session_id:
+    if canonical_id(str(answer.get("id"))) != canonical_id(session_id):
         raise DataError("the service answered with another session")
     return _parse_object(SESSIONS, answer)
 

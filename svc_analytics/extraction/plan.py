@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from svc_analytics.api.routes import ROUTES
 from svc_analytics.config import KeyClass, Settings
@@ -21,6 +22,7 @@ from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.instants import BEGINNING, HOUR, format_instant
 from svc_analytics.lake.month_files import PublishStats
 from svc_analytics.lake.writing.writer import LakeWriter
+from svc_analytics.log import log_lines
 from svc_analytics.schema import STREAMS, Stream
 
 Seen = Mapping[str, tuple[int, str]]  # by stream: how many records, and a hash of them
@@ -61,7 +63,12 @@ class Request:
 
 @dataclass
 class ExtractionResult(Displayable):
-    """The result of an extraction: rows, pages, streams without a key, notes for a person."""
+    """The result of an extraction: rows, pages, streams without a key, notes for a person.
+
+    Examples:
+        >>> svc.extract(lake).needs_attention  # doctest: +SKIP
+        False
+    """
 
     merchant_id: str
     read_to: int
@@ -71,6 +78,7 @@ class ExtractionResult(Displayable):
     not_extracted: dict[str, str] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)  # oddities that cost time, but no row
     doubtful: dict[str, Spans] = field(default_factory=dict)  # what moved at each reading
+    unlisted: dict[str, list[str]] = field(default_factory=dict)  # ids, newly noticed, by stream
     seen: Seen = field(default_factory=dict)  # if a reading was to be confirmed
     is_confirmed: bool = False  # it saw what the reading before saw, and nothing was new
     # By stream: time that was called read before it had come, and was read again.
@@ -78,10 +86,23 @@ class ExtractionResult(Displayable):
 
     @property
     def needs_attention(self) -> bool:
-        """Whether a record was quarantined or changed, a claim retracted, or a key is missing."""
+        """Whether a record was quarantined, changed or is not listed any more, or else wrong.
+
+        Else is a claim that was retracted, or a key that is missing.
+        """
         published = self.published
         findings = published.quarantined or published.changed or self.retracted
-        return bool(findings or self.not_extracted)
+        return bool(findings or any(self.unlisted.values()) or self.not_extracted)
+
+    @property
+    def vanished(self) -> list[str]:
+        """What the service does not list any more, in words."""
+        counts = ((STREAMS[name].words, len(ids)) for name, ids in self.unlisted.items() if ids)
+        return [
+            f"{words}: the service no longer lists {count:,} record{'s' * (count > 1)} "
+            "that the lake holds: see svc-analytics check"
+            for words, count in counts
+        ]
 
     @property
     def retractions(self) -> list[str]:
@@ -93,14 +114,29 @@ class ExtractionResult(Displayable):
             for span in spans
         ]
 
-    def _display(self) -> Display:
+    @property
+    def findings(self) -> list[str]:
+        """What a person should look at, in words."""
         done = self.published
-        counts = [*self.rows.items(), ("month files written", done.files), ("pages", self.pages)]
-        lines = [f"read up to {format_instant(self.read_to)}"]
-        lines += [f"{done.quarantined:,} records were set aside"] * bool(done.quarantined)
-        lines += [f"{done.changed:,} records changed since they were read"] * bool(done.changed)
-        lines += self.retractions
-        lines += [f"{name} were not extracted: {why}" for name, why in self.not_extracted.items()]
+        lines = [f"records set aside: {done.quarantined:,}"] * bool(done.quarantined)
+        lines += [f"records changed since they were read: {done.changed:,}"] * bool(done.changed)
+        lines += [*self.vanished, *self.retractions]
+        return lines + [
+            f"{name} were not extracted: {why}" for name, why in self.not_extracted.items()
+        ]
+
+    def logged(self) -> Self:
+        """Return the result, and tell the library's logger what was done."""
+        counts = ", ".join(f"{rows:,} rows of {name}" for name, rows in self.rows.items())
+        done = f"read {counts} up to {format_instant(self.read_to)}"
+        log_lines([done, *self.notes], needs_attention=False)
+        log_lines(self.findings, needs_attention=True)
+        return self
+
+    def _display(self) -> Display:
+        files = self.published.files
+        counts = [*self.rows.items(), ("month files written", files), ("pages", self.pages)]
+        lines = [f"read up to {format_instant(self.read_to)}", *self.findings]
         return Display("Extraction", lines, [count_table("read", counts)])
 
 
@@ -111,7 +147,7 @@ def missing_key_class(settings: Settings, stream: Stream) -> KeyClass | None:
 
 
 def missing_spans(coverage: Coverage, wanted: Span, request: Request) -> Spans:
-    """Return the spans to read of an interval: what is missing, and the overlap (design 7)."""
+    """Return the spans to read of an interval: what is missing, and the overlap."""
     if request.rereads:
         return union([wanted])
     newest = coverage.complete[-1][1] if coverage.complete else BEGINNING

@@ -1,7 +1,7 @@
 """Extract into a lake: several workers sweep segments, one writer publishes their rows."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from svc_analytics.api.client import Client, open_client
 from svc_analytics.config import Settings
@@ -18,11 +18,11 @@ from svc_analytics.extraction.plan import (
     plan_segments,
 )
 from svc_analytics.extraction.readings import Reading
-from svc_analytics.extraction.scheduler import MOST
+from svc_analytics.extraction.scheduler import MOST, SegmentQueue
+from svc_analytics.extraction.unlisted import MissingRecords
 from svc_analytics.extraction.workers import WorkerPool
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.lake.month_files import Note
 from svc_analytics.lake.writing.writer import LakeWriter, open_writer
 from svc_analytics.records.bulk_parser import load_parser
 from svc_analytics.schema import STREAMS, Stream
@@ -36,15 +36,13 @@ def extract(
     workers: int | None = None,
     client: Client | None = None,
     on_page: OnPage | None = None,
-    note: Note = lambda text: None,
     on_begin: Callable[[], object] = lambda: None,
 ) -> ExtractionResult:
     """Read what a lake lacks and publish it; return what was done.
 
     `on_page` is called for every page with its stream, its count of rows, and the instant
-    down to which the stream was read by then; `note` is told what else takes its time;
-    `on_begin` is called once the lake can be read. `workers` pages are read at a time; by
-    default 8, and up to 16 where answers take long.
+    down to which the stream was read by then; `on_begin` is called once the lake can be read.
+    `workers` pages are read at a time; by default 8, and up to 16 where answers take long.
     Raises `ConfigError` before anything is written when the keys belong to two
     merchants or not to the lake's; after any other error, what was covered is kept.
     """
@@ -57,17 +55,17 @@ def extract(
         run = ExtractionResult(profile["id"], clock.now, notes=[*clock.notes])
         _require_past(request, clock)
         clocks = {"service": clock.service, "machine": clock.machine, "judged": clock.now}
-        with open_writer(lake, profile, clock.machine, clocks, note) as writer:
+        with open_writer(lake, profile, clock.machine, clocks) as writer:
             on_begin()
             run.notes += writer.notes
             run.retracted = _retract_early_claims(writer, service, streams, clock)
             _begin_run(writer, request, clock)
-            segments = plan_segments(writer, settings, request, run)
-            reading = None if request.confirms is None else Reading()
-            WorkerPool(service, writer, segments, run, on_page, reading, workers).work()
-            if reading:
-                _confirm(request, run, reading.seen(), writer)
-    return run
+            segments = SegmentQueue(plan_segments(writer, settings, request, run), workers)
+            before = {name: writer.coverage(stream).complete for name, stream in STREAMS.items()}
+            reading = Reading(before if request.confirms is None else None)
+            WorkerPool(service, writer, segments, run, on_page, reading).work()
+            _compare(request, service, writer, run, reading, before)
+    return run.logged()
 
 
 def _begin_run(writer: LakeWriter, request: Request, clock: RunClock) -> None:
@@ -77,6 +75,23 @@ def _begin_run(writer: LakeWriter, request: Request, clock: RunClock) -> None:
         lookback=request.overlap,
         judged_at=clock.now,
     )
+
+
+def _compare(
+    request: Request,
+    service: Client,
+    writer: LakeWriter,
+    run: ExtractionResult,
+    reading: Reading,
+    before: Mapping[str, Spans],
+) -> None:
+    """Compare a reading with what the lake held before, and with the reading before."""
+    for name in run.rows:
+        lacking = MissingRecords(service, writer, STREAMS[name], reading, before[name])
+        run.unlisted[name] = lacking.note()
+    run.published = writer.published
+    if request.confirms is not None:
+        _confirm(request, run, reading.seen(), writer)
 
 
 def _confirm(request: Request, run: ExtractionResult, seen: Seen, writer: LakeWriter) -> None:

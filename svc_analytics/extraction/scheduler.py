@@ -34,7 +34,8 @@ class SegmentQueue:
         self._waiting = list(segments)
         self._active: list[Segment] = []
         self._changed = threading.Condition()
-        self._tops = {segment.stream.name: segment.top for segment in segments}
+        # By stream, the newest instant of what is read.
+        self.tops = {each.stream.name: each.top for each in sorted(segments, key=_top)}
         self._fetch_seconds = self._read_seconds = 0.0
         self._pages, self._least_fetch = 0, math.inf
         # By stream, once a part of it was asked for: whether the service heeds `from` and `to`.
@@ -165,8 +166,12 @@ class SegmentQueue:
         name = segment.stream.name
         if not segment.is_bounded:
             self._heeds_bounds[name] = False
-        elif segment.top < self._tops[name]:
+        elif segment.top < self.tops[name]:
             self._heeds_bounds.setdefault(name, True)
+
+
+def _top(segment: Segment) -> int:
+    return segment.top
 
 
 def _worth(segment: Segment) -> tuple[bool, bool, float]:

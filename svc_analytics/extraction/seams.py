@@ -27,7 +27,7 @@ Marks = npt.NDArray[np.bool_]
 
 
 def record_keys(page: ScannedPage) -> list[int]:
-    """Return what tells each record of a page from others: a hash of its id.
+    """Hash the id of each record of a page.
 
     Of a rejected one, which may have none, a hash of its bytes.
     """

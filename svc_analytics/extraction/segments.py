@@ -1,4 +1,4 @@
-"""Segments: the parts of a stream's time still to be read, swept newest first (design 6)."""
+"""Segments: the parts of a stream's time still to be read, swept newest first."""
 
 from dataclasses import dataclass
 

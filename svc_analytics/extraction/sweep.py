@@ -10,8 +10,7 @@ import time
 from svc_analytics.api.client import Client
 from svc_analytics.coverage import describe_span
 from svc_analytics.errors import ApiError, NotFound, ProtocolError, TooLarge
-from svc_analytics.extraction.batch_queue import BatchQueue
-from svc_analytics.extraction.batches import PageBatch
+from svc_analytics.extraction.batches import BatchQueue, PageBatch
 from svc_analytics.extraction.page_size import PageSize
 from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.seams import Seam, named_keys, record_keys

@@ -84,7 +84,7 @@ def read_again(
     read = partial(run.extract, lake, settings, request, workers=workers, on_begin=begin)
     if on_page is None:
         with page_bar() as bar:
-            return _until_first(partial(read, on_page=bar.show, note=bar.say))
+            return _until_first(partial(read, on_page=bar.show))
     return _until_first(partial(read, on_page=on_page))
 
 

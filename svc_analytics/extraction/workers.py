@@ -10,14 +10,14 @@ from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import Cancelled
 from svc_analytics.coverage import Spans, describe_span, difference, union
 from svc_analytics.errors import LakeError, ProtocolError
-from svc_analytics.extraction.batch_queue import BatchQueue
-from svc_analytics.extraction.batches import PageBatch, RowBatch
+from svc_analytics.extraction.batches import BatchQueue, PageBatch, RowBatch
 from svc_analytics.extraction.plan import ExtractionResult, OnPage
 from svc_analytics.extraction.readings import Reading
 from svc_analytics.extraction.scheduler import SegmentQueue
 from svc_analytics.extraction.segments import Progress, Segment
 from svc_analytics.extraction.sweep import Sweep
 from svc_analytics.instants import format_instant
+from svc_analytics.interrupts import check_stop
 from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.schema import STREAMS, Stream
 
@@ -27,10 +27,6 @@ BUFFER_LIMIT = 24 * 1024 * 1024  # bytes in the write buffer that are published 
 FINISHED_LIMIT = 16 * 1024 * 1024  # the same, where months were read to their starts
 
 
-def _top(segment: Segment) -> int:
-    return segment.top
-
-
 class WorkerPool:
     """Threads that sweep segments, while the calling thread writes what they deliver."""
 
@@ -38,19 +34,17 @@ class WorkerPool:
         self,
         client: Client,
         writer: LakeWriter,
-        segments: list[Segment],
+        segments: SegmentQueue,
         run: ExtractionResult,
         on_page: OnPage | None,
         reading: Reading | None = None,
-        workers: int | None = None,
     ) -> None:
         self._client = client
         self._writer = writer
-        self._segments = SegmentQueue(segments, workers)
+        self._segments = segments
         self._run = run
         self._on_page = on_page
         self._shown: dict[str, Spans] = {}  # by stream: what was read in this run
-        self._tops = {each.stream.name: each.top for each in sorted(segments, key=_top)}
         self._reading = reading
         self._batches = BatchQueue()
         self._fatal: list[Exception] = []
@@ -85,6 +79,7 @@ class WorkerPool:
 
     def _write_all(self, threads: list[threading.Thread]) -> None:
         while any(thread.is_alive() for thread in threads) or self._batches:
+            check_stop()
             batch = self._batches.take(0.05)
             if batch is None:
                 continue
@@ -162,7 +157,7 @@ class WorkerPool:
             covered = (span for progress in batch.progress for span in progress.covered)
             self._shown[name] = union(self._shown.get(name, ()), covered)
             start, end = (self._shown[name] or ((0, 0),))[-1]
-            reached = start if end >= self._tops[name] else None
+            reached = start if end >= self._segments.tops[name] else None
             for received in batch.received:
                 self._on_page(batch.stream, received, reached)
 

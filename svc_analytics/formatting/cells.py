@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.calendars import GREGORIAN, find_calendar
 from svc_analytics.formatting.numbers import (
     ROUNDED,
     exact_text,
@@ -21,6 +20,7 @@ from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.formatting.standing import NOWHERE, RUNNING, Standing
 from svc_analytics.formatting.values import display_text, is_exact_number
 from svc_analytics.instants import readable_instant
+from svc_analytics.periods import GREGORIAN, find_calendar
 
 DASH = "\N{EN DASH}"
 NO_VALUE = "the record has no value here"
@@ -115,7 +115,7 @@ class CellMaker:
 
 
 def kind_in_row(row: Mapping[str, Any], field: pa.Field) -> str:
-    """Return what a number is of; beside a column `unit`, a value is of that unit."""
+    """Return the kind of a number; beside a column `unit`, it is that of the unit."""
     unit = row.get("unit") if field.name in _OF_A_UNIT else None
     return kind_of_unit(str(unit)) if unit else kind_of(field)
 

@@ -54,7 +54,7 @@ def column_texts(column: pa.Array, field: pa.Field) -> pa.Array:
 
 
 def _writer(column: pa.Array) -> Write | None:
-    """Return what writes a column of this type; None where each value is written by itself."""
+    """Return the writer of a column of this type; None where each value is written by itself."""
     kind = column.type
     if pa.types.is_string(kind) or pa.types.is_integer(kind):
         return lambda column, field: column.cast(pa.string())

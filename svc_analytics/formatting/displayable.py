@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from svc_analytics.errors import SvcError
+from svc_analytics.errors import SvcError, class_name
 
 if TYPE_CHECKING:
     from svc_analytics.formatting.display import Display
@@ -42,4 +42,4 @@ class Displayable:
         try:
             return self._display()
         except SvcError as error:
-            return Display(repr(self), [f"{type(error).__name__}: {error}"])
+            return Display(repr(self), [f"{class_name(error)}: {error}"])

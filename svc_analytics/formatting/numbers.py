@@ -35,7 +35,7 @@ _PLACES = {USD: USD_PLACES, RATE: RATE_PLACES, RATIO: PERCENT_PLACES, COUNT: 0}
 
 
 def kind_of(field: pa.Field) -> str:
-    """Return what a column's numbers are of, by its type and name."""
+    """Return the kind of a column's numbers, by its type and name."""
     if field.name in _NOT_MONEY or field.name.endswith("percent"):
         return PLAIN
     if is_ratio(field) and not _RATIO_WORDS.isdisjoint(field.name.split("_")):
@@ -48,7 +48,7 @@ def kind_of(field: pa.Field) -> str:
 
 
 def kind_of_unit(unit: str) -> str:
-    """Return what the numbers of a figure's unit are of; all but amounts and ratios are counts.
+    """Return the kind of a unit's numbers; all but amounts and ratios are counts.
 
     >>> kind_of_unit("USD per coin"), kind_of_unit("payments")
     ('rate', 'count')
@@ -131,7 +131,7 @@ def _more_places(few: int, amounts: pa.ChunkedArray) -> int:
 
 
 def paddings(texts: Sequence[str]) -> list[str]:
-    """Return what to put behind numbers, so that right-aligned points stand in one line.
+    """Return the padding behind each number, so that right-aligned points stand in one line.
 
     >>> [padding.count(_DIGIT) for padding in paddings(["1.25", "3", "0.5%"])]
     [0, 2, 0]

@@ -15,8 +15,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.calendars import GREGORIAN
 from svc_analytics.language.catalogue import Language
+from svc_analytics.periods import GREGORIAN
 
 KEY = "svc_standing"
 RUNNING = "(running)"

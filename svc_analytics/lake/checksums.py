@@ -78,14 +78,8 @@ def signed_footer(file: BinaryIO) -> bytes:
     return footer + len(footer).to_bytes(4, "little") + _MAGIC
 
 
-def raw_footer(path: Path) -> bytes:
-    """Return a file's footer as it is; raise `ValueError` if it has none."""
-    with path.open("rb") as file:
-        return _read_raw_footer(file)
-
-
 def read_signature(path: Path) -> str:
-    """Return what tells this version of a file from any other; its end says it."""
+    """Identify a version of a file, by its end."""
     with path.open("rb") as file:
         file.seek(max(file.seek(0, os.SEEK_END) - _SIGNED_END, 0))
         found = find_signature(file.read())
@@ -93,7 +87,7 @@ def read_signature(path: Path) -> str:
 
 
 def signature_of(footer: bytes) -> str:
-    """Return what tells this version of a file from any other, by its footer."""
+    """Identify a version of a file, by its footer."""
     found = find_signature(footer)  # none in a file of another tool, or of an old version
     return found["footer"].decode() if found else sha256(footer).hexdigest()
 

@@ -21,7 +21,7 @@ from svc_analytics.schema import Stream
 if TYPE_CHECKING:
     import duckdb
 
-Group = tuple[str, ...]  # currency, kind, status; only the currency in a file of layout 1
+Group = tuple[str, ...]  # currency, kind, status
 _KEY = ("currency", "kind", "status")
 _FIXED = len(_KEY) + 2  # columns of each group's row before its sums: also a count and a digest
 
@@ -33,7 +33,7 @@ class ControlTotals:
     rows: int = 0
     ids_digest: int = 0  # exclusive or of the MD5 of every id: the order does not matter
     sums: Mapping[Group, Mapping[str, Decimal]] = field(default_factory=dict)  # by column
-    counts: Mapping[Group, int] = field(default_factory=dict)  # none in a file of layout 1
+    counts: Mapping[Group, int] = field(default_factory=dict)
 
     def __add__(self, other: ControlTotals) -> ControlTotals:
         sums = {group: dict(amounts) for group, amounts in self.sums.items()}
@@ -61,18 +61,6 @@ class ControlTotals:
         rest = self - other
         amounts = (value for amounts in rest.sums.values() for value in amounts.values())
         return not (rest.rows or rest.ids_digest or any(amounts) or any(rest.counts.values()))
-
-    @property
-    def is_by_currency(self) -> bool:
-        """Whether these are those of a file of layout 1."""
-        return any(len(group) == 1 for group in self.sums)
-
-    def by_currency(self) -> ControlTotals:
-        """Return them as a file of layout 1 states them."""
-        whole = ControlTotals(self.rows, self.ids_digest)
-        for group, amounts in self.sums.items():
-            whole += ControlTotals(sums={group[:1]: amounts})
-        return whole
 
     def __str__(self) -> str:
         return f"{self.rows:,} rows, ids {self.ids_digest:032x}"

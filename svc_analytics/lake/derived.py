@@ -18,7 +18,6 @@ from svc_analytics.money import PRECISION, RATIO_SCALE, SCALE
 from svc_analytics.schema import MONEY, Stream
 
 _MOST_UNITS = 10**PRECISION - 1  # that a decimal holds
-_MOST_DIVISOR = 8 * 10**33 - 1  # in units of 1e-18: the macros divide by no larger one
 
 _Mask = npt.NDArray[np.bool_]
 _Units = Mapping[str, list[int]]  # by the column of an amount
@@ -56,8 +55,7 @@ def with_derived(stream: Stream, table: pa.Table) -> pa.Table:
     """Return records as a month file holds them: each with what is derived of it.
 
     A derived amount is NULL, which means unknown, where an amount that it needs is, where the
-    divisor is zero or 8e15 and more, or where 38 digits do not hold it. Rows that have
-    derived amounts keep them.
+    divisor is zero, or where 38 digits do not hold it. Rows that have derived amounts keep them.
     """
     if table.schema.names == stream.schema.names:
         return table
@@ -88,7 +86,7 @@ def _divided(
     divide = _divide_signed if is_signed else _divide
     can_divide: dict[str, _Mask] = {}
     for name in {quotient.divisor for quotient in wanted.values()}:
-        can_divide[name] = np.array([0 < abs(each) <= _MOST_DIVISOR for each in units[name]], bool)
+        can_divide[name] = np.array([each != 0 for each in units[name]], bool)
         units[name] = [each or 1 for each in units[name]]
     found = {}
     for name, quotient in wanted.items():

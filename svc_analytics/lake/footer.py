@@ -1,7 +1,7 @@
 """The footer of a month file: what it holds and covers, as JSON with the file's checksums."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
@@ -13,11 +13,12 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file
-from svc_analytics.lake.checksums import BLANK, find_signature, raw_footer, read_signed_footer
+from svc_analytics.lake.checksums import BLANK, find_signature, read_signed_footer
 from svc_analytics.lake.control_totals import ControlTotals, Group, GroupEnds, PricedRow
-from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, tool_version
+from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, require_layout, tool_version
+from svc_analytics.lake.unlisted import Unlisted, unlisted_from_json, unlisted_to_json
 from svc_analytics.money import format_amount
-from svc_analytics.schema import STREAMS, Stream, schema_digest
+from svc_analytics.schema import STREAMS, schema_digest
 
 # Of each column, the values that other months hold too; None where there are too many.
 Shared = Mapping[str, tuple[str, ...] | None]
@@ -38,11 +39,13 @@ class PartitionFooter:
     totals: ControlTotals = field(default_factory=ControlTotals)
     tool_version: str = field(default_factory=tool_version)
     confirmed: Spans = ()  # complete time of which two readings in a row saw the same records
-    judged_at: int | None = None  # the run's clock; an earlier release did not judge any
-    shared: Shared | None = None  # nobody looked for any in a file of layout 1
+    unlisted: tuple[Unlisted, ...] = ()  # records of the file that the service's list lacks
+    # Complete time that was read within a day after it passed, and not again since then.
+    fresh: Spans = ()
+    judged_at: int | None = None  # the run's clock
+    shared: Shared = field(default_factory=dict)
     ends: Mapping[Group, GroupEnds] = field(default_factory=dict)  # of each group of the totals
-    without_receipt: int | None = None  # rows without a token; unknown in an older file
-    layout: int = LAYOUT
+    without_receipt: int | None = None  # rows without a token; payments alone have any
     mark: str = ""  # of a file in a bucket, where two versions of the same bytes are one
 
     @property
@@ -59,6 +62,7 @@ class PartitionFooter:
             "owns": self.owns,
             "coverage": self.coverage.intervals(),
             "confirmed": self.confirmed,
+            "fresh": self.fresh,
             "rows": self.totals.rows,
             "ids_digest": f"{self.totals.ids_digest:032x}",
             "groups": [self._group(group) for group in sorted(self.totals.sums)],
@@ -69,6 +73,7 @@ class PartitionFooter:
             "tool_version": self.tool_version,
             "schema": schema_digest(STREAMS[self.stream].schema),
             **self._counted,
+            **unlisted_to_json(self.unlisted),
             **({"mark": self.mark} if self.mark else {}),
             **BLANK,
         }
@@ -76,12 +81,12 @@ class PartitionFooter:
 
     @property
     def _counted(self) -> dict[str, int]:
-        """Return what only files of payments state, and they not always did."""
+        """Return the entries that only files of payments state, and they not always did."""
         count = self.without_receipt
         return {} if count is None else {"without_receipt": count}
 
     def _group(self, group: Group) -> dict[str, Any]:
-        """Return what the file says about the rows of one currency, kind and status."""
+        """Return the totals that the file states of one currency, kind and status."""
         currency, kind, status = group
         ends, sums = self.ends[group], self.totals.sums[group]
         return {
@@ -97,20 +102,13 @@ class PartitionFooter:
 
     @classmethod
     def from_json(cls, text: bytes) -> Self:
-        """Read a footer; raise `LakeError` when it was written by a newer tool."""
+        """Read a footer; raise `LakeError` for one of another layout."""
         document = json.loads(text)
-        if document["layout"] > LAYOUT:
-            raise LakeError("written by a newer svc-analytics; update this one")
-        groups = list(map(_read_group, document.get("groups", ())))
-        stated = document.get("totals", {})  # in layout 1: by currency alone
-        sums: dict[Group, dict[str, Decimal]] = {
-            (currency,): _read_sums(amounts) for currency, amounts in stated.items()
-        }
-        sums |= {group: _read_sums(each["sums"]) for group, each in groups}
+        require_layout(document["layout"])
+        groups = list(map(_read_group, document["groups"]))
+        sums = {group: _read_sums(each["sums"]) for group, each in groups}
         counts = {group: each["rows"] for group, each in groups}
-        spans: dict[str, list[Span]] = {"complete": [], "provisional": []}
-        for start, end, state in document["coverage"]:
-            spans[state].append((start, end))
+        spans = _read_coverage(document["coverage"])
         return cls(
             stream=document["stream"],
             merchant_id=document["merchant_id"],
@@ -120,13 +118,26 @@ class PartitionFooter:
             written_at=document["written_at"],
             totals=ControlTotals(document["rows"], int(document["ids_digest"], 16), sums, counts),
             tool_version=document["tool_version"],
-            confirmed=tuple((start, end) for start, end in document.get("confirmed", ())),
+            confirmed=_read_spans(document.get("confirmed", ())),
+            unlisted=unlisted_from_json(document),
+            # A file that does not say it may have been read at once.
+            fresh=_read_spans(document.get("fresh", spans["complete"])),
             judged_at=document.get("judged_at"),
-            shared=_read_shared(document.get("shared")),
+            shared=_read_shared(document["shared"] or {}),  # a file without rows says null
             ends={group: _read_ends(each) for group, each in groups},
             without_receipt=document.get("without_receipt"),
-            layout=document["layout"],
         )
+
+
+def _read_coverage(intervals: Sequence[tuple[int, int, str]]) -> dict[str, list[Span]]:
+    spans: dict[str, list[Span]] = {"complete": [], "provisional": []}
+    for start, end, state in intervals:
+        spans[state].append((start, end))
+    return spans
+
+
+def _read_spans(pairs: Iterable[Sequence[int]]) -> Spans:
+    return tuple((start, end) for start, end in pairs)
 
 
 def _read_group(document: dict[str, Any]) -> tuple[Group, dict[str, Any]]:
@@ -159,9 +170,7 @@ def _write_priced(row: PricedRow) -> dict[str, Any]:
     }
 
 
-def _read_shared(shared: dict[str, list[str] | None] | None) -> Shared | None:
-    if shared is None:
-        return None
+def _read_shared(shared: dict[str, list[str] | None]) -> Shared:
     return {name: None if values is None else tuple(values) for name, values in shared.items()}
 
 
@@ -180,20 +189,10 @@ def read_footer(path: Path) -> PartitionFooter:
     except (pa.ArrowException, OSError, ValueError, TypeError, ArithmeticError) as error:
         raise damaged_file(path, error) from error
     stream = STREAMS.get(footer.stream)
-    if stream and not metadata.schema.to_arrow_schema().equals(_schema(stream, footer.layout)):
+    if stream and not metadata.schema.to_arrow_schema().equals(stream.schema):
         # Another tool has rewritten it, in types that may have cost digits.
         raise damaged_file(path)
     return footer
-
-
-def is_of_earlier_layout(path: Path) -> bool:
-    """Tell whether a month file is of an earlier layout; a damaged one is named elsewhere."""
-    try:
-        # Nearly every file of a lake is of today's: then to look for the words is enough.
-        is_likely = any(b'"layout": %d,' % each in raw_footer(path) for each in range(1, LAYOUT))
-        return is_likely and read_footer(path).layout < LAYOUT
-    except (LakeError, OSError, ValueError):
-        return False
 
 
 def _known_footer(raw: bytes) -> PartitionFooter | None:
@@ -205,10 +204,4 @@ def _known_footer(raw: bytes) -> PartitionFooter | None:
     text = raw[start : signature.end() + 1]
     footer = PartitionFooter.from_json(text)
     stream = STREAMS.get(footer.stream)
-    schema = stream and _schema(stream, footer.layout)
-    return footer if schema and schema_digest(schema).encode() in text else None
-
-
-def _schema(stream: Stream, layout: int) -> pa.Schema:
-    """Return the schema of month files; those of layout 1 had nothing derived."""
-    return stream.record_schema if layout == 1 else stream.schema
+    return footer if stream and schema_digest(stream.schema).encode() in text else None

@@ -5,46 +5,43 @@ All state is in the files themselves, so no second copy of it can be lost or dis
 
 import json
 import os
-from collections.abc import Collection
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.arguments import check, check_path
-from svc_analytics.bucket.address import is_address
-from svc_analytics.bucket.lease import Inherited
-from svc_analytics.bucket.mounts import bucket_at, mount
-from svc_analytics.bucket.pins import Pins
-from svc_analytics.calendars import GREGORIAN
 from svc_analytics.coverage import Coverage, gaps
 from svc_analytics.errors import ConfigError, LakeError, NoLake
 from svc_analytics.files import damaged_file, is_refused, write_json
 from svc_analytics.instants import parse_instant
 from svc_analytics.lake.footer import PartitionFooter, read_footer
-from svc_analytics.lake.layout import LAYOUT, ORIGIN
+from svc_analytics.lake.layout import ORIGIN, require_layout
 from svc_analytics.lake.snapshot import open_snapshot
-from svc_analytics.periods import month, month_of
+from svc_analytics.periods import GREGORIAN, month, month_of
 from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.storage import Storage, mended, open_storage
 
 MOST_MONTHS = 1200  # to look through, or to choose from
 
 
 class Lake:
-    """A merchant's records in a folder of Parquet files. Opening it reads nothing.
+    """A merchant's records in a folder of Parquet files. Opening it reads none of them.
 
     The folder may be this machine's copy of a bucket, whose URL is then given: all that is
-    read is of one listing of the bucket, and all that is written is put there first.
+    read is of one listing of the bucket, and all that is written is put there first. That is
+    up to its `storage`, by which everything below the folder is written.
     """
 
     engine = ""  # the address of what counts its records; without one they are counted here
     engine_data = ""  # where that engine's machines find the lake, if elsewhere than this one
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, storage: Storage | None = None) -> None:
         check_path("the folder of the lake", path, "data")
-        self.path = mount(str(path)) if is_address(path) else Path(path).absolute()
-        self._bucket = bucket_at(self.path)
-        self._is_read = self._bucket is None  # whether the copy was brought up once
+        self.storage = storage or open_storage(path)
+        self.path = self.storage.folder
+        self._is_read = False  # whether the folder was brought up to date once
         marks = "[]*?" if os.name == "nt" else "[]*?\\"
         if set(marks) & set(str(self.path)):
             shown = " ".join(marks)
@@ -60,7 +57,7 @@ class Lake:
     @property
     def place(self) -> str:
         """Where the lake is, for people: its folder, or the URL of its bucket."""
-        return self._bucket.url if self._bucket else str(self.path)
+        return self.storage.place
 
     @property
     def exists(self) -> bool:
@@ -71,18 +68,8 @@ class Lake:
 
     def refresh(self) -> None:
         """Bring the copy of a bucket up to date; a folder of this machine is."""
-        if self._bucket:
-            self._bucket.refresh()
-            self._is_read = True
-
-    def put_new(self) -> None:
-        """Put all files that the bucket lacks, where the folder is the copy of one."""
-        if self._bucket:
-            self._bucket.put_new()
-
-    def writing(self, now: int) -> AbstractContextManager[Inherited]:
-        """Be the one machine that writes; on this one, a lock says which process does."""
-        return self._bucket.writing(now) if self._bucket else nullcontext(Inherited())
+        self.storage.refresh()
+        self._is_read = True
 
     def require(self) -> None:
         """Raise `LakeError` if the folder holds no lake."""
@@ -93,6 +80,11 @@ class Lake:
     def merchant(self) -> dict[str, Any]:
         """The merchant profile as last read from the service, with `read_at`."""
         return dict(self._description["merchant"])
+
+    @property
+    def earlier_profiles(self) -> list[dict[str, Any]]:
+        """The merchant's profiles before `merchant`, such as one of another name, oldest first."""
+        return [dict(each) for each in self._description.get("earlier_profiles") or ()]
 
     @property
     def clocks(self) -> dict[str, int]:
@@ -107,16 +99,14 @@ class Lake:
         try:
             document = json.loads((self.path / "lake.json").read_text(encoding="utf-8"))
             layout, _ = document["layout"], dict(document["merchant"])
-            # None in a lake of an earlier version.
-            if document.pop("sha256", "") not in ("", digest_of(document)):
+            if document.pop("sha256", None) != digest_of(document):
                 raise ValueError("it is not the one that was written")
         except (OSError, ValueError, KeyError, TypeError) as error:
             if is_refused(error):
                 raise damaged_file(self.path / "lake.json", error) from error
             message = f"{self.path / 'lake.json'} is torn: move it away and run extract"
             raise LakeError(message) from error
-        if layout > LAYOUT:
-            raise LakeError(f"{self.place} was written by a newer svc-analytics; update this one")
+        require_layout(layout, f"{self.place} was ")
         return dict(document)
 
     @property
@@ -148,7 +138,8 @@ class Lake:
         footers = {}
         found = folder.glob("*.pq") if folder else self.folder(stream).glob("*.parquet")
         for file in sorted(found):
-            footer = read_footer(file)
+            with mended(self.storage):
+                footer = read_footer(file)
             if (footer.merchant_id, footer.stream) != (merchant_id, stream.name):
                 raise LakeError(f"{file} is of another merchant or stream: move it out of the lake")
             if file.stem not in (ORIGIN, month_of(footer.owns[0]).label):
@@ -160,9 +151,10 @@ class Lake:
         """The time that was read of a stream, in all its files."""
         return whole_coverage(self.footers(stream))
 
+    @contextmanager
     def snapshot(
         self, names: Collection[str] | None = None, *, checked_later: Collection[str] = ()
-    ) -> AbstractContextManager[Path]:
+    ) -> Iterator[Path]:
         """Give a folder in which whole files stand still while they are being read.
 
         `names` are the folders to be read, by default all; the files of those `checked_later` are
@@ -170,13 +162,12 @@ class Lake:
         """
         self.refresh()
         self.require()
-        still = self._bucket.lock() if self._bucket else nullcontext()
-        return open_snapshot(self.path, names, checked_later=checked_later, still=still)
-
-    def pins(self, snapshot: Path) -> Pins | None:
-        """The objects that a snapshot's files are; nothing for a folder of this machine."""
-        bucket = self._bucket
-        return Pins.of(snapshot, bucket.url, bucket.store) if bucket else None
+        still = self.storage.still()
+        with (
+            mended(self.storage),
+            open_snapshot(self.path, names, checked_later=checked_later, still=still) as folder,
+        ):
+            yield folder
 
 
 def check_lake(lake: object) -> None:
@@ -184,9 +175,10 @@ def check_lake(lake: object) -> None:
     check("lake", lake, Lake, 'an open lake, such as svc.open_lake("data")')
 
 
-def write_description(lake: Path, description: dict[str, Any]) -> None:
+def write_description(storage: Storage, description: dict[str, Any]) -> None:
     """Write `lake.json`, which says whose records the lake holds, and vouches for itself."""
-    write_json(lake / "lake.json", description | {"sha256": digest_of(description)})
+    document = description | {"sha256": digest_of(description)}
+    write_json(storage.write(storage.folder / "lake.json"), document)
 
 
 def digest_of(document: dict[str, Any]) -> str:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from svc_analytics.errors import LakeError
 from svc_analytics.schema import INSTANT, SIDE_STREAMS, STREAMS, Stream
 
-LAYOUT = 2  # 1 had no derived columns, and totals by currency alone
+LAYOUT = 2  # no release wrote 1
 FOOTER_KEY = "svc_analytics"
 
 ORIGIN = "0000-00"  # a file without rows: it covers the time before the first month with a file
@@ -40,12 +41,22 @@ VERDICTS = pa.schema(
         ("receipt_sha256", pa.string()),
         ("verdict", pa.string()),
         ("reason", pa.string()),
+        ("message", pa.string()),  # JSON: the code and the values that the reason is made of
         ("differences", pa.string()),  # JSON: each differing fact with both values
         ("checked_at", INSTANT),
         ("ring", pa.string()),  # a fingerprint of the secrets, from which none can be guessed
         ("record_extracted_at", INSTANT),  # the version of the record it was compared with
     ]
 )
+
+
+def require_layout(layout: int, what: str = "") -> None:
+    """Raise `LakeError` for a layout other than today's."""
+    if layout > LAYOUT:
+        raise LakeError(f"{what}written by a newer svc-analytics; update this one")
+    if layout < LAYOUT:
+        remedy = "extract into a new folder"
+        raise LakeError(f"{what}written before the first release of svc-analytics: {remedy}")
 
 
 @cache

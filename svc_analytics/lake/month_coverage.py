@@ -24,7 +24,7 @@ class CoverageUpdate:
     gained: dict[str, Coverage] = field(default_factory=dict)  # by the month that gets it
 
     def remaining(self, held: Coverage) -> Coverage:
-        """Return what remains of the coverage that a file holds."""
+        """Return the coverage of a file that still holds."""
         return held.remove(self.retracted).mark_provisional(self.stale)
 
     def retracts(self, held: Coverage) -> bool:
@@ -32,7 +32,7 @@ class CoverageUpdate:
         return held.remove(self.retracted) != held
 
     def confirmed(self, held: PartitionFooter) -> Spans:
-        """Return what remains confirmed of the time that a file holds."""
+        """Return the confirmed coverage of a file that still holds."""
         return difference(held.confirmed, self.retracted)
 
     def apply(self, label: str, held: Coverage) -> Coverage:
@@ -54,7 +54,7 @@ def lookback_window(complete: Spans, lookback: int) -> Spans:
 
 
 def stale_coverage(window: Spans, covered: Spans) -> Spans:
-    """Return what of the lookback window is provisional once this is covered.
+    """Return the provisional part of the lookback window once this is covered.
 
     Publishing newer time moves the window of the next run forward. What this run has not
     read again of the old window would stay complete without ever having been read again.

@@ -1,8 +1,7 @@
 """The month files of one stream while a writer is open: footers, replacements."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,20 +9,21 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.coverage import Coverage, Span, Spans, difference, intersection, union
+from svc_analytics.instants import BEGINNING, DAY
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import PartitionFooter, Shared
 from svc_analytics.lake.index.hashes import Hashes, join
 from svc_analytics.lake.index.month_index import MonthIndex, Texts
-from svc_analytics.lake.index.shared import find_shared, shared_columns
+from svc_analytics.lake.index.shared import find_shared
 from svc_analytics.lake.lake import Lake, whole_coverage
-from svc_analytics.lake.layout import LAYOUT, ORIGIN
+from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.merge import drop_rows, read_rows
 from svc_analytics.lake.month_coverage import owned_span
-from svc_analytics.lake.partition import read_groups, upgrade_partition, write_partition
+from svc_analytics.lake.partition import read_groups, write_partition
+from svc_analytics.lake.quarantine import lost_quarantine
 from svc_analytics.lake.side_files import keep_changes
+from svc_analytics.lake.unlisted import Unlisted
 from svc_analytics.schema import Stream
-
-Note = Callable[[str], None]  # is told what is being done
 
 
 @dataclass
@@ -34,6 +34,15 @@ class PublishStats:
     quarantined: int = 0
     changed: int = 0
     restated: int = 0
+
+
+@dataclass(frozen=True)
+class MonthClaim:
+    """What a month's file says of its time: what was read, was set aside, was read alike."""
+
+    coverage: Coverage
+    quarantined: int = 0
+    confirmed: Spans = ()
 
 
 class MonthFiles:
@@ -48,6 +57,7 @@ class MonthFiles:
         self.footers = lake.footers(stream, merchant_id)
         self.stats = stats
         self.judged_at: int | None = None  # how far time has come, by the run's clock
+        self.reread: Spans = ()  # what this run has read
         self.merchant_id = merchant_id
         self._index = MonthIndex(lake, stream, keeps=True)
 
@@ -55,6 +65,17 @@ class MonthFiles:
     def coverage(self) -> Coverage:
         """What is published as read, in all files."""
         return whole_coverage(self.footers)
+
+    @property
+    def fresh(self) -> Spans:
+        """Complete time that was read within a day after it passed, and not again since."""
+        return union(*(footer.fresh for footer in self.footers.values()))
+
+    def lost_quarantine(self) -> Spans:
+        """Return the time of months that count rejected records not on file."""
+        counts = {label: footer.quarantined for label, footer in self.footers.items()}
+        lost = lost_quarantine(self.lake.path, self.stream, counts)
+        return union(self.footers[label].owns for label in lost)
 
     def path(self, label: str) -> Path:
         """Return the path of a month's file, whether it exists or not."""
@@ -90,67 +111,88 @@ class MonthFiles:
             if other not in (label, ORIGIN)
         )
 
+    def held_within(self, spans: Spans) -> Iterator[tuple[str, pa.Table]]:
+        """Yield ids and instants of the records of these spans, with the month that holds them."""
+        for label, footer in sorted(self.footers.items()):
+            if footer.totals.rows and intersection(spans, *footer.owns):
+                for rows in self._index.rows_within(label, spans):
+                    yield label, rows
+
+    def rows(self, label: str, ids: Iterable[str]) -> pa.Table:
+        """Return the records of a month that have one of these ids."""
+        texts = Texts.of(pa.chunked_array([[*ids]], pa.string()))
+        return self._index.rows(label, "id", texts)
+
     def confirm(self, span: Span) -> None:
-        """Note that the complete time within a span was read twice, and alike."""
+        """Note that the complete time within a span was read twice, and alike.
+
+        But not of a month of which a record is not listed: there no reading agrees with the lake.
+        """
         for label, footer in list(self.footers.items()):
             confirmed = union(footer.confirmed, intersection(footer.coverage.complete, *span))
-            if confirmed != footer.confirmed:
-                groups, totals = read_groups(self.path(label)), footer.totals
-                coverage, quarantined = footer.coverage, footer.quarantined
-                self.write(
-                    label, groups, coverage, quarantined, totals, incoming=(), confirmed=confirmed
-                )
+            if confirmed != footer.confirmed and not footer.unlisted:
+                self._restate(label, confirmed)
 
-    def upgrade(self, note: Note) -> bool:
-        """Write the files of an earlier layout anew, one by one; tell whether there were any.
+    def note_unlisted(self, label: str, records: tuple[Unlisted, ...]) -> None:
+        """Note which records of a month the service's list lacks; none of it is confirmed then."""
+        footer = self.footers[label]
+        if records != footer.unlisted:
+            self.footers[label] = replace(footer, unlisted=records)
+            self._restate(label, () if records else footer.confirmed)
 
-        The origin's is the last: whoever reads a folder as one table has its columns.
-        """
-        earlier = [label for label, footer in self.footers.items() if footer.layout < LAYOUT]
-        for place, label in enumerate(sorted(earlier, key=lambda label: (label == ORIGIN, label))):
-            note(f"bringing {self.stream.words} up to date: file {place + 1} of {len(earlier)}")
-            footer = replace(self.footers[label], shared=self._shared(label, ()))
-            self.footers[label] = upgrade_partition(self.path(label), footer)
-            self._index.save(label)
-        return bool(earlier)
+    def _restate(self, label: str, confirmed: Spans) -> None:
+        """Write a month's file anew with the same rows and another claim."""
+        footer, groups = self.footers[label], read_groups(self.path(label))
+        claim = MonthClaim(footer.coverage, footer.quarantined, confirmed)
+        self.write(label, groups, claim, footer.totals, incoming=())
 
     def keep_superseded(self, label: str, versions: pa.Table) -> None:
         """Write superseded versions of records to a side file."""
-        self.stats.restated += keep_changes(self.lake.path, self.stream, label, versions)
+        self.stats.restated += keep_changes(self.lake.storage, self.stream, label, versions)
         self.stats.changed += len(versions)
 
     def write(
         self,
         label: str,
         tables: Iterable[pa.Table],
-        coverage: Coverage,
-        quarantined: int,
+        claim: MonthClaim,
         expected: ControlTotals | Callable[[], ControlTotals] | None,
         *,
         incoming: Iterable[pa.Table],
-        confirmed: Spans = (),
     ) -> None:
         """Replace a month's file by rows that have the totals expected of them, if known.
 
-        What was `confirmed` of them stays so as far as it is complete. `incoming` are those of
+        What was confirmed of them stays so as far as it is complete. `incoming` are those of
         the rows that the file may not have held before.
         """
-        unsettled = difference(confirmed, coverage.complete)
+        coverage = claim.coverage
+        unsettled = difference(claim.confirmed, coverage.complete)
+        before = self.footers.get(label)
         footer = PartitionFooter(
             stream=self.stream.name,
             merchant_id=self.merchant_id,
             owns=self.owned_span(label),
             coverage=coverage,
-            quarantined=quarantined,
+            quarantined=claim.quarantined,
             written_at=self.now,
-            confirmed=difference(confirmed, unsettled),
+            confirmed=difference(claim.confirmed, unsettled),
+            unlisted=before.unlisted if before else (),
+            fresh=self._fresh(label, coverage),
             judged_at=self._judged_at(label, coverage),
             shared=self._shared(label, incoming),
         )
-        footer = write_partition(self.path(label), self.stream, tables, footer, expected)
+        storage, path = self.lake.storage, self.path(label)
+        footer = write_partition(storage, path, self.stream, tables, footer, expected)
         self.footers[label] = footer
         self._index.save(label)
         self.stats.files += 1
+
+    def _fresh(self, label: str, coverage: Coverage) -> Spans:
+        """Return the complete time that was read within a day after it passed, and not since."""
+        now = self.now if self.judged_at is None else self.judged_at
+        held = union(*(self.footers[home].fresh for home in {label, ORIGIN} & self.footers.keys()))
+        other = difference(coverage.complete, difference(held, self.reread))
+        return difference(coverage.complete, intersection(other, BEGINNING, now - DAY))
 
     def _judged_at(self, label: str, coverage: Coverage) -> int | None:
         """Return how far time had come by the run's clock, or by that of a claim that is kept.
@@ -176,12 +218,14 @@ class MonthFiles:
         }
         before = self.footers.get(label)
         known = before.shared if before else {}
-        find = partial(find_shared, self._index, self.stream)
-        if known is None:
-            # Nobody looked for its rows yet; but where other months were, they were found here.
-            unknown = [month for month, each in others.items() if each.shared is None]
-            known = find(unknown, {}, self._index.tables(label, shared_columns(self.stream)))
-        return find(others, known, incoming)
+        return find_shared(self._index, self.stream, others, known, incoming)
+
+    def _without_unlisted(self, label: str, ids: pa.Array) -> PartitionFooter:
+        """Forget of these records that a month's list lacks them: they are leaving it."""
+        footer, leaving = self.footers[label], {*ids.to_pylist()}
+        staying = tuple(each for each in footer.unlisted if each.id not in leaving)
+        self.footers[label] = replace(footer, unlisted=staying)
+        return self.footers[label]
 
     def _find_elsewhere(self, rows: dict[str, pa.Table]) -> dict[str, pa.Array]:
         """Find by month the ids of new rows that the file of another month holds."""
@@ -210,23 +254,16 @@ class MonthFiles:
             footer = self.footers.get(label)
             if footer and footer.coverage.remove(moments) != footer.coverage:
                 remaining = footer.coverage.remove(moments)
+                claim = MonthClaim(remaining, footer.quarantined, footer.confirmed)
                 groups = read_groups(self.path(label))
-                self.write(
-                    label,
-                    groups,
-                    remaining,
-                    footer.quarantined,
-                    footer.totals,
-                    incoming=(),
-                    confirmed=footer.confirmed,
-                )
+                self.write(label, groups, claim, footer.totals, incoming=())
 
     def _remove_rows(self, label: str, ids: pa.Array) -> None:
         """Remove rows from a month's file, and keep them as superseded versions."""
-        path, footer = self.path(label), self.footers[label]
+        path, footer = self.path(label), self._without_unlisted(label, ids)
         leaving = read_rows(self.stream, path, pa.chunked_array([ids]))
         is_restatement = pa.array([True] * len(leaving), pa.bool_())
         self.keep_superseded(label, leaving.append_column("is_restatement", is_restatement))
         expected = footer.totals - control_totals(self.stream, leaving)
-        remaining, quarantined = drop_rows(path, ids), footer.quarantined
-        self.write(label, remaining, footer.coverage, quarantined, expected, incoming=())
+        claim = MonthClaim(footer.coverage, footer.quarantined)
+        self.write(label, drop_rows(path, ids), claim, expected, incoming=())

@@ -1,7 +1,7 @@
 """Month files, the lake's partitions: how one is read, checked, and written.
 
 Rows, coverage and control totals are in the same file, so that one atomic replacement
-changes them together and they never disagree (design 2 and 3).
+changes them together and they never disagree.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,6 @@ import pyarrow.parquet as pq
 
 from svc_analytics.coverage import Span
 from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write, copy_of
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.checksums import (
     DAMAGE,
@@ -35,8 +34,9 @@ from svc_analytics.lake.control_totals import (
 )
 from svc_analytics.lake.derived import with_derived
 from svc_analytics.lake.footer import PartitionFooter
-from svc_analytics.lake.layout import FOOTER_KEY, LAYOUT, tool_version, with_statistics
+from svc_analytics.lake.layout import FOOTER_KEY, tool_version, with_statistics
 from svc_analytics.schema import STREAMS, Instants, Stream
+from svc_analytics.storage import Storage
 
 ROW_GROUP = 12_000  # rows in memory at a time while a month is rewritten
 GROUP_BYTES = 16 * 1024 * 1024  # fewer rows, if they are large
@@ -78,6 +78,7 @@ def read_groups(
 
 
 def write_partition(
+    storage: Storage,
     path: Path,
     stream: Stream,
     tables: Iterable[pa.Table],
@@ -91,21 +92,17 @@ def write_partition(
     its footer, and those `expected`, which may be known only once all rows were given. After
     any failure the old file is as it was.
     """
-    with atomic_write(path) as temporary:
-        footer = _write(temporary, stream, tables, footer)
+    with storage.write(path) as temporary:
+        footer = _write(temporary, stream, tables, replace(footer, mark=storage.mark()))
         _check(temporary, stream, footer, expected() if callable(expected) else expected)
     return footer
 
 
-def upgrade_partition(path: Path, footer: PartitionFooter) -> PartitionFooter:
-    """Write a month file of an earlier layout anew as one of today's; return its footer.
-
-    It claims what it did: the same rows, the same time, read and judged when it was.
-    """
+def rewrite_partition(storage: Storage, path: Path, footer: PartitionFooter) -> None:
+    """Write a month file anew: the same rows, the same time, read and judged when it was."""
     said = replace(footer, tool_version=tool_version())
-    return write_partition(
-        path, STREAMS[footer.stream], read_groups(path), said, expected=footer.totals
-    )
+    stream = STREAMS[footer.stream]
+    write_partition(storage, path, stream, read_groups(path), said, expected=footer.totals)
 
 
 @dataclass
@@ -125,10 +122,10 @@ class _Stated:
         if self._has_receipts:
             self.without_receipt += table[_RECEIPT].null_count
 
-    def of(self, footer: PartitionFooter, mark: str) -> PartitionFooter:
+    def of(self, footer: PartitionFooter) -> PartitionFooter:
         count = self.without_receipt if self._has_receipts else None
-        found = replace(footer, totals=self.totals, ends=self.ends, without_receipt=count)
-        return replace(found, layout=LAYOUT, mark=mark)
+        ends, totals = self.ends, self.totals
+        return replace(footer, totals=totals, ends=ends, without_receipt=count)
 
     @property
     def _has_receipts(self) -> bool:
@@ -138,7 +135,7 @@ class _Stated:
 def _write(
     path: Path, stream: Stream, tables: Iterable[pa.Table], footer: PartitionFooter
 ) -> PartitionFooter:
-    stated, copy = _Stated(stream), copy_of(path)
+    stated = _Stated(stream)
     with (
         path.open("w+b") as file,
         # Every write to a Python file needs the interpreter lock, which workers compete for.
@@ -148,7 +145,7 @@ def _write(
         for table in _regroup(with_derived(stream, table) for table in tables):
             stated.add(table)
             writer.write_table(table, row_group_size=ROW_GROUP)
-        footer = stated.of(footer, copy.mark() if copy else "")
+        footer = stated.of(footer)
         writer.add_key_value_metadata({FOOTER_KEY: footer.to_json()})
         writer.close()
         sink.detach()
@@ -206,8 +203,6 @@ def _check(
 
 def check_totals(name: str, of: str, written: ControlTotals, expected: ControlTotals) -> None:
     """Raise `LakeError` if a month's rows do not have the totals expected."""
-    if expected.is_by_currency:
-        written = written.by_currency()
     if written.is_same(expected):
         return
     amounts = [

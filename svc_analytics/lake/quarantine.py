@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from svc_analytics.lake.side_files import read_side_file, replace_file
 from svc_analytics.periods import month_of
 from svc_analytics.records.record_parser import RejectedRecord
 from svc_analytics.schema import INSTANT, Stream
+from svc_analytics.storage import Storage
 
 
 @dataclass(frozen=True)
@@ -58,11 +59,12 @@ class QuarantineUpdate:
 
 
 def keep_quarantine(
-    lake: Path,
+    storage: Storage,
     stream: Stream,
     rejected: Iterable[QuarantinedRecord],
     good_ids: Iterable[pa.ChunkedArray],
     *,
+    unreadable: Collection[str] = (),
     is_ordered: bool = True,
 ) -> QuarantineUpdate:
     """Add rejected records to the quarantine file, and count what is open in it.
@@ -71,41 +73,53 @@ def keep_quarantine(
     records without an instant of their own can be of any time.
 
     Records of `good_ids`, about to be published, do not count. On file they stay open until
-    they are (`resolve_quarantine`), so that a kill does not hide them.
+    they are (`resolve_quarantine`), so that a kill does not hide them. Those of the ids
+    `unreadable` count all the same: the same reading listed both versions, and nobody knows
+    which of them is right. For that a record that was resolved, and is read again, is open again.
     """
-    rows = _read_rows(lake, stream)
-    known, held = len(rows), dict(rows)
+    rows = _read_rows(storage.folder, stream)
+    held, new = dict(rows), 0
     for record in rejected:
         row = record.to_row()
         key = str(row["sha256"])
-        rows[key] = _narrowed(rows[key], row) if key in rows else row
+        new += key not in rows or rows[key]["resolved_at"] is not None
+        rows[key] = _narrowed(rows[key], row) | {"resolved_at": None} if key in rows else row
     if not rows:
         return QuarantineUpdate()
     if not is_ordered:
         rows = {key: _unplaced(row) for key, row in rows.items()}
     if rows != held:
-        _write_rows(lake, stream, rows)
+        _write_rows(storage, stream, rows)
     unresolved = [row for row in rows.values() if row["resolved_at"] is None]
-    cleared = _find_good({row["record_id"] for row in unresolved} - {None}, good_ids)
+    mended = {row["record_id"] for row in unresolved} - {None, *unreadable}
+    cleared = _find_good(mended, good_ids)
     still_open = _open_by_month(row for row in unresolved if row["record_id"] not in cleared)
-    return QuarantineUpdate(len(rows) - known, still_open, cleared)
+    return QuarantineUpdate(new, still_open, cleared)
 
 
-def resolve_quarantine(lake: Path, stream: Stream, cleared: Collection[str], now: int) -> None:
+def resolve_quarantine(
+    storage: Storage, stream: Stream, cleared: Collection[str], now: int
+) -> None:
     """Mark records, on file, as resolved: good versions of them are published now."""
     if not cleared:
         return
-    rows = _read_rows(lake, stream)
+    rows = _read_rows(storage.folder, stream)
     resolved = [r for r in rows.values() if r["resolved_at"] is None and r["record_id"] in cleared]
     for row in resolved:
         row["resolved_at"] = now
     if resolved:
-        _write_rows(lake, stream, rows)
+        _write_rows(storage, stream, rows)
 
 
 def count_quarantined(lake: Path, stream: Stream) -> dict[str, int]:
     """Return how many open rejected records are on file, by month."""
     return _open_by_month(_read_rows(lake, stream).values())
+
+
+def lost_quarantine(lake: Path, stream: Stream, counts: Mapping[str, int]) -> list[str]:
+    """Return the months whose files count more rejected records, in `counts`, than are on file."""
+    on_file = count_quarantined(lake, stream)
+    return [label for label, count in counts.items() if count > on_file.get(label, 0)]
 
 
 def open_quarantine(lake: Path, stream: Stream) -> dict[str, int]:
@@ -151,9 +165,9 @@ def _open_by_month(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     return Counter(month_of(row["placed_at"]).label for row in rows if row["resolved_at"] is None)
 
 
-def _write_rows(lake: Path, stream: Stream, rows: dict[str, dict[str, Any]]) -> None:
+def _write_rows(storage: Storage, stream: Stream, rows: dict[str, dict[str, Any]]) -> None:
     table = pa.Table.from_pylist([rows[key] for key in sorted(rows)], schema=QUARANTINE)
-    replace_file(quarantine_path(lake, stream), QUARANTINE, [table])
+    replace_file(storage.write(quarantine_path(storage.folder, stream)), QUARANTINE, [table])
 
 
 def _read_rows(lake: Path, stream: Stream) -> dict[str, dict[str, Any]]:

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
@@ -12,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from svc_analytics.files import atomic_write, make_folder, merge_into
+from svc_analytics.files import WRITING, make_folder
 from svc_analytics.lake.checksums import (
     BLANK,
     DAMAGE,
@@ -32,12 +33,15 @@ from svc_analytics.lake.layout import (
     with_statistics,
 )
 from svc_analytics.schema import SIDE_STREAMS, Stream
+from svc_analytics.storage import Storage, merge_into
 
-SUFFIX = ".writing"  # of files that the lake's writer has not finished
+# A suffix of its own: a lake's writer that begins meanwhile removes files of the usual one.
+_FETCHING = ".fetching"
 
 
-def begin_side_folders(lake: Path, stream: Stream) -> None:
+def begin_side_folders(storage: Storage, stream: Stream) -> None:
     """Make the folders of side files, each with an empty file: views need one."""
+    lake = storage.folder
     rejected = quarantine_path(lake, stream)
     schemas = {
         lake / "changes" / stream.name: changes_schema(stream),
@@ -48,21 +52,22 @@ def begin_side_folders(lake: Path, stream: Stream) -> None:
         make_folder(folder)
     for folder, schema in schemas.items():
         if not (folder / f"{ORIGIN}.parquet").exists():
-            list_files(folder, schema)
+            list_files(storage, folder, schema)
     if not rejected.exists():
-        replace_file(rejected, QUARANTINE)
+        replace_file(storage.write(rejected), QUARANTINE)
 
 
-def list_files(folder: Path, schema: pa.Schema, suffix: str = SUFFIX) -> None:
+def list_files(storage: Storage, folder: Path, schema: pa.Schema, suffix: str = WRITING) -> None:
     """Let the empty file of a folder name the others, so that one that is lost is missed."""
     path = folder / f"{ORIGIN}.parquet"
     listed = read_about(path).get("files", []) if path.exists() else None
     names = {*(listed or ()), *(file.stem for file in folder.glob("*.parquet"))} - {ORIGIN}
     if listed is None or {*listed} != names:
-        replace_file(path, schema, about={"files": sorted(names)}, suffix=suffix)
+        about = {"files": sorted(names)}
+        replace_file(storage.write(path, suffix=suffix), schema, about=about)
 
 
-def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -> int:
+def keep_changes(storage: Storage, stream: Stream, month: str, superseded: pa.Table) -> int:
     """Write superseded versions to a file; return how many were restated.
 
     Its name depends on the versions alone, so that a run after a kill writes the same file.
@@ -72,29 +77,29 @@ def keep_changes(lake: Path, stream: Stream, month: str, superseded: pa.Table) -
     seen_at = superseded["extracted_at"].cast(pa.int64()).to_pylist()
     versions = sorted(zip(superseded["id"].to_pylist(), seen_at, strict=True))
     digest = hashlib.sha256(repr(versions).encode()).hexdigest()[:16]
-    folder = lake / "changes" / stream.name
-    replace_file(folder / f"{month}-{digest}.parquet", superseded.schema, [superseded])
-    list_files(folder, superseded.schema)
+    folder = storage.folder / "changes" / stream.name
+    path = folder / f"{month}-{digest}.parquet"
+    replace_file(storage.write(path), superseded.schema, [superseded])
+    list_files(storage, folder, superseded.schema)
     return int(pc.sum(superseded["is_restatement"].cast(pa.int64())).as_py())
 
 
-def keep_objects(lake: Path, stream: Stream, objects: pa.Table) -> None:
+def keep_objects(storage: Storage, stream: Stream, objects: pa.Table) -> None:
     """Replace the held versions of looked-up objects by these, where they changed."""
-    merge_into(lake, partial(_keep_objects, lake, stream, objects))
+    merge_into(storage, partial(_keep_objects, storage, stream, objects))
 
 
-def _keep_objects(lake: Path, stream: Stream, objects: pa.Table) -> None:
+def _keep_objects(storage: Storage, stream: Stream, objects: pa.Table) -> None:
     key = stream.columns[0].name
-    path = lake / stream.name / "held.parquet"
+    path = storage.folder / stream.name / "held.parquet"
     held = read_side_file(path) if path.exists() else stream.schema.empty_table()
     is_known = pc.is_in(held[key], value_set=objects[key].combine_chunks())
     known = {row[key]: row for row in held.filter(is_known).to_pylist()}
     newest = {row[key]: _first_seen(row, known.get(row[key])) for row in objects.to_pylist()}
     rows = pa.Table.from_pylist(list(newest.values()), schema=stream.schema)
     merged = pa.concat_tables([held.filter(pc.invert(is_known)), rows]).sort_by(key)
-    # A suffix of its own: a lake's writer that begins meanwhile removes files of the usual one.
-    replace_file(path, stream.schema, [merged], suffix=".fetching")
-    list_files(path.parent, stream.schema, ".fetching")
+    replace_file(storage.write(path, suffix=_FETCHING), stream.schema, [merged])
+    list_files(storage, path.parent, stream.schema, _FETCHING)
 
 
 def _first_seen(row: dict[str, Any], held: dict[str, Any] | None) -> dict[str, Any]:
@@ -115,21 +120,21 @@ def read_side_file(path: Path) -> pa.Table:
 
 
 def replace_file(
-    path: Path,
+    writing: AbstractContextManager[Path],
     schema: pa.Schema,
     tables: Iterable[pa.Table] = (),
     *,
     about: Mapping[str, Any] = MappingProxyType({}),
-    suffix: str = SUFFIX,
     repeated: Sequence[str] | None = None,
     compression: str = "zstd",
 ) -> None:
-    """Replace a side file atomically, a table a row group, with what it says about its rows.
+    """Replace a side file, a table a row group, with what it says about its rows.
 
-    `repeated` are the columns whose values repeat, where that is known: others take longer.
+    `writing` is what `Storage.write` gives for its path. `repeated` are the columns whose values
+    repeat, where that is known: others take longer.
     """
     with (
-        atomic_write(path, suffix=suffix) as temporary,
+        writing as temporary,
         temporary.open("w+b") as file,
         pq.ParquetWriter(
             file,
@@ -148,7 +153,7 @@ def replace_file(
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """Return what a side file says about its rows; nothing if it is of an earlier version."""
+    """Return the claims of a side file about its rows; nothing if it is of an earlier version."""
     try:
         metadata = pq.read_metadata(pa.BufferReader(read_signed_footer(path))).metadata or {}
         about = json.loads(metadata.get(FOOTER_KEY.encode(), "{}"))

@@ -4,18 +4,15 @@ import os
 import shutil
 import tempfile
 from collections.abc import Collection, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import partial
 from pathlib import Path
-
-from filelock import BaseFileLock, FileLock, Timeout
 
 from svc_analytics.bucket.book import FILE as BOOK
 from svc_analytics.bucket.pins import FILE as PINS
 from svc_analytics.lake.checksums import DAMAGE, damaged, read_signed_footer, require_whole
-from svc_analytics.lake.footer import is_of_earlier_layout, read_footer
 from svc_analytics.lake.layout import ORIGIN, data_folders
-from svc_analytics.lake.partition import upgrade_partition
-from svc_analytics.schema import STREAMS
+from svc_analytics.working_folders import hold_folder, leave_folder, remove_abandoned
 
 _PREFIX = ".snapshot-"
 
@@ -25,25 +22,25 @@ def open_snapshot(
     lake: Path,
     names: Collection[str] | None = None,
     *,
-    checked_later: Collection[str] = (),
-    still: AbstractContextManager[object] | None = None,
+    checked_later: Collection[str],
+    still: AbstractContextManager[object],
 ) -> Iterator[Path]:
     """Give a folder with links to the lake's Parquet files as they are now, each found whole.
 
     DuckDB opens a file twice by its path; a replacement in between would mix an old
-    footer with new data. A hard link keeps the old file (design 4). `names` are the folders
-    to be read, by default all. Month files of an earlier layout are not linked: what they hold
-    is written here as files of today's. Raises `LakeError` naming a damaged file.
+    footer with new data. A hard link keeps the old file. `names` are the folders
+    to be read, by default all. Raises `LakeError` naming a damaged file.
 
     Of the folders `checked_later` the caller checks the files that it reads, by
     `checked_files`: who reads one month need not read all bytes of ten years. Within `still`
     no file is replaced, where that can be had: of a bucket's copy all are of one listing, and
     the book that names their versions lies beside them.
     """
-    folder, lock = _locked_folder(lake)
+    remove_abandoned_snapshots(lake)
+    folder, lock = hold_folder(partial(_new_folder, lake))
     chosen = data_folders() if names is None else names
     try:
-        with still or nullcontext():
+        with still:
             for name in chosen:
                 _link_files(lake / name, folder / name)
             with suppress(FileNotFoundError):
@@ -51,12 +48,9 @@ def open_snapshot(
         for name in chosen:
             if name not in checked_later:
                 checked_files(lake, folder, name)
-            if name in STREAMS:
-                _upgrade_files(folder / name, lake / name)
         yield folder
     finally:
-        lock.release()
-        shutil.rmtree(folder, ignore_errors=True)
+        leave_folder(folder, lock)
 
 
 def checked_files(
@@ -85,30 +79,9 @@ def checked_footers(lake: Path, snapshot: Path, name: str) -> list[Path]:
     return files
 
 
-def _upgrade_files(folder: Path, source: Path) -> None:
-    for file in sorted(folder.iterdir()):
-        if is_of_earlier_layout(file):
-            require_whole(file, source / f"{file.stem}.parquet")
-            upgrade_partition(file, read_footer(file))
-
-
 def remove_abandoned_snapshots(lake: Path) -> None:
-    """Remove the snapshots of readers that were killed: nobody holds their lock."""
-    for folder in lake.glob(f"{_PREFIX}*"):
-        with suppress(Timeout, OSError), FileLock(folder / "lock", timeout=0):
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _locked_folder(lake: Path) -> tuple[Path, BaseFileLock]:
-    """Make a folder and lock it, so that a writer does not take it for abandoned."""
-    while True:  # a writer may remove it before it is locked
-        folder = _new_folder(lake)
-        lock = FileLock(folder / "lock")
-        with suppress(FileNotFoundError):
-            lock.acquire()
-            if (folder / "lock").exists():
-                return folder, lock
-            lock.release()
+    """Remove the snapshots of readers that were killed."""
+    remove_abandoned(lake.glob(f"{_PREFIX}*"))
 
 
 def _new_folder(lake: Path) -> Path:

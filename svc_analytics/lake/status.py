@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ import pyarrow.parquet as pq
 from svc_analytics.coverage import Coverage, Spans, gaps, union
 from svc_analytics.instants import BEGINNING
 from svc_analytics.lake.checksums import read_signed_footer
+from svc_analytics.lake.index.month_index import instants_of_group
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
@@ -31,6 +33,7 @@ class StreamStatus:
     last_at: int | None
     written_at: int | None
     confirmed: Spans = ()  # two readings in a row saw the same records
+    unlisted: Mapping[str, int] = field(default_factory=dict)  # records not listed now, by month
     early: Spans = ()  # called read before that time had come: extract reads it again
 
     @property
@@ -91,6 +94,7 @@ def _stream_status(lake: Lake, stream: Stream) -> StreamStatus:
         last_at=last_at,
         written_at=max((footer.written_at for footer in footers.values()), default=None),
         confirmed=union(*(footer.confirmed for footer in footers.values())),
+        unlisted={label: len(each.unlisted) for label, each in footers.items() if each.unlisted},
         early=early_claims(footers.values(), now),
     )
 
@@ -98,7 +102,6 @@ def _stream_status(lake: Lake, stream: Stream) -> StreamStatus:
 def _ends(lake: Lake, stream: Stream, label: str) -> tuple[int, int]:
     """Return the instants of a month's oldest and newest record, in UTC microseconds."""
     metadata = pq.read_metadata(pa.BufferReader(read_signed_footer(lake.month_path(stream, label))))
-    place = metadata.schema.to_arrow_schema().get_field_index(stream.instant)
     groups = range(metadata.num_row_groups)
-    found = [metadata.row_group(group).column(place).statistics for group in groups]
-    return min(each.min_raw for each in found), max(each.max_raw for each in found)
+    ends = [instants_of_group(metadata, group, stream) for group in groups]
+    return min(first for first, _ in ends), max(last for _, last in ends)

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from sqlglot import exp
 
-from svc_analytics.engines.compiler import Compiler, Hand
+from svc_analytics.engines.compiler import Compiler, FindTable
 from svc_analytics.engines.engine import Engine
 from svc_analytics.engines.paths import Paths
-from svc_analytics.engines.reach import models
+from svc_analytics.engines.support import models
 from svc_analytics.engines.trees import Tree, call_of
 from svc_analytics.engines.warehouse import EngineWarehouse
 from svc_analytics.lakes.views import MERCHANT
@@ -28,9 +28,9 @@ Lakes = Mapping[str, EngineWarehouse]  # by the merchant
 class UnionCompiler(Compiler):
     """One query over the views of several lakes, on its way to an engine."""
 
-    def __init__(self, dialect: str, hands: Mapping[str, Hand]) -> None:
+    def __init__(self, dialect: str, finders: Mapping[str, FindTable]) -> None:
         super().__init__(dialect, models(), self._union)
-        self._lakes = {merchant: self.beside(hand) for merchant, hand in hands.items()}
+        self._lakes = {merchant: self.beside(find) for merchant, find in finders.items()}
         self._unions: dict[str, str] = {}  # the steps, by what was called
 
     def compile_for_each(self, tree: Tree) -> str:
@@ -75,13 +75,13 @@ class EngineLakes(EngineWarehouse):
     def _compiled(self, tree: Tree) -> str:
         return _compiler(self._engine, self._lakes).compile(tree)
 
-    def _bring_model(self, model: Model, table: exp.Table) -> None:
+    def _count_model(self, model: Model, table: exp.Table) -> None:
         if model.name in self._views:  # no other can be queried here
-            super()._bring_model(model, table)
+            super()._count_model(model, table)
 
-    def _bring_cut(self, model: Model, given: Mapping[str, Tree]) -> None:
+    def _count_split(self, model: Model, given: Mapping[str, Tree]) -> None:
         """Let each lake make the rows of a model, of parts that are counted for all at once."""
-        self._in_step._bring_cut(model, given)
+        self._in_step._count_split(model, given)
         parts = []
         for merchant, lake in self._lakes.items():
             rows = lake.rows_here(model.name)
@@ -117,5 +117,5 @@ class _InStep(EngineWarehouse):
 
 
 def _compiler(engine: Engine, lakes: Lakes) -> UnionCompiler:
-    hands = {merchant: lake.hand for merchant, lake in lakes.items()}
-    return UnionCompiler(engine.dialect, hands)
+    finders = {merchant: lake.engine_table for merchant, lake in lakes.items()}
+    return UnionCompiler(engine.dialect, finders)

@@ -73,7 +73,6 @@ class Lakes(Displayable):
 
         Raises:
             ConfigError: as `svc.statement`.
-            DataError: for a sum of more than 38 digits.
             LakeError: when a file of a lake was altered.
 
         Examples:

@@ -1,27 +1,34 @@
 """A language of a statement: its texts, its direction and its digits.
 
-English stands where it is used. The Persian of every text that is displayed stands in
-`fa.toml`; one that is missing there is displayed in English. A sentence with values is found
-by its pattern, so that sentences of sealed statements can be translated too.
+English stands where it is used. Another language is one file beside `en.toml`, named for its
+code. It holds the words of each message by its code, and those of a label by its English text;
+what is missing there is displayed in English. Only a sentence that a file has kept as a text
+is found by its pattern.
 """
 
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass
 from datetime import date
-from functools import cache, lru_cache
-from importlib.resources import files
+from functools import lru_cache
 
-from svc_analytics.calendars import CALENDARS, JALALI
 from svc_analytics.errors import ConfigError
-from svc_analytics.language.isolation import PERSIAN_DIGITS, isolate, isolate_persian
+from svc_analytics.language.isolation import PERSIAN_DIGITS, isolate, isolate_right_to_left
+from svc_analytics.language.words import (
+    PLACE,
+    RULES,
+    TITLES,
+    Catalogue,
+    other_languages,
+    read_catalogue,
+)
+from svc_analytics.messages import Message, listed
+from svc_analytics.periods import CALENDARS, JALALI
 
-LANGUAGES = ("en", "fa", "en+fa")
+_BOTH = "en+"  # before the code of a language that stands behind the English
 _LISTS = ("FIGURES", "COINS")
 _OWN = "OWN_"  # begins the name of a text that somebody else may have written
-_RULES, _TITLES = "rules", "titles of one's own"  # sections of their own kind
 _AND = re.compile(r", | and ")
 _GREGORIAN_DAY = re.compile(r"(19|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}(?![0-9])")
 DIGITS = ("latin", "fa")
@@ -36,26 +43,34 @@ _NUMBER = re.compile(
     r"[\N{ALMOST EQUAL TO}+-]?[0-9][0-9,]*(\.[0-9]+)?%?"
     r"|[0-9]{4}-[0-9]{2}[-0-9T: .()]*(?:Z|\+00)?|[0-9]{1,2}:[0-9]{2}"
 )
-_PLACE = re.compile(r"\{([A-Za-z_0-9]+)\}")
+
+
+def languages() -> tuple[str, ...]:
+    """Return the languages of a statement: English, each other one, and both together.
+
+    >>> languages()
+    ('en', 'fa', 'en+fa')
+    """
+    return ("en", *(code for other in other_languages() for code in (other, f"{_BOTH}{other}")))
 
 
 @dataclass(frozen=True)
 class Language:
-    """`en`, `fa` or both, `en+fa`; numbers in Latin or, beside Persian, in Persian digits.
+    """`en`, another such as `fa`, or both, `en+fa`; numbers in Latin or in the other's digits.
 
-    >>> Language("fa").text("Net settlement"), Language("fa").direction
-    ('تسویهٔ خالص', 'rtl')
+    >>> Language("fa").text("Gross sales"), Language("fa").direction
+    ('فروش ناخالص', 'rtl')
     """
 
     code: str = "en"
     digits: str = "latin"
 
     def __post_init__(self) -> None:
-        if self.code not in LANGUAGES:
-            raise ConfigError(f"no language {self.code!r:.40}: choose of {', '.join(LANGUAGES)}")
+        if self.code not in languages():
+            raise ConfigError(f"no language {self.code!r:.40}: choose of {', '.join(languages())}")
         if self.digits not in DIGITS:
             raise ConfigError(f"no digits {self.digits!r:.40}: choose of {', '.join(DIGITS)}")
-        if self.is_english and self.digits != "latin":
+        if self.digits not in ("latin", self._catalogue.digits):
             raise ConfigError("Persian digits need a Persian text: choose the language fa or en+fa")
 
     @property
@@ -64,38 +79,69 @@ class Language:
         return self.code == "en"
 
     @property
+    def is_both(self) -> bool:
+        """Whether another language stands behind the English."""
+        return self.code.startswith(_BOTH)
+
+    @property
+    def other(self) -> str:
+        """The code of the language that stands alone, or behind the English."""
+        return self.code.removeprefix(_BOTH)
+
+    @property
     def direction(self) -> str:
         """`rtl`, from right to left, or `ltr`."""
-        return "rtl" if self.code == "fa" else "ltr"
+        return "ltr" if self.is_both else self._catalogue.direction
+
+    @property
+    def has_right_to_left(self) -> bool:
+        """Whether any of its texts runs from right to left."""
+        return self._catalogue.direction == "rtl"
+
+    @property
+    def has_jalali(self) -> bool:
+        """Whether days are displayed in the Jalali calendar too."""
+        return self._catalogue.calendar == JALALI
+
+    @property
+    def _catalogue(self) -> Catalogue:
+        return read_catalogue(self.other)
 
     def text(self, english: str, *, between: str = BETWEEN, **values: object) -> str:
-        """Return a text in the language; in `en+fa` both, the Persian isolated behind.
+        """Return a text in the language; in two languages both, the other isolated behind.
 
         What stands `between` them may be a new line. With `values`, the English is a pattern
-        such as `net sales of {currency}`. Behind the Persian of a rule its name stands too, as
+        such as `gross sales of {currency}`. Behind the words for a rule its name stands too, as
         files have it.
         """
-        known = english.format(**values) if values else english
-        persian = None if self.is_english else self.persian(known)
-        if persian is None:
+        known = Message(english, **values) if values else english
+        translated = None if self.is_english else self.translation(known)
+        if translated is None:
             return known
-        if self.code == "en+fa":
-            return f"{known}{between}{isolate_persian(persian)}"
-        return f"{persian} ({isolate(known)})" if known in _sections()[_RULES] else persian
+        if self.is_both:
+            return f"{known}{between}{self.isolated(translated)}"
+        is_rule = known in self._catalogue.sections.get(RULES, ())
+        return f"{translated} ({isolate(known)})" if is_rule else translated
 
-    def persian(self, english: str) -> str | None:
-        """Return the Persian of a text, its values isolated; None where there is none."""
-        return _text_within(english, self.digits)
+    def translation(self, english: str) -> str | None:
+        """Return a text in the other language, its values isolated; None where there is none."""
+        if isinstance(english, Message):
+            return self._message(english)
+        return _found(self, english) or _found(self, english[:1].upper() + english[1:])
+
+    def isolated(self, translated: str) -> str:
+        """Return a text of the other language, isolated within English."""
+        return (isolate_right_to_left if self.has_right_to_left else isolate)(translated)
 
     def title(self, english: str) -> str | None:
-        """Return the Persian of the title of a chart of two columns, or None.
+        """Return the translated title of a chart of two columns, or None.
 
         The name of a column that is nobody's but the user's stays, isolated.
 
-        >>> Language("fa").title("Net sales by shop").translate({0x2066: "<", 0x2069: ">"})
-        'فروش خالص به تفکیک <shop>'
+        >>> Language("fa").title("Gross sales by shop").translate({0x2066: "<", 0x2069: ">"})
+        'فروش ناخالص به تفکیک <shop>'
         """
-        return _translate(english, self.digits) or _match(english, self.digits, _TITLES)
+        return _found(self, english) or self._match(english, TITLES)
 
     def number(self, text: str) -> str:
         """Return a number, a day or an instant in the digits of the language, one by one.
@@ -105,95 +151,67 @@ class Language:
         """
         return text.translate(PERSIAN_DIGITS) if self.digits == "fa" else text
 
+    def day(self, text: str) -> str:
+        """Return the Jalali day of a text that begins with a Gregorian day, if it is displayed."""
+        return jalali_day(text) if self.has_jalali else ""
+
+    def value(self, text: str) -> str:
+        """Return a value isolated, a Gregorian day behind the same day of the Jalali calendar.
+
+        >>> Language("fa").value("2026-10-23").translate({0x2066: "<", 0x2069: ">"})
+        '<1405-08-01> (<2026-10-23>)'
+        """
+        if not is_number(text):
+            return isolate(text)
+        shown, day = isolate(self.number(text)), self.day(text)
+        return f"{isolate(self.number(day))} ({shown})" if day else shown
+
+    def _message(self, message: Message) -> str | None:
+        """Return a message in the other language; a value that has no words there is isolated."""
+        template = self._catalogue.words_of(message.code)
+        if template is None:
+            return None
+        values = {name: self._part(name, value) for name, value in message.values.items()}
+        return _fill(template, values)
+
+    def _part(self, name: str, value: object) -> str:
+        text = value if isinstance(value, str) else str(value)
+        is_text = isinstance(text, Message) or name.isupper()
+        return (self.translation(text) if is_text else None) or self.value(text)
+
+    def _match(self, english: str, section: str = "") -> str | None:
+        """Return the words of a sentence that a file has kept, found by its pattern."""
+        for pattern, template in self._catalogue.patterns(section):
+            if (match := pattern.fullmatch(english)) and (values := self._values(match)):
+                return _fill(template, values)
+        return None
+
+    def _values(self, match: re.Match[str]) -> dict[str, str]:
+        """Return the values of a kept sentence, none where one is unknown."""
+        values = {name: self._kept(name, text) for name, text in match.groupdict().items()}
+        known = {name: text for name, text in values.items() if text is not None}
+        return known if known.keys() == values.keys() else {}
+
+    def _kept(self, name: str, text: str) -> str | None:
+        """Return a value of a kept sentence: by its name a text, a list of texts, or neither."""
+        if name in _LISTS:
+            return self.translation(listed(_AND.split(text))) or isolate(text)
+        if name.startswith(_OWN):
+            return self.translation(text) or isolate(text)
+        return self.translation(text) if name.isupper() else self.value(text)
+
 
 ENGLISH = Language()
 
 
-@cache
-def read_catalogue() -> dict[str, str]:
-    """Return the Persian of every text, from all sections of `fa.toml`."""
-    sections = _sections().values()
-    return {english: persian for found in sections for english, persian in found.items()}
-
-
-@cache
-def _sections() -> dict[str, dict[str, str]]:
-    text = (files("svc_analytics.language") / "fa.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
-
-
-@cache
-def _patterns(section: str = "") -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return the texts that have values, those with the longest words first.
-
-    Titles of one's own would fit many a sentence: they are in a section that is asked for.
-    """
-    known = read_catalogue()
-    texts = _sections()[section] if section else known.keys() - _sections()[_TITLES].keys()
-    found = sorted(english for english in texts if _PLACE.search(english))
-    found.sort(key=lambda english: -len(_PLACE.sub("", english)))
-    return tuple((_pattern(english), known[english]) for english in found)
-
-
-def _pattern(english: str) -> re.Pattern[str]:
-    parts = _PLACE.split(english)
-    parts[::2] = map(re.escape, parts[::2])
-    # The name of a field is one word; anything else may be a text with blanks.
-    parts[1::2] = [f"(?P<{name}>{'[a-z_]+' if name == 'field' else '.+?'})" for name in parts[1::2]]
-    return re.compile("".join(parts), re.DOTALL)
-
-
 @lru_cache(maxsize=4096)
-def _translate(english: str, digits: str) -> str | None:
-    """Return the Persian of a text or of a sentence with values, None for one unknown."""
-    return read_catalogue().get(english) or _match(english, digits)
+def _found(language: Language, english: str) -> str | None:
+    """Return a text, or a sentence with values, in the other language; None for one unknown."""
+    return language._catalogue.labels.get(english) or language._match(english)
 
 
-def _match(english: str, digits: str, section: str = "") -> str | None:
-    """Return the Persian of a sentence with values, found by its pattern."""
-    for pattern, persian in _patterns(section):
-        if (match := pattern.fullmatch(english)) and (values := _values(match, digits)):
-            return _fill(persian, values)
-    return None
-
-
-def _fill(persian: str, values: dict[str, str]) -> str:
-    return _PLACE.sub(lambda place: values[place[1]], persian)
-
-
-def _values(match: re.Match[str], digits: str) -> dict[str, str]:
-    """Return the values of a sentence as Persian shows them, none where one is unknown."""
-    values = {name: _value(name, text, digits) for name, text in match.groupdict().items()}
-    known = {name: text for name, text in values.items() if text is not None}
-    return known if known.keys() == values.keys() else {}
-
-
-def _value(name: str, text: str, digits: str) -> str | None:
-    """Return a value isolated; one with a capital name is a text, or a list of texts, itself."""
-    if name in _LISTS:
-        found = [_text_within(each, digits) or isolate(each) for each in _AND.split(text)]
-        return " و ".join(["، ".join(found[:-1])] * (len(found) > 1) + found[-1:])
-    if name.startswith(_OWN):
-        return _text_within(text, digits) or isolate(text)
-    return _text_within(text, digits) if name.isupper() else shown_value(text, digits)
-
-
-def _text_within(text: str, digits: str) -> str | None:
-    """Return the Persian of a text that may have lost its capital within a sentence."""
-    return _translate(text, digits) or _translate(text[:1].upper() + text[1:], digits)
-
-
-def shown_value(text: str, digits: str = "latin") -> str:
-    """Return a value isolated, a Gregorian day behind the same day of the Jalali calendar.
-
-    >>> shown_value("2026-10-23").translate({0x2066: "<", 0x2069: ">"})
-    '<1405-08-01> (<2026-10-23>)'
-    """
-    if not is_number(text):
-        return isolate(text)
-    number = Language("fa", digits).number
-    day = jalali_day(text)
-    return f"{isolate(number(day))} ({isolate(number(text))})" if day else isolate(number(text))
+def _fill(template: str, values: dict[str, str]) -> str:
+    return PLACE.sub(lambda place: values[place[1]], template)
 
 
 def jalali_day(text: str) -> str:

@@ -16,6 +16,6 @@ def isolate(text: str) -> str:
     return f"{LEFT_TO_RIGHT}{text}{END}" if text else ""
 
 
-def isolate_persian(text: str) -> str:
+def isolate_right_to_left(text: str) -> str:
     """Return a Persian text isolated within a line that runs from left to right."""
     return f"{RIGHT_TO_LEFT}{text}{END}"

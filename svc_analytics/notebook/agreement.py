@@ -43,7 +43,7 @@ def _of(claim: Claim) -> str:
 
 
 def _claimed(statement: Statement, claim: Claim, row: dict[str, Any]) -> Decimal | int | None:
-    """Return what a claim comes to for the coin of a row; None where a part is unknown."""
+    """Reckon a claim for the coin of a row; None where a part is unknown."""
     coin = row["currency"]
     if callable(claim):
         return len(list(_values(claim(statement), "currency", coin)))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.errors import NoLake, SvcError
+from svc_analytics.errors import NoLake, SvcError, class_name
 from svc_analytics.formatting.sanitize import single_line
 
 INTERRUPTED = "Interrupted: the cell was stopped. What the lake holds is sound; run it again."
@@ -24,7 +24,7 @@ def one_line_of(error: BaseException) -> str:
         return INTERRUPTED
     if isinstance(error, pa.ArrowInvalid) and _TOO_PRECISE in str(error):
         return f"ArrowInvalid: {IN_SQL}"
-    text = f"{type(error).__name__}: {error}"
+    text = f"{class_name(error)}: {error}"
     if isinstance(error, NoLake):
         text += (
             f". Here: lake = svc.demo_lake({str(error.path)!r}) fills it with a made-up "

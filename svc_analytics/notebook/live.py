@@ -15,7 +15,7 @@ from svc_analytics.notebook.errors import ipython_shell
 Content = Callable[[Any, "str | None"], Any]  # of a statement and a coin
 
 
-class Source(Protocol):
+class LiveSource(Protocol):
     """Something that changes, and that cells show."""
 
     @property
@@ -23,7 +23,7 @@ class Source(Protocol):
         """What it is now, to compare."""
 
     def shown(self, content: Content) -> Any:
-        """Return what a cell shows of it now; what goes wrong is one line in its place."""
+        """Return the content of a cell now; an error is one line in its place."""
 
     def follow(self, live: Live, handle: Any) -> None:
         """Keep what a cell displays up to date."""
@@ -32,7 +32,7 @@ class Source(Protocol):
 class Live:
     """What a cell shows of the picked statement: it follows the pickers."""
 
-    def __init__(self, source: Source, content: Content, first: Any) -> None:
+    def __init__(self, source: LiveSource, content: Content, first: Any) -> None:
         self._source, self._content = source, content
         self._last, self._last_of = displayable(first), source.state
 
@@ -104,14 +104,14 @@ def display(shown: Any, **options: Any) -> Any:
 
 
 def displayable(shown: Any) -> Any:
-    """Return what a notebook can display: a text as a line, several things as a stack."""
+    """Make a value displayable: a text as a line, several things as a stack."""
     if isinstance(shown, str):
         return line(shown)
     return Stack(tuple(shown)) if isinstance(shown, (tuple, list)) else shown
 
 
 def html_of(shown: Any) -> str:
-    """Return what a notebook shows of a thing as HTML."""
+    """Return the HTML that a notebook shows of a value."""
     html = getattr(shown, "_repr_html_", lambda: None)()
     return Code(repr(shown))._repr_html_() if html is None else str(html)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from svc_analytics.calendars import GREGORIAN
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.formatting.display import Display, arrow_of, display_table, names_of
 from svc_analytics.formatting.values import value_text
@@ -23,7 +22,7 @@ from svc_analytics.notebook.live import (
     line,
     running_cell,
 )
-from svc_analytics.periods import month, month_of
+from svc_analytics.periods import GREGORIAN, month, month_of
 from svc_analytics.render.standing import status_note
 
 if TYPE_CHECKING:
@@ -172,7 +171,7 @@ class Picked:
             self.choice = replace(self.choice, coin=next(iter(self.coins), None))
 
     def shown(self, content: Content) -> Any:
-        """Return what a cell shows now; what goes wrong is one line in its place."""
+        """Return the content of a cell now; an error is one line in its place."""
         if self._made is None:
             return line(self._error)
         try:

@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from svc_analytics import charts
-from svc_analytics.calendars import CALENDARS, GREGORIAN
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.formatting.standing import RUNNING
 from svc_analytics.instants import now
@@ -17,7 +16,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.picked import Choice, Picked, rows_of_coin
 from svc_analytics.notebook.pictures import draw
 from svc_analytics.notebook.show import show
-from svc_analytics.periods import month_of
+from svc_analytics.periods import CALENDARS, GREGORIAN, month_of
 from svc_analytics.statements.statement import Statement, statement
 
 Parts = Callable[[Statement, str], Sequence[Any]]
@@ -118,7 +117,7 @@ def widgets_of(picked: Picked) -> Pickers | None:
 
 
 def _of_one_coin(parts: Parts) -> Callable[[Statement, str | None], Any]:
-    """Return what to show of a coin; a line where a month has none."""
+    """Show the parts of one coin; a line where a month has no coin."""
     return lambda st, coin: (
         f"{st.period.folder} has no movement and no position" if coin is None else parts(st, coin)
     )

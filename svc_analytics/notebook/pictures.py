@@ -19,10 +19,11 @@ from svc_analytics.formatting.display import arrow_of, names_of
 from svc_analytics.formatting.standing import standing_of
 from svc_analytics.language.catalogue import Language
 from svc_analytics.language.isolation import END, LEFT_TO_RIGHT
+from svc_analytics.messages import Message
 from svc_analytics.notebook.live import Live
 from svc_analytics.notebook.picked import Picked
 from svc_analytics.notebook.show import has_trend, is_statement
-from svc_analytics.render.figures import unknown_reason
+from svc_analytics.render.figures import UNDEFINED, unknown_causes
 from svc_analytics.warehouse.definitions import in_sentence
 
 COIN = "currency"
@@ -124,8 +125,7 @@ def _own(
         if len(arrow)
     }
     size = _ALONE if len(coins) == 1 else _BESIDE
-    caption = _caption(standing, None, size[0], language)
-    return _drawn(title, parts, (size, standing, caption, language))
+    return _drawn(title, parts, None, standing, size, language)
 
 
 def _picture(
@@ -152,8 +152,7 @@ def _picture(
         for name in names
     }
     try:
-        caption = _caption(standing, table, size[0], language)
-        return _drawn(title, parts, (size, standing, caption, language), why)
+        return _drawn(title, parts, table, standing, size, language, why)
     except KeyError as error:
         raise _no_column(chart, str(error.args[0]), arrow) from error
 
@@ -161,21 +160,21 @@ def _picture(
 def _drawn(
     title: str,
     parts: Mapping[str, Callable[..., None]],
-    look: tuple[tuple[float, float], str, str, Language],
+    table: Any,
+    standing: str,
+    size: tuple[float, float],
+    language: Language,
     why: str = NOTHING,
 ) -> Picture:
-    """Return the charts as pictures; their keys are the names of coins or streams.
+    """Return the charts as pictures; their keys are the names of coins or streams."""
+    from svc_analytics.render.picture import Look, draw_svg  # loads matplotlib
 
-    The look is the size of each, the standing, the caption and the language.
-    """
-    from svc_analytics.render.picture import draw_svg  # loads matplotlib
-
-    size, standing, caption, language = look
+    look = Look(size, _caption(standing, table, size[0], language), language)
     drawings = []
     for number, (name, drawn) in enumerate(parts.items()):
         label = ", ".join(filter(None, [title, name, standing]))
         salt = f"{title.replace(' ', '_')}-{number}"
-        drawings.append(draw_svg(salt, drawn, label, size, caption, language))
+        drawings.append(draw_svg(salt, drawn, label, look))
     named = ", ".join([title, *filter(None, parts)])
     return Picture(named, drawings, round(size[0] * 70), why, standing)
 
@@ -194,7 +193,8 @@ def _source(
     name, figure = _TABLES[chart.__name__]
     known = table.tables["summary"][figure]
     is_unread = known.null_count or (table.needs_attention and not len(known))
-    because = unknown_reason(table).replace("unknown: ", "unknown, because ", 1)
+    causes = unknown_causes(table)
+    because = Message("unknown.because_in_chart", REASONS=causes) if causes else UNDEFINED
     return table.tables[name], because if is_unread else NOTHING
 
 

@@ -8,8 +8,7 @@ from importlib.metadata import files
 from pathlib import Path
 from typing import Any
 
-from dotenv import dotenv_values
-
+from svc_analytics.environment import PREFIX, here
 from svc_analytics.errors import ConfigError, SvcError, needs_extra
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.notebook.facts import QUESTION
@@ -130,13 +129,11 @@ def _lab_modules() -> tuple[Any, Any]:
 
 def lab_environment(data_dir: Path) -> dict[str, str]:
     """Return the environment variables of JupyterLab: this process's, then those of `.env`."""
-    file = Path.cwd() / ".env"
-    in_file = dotenv_values(file, interpolate=False, encoding="utf-8-sig") if file.is_file() else {}
     own = {name: _absolute(name, value) for name, value in os.environ.items() if value}
     added = {
         name: _absolute(name, value)
-        for name, value in in_file.items()
-        if value and name.startswith("SVC_") and not {name, _other_name(name)} & set(own)
+        for name, value in here().dotenv.items()
+        if name.startswith(PREFIX) and not {name, _other_name(name)} & set(own)
     }
     places = [str(_JUPYTER), *filter(None, [own.get("JUPYTER_CONFIG_PATH")])]
     given = {
@@ -152,6 +149,6 @@ def _other_name(name: str) -> str:
 
 
 def _absolute(name: str, value: str) -> str:
-    """Make the path of a secret's file absolute: notebooks run in another folder."""
-    is_path = name.startswith("SVC_") and name.endswith("_FILE")
+    """Make the path of a secret's file, or of the cache, absolute: notebooks run elsewhere."""
+    is_path = name.startswith(PREFIX) and name.endswith(("_FILE", "_CACHE_DIR"))
     return str(Path(value).absolute()) if is_path else value

@@ -5,6 +5,7 @@ is computed. All others go to `verify_receipt`, which alone defines the verdicts
 """
 
 import hashlib
+import hmac
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_analytics.messages import Message
 from svc_analytics.receipts.canonical import as_array, as_base64url, is_canonical
 from svc_analytics.schema import MONEY
 from svc_analytics.signing.receipts import (
@@ -30,7 +32,6 @@ from svc_analytics.signing.receipts import (
 from svc_analytics.signing.secrets import Secret, SigningSecret, oldest_date, valid_until
 from svc_analytics.signing.token_form import FACTS, MAX_TOKEN_LENGTH, SIGNATURE
 
-BLOCK = 64  # bytes of a SHA-256 block
 FOREVER = (1 << 63) - 1
 NO_KEY = -1
 UNCERTAIN = -1  # the place of a verdict that is not found yet
@@ -53,7 +54,7 @@ _OLDER = Verdict("valid_previous_secret", BY_OLDER)
 _BY_RECORD = Verdict("proven_by_record", OLDER_BUT_EQUAL)
 _UNSIGNED = Verdict("bad_signature", UNSIGNED_BUT_EQUAL)
 _USUAL = (_NEWEST, _OLDER, _BY_RECORD, _UNSIGNED)  # on canonical tokens
-_NOT_COVERED = "the lake was not read for its time: run extract, or verify with --online"
+_NOT_COVERED = Message("receipt.not_covered")
 
 
 class Verdicts:
@@ -151,13 +152,13 @@ class BulkVerifier:
 
     def _verify_one(self, token: str | None, record: Mapping[str, Any]) -> Verdict:
         if token is None:
-            return Verdict("malformed", "there is no token in this row")
+            return Verdict("malformed", Message("receipt.no_token"))
         known = record if record["payment_id"] is not None else None
         verdict = verify_receipt(token, self._ring, known, self._webhook_ring)
         receipt = verdict.receipt
         if verdict.verdict != "unknown_payment" or not receipt or self._is_covered(receipt.paid_at):
             return verdict
-        reason = verdict.reason.replace(NO_PAYMENT, _NOT_COVERED)
+        reason = verdict.reason.replaced(NO_PAYMENT.code, _NOT_COVERED)
         return replace(verdict, verdict="not_checked", reason=reason)
 
 
@@ -165,11 +166,7 @@ class _MacKey:
     """One secret as a prepared HMAC key, and the verdict on what it signed; repr hides it."""
 
     def __init__(self, secret: Secret, verdict: Verdict | None, until: int | None) -> None:
-        key = secret.reveal().encode()
-        key = hashlib.sha256(key).digest() if len(key) > BLOCK else key
-        key = key.ljust(BLOCK, b"\0")
-        self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in key))
-        self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in key))
+        self._mac = hmac.new(secret.reveal().encode(), digestmod=hashlib.sha256)
         self.verdict = verdict
         self.until = FOREVER if until is None else until
 
@@ -186,13 +183,10 @@ class _MacKey:
         return np.asarray(differing == 0)
 
     def _digests(self, texts: Iterable[bytes]) -> Iterator[bytes]:
-        copy_inner, copy_outer = self._inner.copy, self._outer.copy
         for text in texts:
-            inner = copy_inner()
-            inner.update(text)
-            outer = copy_outer()
-            outer.update(inner.digest())
-            yield outer.digest()
+            mac = self._mac.copy()
+            mac.update(text)
+            yield mac.digest()
 
 
 def match_signers(keys: Sequence[_MacKey], tokens: pa.Array) -> npt.NDArray[np.int64]:

@@ -1,6 +1,7 @@
 """CSV as people send it: any separator, quotes that never close, rows too short or too long."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
@@ -8,6 +9,8 @@ from itertools import chain, islice
 LONGEST_LINE = 1 << 20
 OPENING = 100  # records of a file in which its columns are looked for
 _OPENING_TEXT = 1 << 22  # characters and cells of them, at most
+_TITLE_LINES = 10  # above a header, at most: they may hold no separator
+_SEPARATOR_TOLD = re.compile(r'"?sep=([,;\t])"?\s*\Z')
 _MOST_LINES_OF_A_ROW = 50  # a quote that never closes must not swallow the rest of a file
 
 Record = tuple[int, list[str]]  # the number of its first line, and its cells
@@ -18,8 +21,11 @@ def split_records(lines: Iterator[str]) -> tuple[str, Iterator[Record]]:
     first = next(lines, None)
     if first is None:
         return ",", iter(())
-    separator = max(",;\t", key=first.count)
-    return separator, _records(chain([first], lines), separator)
+    if told := _SEPARATOR_TOLD.match(first):  # as Excel reads it
+        return told[1], ((number + 1, cells) for number, cells in _records(lines, told[1]))
+    opening = [first, *islice(lines, _TITLE_LINES)]
+    separator = max(",;\t", key=lambda each: max(line.count(each) for line in opening))
+    return separator, _records(chain(opening, lines), separator)
 
 
 def opening_of(records: Iterator[Record]) -> Iterator[Record]:

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from svc_analytics.messages import Message
 from svc_analytics.receipts.token_files import Batch
 
 Keys = npt.NDArray[np.int64]
 
 NO_KEY = 0  # of a row without a token or payment
-IDENTICAL = "; the same token is in "
-SAME_PAYMENT = "; another token for this payment is in "
+IDENTICAL, SAME_PAYMENT = "receipt.same_token", "receipt.same_payment"  # codes of its notes
 
 
 class DuplicateFinder:
@@ -24,29 +24,25 @@ class DuplicateFinder:
         self._ends: list[int] = []  # the row number at which each batch ends
         self._lines: list[npt.NDArray[np.int32]] = []
 
-    def notes_on(self, batch: Batch, ids: Sequence[str | None]) -> list[str]:
-        """Return a note for each row that names the first duplicate, else an empty text."""
+    def notes_on(self, batch: Batch, ids: Sequence[str | None]) -> list[Message | None]:
+        """Return a note for each row that repeats another, which names the first of them."""
         self._sources.append(batch.source)
         self._lines.append(np.asarray(batch.lines, np.int32))
         self._ends.append((self._ends[-1] if self._ends else 0) + len(batch.lines))
         tokens = self._tokens.first(_keys(batch.tokens))
         payments = self._payments.first(_keys(ids))
-        notes = [""] * len(batch.lines)
+        notes: list[Message | None] = [None] * len(batch.lines)
         for row in np.flatnonzero((tokens >= 0) | (payments >= 0)).tolist():
             is_same = tokens[row] >= 0
-            place = self._place(int(tokens[row] if is_same else payments[row]))
-            notes[row] = (IDENTICAL if is_same else SAME_PAYMENT) + place
+            source, line = self._place(int(tokens[row] if is_same else payments[row]))
+            code = IDENTICAL if is_same else SAME_PAYMENT
+            notes[row] = Message(code, source=source, line=line)
         return notes
 
-    def _place(self, row: int) -> str:
+    def _place(self, row: int) -> tuple[str, int]:
         batch = int(np.searchsorted(self._ends, row, side="right"))
         start = self._ends[batch - 1] if batch else 0
-        return f"{self._sources[batch]} line {self._lines[batch][row - start]}"
-
-
-def is_duplicate(reason: str) -> bool:
-    """Tell whether a reason carries a note on a duplicate."""
-    return IDENTICAL in reason or SAME_PAYMENT in reason
+        return self._sources[batch], int(self._lines[batch][row - start])
 
 
 class _FirstRows:

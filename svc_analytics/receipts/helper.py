@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from svc_analytics.receipts.bulk import BulkVerifier
-    from svc_analytics.receipts.lake_months import Part
+    from svc_analytics.receipts.lake_months import MonthPart
 
 PlainRing = tuple[tuple[str, int | None], ...]  # secrets, and since when each signs
 
@@ -38,7 +38,7 @@ def begin_helper(ring: PlainRing, webhook_ring: PlainRing) -> None:
     _verifier[:] = [BulkVerifier(mine, webhooks)]
 
 
-def verify_into_file(part: Part) -> Path:
+def verify_into_file(part: MonthPart) -> Path:
     """Write the verdicts on a part to a file, in a process that was begun for it."""
     import pyarrow as pa
 

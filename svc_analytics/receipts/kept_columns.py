@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.receipts.token_files import (
-    Source,
+    TokenFile,
     read_columns,
     require_files,
     rereadable,
@@ -66,7 +66,7 @@ def choose(
 @contextmanager
 def open_kept(
     paths: Sequence[str], column: str | None, wanted: Wanted, taken: Iterable[str]
-) -> Iterator[tuple[list[Source], KeptColumns]]:
+) -> Iterator[tuple[list[TokenFile], KeptColumns]]:
     """Open files of tokens; yield them with the columns to keep, of whichever file has them."""
     require_files(paths)
     if wanted is False:

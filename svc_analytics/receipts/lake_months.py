@@ -45,7 +45,7 @@ class Month:
     is_online: bool = False
 
     def basis(self) -> dict[str, Any]:
-        """Return what its verdicts depend on: the key ring, and the payments as they are."""
+        """Return the inputs of its verdicts: the key ring, and the payments as they are."""
         footer = read_footer(self.payments)
         ids = f"{footer.totals.ids_digest:x}"
         return {"ring": self.ring, "written_at": footer.written_at, "ids": ids}
@@ -61,7 +61,7 @@ class Month:
 
 
 @dataclass(frozen=True)
-class Part:
+class MonthPart:
     """Some row groups of a month, and which of their rows have no good verdict; None: all."""
 
     month: Month
@@ -69,7 +69,7 @@ class Part:
     is_new: npt.NDArray[np.bool_] | None = None
 
 
-def parts_of(months: Iterable[Month]) -> Iterator[tuple[Part, pa.Table]]:
+def parts_of(months: Iterable[Month]) -> Iterator[tuple[MonthPart, pa.Table]]:
     """Yield the parts of months in order, each with the verdicts on its rows that are good.
 
     A month's bytes are checked before its first part: who verifies one month reads no other.
@@ -86,14 +86,14 @@ def count_parts(months: Iterable[Month]) -> int:
     return sum(len(_cut(month)) for month in months)
 
 
-def _cut(month: Month) -> list[Part]:
+def _cut(month: Month) -> list[MonthPart]:
     count = pq.read_metadata(month.payments).num_row_groups
     size = min(max(count // _PARTS, 1), _MOST_GROUPS)
     starts = range(0, max(count, 1), size)  # there are verdicts even on no rows
-    return [Part(month, range(start, min(start + size, count))) for start in starts]
+    return [MonthPart(month, range(start, min(start + size, count))) for start in starts]
 
 
-def verify_part(part: Part, verifier: BulkVerifier) -> pa.Table:
+def verify_part(part: MonthPart, verifier: BulkVerifier) -> pa.Table:
     """Return the verdicts on the receipts of a part that have no good one."""
     if part.is_new is not None and not part.is_new.any():
         return VERDICTS.empty_table()
@@ -107,17 +107,17 @@ def verify_part(part: Part, verifier: BulkVerifier) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-def _groups(part: Part, columns: list[str]) -> Iterator[pa.Table]:
+def _groups(part: MonthPart, columns: list[str]) -> Iterator[pa.Table]:
     return read_groups(part.month.payments, columns, groups=part.groups)
 
 
-def _without_unchanged(part: Part, kept: pa.Table) -> tuple[Part, pa.Table]:
+def _without_unchanged(part: MonthPart, kept: pa.Table) -> tuple[MonthPart, pa.Table]:
     """Return a part without the rows whose verdicts are good, and those verdicts."""
     columns = ["id", "extracted_at"]
     none = PAYMENTS.schema.empty_table().select(columns)
     place = _places_of(pa.concat_tables([none, *_groups(part, columns)]), kept)
     unchanged = kept.take(pa.array(place[place >= 0]))
-    return Part(part.month, part.groups, place < 0), unchanged
+    return MonthPart(part.month, part.groups, place < 0), unchanged
 
 
 def _where(rows: pa.Table, mask: npt.NDArray[np.bool_]) -> pa.Table:
@@ -153,6 +153,7 @@ def _verify_rows(rows: pa.Table, month: Month, verifier: BulkVerifier) -> pa.Tab
         "receipt_sha256": _hex_texts([hashlib.sha256(token).digest() for token in tokens]),
         "verdict": verdicts.texts(lambda found: found.verdict),
         "reason": verdicts.texts(lambda found: found.reason),
+        "message": verdicts.texts(lambda found: json.dumps(found.reason.to_json())),
         "differences": verdicts.texts(lambda found: differences_text(found.differences)),
         "checked_at": np.full(len(rows), month.now),
         "ring": pa.repeat(month.ring, len(rows)),

@@ -7,6 +7,7 @@ from typing import Any
 
 from svc_analytics.api.client import Client
 from svc_analytics.errors import ApiError, NotFound
+from svc_analytics.messages import Message
 from svc_analytics.signing.receipts import Verdict, parse_receipt, verify_receipt
 from svc_analytics.signing.secrets import SigningSecret
 from svc_analytics.signing.token_form import MalformedToken
@@ -14,10 +15,6 @@ from svc_analytics.signing.token_form import MalformedToken
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z", re.ASCII)
 _INVALID = {"PAY_RECEIPT_INVALID", "VALIDATION_FAILED"}
 _NOT_VERIFIED = {400, 413, 422}  # these statuses reject the token, whatever their codes
-INCOMPLETE_RING = (
-    "the service verifies it, none of the receipt secrets does: "
-    "SVC_RECEIPT_SECRETS lacks a secret that is in force"
-)
 
 
 class OnlineVerifier:
@@ -39,9 +36,9 @@ class OnlineVerifier:
         payment = payment or self._payment(receipt.facts["payment_id"])
         verdict = verify_receipt(token, self._ring, payment and self._record(payment))
         if is_verified and verdict.verdict == "bad_signature" and not verdict.differences:
-            return Verdict("valid", INCOMPLETE_RING, verdict.receipt)
-        answer = "verifies it" if is_verified else "does not verify it"
-        return replace(verdict, reason=f"{verdict.reason} (the service {answer})")
+            return Verdict("valid", Message("receipt.ring_incomplete"), verdict.receipt)
+        code = "receipt.service_verifies" if is_verified else "receipt.service_refuses"
+        return replace(verdict, reason=Message(code, REASON=verdict.reason))
 
     def _payment_if_verified(self, token: str) -> Mapping[str, Any] | None:
         try:

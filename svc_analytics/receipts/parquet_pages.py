@@ -29,7 +29,7 @@ _LONGEST_HEADER = 1 << 16  # the same, its texts not counted
 
 
 @dataclass(frozen=True)
-class Reading:
+class ReadPlan:
     """How a column chunk can be read: so many rows at a time, its texts by their numbers or not."""
 
     rows: int
@@ -46,7 +46,7 @@ class _Page:
     is_dictionary: bool
 
 
-def plan_reading(file: BinaryIO, chunk: Any, source: str) -> Reading:
+def plan_reading(file: BinaryIO, chunk: Any, source: str) -> ReadPlan:
     """Return how a column chunk can be read in little memory.
 
     That is row by row, if a few rows may be too large together. Raises `DataError` for a page
@@ -67,7 +67,7 @@ def plan_reading(file: BinaryIO, chunk: Any, source: str) -> Reading:
     is_numbered = dictionary > 0 and not any(largest.values())  # Arrow numbers no others
     # A text may be as long as its page, and each row that shares it is a copy.
     shared = max(largest[_PREFIXES_SHARED], 0 if is_numbered else dictionary)
-    return Reading(max(1, min(rows, TOGETHER // max(shared, 1))), is_numbered)
+    return ReadPlan(max(1, min(rows, TOGETHER // max(shared, 1))), is_numbered)
 
 
 class _Window:

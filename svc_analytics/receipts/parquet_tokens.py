@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.formatting.values import value_text
 from svc_analytics.receipts.parquet_pages import ROWS, plan_reading
-from svc_analytics.receipts.token_forms import Row
+from svc_analytics.receipts.token_forms import Row, require_one
 from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH
 
 _BUFFER = 1 << 20
@@ -114,7 +114,9 @@ def _is_long(batches: Iterator[pa.RecordBatch]) -> bool:
     One such text may stand in a million rows.
     """
     values = next((batch.column(0) for batch in batches), None)
-    if values is None or not pa.types.is_dictionary(values.type) or not _is_text(values.type):
+    if values is None or not pa.types.is_dictionary(values.type):
+        return False
+    if not (_is_text(values.type) or _is_bytes(values.type)):
         return False
     return _longest(values.dictionary) > MAX_TOKEN_LENGTH
 
@@ -136,8 +138,12 @@ def _tokens(values: pa.Array) -> list[str | None]:
     kind = values.type
     if pa.types.is_dictionary(kind):
         return _numbered(values, _tokens)
-    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+    if _is_bytes(kind):
+        return [_decoded(value) for value in values.to_pylist()]
+    if not _is_text(kind):
         return [None] * len(values)
+    if pa.types.is_string_view(kind):
+        values = values.cast(pa.large_string())  # no view can be cut
     if _longest(values) > MAX_TOKEN_LENGTH:
         values = pc.utf8_slice_codeunits(values, 0, MAX_TOKEN_LENGTH + 1)
     texts = values.to_pylist()
@@ -171,9 +177,11 @@ def _column_of(schema: pa.Schema, column: str | None, source: str, names: tuple[
     if column is not None and column in schema.names:
         return column
     texts = [field.name for field in schema if _is_text(field.type)]
-    named = [name for name in names if name in texts] if column is None else []
-    if named or (column is None and len(texts) == 1):
-        return str((named or texts)[0])
+    encoded = [field.name for field in schema if _is_bytes(field.type)]
+    named = [name for name in names if name in (*texts, *encoded)] if column is None else []
+    require_one(named, source)
+    if named or (column is None and len(texts or encoded) == 1):
+        return str((named or texts or encoded)[0])
     wanted = f"no column {column!r}" if column is not None else "no column of receipt tokens"
     raise ConfigError(f"{source} has {wanted}; name one of: {', '.join(schema.names)[:200]}")
 
@@ -182,4 +190,21 @@ def _is_text(kind: pa.DataType) -> bool:
     """Tell whether a column may hold tokens: texts, or a dictionary of texts."""
     if pa.types.is_dictionary(kind):
         return _is_text(kind.value_type)
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+    checks = (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view)
+    return any(check(kind) for check in checks)
+
+
+def _is_bytes(kind: pa.DataType) -> bool:
+    """Tell whether a column holds bytes, which may be those of tokens."""
+    if pa.types.is_dictionary(kind):
+        return _is_bytes(kind.value_type)
+    checks = (
+        *(pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
+        pa.types.is_fixed_size_binary,
+    )
+    return any(check(kind) for check in checks)
+
+
+def _decoded(value: bytes | None) -> str | None:
+    """Return bytes as the text that they are; others yield a text that is no token."""
+    return None if value is None else value[: MAX_TOKEN_LENGTH + 1].decode("utf-8", "replace")

@@ -2,27 +2,28 @@
 
 from collections.abc import Sequence
 
+from svc_analytics.messages import Message
 from svc_analytics.receipts.token_files import Batch
 from svc_analytics.signing.receipts import Verdict
 from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH, has_token_form
 
 
-def notes_on_pieces(batch: Batch, verdicts: Sequence[Verdict]) -> list[str]:
-    """Return a note for each row that is a piece of a token, else an empty text.
+def notes_on_pieces(batch: Batch, verdicts: Sequence[Verdict]) -> list[Message | None]:
+    """Return a note for each row that is a piece of a token, else None.
 
     A piece is malformed, and is right behind the piece before it. Nothing is joined: the
     verdict on the whole is for whoever has joined it.
     """
-    notes = [""] * len(batch.lines)
+    notes: list[Message | None] = [None] * len(batch.lines)
     row = 0
     while row < len(notes):
         end = _end_of_token(batch, verdicts, row)
         if end is None:
             row += 1
             continue
-        notes[row] = f"; joined with what follows up to line {batch.lines[end - 1]} it has the form"
+        notes[row] = Message("receipt.first_piece", line=batch.lines[end - 1])
         for piece in range(row + 1, end):
-            notes[piece] = f"; a piece of the token that begins in line {batch.lines[row]}"
+            notes[piece] = Message("receipt.later_piece", line=batch.lines[row])
         row = end
     return notes
 

@@ -19,9 +19,20 @@ from typing import BinaryIO
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.receipts.csv_records import LONGEST_LINE
-from svc_analytics.receipts.token_forms import NAMES, Cells, Form, Row, form_of
+from svc_analytics.receipts.token_forms import NAMES, Cells, Form, Row, form_of, is_like_token
 
 BATCH = 50_000
+# Files that people take for a table, by how they begin.
+_OTHER_FILES = {
+    b"PK\x03\x04": "an Excel or ZIP file: save it as CSV",
+    b"\xd0\xcf\x11\xe0": "an old Excel file: save it as CSV",
+    b"%PDF": "a PDF: copy the tokens into a text file",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8\xff": "a picture",
+    b"\x1f\x8b": "a gzip file: unpack it",
+    b"<!DO": "a web page: save its table as CSV",
+    b"<htm": "a web page: save its table as CSV",
+}
 BATCH_TEXT = 1 << 25  # characters in a batch: 50,000 tokens of ordinary length have fewer
 
 
@@ -36,7 +47,7 @@ class Batch:
 
 
 @dataclass(frozen=True)
-class Source:
+class TokenFile:
     """A file of tokens: where it is, what a person calls it, and its suffix."""
 
     path: str
@@ -44,11 +55,11 @@ class Source:
     suffix: str
 
 
-def source_of(path: str) -> Source:
+def source_of(path: str) -> TokenFile:
     """Return the source that a path names; `-` is stdin."""
     # A file name need not be valid text; and "-" would begin a formula in a cell.
     name = "stdin" if path == "-" else path.encode("utf-8", "replace").decode()
-    return Source(path, name, Path(path).suffix.lower())
+    return TokenFile(path, name, Path(path).suffix.lower())
 
 
 def require_files(paths: Iterable[str]) -> None:
@@ -59,7 +70,7 @@ def require_files(paths: Iterable[str]) -> None:
 
 
 @contextmanager
-def rereadable(paths: Iterable[str]) -> Iterator[list[Source]]:
+def rereadable(paths: Iterable[str]) -> Iterator[list[TokenFile]]:
     """Return sources that can be read twice, as keeping columns needs: pipes wait on disk."""
     with tempfile.TemporaryDirectory() as folder:
         found = []
@@ -70,12 +81,12 @@ def rereadable(paths: Iterable[str]) -> Iterator[list[Source]]:
             copy = Path(folder, str(number))
             with _opened(source.path) as file, copy.open("wb") as target:
                 shutil.copyfileobj(file, target)
-            found.append(Source(str(copy), source.name, source.suffix))
+            found.append(TokenFile(str(copy), source.name, source.suffix))
         yield found
 
 
 def read_sources(
-    sources: Iterable[Source | str], column: str | None = None, keep: tuple[str, ...] = ()
+    sources: Iterable[TokenFile | str], column: str | None = None, keep: tuple[str, ...] = ()
 ) -> Iterator[Batch]:
     """Yield batches of tokens from sources or paths in order, with the columns to `keep`.
 
@@ -86,12 +97,12 @@ def read_sources(
         source = source_of(each) if isinstance(each, str) else each
         with _opened(source.path) as file:
             rows = _rows_of(file, source, column, keep)
-            while batch := _next_batch(rows):
+            for batch in _batches(rows, None if column else source.name):
                 lines, tokens, kept = zip(*batch, strict=True)
                 yield Batch(source.name, list(lines), list(tokens), kept if keep else ())
 
 
-def read_columns(source: Source, column: str | None = None) -> list[str]:
+def read_columns(source: TokenFile, column: str | None = None) -> list[str]:
     """Return the names of a source's columns."""
     with _opened(source.path) as file:
         if _is_parquet(file, source):
@@ -100,6 +111,16 @@ def read_columns(source: Source, column: str | None = None) -> list[str]:
             return columns_of(file, source.name)
         form, lines = _lines_of(file, source, column)
         return form.columns(lines, source.name, column)
+
+
+def _batches(rows: Iterator[Row], name: str | None) -> Iterator[list[Row]]:
+    """Yield rows in batches; refuse the file of this `name` where all of one batch has no token."""
+    first, second = _next_batch(rows), _next_batch(rows)
+    if name and first and not second and not any(is_like_token(row[1]) for row in first):
+        raise _holds_none(name)
+    yield from filter(None, (first, second))
+    while batch := _next_batch(rows):
+        yield batch
 
 
 def _next_batch(rows: Iterator[Row]) -> list[Row]:
@@ -130,7 +151,7 @@ def _opened(path: str) -> Iterator[BinaryIO]:
 
 
 def _rows_of(
-    file: BinaryIO, source: Source, column: str | None, keep: tuple[str, ...]
+    file: BinaryIO, source: TokenFile, column: str | None, keep: tuple[str, ...]
 ) -> Iterator[Row]:
     if _is_parquet(file, source):
         from svc_analytics.receipts.parquet_tokens import read_parquet  # saves start-up time
@@ -140,7 +161,12 @@ def _rows_of(
     return form.rows(lines, source.name, column, keep)
 
 
-def _is_parquet(file: BinaryIO, source: Source) -> bool:
+def _holds_none(name: str, why: str = "") -> ConfigError:
+    what = "give a table, a list or a text of them (v1.…), or name their column with --column"
+    return ConfigError(f"{name} holds no receipt tokens{why}: {what}")
+
+
+def _is_parquet(file: BinaryIO, source: TokenFile) -> bool:
     return source.suffix in (".parquet", ".pq") or _head(file).startswith(b"PAR1")
 
 
@@ -148,12 +174,17 @@ def _head(file: BinaryIO) -> bytes:
     return file.peek(4) if isinstance(file, io.BufferedReader) else b""
 
 
-def _lines_of(file: BinaryIO, source: Source, column: str | None) -> tuple[Form, Iterator[str]]:
+def _lines_of(file: BinaryIO, source: TokenFile, column: str | None) -> tuple[Form, Iterator[str]]:
     """Return the form of a text file and its lines."""
-    is_utf16 = _head(file).startswith((b"\xff\xfe", b"\xfe\xff"))  # Excel's "Unicode text"
+    head = _head(file)
+    if kind := next((kind for magic, kind in _OTHER_FILES.items() if head.startswith(magic)), None):
+        raise _holds_none(source.name, f" that can be read; it is {kind}")
+    is_utf16 = head.startswith((b"\xff\xfe", b"\xfe\xff"))  # Excel's "Unicode text"
     lines = _bounded(file, "utf-16" if is_utf16 else "utf-8-sig")
     first = next(lines, "")
-    return form_of(source.suffix, first, column), chain([first], lines) if first else lines
+    if not first:
+        raise _holds_none(source.name, "; it is empty")
+    return form_of(source.suffix, first, column), chain([first], lines)
 
 
 def _bounded(file: BinaryIO, encoding: str) -> Iterator[str]:

@@ -22,6 +22,11 @@ TEXT = "text"  # the one column of a text file: its lines
 
 _TOKEN = re.compile(r"v1\.[A-Za-z0-9_=-]+\.[A-Za-z0-9_=-]+")
 _LOOSE = re.compile(rf"(?<![\w.=-]){_TOKEN.pattern}(?![\w=-]|\.[\w-])", re.ASCII)
+# What mail and spreadsheets put around a token: blanks, marks without a width, quotes, brackets.
+_AROUND = (
+    " \t\r\n\u00a0\u200b\u200c\u200d\u2060\ufeff'\"`<>()[]\u2018\u2019\u201c\u201d\u00ab\u00bb"
+)
+_TITLES = 10  # lines above a header, at most
 
 Cells = tuple[str | None, ...]
 # The number of a line from 1, its token if there is one, and the cells of columns to keep.
@@ -34,6 +39,34 @@ class Form:
 
     rows: Callable[[Iterator[str], str, str | None, tuple[str, ...]], Iterator[Row]]
     columns: Callable[[Iterator[str], str, str | None], list[str]]
+
+
+def is_like_token(text: str | None) -> bool:
+    """Tell whether a text may be a token, perhaps a broken one.
+
+    >>> [is_like_token(text) for text in ("v1.abc", "see v1.e30.e30", "SVC-000017", None)]
+    [True, True, False, False]
+    """
+    return bool(text and re.search(r"(?<![A-Za-z0-9])v\d+\.", text))
+
+
+def bare_token(text: str) -> str:
+    """Return a token without what stands around it; out of a link, if it stands in one.
+
+    >>> bare_token("\u200b<v1.e30.e30>")
+    'v1.e30.e30'
+    >>> bare_token("https://shop.example/thanks?receipt=v1.e30.e30&payment_id=1")
+    'v1.e30.e30'
+    """
+    text = text.strip(_AROUND)
+    return _token_in_link(text) if "receipt=" in text else text
+
+
+def require_one(names: list[str], source: str) -> None:
+    """Refuse to choose among several columns of tokens."""
+    if len(names) > 1:
+        shown = ", ".join(names[:10])[:200]
+        raise ConfigError(f"{source} has receipt tokens in {shown}: name one with --column")
 
 
 def form_of(suffix: str, first: str, column: str | None) -> Form:
@@ -63,10 +96,9 @@ def _text_rows(
 
 
 def _tokens_in(text: str) -> list[str]:
-    if "receipt=" in text:
-        return [_token_in_link(text)]
-    tokens = _LOOSE.findall(text) if re.search(r"\s", text) else []
-    return tokens or [text]
+    bare = bare_token(text)
+    tokens = _LOOSE.findall(bare) if re.search(r"\s", bare) else []
+    return tokens or [bare]
 
 
 def _token_in_link(text: str) -> str:
@@ -85,20 +117,28 @@ def _json_rows(
 ) -> Iterator[Row]:
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield number, _token_in_json(line, column), _cells_of_json(line, keep)
+            yield number, _token_in_json(line, column, source), _cells_of_json(line, keep)
 
 
-def _token_in_json(line: str, column: str | None) -> str | None:
+def _token_in_json(line: str, column: str | None, source: str) -> str | None:
     try:
         value: Any = msgspec.json.decode(line)
     except (msgspec.DecodeError, RecursionError, ValueError):
         return None
     if isinstance(value, dict):
-        names = [column] if column else [name for name in NAMES if name in value]
-        texts = (text for text in value.values() if isinstance(text, str))
-        first = (text for text in texts if text.startswith("v1."))
-        value = value.get(names[0]) if names else next(first, None)
-    return value if isinstance(value, str) else None
+        value = value.get(column or _member_with_token(value, source))
+    return bare_token(value) if isinstance(value, str) else None
+
+
+def _member_with_token(members: dict[str, Any], source: str) -> str:
+    """Return the member that holds a token; refuse to choose among several."""
+    found = [
+        name
+        for name, text in members.items()
+        if isinstance(text, str) and _TOKEN.match(bare_token(text))
+    ]
+    require_one(found, source)
+    return next(iter([*found, *(name for name in NAMES if name in members)]), "")
 
 
 def _json_columns(lines: Iterator[str], source: str, column: str | None) -> list[str]:
@@ -143,41 +183,101 @@ def _csv_rows(
     opening = list(opening_of(records))
     if not opening:
         return
-    first = [cells for _, cells in opening]
-    place, is_headed = _place_in_csv(first, column, source)
-    names = column_names(first, is_headed=is_headed)
+    table = _table_of([cells for _, cells in opening], column, source)
+    names = column_names(table.opening, is_headed=table.is_headed)
     places = [names.index(name) if name in names else None for name in keep]
-    for number, cells in chain(opening[1 if is_headed else 0 :], records):
+    for number, cells in chain(opening[table.first_row :], records):
         if any(cells):
-            token = (cells[place].strip() or None) if place < len(cells) else None
+            token = cells[table.place] if table.place < len(cells) else ""
             fitting = fit_cells(cells, len(names), separator) if places else []
             kept = tuple(None if each is None else fitting[each] or None for each in places)
-            yield number, token, kept
+            yield number, bare_token(token) or None, kept
 
 
 def _csv_columns(lines: Iterator[str], source: str, column: str | None) -> list[str]:
     opening = [cells for _, cells in opening_of(split_records(lines)[1])]
     if not opening:
         return []
-    return column_names(opening, is_headed=_place_in_csv(opening, column, source)[1])
+    table = _table_of(opening, column, source)
+    return column_names(table.opening, is_headed=table.is_headed)
 
 
-def _place_in_csv(opening: list[list[str]], column: str | None, source: str) -> tuple[int, bool]:
-    """Return which cell holds the token, and whether the first row is a header."""
-    header = [cell.strip().lower() for cell in opening[0]]
+@dataclass(frozen=True)
+class _Table:
+    """Where the tokens of a CSV file stand."""
+
+    opening: list[list[str]]  # its first records, from the header on where it has one
+    is_headed: bool
+    place: int  # of the cell with the token
+    first_row: int  # among all records, behind titles and header
+
+
+def _table_of(opening: list[list[str]], column: str | None, source: str) -> _Table:
+    """Find the column of tokens, and the header: below titles, if there are any."""
+    top = _header_in(opening, {column.lower()} if column else {*NAMES})
+    if column is not None and top is None:
+        shown = ", ".join(cell.strip() for cell in opening[0][:10])[:200]
+        raise ConfigError(f"{source} has no column {column!r}; its first line has: {shown}")
+    body = opening[top or 0 :]
+    header = [cell.strip().lower() for cell in body[0]]
+    holding = _holding(body)
+    is_headed = top is not None or not any(map(_is_token, body[0]))
     if column is not None:
-        if column.lower() not in header:
-            shown = ", ".join(header[:10])[:200]
-            raise ConfigError(f"{source} has no column {column!r}; its first line has: {shown}")
-        return header.index(column.lower()), True
+        place = _only(header, column.lower(), source)
+    else:
+        require_one([_shown(body, each, is_headed=is_headed) for each in holding], source)
+        place = holding[0] if holding else _named(header, source)
+    if top is None and holding and is_headed:
+        top = _titles(body, place)
+        body = body[top:]
+    return _Table(body, is_headed, place, (top or 0) + is_headed)
+
+
+def _header_in(opening: list[list[str]], wanted: set[str]) -> int | None:
+    """Return which of the first lines is a header that has one of these names."""
+    for place, cells in enumerate(opening[: _TITLES + 1]):
+        if wanted & {cell.strip(_AROUND).lower() for cell in cells}:
+            return place
+        if any(map(_is_token, cells)):
+            return None
+    return None
+
+
+def _holding(opening: list[list[str]]) -> list[int]:
+    """Return the columns in which tokens stand."""
+    return sorted(
+        {place for cells in opening for place, cell in enumerate(cells) if _is_token(cell)}
+    )
+
+
+def _is_token(cell: str) -> bool:
+    return bool(_TOKEN.match(bare_token(cell)))
+
+
+def _titles(opening: list[list[str]], place: int) -> int:
+    """Count the lines above the header: those that are too short to have the column."""
+    short = (number for number, cells in enumerate(opening) if place < len(cells))
+    return next(short, 0)
+
+
+def _shown(opening: list[list[str]], place: int, *, is_headed: bool) -> str:
+    names = column_names(opening, is_headed=is_headed)
+    return names[place] if place < len(names) else f"column {place + 1}"
+
+
+def _only(header: list[str], name: str, source: str) -> int:
+    """Return the place of a column; refuse a name that two columns have."""
+    if header.count(name) > 1:
+        message = f"{source} has {header.count(name)} columns named {name!r}"
+        raise ConfigError(f"{message}: give one another name, and name it with --column")
+    return header.index(name)
+
+
+def _named(header: list[str], source: str) -> int:
+    """Return the place of a column with the name of a token, where none holds one yet."""
     for name in NAMES:
         if name in header:
-            return header.index(name), True
-    for cells in opening:
-        for place, cell in enumerate(cells):
-            if _TOKEN.match(cell.strip()):
-                first = opening[0][place].strip() if place < len(header) else ""
-                return place, not _TOKEN.match(first)
+            return header.index(name)
     raise ConfigError(f"no column of {source} holds receipt tokens: name it with --column")
 
 

@@ -1,19 +1,26 @@
 """Read and write a month's file of receipt verdicts."""
 
-from collections.abc import Iterator
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import LakeError
 from svc_analytics.lake.checksums import DAMAGE, check_signature
 from svc_analytics.lake.layout import VERDICTS
 from svc_analytics.lake.side_files import read_about, read_side_file, replace_file
+from svc_analytics.messages import Message
+from svc_analytics.signing.receipts import PROVEN
+from svc_analytics.storage import Storage
 
 # Not the suffix that the lake's writer deletes: it may start while this file is written.
 UNFINISHED = ".checking"
+_WITHOUT_MESSAGES = pa.schema([each for each in VERDICTS if each.name != "message"])
 _REPEATED = [name for name in VERDICTS.names if name not in ("payment_id", "receipt_sha256")]
 
 
@@ -23,7 +30,16 @@ def read_verdicts(path: Path) -> pa.Table | None:
         table = read_side_file(path)
     except LakeError:
         return None
+    if table.schema.equals(_WITHOUT_MESSAGES):
+        return _with_messages(table)
     return table if table.schema.equals(VERDICTS) else None
+
+
+def _with_messages(table: pa.Table) -> pa.Table:
+    """Keep what was proven, by the service perhaps; the rest is verified again, for its code."""
+    proven = table.filter(pc.is_in(table["verdict"], value_set=pa.array(PROVEN)))
+    messages = pa.nulls(len(proven), pa.string())
+    return proven.add_column(VERDICTS.names.index("message"), "message", messages)
 
 
 def count_verdicts(path: Path, basis: dict[str, Any]) -> int | None:
@@ -38,7 +54,20 @@ def count_verdicts(path: Path, basis: dict[str, Any]) -> int | None:
     return int(metadata.num_rows) if metadata.schema.to_arrow_schema().equals(VERDICTS) else None
 
 
-def write_verdicts(path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]) -> None:
+def count_codes(paths: Iterable[Path]) -> Counter[str]:
+    """Count the codes of the reasons in files of verdicts; one of an earlier layout has none."""
+    codes: Counter[str] = Counter()
+    for table in filter(None, map(read_verdicts, paths)):
+        for each in table["message"].drop_null().value_counts().to_pylist():
+            reason = Message.from_json(json.loads(each["values"]))
+            codes.update(dict.fromkeys(reason.codes(), each["counts"]))
+    return codes
+
+
+def write_verdicts(
+    storage: Storage, path: Path, tables: Iterator[pa.Table], basis: dict[str, Any]
+) -> None:
     """Replace a month's file of verdicts, with what they depend on."""
     filled = (table for table in tables if len(table))
-    replace_file(path, VERDICTS, filled, about=basis, suffix=UNFINISHED, repeated=_REPEATED)
+    writing = storage.write(path, suffix=UNFINISHED)
+    replace_file(writing, VERDICTS, filled, about=basis, repeated=_REPEATED)

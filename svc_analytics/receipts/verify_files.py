@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import binascii
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -17,16 +18,18 @@ from svc_analytics.arguments import check_path
 from svc_analytics.config import Settings, read_data_dir, read_settings
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError, DataError, LakeError
+from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.interrupts import interruptible
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message, clauses
 from svc_analytics.receipts.bulk import RECORDS, BulkVerifier, VerifyOnline
 from svc_analytics.receipts.duplicates import DuplicateFinder
 from svc_analytics.receipts.kept_columns import KeptColumns, Wanted, choose, open_kept
 from svc_analytics.receipts.lake_months import differences_text
 from svc_analytics.receipts.pieces import notes_on_pieces
 from svc_analytics.receipts.token_files import BATCH, Batch, read_sources
-from svc_analytics.receipts.token_forms import NAMES
+from svc_analytics.receipts.token_forms import NAMES, require_one
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import Verdict, parse_receipt
 from svc_analytics.signing.secrets import Secrets, parse_ring
@@ -112,18 +115,26 @@ def verify_batches(
     settings: Settings,
     verify_online: VerifyOnline | None = None,
     keep: KeptColumns | None = None,
+    codes: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
-    """Yield a table of verdicts for each batch of tokens: `OUTPUT`, and the columns to keep."""
+    """Yield a table of verdicts for each batch of tokens: `OUTPUT`, and the columns to keep.
+
+    Counts the codes of their reasons in `codes`.
+    """
     settings.require_receipt_secrets()
-    rings = settings.receipt_secrets, settings.webhook_secrets
-    verifier = BulkVerifier(*rings, payments.is_covered, verify_online)
+    verifier = BulkVerifier(
+        settings.receipt_secrets, settings.webhook_secrets, payments.is_covered, verify_online
+    )
     duplicates = DuplicateFinder()
     for batch in batches:
         ids = [payment_id_of(token) for token in batch.tokens]
         records = payments.find(ids)
         verdicts = list(verifier.verify(batch.tokens, records))
-        stated = map(_stated, verdicts, ids, records["receipt_no"].to_pylist())
-        table = _output(batch, verdicts, list(stated), duplicates)
+        stated = list(map(_stated, verdicts, ids, records["receipt_no"].to_pylist()))
+        reasons = _reasons(batch, verdicts, duplicates.notes_on(batch, [id_ for id_, _ in stated]))
+        table = _output(batch, verdicts, reasons, stated)
+        if codes is not None:
+            codes.update(code for reason in reasons for code in reason.codes())
         yield keep.fill(table, batch.kept) if keep else table
 
 
@@ -132,8 +143,8 @@ def payment_id_of(token: str | None) -> str | None:
     try:
         head = binascii.a2b_base64((token or "")[3:71])  # it comes first in the canonical order
         if head.startswith(b'{"payment_id":"') and b'"' not in head[15:51] and len(head) == 51:
-            return head[15:51].decode()
-        return parse_receipt(token or "").facts["payment_id"]
+            return canonical_id(head[15:51].decode())
+        return canonical_id(parse_receipt(token or "").facts["payment_id"])
     except (DataError, ValueError):
         return None
 
@@ -233,9 +244,10 @@ def _begun(batches: Iterator[Batch]) -> Iterator[Batch]:
 
 
 def _column_of_frame(names: list[str], column: str | None) -> str:
-    for name in [column] if column else NAMES:
-        if name in names:
-            return name
+    named = [name for name in ([column] if column else NAMES) if name in names]
+    require_one(named, "the frame")
+    if named:
+        return named[0]
     raise ConfigError(f"the frame has no column of tokens; name one of: {', '.join(names)}")
 
 
@@ -249,19 +261,28 @@ def _stated(
     return payment_id, verdict.receipt.facts["receipt_no"] if verdict.receipt else recorded_no
 
 
+def _reasons(
+    batch: Batch, verdicts: Sequence[Verdict], repeated: Sequence[Message | None]
+) -> list[Message]:
+    """Return the reason of each verdict, with the notes on its row."""
+    pieces = notes_on_pieces(batch, verdicts)
+    return [
+        clauses(verdict.reason, *filter(None, notes))
+        for verdict, *notes in zip(verdicts, repeated, pieces, strict=True)
+    ]
+
+
 def _output(
     batch: Batch,
     verdicts: Sequence[Verdict],
+    reasons: Sequence[Message],
     stated: Sequence[tuple[str | None, str | None]],
-    duplicates: DuplicateFinder,
 ) -> pa.Table:
-    repeated = duplicates.notes_on(batch, [payment_id for payment_id, _ in stated])
-    notes = map("".join, zip(repeated, notes_on_pieces(batch, verdicts), strict=True))
     columns = {
         "source": [batch.source] * len(verdicts),
         "line_no": batch.lines,
         "verdict": [verdict.verdict for verdict in verdicts],
-        "reason": [verdict.reason + note for verdict, note in zip(verdicts, notes, strict=True)],
+        "reason": reasons,
         "payment_id": [payment_id and payment_id[:LONGEST_ID] for payment_id, _ in stated],
         "receipt_no": [receipt_no and receipt_no[:LONGEST_ID] for _, receipt_no in stated],
         "differences": [differences_text(verdict.differences) for verdict in verdicts],

@@ -20,9 +20,10 @@ import pyarrow as pa
 
 from svc_analytics.config import Settings
 from svc_analytics.errors import LakeError
-from svc_analytics.files import locked, merge_into
+from svc_analytics.files import locked
 from svc_analytics.formatting.display import Display, count_table
 from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.interrupts import check_stop
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN, VERDICTS, VERDICTS_FOLDER
 from svc_analytics.lake.side_files import begin_side_folders, list_files
@@ -31,7 +32,7 @@ from svc_analytics.receipts.bulk import BulkVerifier, VerifyOnline
 from svc_analytics.receipts.helper import PlainRing, begin_helper, take_verdicts, verify_into_file
 from svc_analytics.receipts.lake_months import (
     Month,
-    Part,
+    MonthPart,
     count_parts,
     parts_of,
     verify_part,
@@ -44,6 +45,7 @@ from svc_analytics.receipts.verdict_files import (
 )
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.secrets import SigningSecret
+from svc_analytics.storage import Storage, merge_into
 
 MOST = 8  # processes; more would wait for the one that writes the files
 # By which receipts are judged, raised with them: what earlier ones found is found anew. By those of
@@ -52,7 +54,7 @@ RULES = 2
 
 OnRows = Callable[[int], object]
 _Rings = tuple[Sequence[SigningSecret], Sequence[SigningSecret]]  # of receipts, of webhooks
-_Result = tuple[Part, pa.Table, pa.Table]  # the verdicts on a part: those reused, the new ones
+_Result = tuple[MonthPart, pa.Table, pa.Table]  # the verdicts on a part: those reused, the new ones
 
 
 @dataclass(frozen=True)
@@ -112,7 +114,7 @@ def verify_lake(
     verify = partial(_verify_lake, lake, settings, months, workers, verify_online, on_rows)
     try:
         with locked(lake.path / ".receipts.lock", f"verifies the receipts of {lake.place}"):
-            return merge_into(lake.path, verify)
+            return merge_into(lake.storage, verify)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise LakeError(f"cannot write verdicts to {lake.place}: {reason}") from error
@@ -129,10 +131,12 @@ def _verify_lake(
     with lake.snapshot([PAYMENTS.name], checked_later=[PAYMENTS.name]) as snapshot:
         _begin_verdicts(lake)
         rings, tally = (settings.receipt_secrets, settings.webhook_secrets), _Tally(on_rows)
-        verifier = BulkVerifier(*rings, verify_online=verify_online)
+        verifier = BulkVerifier(
+            settings.receipt_secrets, settings.webhook_secrets, verify_online=verify_online
+        )
         stored = _months(lake, snapshot, settings, months, verify_online is not None)
-        _verify_months(stored, verifier, rings, workers, tally)
-        list_files(lake.path / VERDICTS_FOLDER, VERDICTS, UNFINISHED)
+        _verify_months(lake.storage, stored, verifier, rings, workers, tally)
+        list_files(lake.storage, lake.path / VERDICTS_FOLDER, VERDICTS, UNFINISHED)
         return VerificationResult(tally.checked, tally.unchanged)
 
 
@@ -143,7 +147,7 @@ def _begin_verdicts(lake: Lake) -> None:
         leftover.unlink(missing_ok=True)
     if read_verdicts(folder / f"{ORIGIN}.parquet") is None:
         (folder / f"{ORIGIN}.parquet").unlink(missing_ok=True)
-    begin_side_folders(lake.path, PAYMENTS)
+    begin_side_folders(lake.storage, PAYMENTS)
 
 
 def verify_month(lake: Lake, settings: Settings, start: int, end: int) -> VerificationResult:
@@ -166,7 +170,12 @@ def _months(
 
 
 def _verify_months(
-    months: Sequence[Month], verifier: BulkVerifier, rings: _Rings, workers: int, tally: _Tally
+    storage: Storage,
+    months: Sequence[Month],
+    verifier: BulkVerifier,
+    rings: _Rings,
+    workers: int,
+    tally: _Tally,
 ) -> None:
     """Bring the verdicts of months up to date."""
     stale = []
@@ -178,12 +187,13 @@ def _verify_months(
             tally.add(0, unchanged)
     with closing(_results(stale, verifier, rings, workers)) as results:
         for month, parts in groupby(results, key=lambda result: result[0].month):
-            write_verdicts(month.verdicts, _counted(parts, tally), month.basis())
+            write_verdicts(storage, month.verdicts, _counted(parts, tally), month.basis())
 
 
 def _counted(parts: Iterable[_Result], tally: _Tally) -> Iterator[pa.Table]:
     """Yield the verdicts of parts, reused ones and new ones, and count both."""
     for _, unchanged, checked in parts:
+        check_stop()
         tally.add(len(checked), len(unchanged))
         yield unchanged
         yield checked
@@ -202,7 +212,7 @@ def _results(
     plain = (_plain(rings[0]), _plain(rings[1]))
     pool = ProcessPoolExecutor(helpers, get_context("spawn"), begin_helper, plain)
 
-    def there(job: tuple[Part, pa.Table]) -> _Result:
+    def there(job: tuple[MonthPart, pa.Table]) -> _Result:
         return *job, take_verdicts(pool.submit(verify_into_file, job[0]).result())
 
     try:

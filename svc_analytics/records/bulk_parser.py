@@ -15,13 +15,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.money import AMOUNT_PATTERN
 from svc_analytics.records.page import Page, check_cursor, parse_page
+from svc_analytics.records.plain_json import DEEPEST, is_plain
 from svc_analytics.records.raw_json import count_marks
 from svc_analytics.records.record_parser import CALENDAR, Records, parse_records, write_extra
 from svc_analytics.schema import INSTANT, MONEY, Instants, Kind, Stream
 
 _INSTANT_PATTERN = r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$"
+_LARGE_NUMBER = r"(^|[:,\[\s])-?[0-9.]+[eE]\+?[0-9]{3}|[0-9]{200}"  # or perhaps one
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,10 @@ def _scan_texts(stream: Stream, page: Page, at: int) -> ScannedPage | None:
         extra = None if is_regular else _read_extra(stream, page)
         instants = _micros(pc.cast(_column(texts, stream.names, stream.instant), INSTANT))
         _refuse_odd_years(instants)
+        ids = _column(texts, stream.names, "id")
+        _refuse_capitals(ids)
     except (_NeedsRecordParser, pa.ArrowException, UnicodeDecodeError):
         return None
-    ids = _column(texts, stream.names, "id")
     return ScannedPage(page.body, at, ids, instants, texts, extra)
 
 
@@ -88,6 +92,9 @@ def parse_bulk(stream: Stream, pages: Sequence[ScannedPage]) -> pa.Table | None:
     try:
         texts = [_split_columns(page.texts, stream.names) for page in pages]
         columns = {name: pa.concat_arrays([page[name] for page in texts]) for name in stream.names}
+        _refuse_capitals(pa.concat_arrays([columns[name] for name in stream.uuids]))
+        for name in stream.of_kind("json"):
+            _refuse_unplain(columns[name])
         columns |= _cast_all(stream, "money", columns)
         columns |= _cast_all(stream, "instant", columns)
         extra = _join_extra(pages)
@@ -171,6 +178,21 @@ def _cast_all(stream: Stream, kind: Kind, columns: dict[str, pa.Array]) -> dict[
     if kind == "instant":
         _refuse_odd_years(_micros(values.drop_null()))
     return _split_columns(values, names)
+
+
+def _refuse_capitals(ids: pa.Array) -> None:
+    """Refuse UUIDs in capitals, which are held in lower case."""
+    odd = ids.filter(pc.not_equal(pc.ascii_lower(ids), ids))
+    if any(canonical_id(text) != text for text in odd.to_pylist()):
+        raise _NeedsRecordParser
+
+
+def _refuse_unplain(texts: pa.Array) -> None:
+    """Refuse JSON that not every reader takes: numbers of many digits, and deep nesting."""
+    is_long = pc.greater(pc.binary_length(texts), 2 * DEEPEST)
+    odd = texts.filter(pc.or_(is_long, pc.match_substring_regex(texts, _LARGE_NUMBER)))
+    if not all(is_plain(text.encode()) for text in odd.to_pylist()):
+        raise _NeedsRecordParser
 
 
 def _micros(values: pa.Array) -> Instants:

@@ -1,16 +1,16 @@
 """Split JSON text into its members without decoding them: bytes as they were sent."""
 
+import json
 import re
 from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from svc_analytics.errors import DataError
 
-_TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
+TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[{}\[\],:]|[^\s{}\[\],:"]+|\s+', re.DOTALL)
 _OPENING = (b"{", b"[")
 _CLOSING = {b"}": b"{", b"]": b"["}
 
@@ -35,6 +35,12 @@ def count_keys(value: Any) -> int:
         inner = item.values() if type(item) is dict else item
         unvisited.extend(value for value in inner if type(value) in (dict, list))
     return count
+
+
+def depth_of(text: bytes) -> int:
+    """Return how many levels a JSON text is nested; raise `InvalidJson` for what is none."""
+    opening = (depth for token, depth in _scan(text.strip()) if token.group() in _OPENING)
+    return max(opening, default=-1) + 1
 
 
 def members(text: bytes) -> dict[str, bytes]:
@@ -77,7 +83,7 @@ def _scan(text: bytes) -> Iterator[tuple[re.Match[bytes], int]]:
     """Yield each token, and how many brackets enclose it; refuse all but one document."""
     enclosing: list[bytes] = []
     end = 0
-    for token in _TOKEN.finditer(text):
+    for token in TOKEN.finditer(text):
         mark = token.group()
         if token.start() != end or (end and not enclosing):
             raise InvalidJson("not one JSON document")
@@ -93,11 +99,28 @@ def _scan(text: bytes) -> Iterator[tuple[re.Match[bytes], int]]:
 
 def split_member(part: bytes) -> tuple[str, bytes]:
     """Split a member of an object into its key, decoded, and its value, as received."""
-    key = _TOKEN.match(part)
+    key = TOKEN.match(part)
     rest = part[key.end() :].lstrip() if key else b""
     if not key or not rest.startswith(b":"):
         raise InvalidJson("a member without a key")
+    return decode_text(key.group()), rest[1:].strip()
+
+
+def decode_text(raw: bytes) -> str:
+    """Return a JSON text; halves of surrogate pairs in it become their escapes."""
     try:
-        return msgspec.json.decode(key.group(), type=str), rest[1:].strip()
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidJson("a key that is not text") from error
+        text = json.loads(raw.decode())
+    except ValueError as error:
+        raise InvalidJson("a text that is not JSON") from error
+    if not isinstance(text, str):
+        raise InvalidJson("no text")
+    return escape_halves(text)
+
+
+def escape_halves(text: str) -> str:
+    r"""Write halves of surrogate pairs, which no file can hold, as their escapes.
+
+    >>> print(escape_halves("a\ud83d"))
+    a\ud83d
+    """
+    return text.encode(errors="backslashreplace").decode()

@@ -1,11 +1,11 @@
 """Parse a page record by record: each becomes an exact row, or is rejected with its bytes.
 
-This is the slow path, for pages with anything unusual on them (design 11).
+This is the slow path, for pages with anything unusual on them.
 """
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,12 +15,14 @@ import msgspec
 import pyarrow as pa
 
 from svc_analytics.errors import DataError
+from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.instants import parse_instant
-from svc_analytics.money import parse_amount
+from svc_analytics.money import drop_surplus_zeros, parse_amount
 from svc_analytics.periods import month
 from svc_analytics.records.page import Page
-from svc_analytics.records.raw_json import split, split_member
-from svc_analytics.schema import Column, Stream
+from svc_analytics.records.plain_json import as_kept, plain_json
+from svc_analytics.records.raw_json import escape_halves, split, split_member
+from svc_analytics.schema import Column, Kind, Stream
 
 # A zero time such as 0001-01-01 means "never set", not an instant to book by.
 CALENDAR = (0, month("9998-12").end)
@@ -51,9 +53,12 @@ class Records:
 
 
 def write_extra(known: Iterable[str], values: dict[str, bytes]) -> str | None:
-    """Return the members beyond the contract as a JSON object, each value as received."""
+    """Return the members beyond the contract as a JSON object, each value as received.
+
+    A value that some reader of JSON refuses is kept as a text of what was received.
+    """
     unknown = [
-        f"{json.dumps(name)}:{raw.decode()}" for name, raw in values.items() if name not in known
+        f"{json.dumps(name)}:{as_kept(raw)}" for name, raw in values.items() if name not in known
     ]
     return f"{{{','.join(unknown)}}}" if unknown else None
 
@@ -73,45 +78,93 @@ def parse_records(stream: Stream, page: Page, at: int) -> Records:
 
 
 def _parse_record(stream: Stream, values: dict[str, bytes]) -> dict[str, Any]:
-    inexact: set[str] = set()  # instants finer than a microsecond: their texts go to `extra`
+    altered: set[str] = set()  # what its column does not hold as received goes to `extra`
     row = {
-        column.name: _parse_value(column, values.get(column.name, b"null"), inexact)
+        column.name: _parse_value(column, values.get(column.name, b"null"), altered)
         for column in stream.columns
     }
-    row["extra"] = write_extra({*stream.names} - inexact, values)
+    row["extra"] = write_extra({*stream.names} - altered, values)
     return row
 
 
-def _parse_value(column: Column, raw: bytes, inexact: set[str]) -> Any:
+def _parse_value(column: Column, raw: bytes, altered: set[str]) -> Any:
+    """Convert a value for its column; raise `DataError` if the record cannot do without it.
+
+    Any other is left out if it cannot be held. But the text of a name, such as a reference, is
+    needed wherever there is one: without it the record would seem to have none.
+    """
+    try:
+        value, is_whole = _READERS[column.kind](column, raw)
+    except DataError:
+        is_name = column.kind == "text" and not column.is_free and raw.startswith(b'"')
+        if column.is_required or is_name:
+            raise
+        value, is_whole = None, False
+    if not is_whole:
+        altered.add(column.name)
+    return value
+
+
+# Each returns what a column holds of a value, and whether that is all that was received.
+
+
+def _read_json(column: Column, raw: bytes) -> tuple[str | None, bool]:
+    plain = plain_json(raw)
+    return None if plain == b"null" else plain.decode(), plain == raw
+
+
+def _read_text(column: Column, raw: bytes) -> tuple[str | None, bool]:
+    text = _decode_text(column, raw)
+    if text is None:
+        return None, True
+    held = escape_halves(text)
+    if held != text and not column.is_free:
+        raise DataError(f"{column.name} holds half of a surrogate pair")
+    held = canonical_id(held) if column.is_uuid else held
+    return held, held == text
+
+
+def _read_amount(column: Column, raw: bytes) -> tuple[Decimal | None, bool]:
+    text = _decode_text(column, raw)
+    if text is None:
+        return None, True
+    shorter = drop_surplus_zeros(text)
+    try:
+        return parse_amount(shorter), shorter == text
+    except DataError as error:
+        raise DataError(f"{column.name}: {error}") from error
+
+
+def _read_instant(column: Column, raw: bytes) -> tuple[int | None, bool]:
+    text = _decode_text(column, raw)
+    if text is None:
+        return None, True
+    try:
+        micros, is_whole = parse_instant(text)
+    except DataError as error:
+        raise DataError(f"{column.name}: {error}") from error
+    if not CALENDAR[0] <= micros < CALENDAR[1]:
+        raise DataError(f"{column.name} is outside the years a payment can have: {text}")
+    return micros, is_whole
+
+
+_READERS: dict[Kind, Callable[[Column, bytes], tuple[Any, bool]]] = {
+    "json": _read_json,
+    "text": _read_text,
+    "money": _read_amount,
+    "instant": _read_instant,
+}
+
+
+def _decode_text(column: Column, raw: bytes) -> str | None:
     value = _decode(column.name, raw)
     if value is None or (column.is_required and value == ""):
         if column.is_required:
             raise DataError(f"{column.name} is missing")
         return None
-    if column.kind == "json":
-        return raw.decode()
     if not isinstance(value, str):
         raise DataError(f"{column.name} is not a text: {raw[:60].decode(errors='replace')}")
-    return _parse_text(column, value, inexact)
-
-
-def _parse_text(column: Column, value: str, inexact: set[str]) -> str | Decimal | int:
-    try:
-        if column.kind == "text":
-            value.encode()
-            return value
-        if column.kind == "money":
-            return parse_amount(value)
-        micros, is_whole = parse_instant(value)
-    except UnicodeEncodeError as error:
-        raise DataError(f"{column.name} holds half of a surrogate pair") from error
-    except DataError as error:
-        raise DataError(f"{column.name}: {error}") from error
-    if not CALENDAR[0] <= micros < CALENDAR[1]:
-        raise DataError(f"{column.name} is outside the years a payment can have: {value}")
-    if not is_whole:
-        inexact.add(column.name)
-    return micros
+    return value
 
 
 def _decode(name: str, raw: bytes) -> Any:
@@ -162,4 +215,4 @@ def _find_instant(raw: bytes) -> int | None:
 
 def _find_text(raw: bytes) -> str | None:
     match = re.fullmatch(rb'"([^"\\]{1,200})"', raw)
-    return match[1].decode(errors="replace") if match else None
+    return canonical_id(match[1].decode(errors="replace")) if match else None

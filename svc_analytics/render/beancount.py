@@ -1,4 +1,4 @@
-"""A journal as a Beancount file, each period complete on its own.
+"""A journal as a Beancount file, each period in a file that opens its own accounts.
 
 Beancount lets an entry miss zero by half of its last digit. So all amounts of a coin are
 written with the same number of digits, and balances have no tolerance.
@@ -45,8 +45,8 @@ def _head(journal: Journal, facts: dict[str, Any]) -> Iterator[str]:
     yield from (f"; because {single_line(reason)}" for reason in facts["reasons"])
     yield from (f"; {single_line(text)}" for text in unknown_lines(facts))
     yield f"; content digest {facts['content_digest']}"
-    yield "; This month is complete on its own. After another month in one file, leave out"
-    yield "; the opening entries, open and commodity lines: the earlier month has them."
+    yield "; This file opens its own accounts. After an earlier period in one file, leave out"
+    yield "; the opening entries, open and commodity lines: the earlier period has them."
     yield f'option "title" {quoted(name + " " + facts["label"])}'
     yield f'option "operating_currency" "{USD}"'
     yield ""

@@ -27,8 +27,9 @@ from svc_analytics.warehouse.definitions import find_figures
 from svc_analytics.warehouse.figures import Figure, stated_figures
 
 _NO_NUMBER = ("instant", "id")
-# What is known of a coin without a movement where this alone was read: it has none.
-_OF_THE_PERIOD = {"payments", "payouts", "parents_within"}
+# What a coin without a payment and a refund in the period needs nothing of.
+_OF_NONE = {"parents", "parents_within", "refunds_to_date", "verdicts"}
+_OF_THE_PERIOD = {"payments", "payouts"}
 _AMOUNT = pa.decimal128(38, SCALE)
 # A difference of two amounts may have a digit more, and a percentage many.
 COMPARISON = pa.schema(
@@ -55,6 +56,7 @@ class Side:
     unknown: Sequence[Unknown]
     figures: Mapping[str, Mapping[str, Decimal | None]]
     noun: str = "month"  # what it is of
+    read: frozenset[str] = frozenset()  # the needs of figures that are met for any coin
 
     @property
     def is_running(self) -> bool:
@@ -85,7 +87,10 @@ class Side:
             return False
         if any(row.get(figure.name) is not None for row in self.figures.values()):
             return True
-        return self.status == "final" and _OF_THE_PERIOD.issuperset(figure.needs)
+        if self.figures and "verdicts" in figure.needs:
+            return False  # no receipt of any coin was verified
+        read = self.read | (_OF_THE_PERIOD if self.status == "final" else set())
+        return read >= {*figure.needs} - _OF_NONE
 
 
 def figures_by_coin(tables: Mapping[str, pa.Table]) -> dict[str, dict[str, Decimal | None]]:

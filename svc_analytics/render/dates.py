@@ -7,11 +7,11 @@ from datetime import date, timedelta
 from matplotlib.axes import Axes
 from matplotlib.ticker import FixedLocator
 
-from svc_analytics.calendars import CALENDARS, GREGORIAN, JALALI
 from svc_analytics.charts.axes import picture_width
 from svc_analytics.charts.ticks import DayFormatter
 from svc_analytics.language.catalogue import Language
 from svc_analytics.language.isolation import isolate
+from svc_analytics.periods import CALENDARS, GREGORIAN, JALALI
 from svc_analytics.render.layout import widest
 
 CALENDARS_NAMED = "Jalali (Gregorian)"  # below an axis of days

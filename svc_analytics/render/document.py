@@ -1,76 +1,113 @@
 """The statement as renderers see it: its tables, period and manifest."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Protocol
 
 import pyarrow as pa
 
+from svc_analytics.messages import Message, english_templates, listed
 from svc_analytics.periods import Period
 from svc_analytics.warehouse.definitions import in_sentence
 
 Hashes = Mapping[str, str]  # of tables that were just written as CSV, by name
 
-# How the reason of a running month begins, of a quarter, and so on.
-_UNFINISHED = "the {} is not over"
-_NOUNS = ("month", "quarter", "year", "period")
-
-
-def unfinished(noun: str) -> str:
-    """Say that a month is not over, or another period.
-
-    >>> unfinished("quarter"), is_unfinished("the quarter is not over: it ends soon")
-    ('the quarter is not over', True)
-    """
-    return _UNFINISHED.format(noun)
-
-
-def is_unfinished(reason: str) -> bool:
-    """Whether a reason says that the period is running."""
-    return reason.startswith(tuple(map(unfinished, _NOUNS)))
+UNFINISHED = "reason.unfinished"  # the code of a period that is running
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a statement is provisional; `is_unfinished` while its month is still running."""
+    """Why a statement is provisional; `is_unfinished` while its month is still running.
 
-    text: str
-    is_unfinished: bool = False
+    Examples:
+        >>> [reason.text for reason in st.reasons]  # doctest: +SKIP
+    """
+
+    text: str  # a message, unless a manifest kept no more than its English
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether it says that the period is running."""
+        return isinstance(self.text, Message) and self.text.code == UNFINISHED
 
 
 _NAMED = 6  # figures named in a sentence
+_AS_FILES, _IN_WORDS = "stream.payout_records", Message("stream.payout_records_in_words")
 
 
 @dataclass(frozen=True)
 class Unknown:
-    """Which figures of the summary are unknown, of which coins, and why."""
+    """Which figures of the summary are unknown, of which coins, and why.
+
+    Examples:
+        >>> [unknown.text for unknown in st.unknown]  # doctest: +SKIP
+    """
 
     figures: tuple[str, ...]
     coins: tuple[str, ...]
-    because: str
+    because: str  # a message, unless a manifest kept no more than its English
 
     @property
-    def text(self) -> str:
+    def text(self) -> Message:
         """The same in one sentence."""
-        verb = "is" if len(self.figures) == 1 else "are"
         names = [in_sentence(name) for name in self.figures]
         if len(names) > _NAMED:
-            names = [*names[:3], f"{len(names) - 3} more figures"]
-        because = self.because.replace("payout_records", "payout records")  # as files name them
-        return f"{_and(names)} of {_and(self.coins)} {verb} unknown: {because}"
+            names = [*names[:3], Message("unknown.more_figures", count=len(names) - 3)]
+        because = self.because
+        if isinstance(because, Message):
+            because = because.replaced(_AS_FILES, _IN_WORDS)
+        else:  # of an earlier release, whose page said it so
+            because = because.replace("payout_records", "payout records")
+        code = "unknown.sentence_of_one" if len(self.figures) == 1 else "unknown.sentence"
+        values = {"FIGURES": listed(names), "COINS": listed(self.coins), "BECAUSE": because}
+        return Message(code, **values)
 
     def to_json(self) -> dict[str, Any]:
         """Return the same as a manifest holds it."""
-        return {"figures": [*self.figures], "coins": [*self.coins], "because": self.because}
+        facts: dict[str, Any] = {"figures": [*self.figures], "coins": [*self.coins]}
+        facts["because"] = self.because
+        if isinstance(self.because, Message):
+            facts["message"] = self.because.to_json()
+        return facts
+
+    @classmethod
+    def from_json(cls, facts: Mapping[str, Any]) -> "Unknown":
+        """Read what `to_json` wrote, in a manifest of this release or an earlier one."""
+        because = kept_text(facts["because"], facts.get("message"))
+        return cls(tuple(facts["figures"]), tuple(facts["coins"]), because)
 
 
-def unknown_lines(facts: dict[str, Any]) -> list[str]:
-    """Return what the facts of a statement leave open, a sentence each."""
-    return [Unknown(**unknown).text for unknown in facts["unknown"]]
+def reason_facts(reasons: Sequence[Reason]) -> dict[str, Any]:
+    """Return reasons as a manifest keeps them: their English, and their messages beside it."""
+    texts = [reason.text for reason in reasons]
+    messages = [text.to_json() if isinstance(text, Message) else None for text in texts]
+    return {"reasons": texts, **({"reason_messages": messages} if any(messages) else {})}
 
 
-def _and(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1])] * (len(names) > 1) + [*names[-1:]])
+def reasons_of(facts: Mapping[str, Any]) -> tuple[Reason, ...]:
+    """Return the reasons that `reason_facts` wrote, or a manifest without messages."""
+    texts = facts.get("reasons")
+    if not isinstance(texts, list):
+        return ()
+    messages = facts.get("reason_messages")
+    pairs = zip_longest(texts, messages[: len(texts)] if isinstance(messages, list) else [])
+    return tuple(Reason(kept_text(*pair)) for pair in pairs)
+
+
+def kept_text(english: Any, message: dict[str, Any] | None) -> str:
+    """Return a text that a manifest keeps, as a message where its code is kept and known here."""
+    with suppress(LookupError, TypeError, AttributeError, ValueError):  # another release, forged
+        kept = Message.from_json(message or {}, str(english))
+        if english_templates().keys() >= {*kept.codes()}:
+            return kept
+    return str(english)
+
+
+def unknown_lines(facts: dict[str, Any]) -> list[Message]:
+    """Return the unknowns of a statement's facts, a sentence each."""
+    return [Unknown.from_json(unknown).text for unknown in facts["unknown"]]
 
 
 class Open(Protocol):

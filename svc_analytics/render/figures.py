@@ -12,12 +12,14 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.numbers import kind_of
 from svc_analytics.formatting.standing import Standing, standing_of
 from svc_analytics.formatting.values import is_exact_number
+from svc_analytics.messages import Message, clauses
 from svc_analytics.render.document import Document, Open
 from svc_analytics.warehouse.definitions import describe, grouped_figures, in_sentence, label_of
 from svc_analytics.warehouse.figures import figure_groups, read_figures
 from svc_analytics.warehouse.models import read_statement_macros
 
 _KEYS = ("period", "currency")
+UNDEFINED = Message("unknown.or_undefined")
 
 
 def figures_table(
@@ -78,7 +80,7 @@ def _meanings() -> dict[tuple[str, str], str]:
 
 
 def meaning(table: str, column: str) -> str:
-    """Return what a column holds, as its SQL says; of a figure, how it is made too."""
+    """Return the meaning of a column, as its SQL says; of a figure, how it is made too."""
     figure = read_figures().get(column)
     if table in ("summary", "months") and figure and figure.label:
         return figure.hint
@@ -87,9 +89,15 @@ def meaning(table: str, column: str) -> str:
 
 def unknown_reason(statement: Open) -> str:
     """Say why figures of what was not read are unknown."""
+    reasons = unknown_causes(statement)
+    return Message("unknown.because", REASONS=reasons) if reasons else UNDEFINED
+
+
+def unknown_causes(statement: Open) -> str:
+    """Return the causes that leave figures unknown; no text where there is none."""
     reasons = [reason.text for reason in statement.reasons if not reason.is_unfinished]
     reasons += [unknown.because for unknown in statement.unknown]
-    return f"unknown: {'; '.join(reasons)}" if reasons else "unknown or undefined"
+    return clauses(*reasons) if reasons else ""
 
 
 @dataclass(frozen=True)
@@ -125,13 +133,13 @@ def why_unknown(statement: Open, row: Mapping[str, Any], name: str) -> str:
     """Say why a figure of the summary has no value."""
     for unknown in statement.unknown:
         if name in unknown.figures and row["currency"] in unknown.coins:
-            return f"unknown: {unknown.because}"
+            return Message("unknown.because", REASONS=unknown.because)
     figure = read_figures().get(name)
     is_read = figure is not None and figure.is_read(row)
     if figure and figure.unread and not is_read:
-        return f"unknown: {figure.unread}"
+        return Message("unknown.because", REASONS=figure.unread)
     if figure and figure.denominator and row.get(figure.denominator) == 0:
-        return f"undefined: {in_sentence(figure.denominator)} is zero"
+        return Message("unknown.zero_below", FIGURE=in_sentence(figure.denominator))
     if figure and figure.unstated and is_read:
-        return f"unknown: {figure.unstated}"
+        return Message("unknown.because", REASONS=figure.unstated)
     return unknown_reason(statement)

@@ -2,11 +2,8 @@
 
 import hashlib
 import json
-import secrets
-import shutil
-import time
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +11,22 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError, LakeError
-from svc_analytics.files import copy_of, hash_file, sync_file, sync_folder
+from svc_analytics.files import hash_file
 from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.formatting.standing import detach
 from svc_analytics.formatting.tables import csv_pairs
 from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.log import LOG
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import meaning
-from svc_analytics.render.formats import DOCUMENTS, READ_BY_PEOPLE, require_pdf
+from svc_analytics.render.formats import DOCUMENTS
+from svc_analytics.storage import Storage, open_storage
 from svc_analytics.warehouse.definitions import definitions_table
+from svc_analytics.working_folders import restore_folders
 
 Note = Callable[[str], None]  # told what is being done now
 MANIFEST = "manifest.json"
 DEFINITIONS = "definitions.csv"  # what each figure means: words, no table of the statement
-STALE = 3600  # seconds
 WHOLE_GROUP = 1 << 20  # rows: a shorter table is one row group of Parquet
 _GROUP = 1 << 17  # rows of a row group of a longer one: only these are in memory at a time
 
@@ -80,73 +79,70 @@ TABLE_FORMATS: dict[str, Callable[[pa.Table, Path], str | None]] = {
 FORMATS = (*TABLE_FORMATS, *DOCUMENTS)
 
 
-def check_formats(formats: tuple[str, ...], language: Language = ENGLISH) -> None:
-    """Raise `ConfigError` for an unknown format, for none at all, or one that cannot be made."""
-    if not formats:
-        raise ConfigError(f"no format given: choose from {', '.join(FORMATS)}")
-    for name in formats:
-        if name not in FORMATS:
-            raise ConfigError(f"no format {name!r}: choose of {', '.join(FORMATS)}")
-    if "pdf" in formats:
-        require_pdf(language)
+@dataclass(frozen=True)
+class Output:
+    """How a statement is written: its formats, its language, and who hears of each step."""
+
+    formats: tuple[str, ...]
+    language: Language = ENGLISH
+    note: Note = lambda text: None
+
+    def check(self) -> None:
+        """Raise `ConfigError` for an unknown format, for none, or one that cannot be made."""
+        if not self.formats:
+            raise ConfigError(f"no format given: choose from {', '.join(FORMATS)}")
+        for name in self.formats:
+            if name not in FORMATS:
+                raise ConfigError(f"no format {name!r}: choose of {', '.join(FORMATS)}")
+            if name in DOCUMENTS:
+                DOCUMENTS[name].require(self.language)
 
 
 def write_folder(
     statement: Document,
     out: Path,
-    formats: tuple[str, ...],
+    output: Output,
     chain: Mapping[str, Any] | None = None,
     seal: Callable[[dict[str, Any]], str] | None = None,
-    note: Note = lambda text: None,
-    language: Language = ENGLISH,
+    storage: Storage | None = None,
 ) -> Path:
     """Write a statement's files and manifest, all of them or nothing.
 
     `chain` are the manifest's entries about other months and versions; `seal` makes the
-    seal of the finished manifest, None leaves it unsealed.
+    seal of the finished manifest, None leaves it unsealed. `storage` is that of its lake, by
+    default of the lake that `out` lies in: a statement in a bucket is replaced only if it is the
+    one that stands there now.
     """
-    check_formats(formats, language)
+    output.check()
     out = out.absolute()
-    # Not named by its process: in containers, each run has the number of a killed one.
-    temporary = out.with_name(f".{out.name}.{secrets.token_hex(4)}.writing")
+    storage = storage or open_storage(out.parent.parent)
     try:
-        with _merging(out):
-            recover(out)
+        with storage.merging():
+            restore_folders(out.parent)
             check_replaceable(out)
-            remove_stale(out.parent, out.name)
-            temporary.mkdir(parents=True)
-            _fill(temporary, statement, formats, chain or {}, seal, note, language)
-            _swap(temporary, out)
+            with storage.write_folder(out) as folder:
+                _fill(folder, statement, output, chain or {}, seal)
     except OSError as error:
         message = f"cannot write {out}: {error.strerror or error}; nothing there was changed"
         raise LakeError(message) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    LOG.info("wrote the statement of %s, %s, to %s", statement.period.folder, statement.status, out)
     return out
-
-
-def _merging(out: Path) -> AbstractContextManager[None]:
-    """Within, a statement in a bucket is replaced only if it is the one that stands there now."""
-    copy = copy_of(out)
-    return copy.merging() if copy else nullcontext()
 
 
 def _fill(
     folder: Path,
     statement: Document,
-    formats: tuple[str, ...],
+    output: Output,
     chain: Mapping[str, Any],
     seal: Callable[[dict[str, Any]], str] | None,
-    note: Note,
-    language: Language,
 ) -> None:
     """Write a statement's files, then the manifest that names and seals them."""
-    rows, hashes = _write_tables(statement, folder, formats)
+    rows, hashes = _write_tables(statement, folder, output.formats)
     manifest = statement.manifest({}, hashes) | dict(chain)
     facts = printed(manifest, is_sealed=bool(seal))
-    rows |= _write_documents(statement, facts, folder, formats, note, language)
-    if not language.is_english:  # so that the same pages can be rendered again
-        manifest["language"] = {"code": language.code, "digits": language.digits}
+    rows |= _write_documents(statement, facts, folder, output)
+    if not output.language.is_english:  # so that the same pages can be rendered again
+        manifest["language"] = asdict(output.language)
     manifest["files"] = {
         name: {"sha256": hash_file(folder / name), "rows": count} for name, count in rows.items()
     }
@@ -168,16 +164,14 @@ def write_files(
     statement: Document,
     facts: dict[str, Any],
     folder: Path,
-    formats: tuple[str, ...],
-    note: Note = lambda text: None,
-    language: Language = ENGLISH,
+    output: Output,
 ) -> dict[str, int]:
     """Write each table, then each whole document, in the chosen formats; return their rows.
 
     Beside tables lie the definitions of their figures.
     """
-    rows, _ = _write_tables(statement, folder, formats)
-    return rows | _write_documents(statement, facts, folder, formats, note, language)
+    rows, _ = _write_tables(statement, folder, output.formats)
+    return rows | _write_documents(statement, facts, folder, output)
 
 
 def _write_tables(
@@ -198,19 +192,15 @@ def _write_tables(
 
 
 def _write_documents(
-    statement: Document,
-    facts: dict[str, Any],
-    folder: Path,
-    formats: tuple[str, ...],
-    note: Note,
-    language: Language,
+    statement: Document, facts: dict[str, Any], folder: Path, output: Output
 ) -> dict[str, int]:
     """Write each whole document; return their rows."""
     rows: dict[str, int] = {}
-    for name in (name for name in dict.fromkeys(formats) if name in DOCUMENTS):
-        note(f"writing {name}")
-        spoken = {"language": language} if name in READ_BY_PEOPLE else {}
-        rows |= DOCUMENTS[name](statement, facts, folder, **spoken)
+    for name in (name for name in dict.fromkeys(output.formats) if name in DOCUMENTS):
+        output.note(f"writing {name}")
+        form = DOCUMENTS[name]
+        spoken = {"language": output.language} if form.is_worded else {}
+        rows |= form.write(statement, facts, folder, **spoken)
     return rows
 
 
@@ -227,46 +217,3 @@ def check_replaceable(out: Path) -> None:
         raise LakeError(f"{out} is not empty and not a statement: choose another folder")
     if manifest.get("seal"):
         raise LakeError(f"{out} is sealed and is never overwritten: choose another folder")
-
-
-def recover(out: Path) -> None:
-    """Put a folder back that a run killed within its swap has moved aside, or remove it."""
-    for moved_aside in out.parent.glob(f".{out.name}.*.old"):
-        if out.exists():  # its successor: what was moved aside is of no use any more
-            shutil.rmtree(moved_aside, ignore_errors=True)
-        else:
-            moved_aside.rename(out)
-
-
-def remove_stale(parent: Path, name: str = "*") -> None:
-    """Remove temporary folders of killed runs: an hour is longer than any run."""
-    for suffix in ("writing", "old"):
-        for folder in parent.glob(f".{name}.*.{suffix}"):
-            with suppress(FileNotFoundError):  # another run has just finished
-                if time.time() - folder.stat().st_mtime > STALE:
-                    shutil.rmtree(folder, ignore_errors=True)
-
-
-def _swap(temporary: Path, out: Path) -> None:
-    """Move a folder into place, synced; an old one takes its place, for the caller to remove."""
-    for path in temporary.iterdir():  # a seal is written once and must survive a power cut
-        sync_file(path)
-    sync_folder(temporary)
-    copy = copy_of(out)
-    with copy.replacing_folder(temporary, out) if copy else nullcontext():
-        _move(temporary, out)
-
-
-def _move(temporary: Path, out: Path) -> None:
-    old = temporary.with_suffix(".old")
-    if out.exists():
-        out.rename(old)
-    try:
-        temporary.rename(out)
-    except OSError:
-        if old.exists():
-            old.rename(out)
-        raise
-    with suppress(FileNotFoundError):
-        old.rename(temporary)  # so that what a kill leaves of it is never put back
-    sync_folder(out.parent)

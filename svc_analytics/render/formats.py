@@ -8,16 +8,24 @@ take a language too; what programs read is the same in every language.
 import importlib.util
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.tables import to_json, to_objects
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.language.fonts import has_persian_font
 from svc_analytics.render.beancount import write_beancount
+from svc_analytics.render.contents import (
+    Contents,
+    read_journal,
+    read_json,
+    read_page,
+    read_workbook,
+)
 from svc_analytics.render.document import Document
 from svc_analytics.render.journal import check_balanced, make_journal, write_postings
 
@@ -92,22 +100,41 @@ def write_pdf(
 def require_pdf(language: Language = ENGLISH) -> None:
     """Raise `ConfigError` where WeasyPrint or a font of the language is not installed."""
     if importlib.util.find_spec("weasyprint") is None:
-        raise ConfigError('pdf needs WeasyPrint: pip install "svc-analytics[pdf]"')
-    if not language.is_english and not has_persian_font():
+        raise ConfigError(f"pdf needs WeasyPrint: {install('pdf')}")
+    if language.has_right_to_left and not has_persian_font():
         raise ConfigError(
             "pdf in Persian needs a font with its letters: install Vazirmatn, Noto Naskh Arabic "
             "or DejaVu Sans on this machine, or write html"
         )
 
 
-DOCUMENTS: dict[str, Callable[..., Rows]] = {
-    "xlsx": write_xlsx,
-    "html": write_html,
-    "json": write_json,
-    "journal": write_journal,
-    "pdf": write_pdf,
+@dataclass(frozen=True)
+class Form:
+    """One form of a whole statement: its files, how they are written and read back."""
+
+    name: str
+    files: tuple[str, ...]
+    write: Callable[..., Rows]
+    read: Callable[[Path], Contents] | None  # None where a file cannot be read back
+    is_worded: bool = False  # people read it: it has a language and a look
+    require: Callable[[Language], None] = lambda language: None  # raises where it cannot be made
+
+
+DOCUMENTS = {
+    form.name: form
+    for form in (
+        Form("xlsx", ("statement.xlsx",), write_xlsx, read_workbook, is_worded=True),
+        Form("html", ("statement.html",), write_html, read_page, is_worded=True),
+        Form("json", ("statement.json",), write_json, read_json),
+        Form("journal", ("journal.csv", "journal.beancount"), write_journal, read_journal),
+        Form("pdf", ("statement.pdf",), write_pdf, None, is_worded=True, require=require_pdf),
+    )
 }
-READ_BY_PEOPLE = ("xlsx", "html", "pdf")  # these are written in a language
+
+
+def form_of(file: str) -> Form | None:
+    """Return the form of a whole statement that a file is of; None for one of a table."""
+    return next((form for form in DOCUMENTS.values() if file in form.files), None)
 
 
 def _all_rows(statement: Document) -> int:

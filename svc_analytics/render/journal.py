@@ -7,7 +7,8 @@ Accounts (figures of a line are signed as the wallet sees them):
     payout    Customer-Payouts +amount, Payout-Fees +fee, Wallet -debited
     opening   Wallet +opening position, Opening -opening position
 
-The remainder, such as a fee with another bearer, goes to Suspense until a person maps it.
+The remainder, such as a fee with another bearer, goes to Suspense until a person maps it. What a
+payout pays for is not recorded, so it settles a liability that the books of the merchant hold.
 """
 
 import re
@@ -35,7 +36,7 @@ SALES = "Income:Sales"
 SALES_RETURNS = "Income:Sales-Returns"
 PAYMENT_FEES = "Expenses:Payment-Fees"
 PAYOUT_FEES = "Expenses:Payout-Fees"
-CUSTOMER_PAYOUTS = "Expenses:Customer-Payouts"
+CUSTOMER_PAYOUTS = "Liabilities:Customer-Payouts"
 SUSPENSE = "Equity:Suspense"
 OPENING = "Equity:Opening"
 ACCOUNTS = (
@@ -186,9 +187,15 @@ def _entry(line: dict[str, Any]) -> Entry:
     if remainder:
         postings.append((SUSPENSE, remainder))
     return Entry(
-        line["occurred_at_local"].date(),
-        *(line["entry_id"], line["kind"], line["currency"], tuple(postings)),
-        *(line["line_no"], line["reference_id"], line["receipt_no"], line["comment"]),
+        day=line["occurred_at_local"].date(),
+        entry_id=line["entry_id"],
+        kind=line["kind"],
+        currency=line["currency"],
+        postings=tuple(postings),
+        line_no=line["line_no"],
+        reference_id=line["reference_id"],
+        receipt_no=line["receipt_no"],
+        comment=line["comment"],
     )
 
 

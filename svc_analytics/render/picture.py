@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from html import escape
 from io import StringIO
 from typing import Any
@@ -17,7 +18,7 @@ from svc_analytics.render.layout import arrange
 from svc_analytics.render.wording import mark_missing, word
 
 # Letters become outlines: the picture does not depend on the reader's fonts.
-LOOK: dict[str, Any] = {
+STYLE: dict[str, Any] = {
     "svg.fonttype": "path",
     "text.parse_math": False,
     "font.family": [OF_PICTURES],
@@ -33,51 +34,42 @@ _UNDATED = {"Date": None, "Creator": None, "Format": None}
 _REFERENCE = re.compile(r'(\bid="|href="#|url\(#)')
 
 
-def draw_svg(
-    name: str,
-    draw: Callable[[Axes], None],
-    title: str,
-    size: tuple[float, float] = (7.2, 2.2),
-    caption: str = "",
-    language: Language = ENGLISH,
-) -> str:
-    """Return a chart as an `<svg>` element, with ids that begin with `name`.
+@dataclass(frozen=True)
+class Look:
+    """How a chart is drawn: its inches, the small letters below it, its language."""
 
-    The `caption` is set in small letters below it. Its texts are in the `language`, but the
-    caption and the title are as given.
-    """
+    size: tuple[float, float] = (7.2, 2.2)
+    caption: str = ""
+    language: Language = ENGLISH  # of its texts, but not of the caption
+
+
+def draw_svg(name: str, draw: Callable[[Axes], None], title: str, look: Look) -> str:
+    """Return a chart as an `<svg>` element, with ids that begin with `name`."""
     out = StringIO()
-    save_picture(out, "svg", draw, size, caption, name, language=language)
+    save_picture(out, "svg", draw, look, salt=name)
     return _embed(out.getvalue(), name, title)
 
 
 def save_picture(
-    out: Any,
-    form: str,
-    draw: Callable[[Axes], None],
-    size: tuple[float, float],
-    caption: str = "",
-    salt: str = "",
-    dpi: float = 100,
-    language: Language = ENGLISH,
+    out: Any, form: str, draw: Callable[[Axes], None], look: Look, salt: str = ""
 ) -> None:
     """Write a chart into a file as `svg` or `png`, whatever style notebooks set."""
     with mpl.rc_context():
         mpl.rcdefaults()
         settings: Any = mpl.rcParams
-        settings.update(LOOK | {"svg.hashsalt": salt})
-        if not language.is_english:
+        settings.update(STYLE | {"svg.hashsalt": salt})
+        if look.language.has_right_to_left:
             settings.update({"font.family": picture_families()})
-        figure = Figure(figsize=size)
+        figure = Figure(figsize=look.size)
         axes = figure.add_axes((0, 0, 1, 1))
         draw(axes)
-        word(axes, language)
-        arrange(figure, axes, mark_missing(axes, caption, language))
+        word(axes, look.language)
+        arrange(figure, axes, mark_missing(axes, look.caption, look.language))
         if form == "svg":  # drawn once: savefig would draw the same a second time
             canvas: Any = FigureCanvasSVG(figure)
             canvas.print_svg(out, metadata=_UNDATED)
         else:
-            figure.savefig(out, format=form, dpi=dpi)
+            figure.savefig(out, format=form, dpi=100)
 
 
 def _embed(text: str, name: str, title: str) -> str:

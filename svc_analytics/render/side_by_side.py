@@ -36,7 +36,7 @@ Row = Mapping[str, Any]
 
 
 def head_lines(old: Side, new: Side, *, has_percentage: bool = True) -> list[str]:
-    """Say what is compared with what, how far each is to be trusted, and what % is."""
+    """Head a comparison: which periods, how far each can be relied on, and the meaning of %."""
     running = [
         f"{side.name} is not over. Its figures are those up to {side.read_to}, not of a whole "
         f"{side.noun}, so differences and percentages say little until the {side.noun} is over."

@@ -4,37 +4,17 @@ from svc_analytics.formatting.numbers import coin_scales
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.instants import from_micros
 from svc_analytics.language.catalogue import ENGLISH, Language
-from svc_analytics.periods import load_zone, month_of
+from svc_analytics.messages import Message, clauses
+from svc_analytics.periods import GREGORIAN, load_zone, month_of
 from svc_analytics.render.document import Document
 
-_RESTS = "payments and payout records were read up to its end, and no blocking finding is open"
-_LATER = "Final is not sealed: a late record can still change these figures."
-_FINAL = (
-    f"Final: the month is over, {_RESTS}. {_LATER} "
-    "svc-analytics close reads the month twice and seals it, a day after its end."
-)
-_SEALED = (
-    f"Sealed: the month is over, {_RESTS}; two readings saw the same records. The seal fixes every "
-    "file: a later change makes a new version beside this one."
-)
-_LONGER_FINAL = (
-    "Final: the {} is over, "
-    f"{_RESTS}. {_LATER} "
-    "svc-analytics close seals a quarter or a year when each of its months is sealed."
-)
-_LONGER_SEALED = (
-    "Sealed: the {} is over, "
-    f"{_RESTS}; each of its months was read twice and sealed before. The "
-    "seal fixes every file: a later change makes a new version beside this one."
-)
-_PROVISIONAL = "Provisional: its figures can still change, because"
 _AMOUNTS = ("currency", "gross", "fee", "net")  # of a line: the places of its coin
 
 
 def document_standing(
     statement: Document, *, is_sealed: bool = False, language: Language = ENGLISH
 ) -> Standing:
-    """Return what every table and picture of a statement says of itself."""
+    """Return the standing that every table and picture of a statement carries."""
     period, at = statement.period, from_micros(statement.as_of)
     lines = statement.tables["lines"]
     amounts = lines.select([name for name in _AMOUNTS if name in lines.column_names])
@@ -49,24 +29,34 @@ def document_standing(
     )
 
 
-def standing_text(statement: Document, *, is_sealed: bool = False) -> str:
+def standing_text(statement: Document, *, is_sealed: bool = False) -> Message:
     """Return a statement's period, zone and status in one line, with the first reason."""
-    period = statement.period
-    calendar = "" if period.calendar == "gregorian" else f" ({period.calendar})"
-    head = f"{period.label}{calendar}, {period.zone} · "
+    head = _head(statement, "sealed" if is_sealed and not statement.reasons else statement.status)
     if not statement.reasons:
-        return head + ("sealed" if is_sealed else statement.status)
-    others = len(statement.reasons) - 1
-    more = f", and {others} more reason{'s' * (others > 1)}" if others else ""
-    read = f"read up to {from_micros(statement.as_of):%Y-%m-%d %H:%MZ}"
-    return f"{head}{statement.status}, {read}: {statement.reasons[0].text}{more}"
+        return head
+    read = f"{from_micros(statement.as_of):%Y-%m-%d %H:%MZ}"
+    text = Message("standing.open", HEAD=head, instant=read, REASON=statement.reasons[0].text)
+    if others := len(statement.reasons) - 1:
+        code = "standing.one_more" if others == 1 else "standing.more"
+        return Message(code, HEAD=text, count=others)
+    return text
 
 
-def status_note(statement: Document, *, is_sealed: bool = False) -> str:
-    """Return what a statement's status rests on, in sentences for people."""
+def _head(statement: Document, status: str) -> Message:
+    period = statement.period
+    values = {"label": period.label, "zone": period.zone, "STATUS": status}
+    if period.calendar == GREGORIAN:
+        return Message("standing.settled", **values)
+    return Message("standing.settled_in", CALENDAR=period.calendar, **values)
+
+
+def status_note(statement: Document, *, is_sealed: bool = False) -> Message:
+    """Explain a statement's status, in sentences for people."""
     if statement.reasons:
-        return f"{_PROVISIONAL} {'; '.join(reason.text for reason in statement.reasons)}."
+        reasons = clauses(*(reason.text for reason in statement.reasons))
+        return Message("standing.provisional", REASONS=reasons)
     period = statement.period
     if period.is_longer:
-        return (_LONGER_SEALED if is_sealed else _LONGER_FINAL).format(period.noun)
-    return _SEALED if is_sealed else _FINAL
+        code = "standing.longer_sealed" if is_sealed else "standing.longer_final"
+        return Message(code, PERIOD=period.noun)
+    return Message("standing.sealed" if is_sealed else "standing.final")

@@ -91,22 +91,22 @@ def worded(text: str, language: Language, between: str = " ") -> str:
 def titled(title: str, language: Language) -> str:
     """Return the title of a chart in the language; that of one's own columns too.
 
-    >>> titled("Net sales by shop", Language("en+fa")).split("\\n")[0]
-    'Net sales by shop'
+    >>> titled("Gross sales by shop", Language("en+fa")).split("\\n")[0]
+    'Gross sales by shop'
     """
     persian = language.title(title)
     if persian is None or language.is_english:
         return title
-    return persian if language.code == "fa" else f"{title}\n{persian}"
+    return persian if not language.is_both else f"{title}\n{persian}"
 
 
 def _line(line: str, language: Language, between: str) -> str:
     if not any(letter.isalpha() for letter in line):
         return language.number(line)
-    persian = None if language.is_english else language.persian(line)
+    persian = None if language.is_english else language.translation(line)
     if persian is None:
         return line
-    return persian if language.code == "fa" else f"{line}{between}{persian}"
+    return persian if not language.is_both else f"{line}{between}{persian}"
 
 
 def _translate(text: str, table: dict[int, str]) -> str:

@@ -51,7 +51,7 @@ def serve(service: Service, port: int = 0, host: str = "127.0.0.1") -> Iterator[
         thread.start()  # inside `try`: an interruption must not leave it running
         _await_start(server, thread)
         with background_work(service):
-            yield Running(base_url, service.account.environment(base_url))
+            yield Running(base_url, service.environment(base_url))
     finally:
         server.should_exit = True
         if thread.ident is not None:

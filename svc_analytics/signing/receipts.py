@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from svc_analytics.errors import DataError
 from svc_analytics.formatting.displayable import Displayable
+from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.instants import format_instant, parse_instant
+from svc_analytics.messages import Message, clauses
 from svc_analytics.money import format_amount, parse_amount
 from svc_analytics.signing.secrets import (
     Secret,
@@ -34,22 +36,19 @@ if TYPE_CHECKING:
     from svc_analytics.formatting.display import Display
 
 MONEY_FACTS = frozenset({"amount", "charged_amount", "net_amount"})
+ID_FACTS = frozenset({"payment_id", "merchant_id"})  # UUIDs: capitals are no other id
 # The verdicts that count: attested by a signature; proven by it, or else by the record.
 # The SQL macros is_attested and is_proven say the same.
 ATTESTED = ("valid", "valid_previous_secret")
 PROVEN = (*ATTESTED, "proven_by_record")
-# Reasons are kept in the lake's verdict files, beside older ones in older words.
-NO_PAYMENT = "there is no such payment"
-NO_SIGNER = "none of the receipt secrets signed it"
-OLDER = "issued before the oldest dated secret"
-OLDER_BUT_EQUAL = f"{OLDER}; the record holds the same facts"
-UNSIGNED_BUT_EQUAL = f"{NO_SIGNER}; the record holds the same facts"
-BY_NEWEST = "signed by the newest secret; all facts agree"
-BY_OLDER = "signed by an older secret; all facts agree"
-WEBHOOK_SIGNED = (  # `receipts verify` finds it in old verdict files too: do not reword it
-    "a webhook secret verifies it, no receipt secret does: a settings error, "
-    "SVC_RECEIPT_SECRETS must hold the receipt secret of the console"
-)
+SIGNED, ALL_AGREE = Message("receipt.signed"), Message("receipt.all_facts_agree")
+NO_SIGNER, NO_PAYMENT = Message("receipt.no_signer"), Message("receipt.no_payment")
+OLDER, SAME_FACTS = Message("receipt.older_than_secrets"), Message("receipt.same_facts")
+BY_NEWEST = clauses(Message("receipt.by_newest"), ALL_AGREE)
+BY_OLDER = clauses(Message("receipt.by_older"), ALL_AGREE)
+OLDER_BUT_EQUAL = clauses(OLDER, SAME_FACTS)
+UNSIGNED_BUT_EQUAL = clauses(NO_SIGNER, SAME_FACTS)
+WEBHOOK_SIGNED = Message("receipt.webhook_signed")
 
 
 @dataclass(frozen=True)
@@ -76,10 +75,15 @@ class FactDifference:
 
 @dataclass(frozen=True)
 class Verdict(Displayable):
-    """The verdict on one receipt, with its reason (`interface.md`, Receipt verdicts)."""
+    """The verdict on one receipt, with its reason; `is_proven` says whether it proves the payment.
+
+    Examples:
+        >>> svc.verify_receipt(token, "rcpt_…").verdict  # doctest: +SKIP
+        'valid'
+    """
 
     verdict: str
-    reason: str
+    reason: Message
     receipt: Receipt | None = None
     differences: tuple[FactDifference, ...] = ()
 
@@ -156,12 +160,12 @@ def verify_receipt(
     """
     ring, webhook_ring = parse_ring(ring), parse_ring(webhook_ring)
     if not ring:
-        return Verdict("not_checked", "no receipt secret is configured")
+        return Verdict("not_checked", Message("receipt.no_secret"))
     try:
         signer = signer_of(token, ring)
         receipt = parse_receipt(token)
     except MalformedToken as error:
-        return Verdict("malformed", str(error))
+        return Verdict("malformed", error.reason)
     verdict = _classify(receipt, signer, ring, record)
     if signer is None and signer_of(token, webhook_ring):  # the settings mixed them up
         return Verdict("bad_signature", WEBHOOK_SIGNED, receipt, verdict.differences)
@@ -178,15 +182,15 @@ def _classify(
     if signer is None or is_after_expiry(signer, ring, receipt.paid_at):
         return _classify_unsigned(receipt, signer, ring, record, differences)
     if record is None:
-        return Verdict("unknown_payment", f"correctly signed; {NO_PAYMENT}", receipt)
+        return Verdict("unknown_payment", clauses(SIGNED, NO_PAYMENT), receipt)
     if differences:
         names = ", ".join(difference.fact for difference in differences)
-        reason = f"correctly signed; the record differs in {names}"
+        reason = clauses(SIGNED, Message("receipt.record_differs_in", fields=names))
         return Verdict("facts_mismatch", reason, receipt, differences)
     notes = _notes(receipt, record)
     if signer is ring[0]:
-        return Verdict("valid", BY_NEWEST + notes, receipt)
-    return Verdict("valid_previous_secret", BY_OLDER + notes, receipt)
+        return Verdict("valid", clauses(BY_NEWEST, *notes), receipt)
+    return Verdict("valid_previous_secret", clauses(BY_OLDER, *notes), receipt)
 
 
 def compare_facts(receipt: Receipt, record: Mapping[str, Any]) -> tuple[FactDifference, ...]:
@@ -207,32 +211,32 @@ def _read_payload(segment: str) -> Receipt:
         raw = base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4))
         payload = json.loads(raw.decode(), object_pairs_hook=_unique_keys)
     except (binascii.Error, UnicodeDecodeError, RecursionError) as error:
-        raise MalformedToken("the payload is not JSON in base64url") from error
+        raise MalformedToken(Message("token.not_json_in_base64")) from error
     except MalformedToken:
         raise
     except ValueError as error:  # a JSONDecodeError, or a number of too many digits
-        raise MalformedToken("the payload is not JSON") from error
+        raise MalformedToken(Message("token.not_json")) from error
     if not isinstance(payload, dict):
-        raise MalformedToken("the payload is not a JSON object")
+        raise MalformedToken(Message("token.no_object"))
     wrong = [fact for fact in FACTS if not isinstance(payload.get(fact), str)]
     if wrong:
-        raise MalformedToken(f"the payload lacks {', '.join(wrong)}")
+        raise MalformedToken(Message("token.lacks", fields=", ".join(wrong)))
     facts = {fact: payload[fact] for fact in FACTS}
     try:
         "".join(facts.values()).encode()
         parse_instant(facts["paid_at"])
         [parse_amount(facts[fact]) for fact in MONEY_FACTS]
     except UnicodeEncodeError as error:
-        raise MalformedToken("a fact of the payload holds an unpaired surrogate") from error
+        raise MalformedToken(Message("token.surrogate")) from error
     except DataError as error:
-        raise MalformedToken(f"a fact of the payload is {error}") from error
+        raise MalformedToken(Message("token.wrong_fact", REASON=error.args[0])) from error
     return Receipt(facts, tuple(sorted(payload.keys() - set(FACTS))))
 
 
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     payload = dict(pairs)
     if len(payload) != len(pairs):
-        raise MalformedToken("the payload has the same key twice")
+        raise MalformedToken(Message("token.key_twice"))
     return payload
 
 
@@ -244,6 +248,8 @@ def _is_equal(fact: str, stated: str, recorded: Any) -> bool:
         if fact == "paid_at":
             at = recorded if isinstance(recorded, int) else parse_instant(recorded)[0]
             return parse_instant(stated)[0] == at
+        if fact in ID_FACTS:
+            return canonical_id(stated) == canonical_id(str(recorded))
     except DataError:
         return False  # the record breaks the contract, so it does not hold this fact
     return bool(stated == recorded)
@@ -257,17 +263,18 @@ def _as_text(fact: str, recorded: Any) -> str | None:
     return None if recorded is None else str(recorded)
 
 
-def _notes(receipt: Receipt, record: Mapping[str, Any]) -> str:
+def _notes(receipt: Receipt, record: Mapping[str, Any]) -> list[Message]:
     """Describe tolerated differences: amounts with other zeros, additional facts."""
     notes = [
-        f"the record writes {fact} {text} as {record[fact]}"
+        Message("receipt.record_writes", fact=fact, stated=text, recorded=record[fact])
         for fact, text in receipt.facts.items()
         if fact in MONEY_FACTS and isinstance(record[fact], str) and record[fact] != text
     ]
     if receipt.more_facts:
-        shown = ", ".join(repr(name)[:40] for name in receipt.more_facts[:5])
-        notes.append(f"the receipt states {len(receipt.more_facts)} additional facts: {shown}")
-    return "".join(f"; {note}" for note in notes)
+        names = ", ".join(repr(name)[:40] for name in receipt.more_facts[:5])
+        count = len(receipt.more_facts)
+        notes.append(Message("receipt.additional_facts", count=count, names=names))
+    return notes
 
 
 def _classify_unsigned(
@@ -281,11 +288,12 @@ def _classify_unsigned(
     oldest = oldest_date(ring)
     if oldest is None or receipt.paid_at >= oldest:
         is_same = record is not None and not differences
-        facts = "the record holds the same facts" if is_same else "no record holds the same facts"
-        why = "signed by an older secret after it had expired" if signer else NO_SIGNER
-        return Verdict("bad_signature", f"{why}; {facts}", receipt, differences)
+        facts = SAME_FACTS if is_same else Message("receipt.no_same_facts")
+        why = Message("receipt.by_expired") if signer else NO_SIGNER
+        return Verdict("bad_signature", clauses(why, facts), receipt, differences)
     if record is None:
-        return Verdict("unknown_payment", f"{OLDER}; {NO_PAYMENT}", receipt)
+        return Verdict("unknown_payment", clauses(OLDER, NO_PAYMENT), receipt)
     if differences:
-        return Verdict("facts_mismatch", f"{OLDER}; the record differs", receipt, differences)
+        reason = clauses(OLDER, Message("receipt.record_differs"))
+        return Verdict("facts_mismatch", reason, receipt, differences)
     return Verdict("proven_by_record", OLDER_BUT_EQUAL, receipt)

@@ -1,5 +1,6 @@
 """Secrets that never show themselves, and key rings of them, the newest secret first."""
 
+import base64
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,8 +13,9 @@ from svc_analytics.instants import HOUR, parse_bound
 class Secret:  # no dataclass: `asdict` would take it apart
     """A key or secret whose repr hides it; only `reveal()` returns its text.
 
-    >>> Secret("svc_live_0123")
-    Secret(***)
+    Examples:
+        >>> Secret("svc_live_0123")
+        Secret(***)
     """
 
     __slots__ = ("_text",)
@@ -44,18 +46,87 @@ class Secret:  # no dataclass: `asdict` would take it apart
         raise TypeError("a key or secret is not pickled")
 
 
+_MARK = b"svc_***"
+
+
+def _in_base64(text: bytes) -> list[bytes]:
+    """Encode a text in base64, without the letters that its neighbours share, at each offset."""
+    whole = [base64.b64encode(bytes(offset) + text) for offset in range(3)]
+    return [whole[n][(4 * n + 2) // 3 : 4 * (n + len(text)) // 3] for n in range(3)]
+
+
+_CODED = [*_in_base64(b"svc_live_"), *_in_base64(b"svc_payout_")]
+_KEY = re.compile(rb"svc(_|%5f)(live|payout)(_|%5f)[0-9a-f]{8,}", re.IGNORECASE)
+_CODED_KEY = re.compile(rb"[\w+/-]{0,2}(%s)[\w+/=-]*" % b"|".join(map(re.escape, _CODED)))
+
+
+def hide_keys(body: bytes) -> bytes:
+    """Return bytes that somebody else sent, with a mark in place of each key of the service.
+
+    A proxy may repeat what it was sent, in an error or anywhere else.
+
+    >>> hide_keys(b"refused: Bearer svc_live_" + b"0a" * 32)
+    b'refused: Bearer svc_***'
+    """
+    # Searched first: a pattern takes a hundred times as long.
+    return _KEY.sub(_MARK, body) if b"svc_" in body or b"SVC_" in body else body
+
+
+def hide_coded_keys(body: bytes) -> bytes:
+    """Return bytes with a mark in place of each key, also as addresses and base64 write it."""
+    return _CODED_KEY.sub(_MARK, _KEY.sub(_MARK, body))
+
+
+def hide_keys_in(text: str) -> str:
+    """Return a text with a mark in place of each key, however it is written."""
+    return hide_coded_keys(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
+
+
+def hide_keys_of(error: BaseException | None) -> None:
+    """Put a mark in place of each key in the texts of an error and of what led to it."""
+    while error is not None:
+        error.args = tuple(
+            hide_keys_in(each) if isinstance(each, str) else each for each in error.args
+        )
+        error = error.__cause__ or error.__context__
+
+
 ROTATION_OVERLAP = 24 * HOUR  # contract, Limits: secret rotation overlap
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_BORDER = re.compile(r"[,\r\n]")
+_QUOTED = re.compile(r"""(["'])((?:(?!\1).)*)\1""", re.DOTALL)
+# What a person may mean as a date after an @; `\d` is a digit of any script.
+_MONTH = (
+    r"(jan(uary)?|feb(ruary)?|mar(ch)?|apr(il)?|may|june?|july?|aug(ust)?|sept?(ember)?"
+    r"|oct(ober)?|nov(ember)?|dec(ember)?)"
+)
+_LIKE_DATE = re.compile(
+    r"\d{1,4}[-/.]\d{1,2}([-/.]\d|\Z)"  # 2026-08-15, 15.08.2026, 2026-08
+    r"|\d{1,2}:\d\d"  # a time of day
+    r"|(13|14|19|20)\d\d([01]\d[0-3]\d(T.*)?)?\Z"  # 2026, 20260815
+    r"|1[4-9]\d{8}(\d{3}|\d{6})?\Z"  # seconds since 1970, or parts of them
+    r"|(yesterday|today|tomorrow|now|(last|next|this) .*|\w+day)\Z"
+    rf"|(\d{{1,2}}\W*)?{_MONTH}(\W+\d{{1,4}}){{0,2}}\Z",  # 15 August 2026
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
 class SigningSecret:
-    """One secret of a key ring, and when it came into force if that is known."""
+    """One secret of a key ring, and when it came into force (UTC microseconds) if that is known.
+
+    Examples:
+        >>> SigningSecret(Secret("rcpt_0123"), 1_755_216_000_000_000).valid_from
+        1755216000000000
+    """
 
     secret: Secret
     valid_from: int | None = None
 
 
+_NO_INSTANT = (
+    "what follows the @ of a secret is no date or instant: write 2026-08-15 or "
+    "2026-08-15T00:00:00Z; if it is part of the secret, add an @ and since when the secret holds"
+)
 _WANTED = "secrets are texts as in SVC_RECEIPT_SECRETS, newest first"
 Secrets = str | SigningSecret | Sequence[str | SigningSecret]
 
@@ -82,8 +153,15 @@ def _entries(one: object) -> tuple[SigningSecret, ...]:
 
 
 def parse_secrets(text: str) -> tuple[SigningSecret, ...]:
-    """Read the text of a key ring, newest first: `new@2026-08-15T00:00:00Z,old`."""
-    ring = tuple(_parse_secret(part.strip()) for part in text.split(",") if part.strip())
+    r"""Read the text of a key ring, newest first: `new@2026-08-15T00:00:00Z,old`.
+
+    Commas or line breaks part the secrets; blanks and quotes around one are not part of it.
+
+    >>> [entry.secret.reveal() for entry in parse_secrets('"new"\r\n\r\n old ,oldest')]
+    ['new', 'old', 'oldest']
+    """
+    parts = (part.strip() for part in _BORDER.split(_unquoted(text)))
+    ring = tuple(_parse_secret(part) for part in parts if part)
     dates = [entry.valid_from for entry in ring if entry.valid_from is not None]
     if dates != sorted(dates, reverse=True):
         raise ConfigError("the secrets are not newest first: order them by the instant after @")
@@ -112,10 +190,22 @@ def oldest_date(ring: Iterable[SigningSecret]) -> int | None:
 
 
 def _parse_secret(part: str) -> SigningSecret:
-    secret, at, instant = part.rpartition("@")
-    if not at or not _DATE.match(instant):  # a secret may itself hold an @
-        return SigningSecret(Secret(part))
-    valid_from = parse_bound(instant)
+    """Read a secret and the date after its last @; an @ before anything else is part of it."""
+    whole = _unquoted(part)
+    secret, at, date = (each.strip() for each in whole.rpartition("@"))
+    if not at or not _LIKE_DATE.match(date):
+        return SigningSecret(Secret(whole))
     if not secret:
         raise ConfigError("a date without a secret before its @")
-    return SigningSecret(Secret(secret), valid_from)
+    try:
+        valid_from = parse_bound(date)
+    except ConfigError:
+        raise ConfigError(_NO_INSTANT) from None  # never the text: it may be part of the secret
+    return SigningSecret(Secret(_unquoted(secret)), valid_from)
+
+
+def _unquoted(text: str) -> str:
+    """Return a text without the blanks around it, and the one pair of quotes."""
+    text = text.strip()
+    quoted = _QUOTED.fullmatch(text)
+    return quoted[2].strip() if quoted else text

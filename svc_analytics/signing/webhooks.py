@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from svc_analytics.arguments import Instant, as_instant, check
 from svc_analytics.instants import SECOND
+from svc_analytics.messages import Message
 from svc_analytics.signing.secrets import Secret, Secrets, parse_ring
 
 WEBHOOK_TOLERANCE = 300 * SECOND  # contract, Limits: both directions
@@ -19,7 +20,7 @@ def sign_webhook(body: bytes, secrets: Iterable[Secret], at: int) -> str:
     return ",".join([f"t={at}", *entries])
 
 
-def verify_webhook(body: bytes, header: str | None, ring: Secrets, now: Instant) -> str | None:
+def verify_webhook(body: bytes, header: str | None, ring: Secrets, now: Instant) -> Message | None:
     """Verify a webhook delivery: None when it is authentic, else the reason it is not.
 
     `body` is the exact raw body, `header` its `x-pay-signature`. `ring` are the webhook
@@ -27,7 +28,7 @@ def verify_webhook(body: bytes, header: str | None, ring: Secrets, now: Instant)
     is the receiver's clock: a datetime with a zone, RFC 3339 text, or UTC microseconds.
 
     Returns:
-        None, or a reason in words.
+        None, or a reason in words, with its `code`.
 
     Raises:
         ConfigError: when an argument is of another type.
@@ -43,15 +44,15 @@ def verify_webhook(body: bytes, header: str | None, ring: Secrets, now: Instant)
     times = [value for name, _, value in fields if name == "t"]
     signatures = [value for name, _, value in fields if name == "v1"]
     if len(times) != 1 or not _HEADER_TIME.match(times[0]) or not signatures:
-        return "the x-pay-signature header is missing or malformed"
+        return Message("webhook.no_header")
     at = int(times[0])
     if abs(clock - at * SECOND) > WEBHOOK_TOLERANCE:
-        return "signed more than 5 minutes before or after this clock"
+        return Message("webhook.late")
     expected = [_webhook_mac(body, entry.secret, times[0]).encode() for entry in parse_ring(ring)]
     offered = [signature.encode("utf-8", "replace") for signature in signatures]
     # No early end: the time taken must not tell which pair matched.
     matches = [hmac.compare_digest(want, have) for want in expected for have in offered]
-    return None if any(matches) else "no signature matches a webhook secret"
+    return None if any(matches) else Message("webhook.no_match")
 
 
 def _webhook_mac(body: bytes, secret: Secret, at: int | str) -> str:

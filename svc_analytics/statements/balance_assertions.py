@@ -1,24 +1,30 @@
 """Read the wallet balances that people typed in from the console: `data/assertions.csv`.
 
-The API has no balance (design 15). Against these balances, a statement shows the movement
-that payments, refunds and payouts do not explain.
+The API has no balance. Against these balances, a statement shows the movement that payments,
+refunds and payouts do not explain. The last line of an instant and coin counts.
 """
 
-import csv
-from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.instants import format_instant, parse_bound
+from svc_analytics.lake.typed_files import TypedRow, read_rows
+from svc_analytics.messages import Message
 from svc_analytics.money import format_amount, parse_amount
 from svc_analytics.periods import Period
 from svc_analytics.render.balances import UNPLACED
+from svc_analytics.render.document import Unknown
+from svc_analytics.warehouse.acknowledgements import content_of
 
 FILE = "assertions.csv"
 COLUMNS = ("at", "currency", "balance", "note")
+OPTIONAL = ("note",)
+
+Parameter = dict[str, Any]  # an assertion as the table macro `int_figures` takes it
 
 
 @dataclass(frozen=True)
@@ -28,31 +34,62 @@ class Assertion:
     at: int
     currency: str
     balance: Decimal
-    note: str = ""
     line: int = 0  # of the file
+    replaced: str = ""  # balances of earlier lines of its instant and coin, in their order
 
-    def to_parameter(self) -> dict[str, str]:
+    @property
+    def text(self) -> str:
+        """What was asserted, in words."""
+        return f"{format_amount(self.balance)} {self.currency} at {format_instant(self.at)}"
+
+    def to_parameter(self) -> Parameter:
         """Return the assertion as the table macro `int_figures` takes it."""
         return {
             "asserted_at": format_instant(self.at),
             "currency": self.currency,
             "balance": format_amount(self.balance),
+            "replaced": self.replaced or None,
+        }
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the assertion as a manifest names it."""
+        return {
+            "at": format_instant(self.at),
+            "currency": self.currency,
+            "balance": format_amount(self.balance),
+            "line": self.line,
+            **({"replaced": self.replaced} if self.replaced else {}),
         }
 
 
 def read_assertions(folder: Path) -> tuple[Assertion, ...]:
-    """Read the balance assertions of a lake; none if there is no file.
+    """Read the balances that count: of each instant and coin the last line of the file.
 
-    Raises `ConfigError` naming a line that cannot be read.
+    None if there is no file. Raises `ConfigError` naming a line that cannot be read.
     """
-    path = folder / FILE
-    if not path.exists():
-        return ()
+    last: dict[tuple[int, str], Assertion] = {}
+    for row in read_rows(folder / FILE, COLUMNS, OPTIONAL):
+        found = _read_row(row)
+        before = last.pop((found.at, found.currency), None)
+        if before:
+            earlier = filter(None, [before.replaced, format_amount(before.balance)])
+            found = replace(found, replaced=", ".join(earlier))
+        last[found.at, found.currency] = found
+    return tuple(last.values())
+
+
+def parse_assertions(facts: object) -> tuple[Assertion, ...]:
+    """Read the balances that a manifest names; raise `ConfigError` where that cannot be."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return tuple(_read_rows(path, csv.DictReader(file, strict=True)))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"cannot read {path} as UTF-8 CSV: {error}") from error
+        return tuple(map(_from_json, facts if isinstance(facts, list) else [facts]))
+    except (KeyError, TypeError, ValueError, AttributeError, DataError) as error:
+        raise ConfigError(f"options.assertions are no balances: {facts!r:.60}") from error
+
+
+def asserted_within(assertions: Iterable[Assertion], period: Period) -> list[Assertion]:
+    """Return the balances that were read off in a period, at its end too, in their order."""
+    found = [each for each in assertions if period.start < each.at <= period.end]
+    return sorted(found, key=lambda each: (each.at, each.currency))
 
 
 def unplaced_balances(
@@ -71,9 +108,30 @@ def unplaced_balances(
                 f"{period.folder} has no movement and no position in {each.currency}: "
                 "it is compared with nothing"
             ),
+            "content": content_of(format_instant(each.at), each.currency, each.balance),
         }
-        for each in assertions
-        if period.start < each.at <= period.end and each.currency not in coins
+        for each in asserted_within(assertions, period)
+        if each.currency not in coins
+    ]
+
+
+def unread_balances(
+    assertions: Iterable[Assertion], period: Period, coins: Collection[str], read_to: int
+) -> list[Unknown]:
+    """Say of which coins the newest balance was read off later than the lake was read."""
+    newest = {each.currency: each for each in asserted_within(assertions, period)}
+    return [
+        Unknown(
+            ("outside_movement",),
+            (coin,),
+            Message(
+                "unknown.balance_later",
+                instant=format_instant(each.at),
+                end=format_instant(read_to),
+            ),
+        )
+        for coin, each in sorted(newest.items())
+        if coin in coins and each.at > read_to
     ]
 
 
@@ -82,20 +140,25 @@ def _month_of(period: Period, at: int) -> str:
     return next(month.label for month in period.months if month.start < at <= month.end)
 
 
-def _read_rows(path: Path, reader: "csv.DictReader[str]") -> Iterator[Assertion]:
-    missing = set(COLUMNS[:3]) - set(reader.fieldnames or ())
-    if missing:
-        names, header = ", ".join(sorted(missing)), ",".join(COLUMNS)
-        raise ConfigError(f"{path} has no column {names}: its first line must be {header}")
-    for row in reader:
-        yield _read_row(path, reader.line_num, row)
-
-
-def _read_row(path: Path, line: int, row: dict[str, str | None]) -> Assertion:
-    at, currency, balance, note = ((row.get(name) or "").strip() for name in COLUMNS)
+def _read_row(row: TypedRow) -> Assertion:
     try:
-        if not currency:
-            raise DataError("currency is empty")
-        return Assertion(parse_bound(at), currency, parse_amount(balance), note, line)
+        found = _parse(row.cells["at"], row.cells["currency"], row.cells["balance"])
+        return replace(found, line=row.line)
     except (DataError, ConfigError) as error:
-        raise ConfigError(f"{path}, line {line}: {error}") from error
+        raise row.refused(error) from error
+
+
+def _from_json(fact: dict[str, Any]) -> Assertion:
+    found = _parse(fact["at"], fact["currency"], fact["balance"])
+    return replace(found, line=int(fact["line"]), replaced=str(fact.get("replaced", "")))
+
+
+def _parse(at: str, currency: str, balance: str) -> Assertion:
+    if not currency:
+        raise DataError("currency is empty")
+    if not currency.isprintable() or " " in currency:
+        raise DataError(f"not the slug of a coin, such as btc: {currency!r:.60}")
+    try:
+        return Assertion(parse_bound(at), currency, parse_amount(balance))
+    except DataError as error:
+        raise DataError(f"{error}; write 1234.5, with a point and without separators") from error

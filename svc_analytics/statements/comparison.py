@@ -5,11 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
-from svc_analytics.arguments import Instant, as_instant, as_names
+from svc_analytics.arguments import (
+    Instant,
+    PeriodOptions,
+    as_instant,
+    as_names,
+    option_defaults,
+)
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.formatting.displayable import Displayable
@@ -18,12 +24,13 @@ from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake, last_full_month
-from svc_analytics.named_periods import named_period
-from svc_analytics.periods import Period
+from svc_analytics.periods import Period, parse_period
 from svc_analytics.render.comparison import Side, compare_sides, figures_by_coin
 from svc_analytics.render.side_by_side import comparison_tables, head_lines
 from svc_analytics.render.standing import standing_text
-from svc_analytics.statements.statement import Statement, statement
+from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.reading import Basis
+from svc_analytics.statements.statement import Statement, prepare
 from svc_analytics.statements.trend import MONTHS, monthly_figure
 
 if TYPE_CHECKING:
@@ -102,17 +109,21 @@ class Comparison(Displayable):
         return f"Comparison({self.old.period.folder}, {self.new.period.folder})"
 
 
+class CompareOptions(PeriodOptions, total=False):
+    """How two periods are compared; `compare` says what each option is."""
+
+    only: Sequence[str] | None
+    coins: Sequence[str] | None
+    exact: bool
+    now: Instant | None
+
+
+@option_defaults(zone="UTC", calendar=None, only=None, coins=None, exact=False, now=None)
 def compare(
     lake: Lake,
     before: str | None = None,
     after: str | None = None,
-    *,
-    zone: str = "UTC",
-    calendar: str | None = None,
-    only: Sequence[str] | None = None,
-    coins: Sequence[str] | None = None,
-    exact: bool = False,
-    now: Instant | None = None,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """Compare two months, quarters or years, figure by figure and coin by coin.
 
@@ -125,7 +136,7 @@ def compare(
 
     Returns:
         A `Comparison`, which displays itself: `.rows` is a frame with one row per figure and
-        coin (old, new, difference, percent), `.trend()` the year's net settlement by month.
+        coin (old, new, difference, percent), `.trend()` a figure of the year by month.
 
     Raises:
         ConfigError: for a month that does not exist or has not begun, for a month beside a
@@ -136,21 +147,21 @@ def compare(
         >>> svc.compare(lake, "2026-09", "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
     """
     check_lake(lake)
+    only, coins, now = options["only"], options["coins"], options["now"]
     figures = None if only is None else as_names("only", only, "net_settlement")
     named = None if coins is None else as_names("coins", coins, "btc")
     clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
+    zone, calendar = options["zone"], options["calendar"]
     newest = after or before or last_full_month(lake, zone, calendar)
-    later = named_period(newest, clock, zone, calendar)
+    later = parse_period(newest, clock, zone, calendar)
     earlier = later.shift(-1)
     if after is not None:
-        earlier = named_period(before or "", clock, zone, later.calendar)
+        earlier = parse_period(before or "", clock, zone, later.calendar)
     _require_alike(earlier, later)
-    old, new = (
-        statement(lake, period.label, zone=zone, calendar=period.calendar, now=clock)
-        for period in (earlier, later)
-    )
+    basis = Basis(clock, read_assertions(lake.path))
+    old, new = (prepare(lake, period, basis) for period in (earlier, later))
     table = attach(compare_sides(side_of(old), side_of(new), figures, named), _standing(old, new))
-    return Comparison(old, new, table, lake, clock, only is not None, exact)
+    return Comparison(old, new, table, lake, clock, only is not None, options["exact"])
 
 
 def _require_alike(earlier: Period, later: Period) -> None:
@@ -163,7 +174,7 @@ def _require_alike(earlier: Period, later: Period) -> None:
 
 
 def _standing(old: Statement, new: Statement) -> Standing:
-    """Return what a table of both says of itself, and the places of each coin's amounts."""
+    """Return the standing of a table of both, and the places of each coin's amounts."""
     before, after = (standing_of(made.tables["summary"]) for made in (old, new))
     scales = dict(before.scales)
     for coin, places in after.scales.items():
@@ -182,4 +193,5 @@ def side_of(made: Statement) -> Side:
         unknown=made.unknown,
         figures=figures_by_coin(made.tables),
         noun=made.period.noun,
+        read=made.read,
     )

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
-from svc_analytics.calendars import CALENDARS
 from svc_analytics.errors import LakeBusy
 from svc_analytics.lake.lake import Lake, known_months
-from svc_analytics.periods import Period, known_until, month, month_of
+from svc_analytics.periods import CALENDARS, Period, known_until, month, month_of
 from svc_analytics.statements.balance_assertions import read_assertions
 from svc_analytics.statements.reasons import read_until
 from svc_analytics.statements.tables import read_tables
+from svc_analytics.warehouse.acknowledgements import content_of
 from svc_analytics.warehouse.models import Saying
 from svc_analytics.warehouse.sources import Footers
 from svc_analytics.warehouse.warehouse import open_warehouse
@@ -58,7 +58,7 @@ def _findings(lake: Lake, note: Note) -> Iterator[dict[str, str | None]]:
         near, whole = _tables_twice(lake, period, clock)
         if different := [name for name in near if not near[name].equals(whole[name])]:
             text = f"differs in {', '.join(different)}: do not rely on it, and report it"
-            yield _finding(period.folder, text)
+            yield _finding(period.folder, text) | {"content": content_of(*different)}
 
 
 def _periods(lake: Lake) -> Iterator[Period]:
@@ -99,7 +99,7 @@ def _tables_twice(lake: Lake, period: Period, clock: int) -> tuple[Tables, Table
 
 
 def _tables(lake: Lake, period: Period, clock: int, *, is_near: bool) -> tuple[Tables, Footers]:
-    """Read a month's tables, from its neighbourhood or from all rows, and of which state."""
+    """Read a month's tables, from what it rests on or from all rows, and of which state."""
     bounds = (period.start, period.end) if is_near else None
     with open_warehouse(lake, as_written=True, period=bounds) as warehouse:
         read_to = read_until(lake, warehouse.coverage(), None)

@@ -18,11 +18,10 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
-from svc_analytics.named_periods import named_period
-from svc_analytics.periods import Period, known_until
-from svc_analytics.statements.balance_assertions import Assertion, read_assertions
-from svc_analytics.warehouse.definitions import find_figure
-from svc_analytics.warehouse.figures import Figure, select_one, select_records
+from svc_analytics.periods import Period, known_until, parse_period
+from svc_analytics.statements.balance_assertions import Assertion, Parameter, read_assertions
+from svc_analytics.warehouse.definitions import find_figure, in_sentence
+from svc_analytics.warehouse.figures import Figure, read_figures, select_one, select_records
 from svc_analytics.warehouse.models import read_statement_macros
 from svc_analytics.warehouse.sql_text import quote
 from svc_analytics.warehouse.warehouse import Warehouse
@@ -39,6 +38,8 @@ _ORDERS = {
     "occurred_at": "occurred_at, kind, record_id",
     "asserted_at": "asserted_at",
 }
+
+_TOO_LARGE = "unknown: it has more digits than can be held"
 
 
 @dataclass(frozen=True)
@@ -101,14 +102,14 @@ def explain(
     zone: str = "UTC",
     calendar: str | None = None,
 ) -> Explanation:
-    """Say where a figure of a month's statement comes from.
+    """Explain a figure of a month's statement: its formula, its SQL and its records.
 
     `figure` is its name, such as `net_settlement`, or its label.
 
     Raises `ConfigError` for a figure, a month or a coin that the statement does not have.
     """
     now = time.time_ns() // 1000
-    period = named_period(month, now, zone, calendar)
+    period = parse_period(month, now, zone, calendar)
     bounds = None if find_figure(figure).is_of_history else (period.start, period.end)
 
     def work(warehouse: Warehouse) -> Explanation:
@@ -132,21 +133,41 @@ def explain_period(
     value = _stated(warehouse, period, found, _places(period, currency, ()), seen, now)
     origin = origin_of(period, currency, found, asserted)
     rows = warehouse.query(f"{origin.records} order by {origin.order}")
-    why = _why_none(found, any(each["currency"] == currency for each in seen))
+    why = Explanation.why_none
+    if value is None:
+        seen_of_coin = any(each["currency"] == currency for each in seen)
+        if "assertions" in found.source and not seen_of_coin:
+            why = "nobody asserted a balance: write one into assertions.csv of the lake"
+        elif found.denominator:
+            places = _places(period, currency, ())
+            parts = {
+                name: _stated(warehouse, period, read_figures()[name], places, seen, now)
+                for name in found.operands
+                if read_figures()[name].is_stated
+            }
+            why = _why_no_ratio(found, parts)
+        elif found.is_zero_when_empty and not _has_sum(warehouse, origin.value):
+            why = _TOO_LARGE
     return Explanation(found.name, currency, period, value, origin.value, rows, why)
 
 
-def _why_none(figure: Figure, is_asserted: bool) -> str:
-    """Say why a figure has no value."""
-    if "assertions" in figure.source and not is_asserted:
-        return "nobody asserted a balance: write one into assertions.csv of the lake"
-    if figure.denominator:
-        return "unknown, or undefined: what it is divided by is zero"
-    return Explanation.why_none
+def _why_no_ratio(figure: Figure, parts: dict[str, Any]) -> str:
+    """Say why a ratio of these two figures has no value."""
+    lacking = [in_sentence(name) for name, value in parts.items() if value is None]
+    if lacking:
+        return f"unknown: {' and '.join(lacking)} of the period cannot be stated"
+    if parts.get(figure.operands[1]) == 0:
+        return "undefined: what it is divided by is zero"
+    return _TOO_LARGE
+
+
+def _has_sum(warehouse: Warehouse, query: str) -> bool:
+    """Tell whether the records at hand add up to what can be held."""
+    return warehouse.query(query)[0][0].as_py() is not None
 
 
 def _order(figure: Figure) -> str:
-    """Return what puts the records behind a figure in order."""
+    """Return the SQL that orders the records behind a figure."""
     models = {model.name: model for model in read_statement_macros()}
     columns = models[figure.shown_records.partition("(")[0]].columns
     return next(order for instant, order in _ORDERS.items() if instant in columns)
@@ -157,11 +178,12 @@ def fill(sql: str, places: dict[str, str]) -> str:
     return _PLACE.sub(lambda found: places[found[0].strip("{}")], sql)
 
 
-def _places(period: Period, currency: str, seen: Iterable[dict[str, str]]) -> dict[str, str]:
-    """Return what stands in the SQL for the parameters that its sources take."""
+def _places(period: Period, currency: str, seen: Iterable[Parameter]) -> dict[str, str]:
+    """Return the SQL of the parameters that its sources take."""
     balances = [
         f"{{'asserted_at': {quote(each['asserted_at'])}, 'currency': {quote(currency)}, "
-        f"'balance': {quote(each['balance'])}}}"
+        f"'balance': {quote(each['balance'])}, "
+        f"'replaced': {quote(each['replaced']) if each['replaced'] else 'null'}}}"
         for each in seen
     ]
     return {
@@ -178,10 +200,10 @@ def _stated(
     period: Period,
     figure: Figure,
     places: dict[str, str],
-    seen: list[dict[str, str]],
+    seen: list[Parameter],
     now: int,
 ) -> Any:
-    """Return what the statement says of a figure, unknown where it says so."""
+    """Return the stated value of a figure, unknown where the statement says so."""
     ends = [end for found in warehouse.coverage().values() for _, end in found.read]
     read_to = max(ends, default=period.end)
     known_to = instant_literal(known_until(period, read_to, max(now, read_to)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -9,7 +10,7 @@ from svc_analytics.instants import format_instant
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements.explain import instant_literal
-from svc_analytics.statements.months import keep_known
+from svc_analytics.statements.months import keep_known, months_begun
 from svc_analytics.statements.rules import keep_findings
 from svc_analytics.warehouse.figure_sql import counted_apart
 from svc_analytics.warehouse.models import read_all_models
@@ -46,6 +47,7 @@ _KEPT = {
     "int_lake": "int_lake",
     "int_coverage_gaps": "int_coverage_gaps",
     "int_omissions": "int_omissions",
+    "int_too_large": "int_too_large",
     "int_period_omissions": f"int_period_omissions({BOUNDS}, {_AS_OF}, {KNOWN})",
     "int_period_known": f"int_period_known({BOUNDS}, {_AS_OF}, {KNOWN})",
     "int_line_days": f"int_line_days({BOUNDS})",
@@ -66,7 +68,7 @@ _TOTALS_OF_ROWS = """(
         stream, month, currency, kind, status, rows,
         first_booked_at as first_at,
         last_booked_at as last_at,
-        case when stream = 'payments' then third_amount else -second_amount end as net,
+        net_small, net_large,
         case when stream = 'payments' then second_amount end as charged_amount,
         newest_priced.id as newest_id,
         newest_priced.booked_at as newest_at,
@@ -77,7 +79,7 @@ _TOTALS_OF_ROWS = """(
 )"""
 # Of earlier months these are read part by part: a warehouse of one period does not have them.
 _CUT_SALES = """
-    select label, currency, sum(charged_amount) as charged_total
+    select label, currency, total(charged_amount) as charged_total
     from cut
     inner join int_calendar(make_timestamptz($end::bigint), months := $months)
         on paid_at >= month_start and paid_at < month_end
@@ -106,7 +108,8 @@ def keep_all(
     kept = {name: call for name, call in _KEPT.items() if name not in apart}
     calls = instead | small | kept | instead  # these first: others are made of them
     _keep(warehouse, calls, everything, is_of_period=False)
-    keep_known(warehouse, period, everything["as_of"], everything["known_to"])
+    known_to = everything["known_to"]
+    keep_known(warehouse, months_begun(period, known_to), everything["as_of"], known_to)
     _keep(warehouse, calls, everything, is_of_period=True)
     if warehouse.is_large:
         keep_findings(warehouse, [instant_literal(at) for at in (period.start, period.end)])
@@ -126,7 +129,7 @@ def _keep_calendar(warehouse: Warehouse, period: Period, everything: dict[str, A
     """Add the calendar's months to the parameters; read once what was sold in them."""
     months = _months_until(warehouse, period)
     everything["months"] = [_as_parameter(month) for month in months] or None
-    if warehouse.sources.near:
+    if warehouse.sources.whole_months:
         used, name = used_in(_CUT_SALES, everything), "int_cut_sales"
         bounds = [(month.start, month.end) for month in months]
         with cut_payments(warehouse.sources, bounds) as cut:
@@ -139,14 +142,17 @@ def _signatures() -> dict[str, str]:
 
 
 def _months_until(warehouse: Warehouse, period: Period) -> list[Period]:
-    """List the calendar's months in the period's zone, from the first payment to its end."""
+    """List the calendar's months in the period's zone, from the first payment to its end.
+
+    The last one ends with the period, which may be stated as of an earlier instant.
+    """
     first = warehouse.sources.first_at(PAYMENTS)
     if first is None or first >= period.end:
         return []
     found = month_of(first, period.zone, period.calendar)
     months = []
     while found.start < period.end:
-        months.append(found)
+        months.append(replace(found, end=min(found.end, period.end)))
         found = found.shift(1)
     return months
 

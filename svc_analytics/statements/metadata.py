@@ -12,7 +12,7 @@ import pyarrow as pa
 from svc_analytics.arguments import as_names
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.lake.index.month_index import read_rows_with
-from svc_analytics.records.raw_json import members
+from svc_analytics.records.raw_json import decode_text, members
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.warehouse.sources import Sources
 from svc_analytics.warehouse.warehouse import Warehouse
@@ -67,10 +67,12 @@ def _refunded(sources: Sources, lines: pa.Table) -> pa.Table:
     )
 
 
-def empty_columns(lines: pa.Table) -> list[str]:
-    """Return the metadata columns that are empty in every line, perhaps misspelt."""
+def name_empty(lines: pa.Table, noun: str) -> list[str]:
+    """Name in words the metadata columns that are empty in every line, perhaps misspelt."""
     chosen = [name for name in lines.column_names if name.startswith(_PREFIX)]
-    return [name for name in chosen if len(lines) and lines[name].null_count == len(lines)]
+    empty = [name for name in chosen if len(lines) and lines[name].null_count == len(lines)]
+    reason = f"no payment of the {noun} has this metadata"
+    return [f"{name} is empty in every line: {reason}" for name in empty]
 
 
 def read_properties(metadata: str | None, names: Collection[str]) -> dict[str, str | None]:
@@ -96,5 +98,5 @@ def _split(metadata: bytes) -> dict[str, bytes]:
 
 def _as_text(value: bytes) -> str | None:
     if value.startswith(b'"'):
-        return msgspec.json.decode(value, type=str)
+        return decode_text(value)
     return None if value == b"null" else value.decode()

@@ -6,6 +6,8 @@ sums with the figures of the period.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from functools import partial
 
 import pyarrow as pa
@@ -14,19 +16,11 @@ from svc_analytics.periods import Period, known_until
 from svc_analytics.schema import MONEY
 from svc_analytics.statements.explain import fill, instant_literal
 from svc_analytics.warehouse.figure_sql import KNOWN, count_figures, scans_of, select_figures
-from svc_analytics.warehouse.figures import Figure, read_figures
+from svc_analytics.warehouse.figures import Figure, read_figures, summary_figures
 from svc_analytics.warehouse.sql_text import quote
 from svc_analytics.warehouse.warehouse import Warehouse
 
 MONTHS = "months"  # the table's name
-# What adds up over months; a payer of two months is one payer of the year.
-FLOWS = (
-    *("payments_count", "gross_sales", "charged_total", "payment_fees", "net_sales"),
-    *("refunds_count", "refunds_paid", "refunds_debited"),
-    *("payouts_count", "payouts_sent", "payout_fees", "payouts_debited"),
-    *("total_fees_borne", "net_settlement", "rail_movement"),
-    *("usd_gross", "usd_net_sales", "usd_fees", "usd_refunds", "usd_payouts"),
-)
 _POSITIONS = ("opening_position", "closing_position")
 _AMOUNTS = ("coin", "USD")
 # The instant by which a record of each scan is of a month.
@@ -40,16 +34,16 @@ _INSTANTS = {
 # month of the calendar need not be that of a file, so each of them is read.
 _MOVEMENTS = "movements_summed"
 _EACH_MOVEMENT = "int_movements_until(starts_at, ends_at)"
-_SUMMED = "kind, max(occurred_at) as occurred_at, count(*) as movements, sum(net) as net"
+_SUMMED = (
+    "kind, max(occurred_at) as occurred_at, count(*) as movements, "
+    "sum(net_small) as net_small, sum(net_large) as net_large"
+)
 _KNOWN = "known_months"
 
 
-def keep_known(warehouse: Warehouse, period: Period, as_of: int, known_to: int) -> None:
-    """Keep what is known of each month, before anything is kept of the whole period."""
-    known = {
-        month.label: fill(KNOWN, _places(month, as_of, known_to))
-        for month in _begun(period, known_to)
-    }
+def keep_known(warehouse: Warehouse, months: Sequence[Period], as_of: int, known_to: int) -> None:
+    """Keep what is known of each month, before anything is kept of a longer period."""
+    known = {month.label: fill(KNOWN, _places(month, as_of, known_to)) for month in months}
     parts = [f"select {quote(label)} as label, * from {call}" for label, call in known.items()]
     if parts:
         warehouse.keep(_KNOWN, " union all ".join(parts), {}, "")
@@ -60,44 +54,79 @@ def read_months(warehouse: Warehouse, period: Period, as_of: int, known_to: int)
 
     A figure is NULL where it is unknown. What is known of each must be kept before.
     """
-    begun = _begun(period, known_to)
-    for scan, figures in scans_of(_figures()).items() if begun else ():
-        warehouse.keep(_kept(scan), _by_month(scan, figures, period), {}, "")
-    found = [_month(warehouse, month, _places(month, as_of, known_to)) for month in begun]
-    return pa.concat_tables([_schema().empty_table(), *found])
+    begun = months_begun(period, known_to)
+    found = count_months(warehouse, begun, _figures(), as_of, known_to)
+    return pa.concat_tables([_schema().empty_table(), *(table.cast(_schema()) for table in found)])
 
 
-def _begun(period: Period, known_to: int) -> list[Period]:
-    """Return the months of a longer period that have begun."""
-    return [each for each in period.months if each.start < known_to] if period.is_longer else []
+def count_months(
+    warehouse: Warehouse,
+    months: Sequence[Period],
+    figures: Sequence[Figure],
+    as_of: int,
+    known_to: int,
+    *,
+    every_coin: bool = False,
+) -> list[pa.Table]:
+    """Return a table for each of consecutive months: a row per coin, with these figures.
+
+    Each source is read once for all months, if its records have an instant that says of which
+    they are. What is known of each month must be kept before.
+    """
+    scans = scans_of(figures).items() if months else ()
+    at_once = {scan: counted for scan, counted in scans if _is_by_month(scan, counted)}
+    for scan, counted in at_once.items():
+        warehouse.keep(_kept(scan), _by_month(scan, counted, months), {}, "")
+    tables = []
+    for month in months:
+        of_month = f"where label = {quote(month.label)}"
+        query = select_figures(
+            figures,
+            every_coin=every_coin,
+            known=f"{_KNOWN} {of_month}",
+            scan=partial(_counted, at_once, of_month),
+        )
+        query = f"{fill(query, _places(month, as_of, known_to))} order by counted.currency"
+        found = warehouse.query(query)
+        tables.append(found.add_column(0, "month", pa.repeat(month.label, len(found))))
+    return tables
 
 
-def _by_month(scan: str, figures: list[Figure], period: Period) -> str:
+def months_begun(period: Period, known_to: int) -> list[Period]:
+    """List the months of a longer period that have begun, none longer than the period."""
+    if not period.is_longer:
+        return []
+    begun = (each for each in period.months if each.start < known_to)
+    return [replace(each, end=min(each.end, period.end)) for each in begun]
+
+
+def _is_by_month(scan: str, figures: list[Figure]) -> bool:
+    """Tell whether figures of all months can be counted at once."""
+    return scan == _MOVEMENTS or (
+        scan in _INSTANTS and not any("starts_at" in figure.expression for figure in figures)
+    )
+
+
+def _by_month(scan: str, figures: list[Figure], months: Sequence[Period]) -> str:
     """Return the SQL that counts figures of all months at once, by the label of the month."""
-    instant = _INSTANTS[scan]
+    instant, start = _INSTANTS[scan], instant_literal(months[0].start)
     cases = " ".join(
         f"when {instant} < {instant_literal(month.end)} then {quote(month.label)}"
-        for month in period.months
+        for month in months
     )
-    label = f"case when {instant} >= {instant_literal(period.start)} then case {cases} end end"
-    source = fill(_EACH_MOVEMENT if scan == _MOVEMENTS else figures[0].source, _bounds(period))
+    label = f"case when {instant} >= {start} then case {cases} end end"
+    bounds = {"starts_at": start, "ends_at": instant_literal(months[-1].end)}
+    source = fill(_EACH_MOVEMENT if scan == _MOVEMENTS else figures[0].source, bounds)
     dated = f"(select *, {label} as label from {source}) as dated"
     if scan == _MOVEMENTS:
         return f"select label, currency, {_SUMMED} from {dated} group by label, currency, kind"
     return count_figures(scan, figures, dated, by="label")
 
 
-def _month(warehouse: Warehouse, month: Period, places: dict[str, str]) -> pa.Table:
-    of_month = f"where label = {quote(month.label)}"
-    query = select_figures(
-        _figures(), known=f"{_KNOWN} {of_month}", scan=partial(_counted, of_month)
-    )
-    found = warehouse.query(f"{fill(query, places)} order by counted.currency")
-    return found.add_column(0, "month", pa.repeat(month.label, len(found))).cast(_schema())
-
-
-def _counted(of_month: str, scan: str, figures: list[Figure]) -> str:
-    """Return the SQL of a month's figures, from what was kept of all months."""
+def _counted(at_once: Collection[str], of_month: str, scan: str, figures: list[Figure]) -> str:
+    """Return the SQL of a month's figures, from what was kept of all months where it was."""
+    if scan not in at_once:
+        return count_figures(scan, figures)
     if scan == _MOVEMENTS:
         return count_figures(scan, figures, f"{_kept(scan)} where occurred_at < ends_at")
     names = ", ".join(figure.name for figure in figures)
@@ -110,20 +139,23 @@ def _kept(scan: str) -> str:
 
 
 def _places(month: Period, as_of: int, known_to: int) -> dict[str, str]:
-    """Return what stands in the SQL for the parameters of a month."""
-    return _bounds(month) | {
+    """Return the SQL of the parameters of a month."""
+    return {
+        "starts_at": instant_literal(month.start),
+        "ends_at": instant_literal(month.end),
         "known_to": instant_literal(known_until(month, as_of, known_to)),
         "as_of": instant_literal(as_of),
         "assertions": "null",
     }
 
 
-def _bounds(period: Period) -> dict[str, str]:
-    return {"starts_at": instant_literal(period.start), "ends_at": instant_literal(period.end)}
+def flows() -> list[Figure]:
+    """Return the figures that add up over months; a payer of two is one payer of the year."""
+    return [figure for figure in summary_figures() if "months" in figure.adds]
 
 
 def _figures() -> list[Figure]:
-    return [read_figures()[name] for name in (*FLOWS, *_POSITIONS)]
+    return [*flows(), *(read_figures()[name] for name in _POSITIONS)]
 
 
 def _schema() -> pa.Schema:

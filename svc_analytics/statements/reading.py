@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -11,45 +12,64 @@ import pyarrow as pa
 from svc_analytics.coverage import Coverage
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until
-from svc_analytics.statements.balance_assertions import read_assertions
+from svc_analytics.statements.balance_assertions import Assertion
 from svc_analytics.statements.metadata import with_metadata
-from svc_analytics.statements.reasons import read_until, require_begun
+from svc_analytics.statements.reasons import read_until, require_begun, require_begun_by
 from svc_analytics.statements.tables import count_period, read_omissions, read_tables
 from svc_analytics.warehouse.warehouse import Warehouse
 
 
 @dataclass(frozen=True)
-class Reading:
+class Basis:
+    """On what a statement is prepared, beside the records: which clock, which balances."""
+
+    clock: int  # this machine's, in UTC microseconds
+    assertions: Collection[Assertion]  # balances to compare with
+    metadata: tuple[str, ...] = ()  # properties of payments to add to the lines
+    as_of: int | None = None  # the instant to state; by default the end of the newest read
+
+
+@dataclass(frozen=True)
+class PeriodReading:
     """What was read of a period."""
 
     coverage: dict[str, Coverage]
-    clock: int  # the later one of this machine's and the newest reading
+    within: dict[str, Coverage]  # the same, of the period alone
+    clock: int  # as_of, if it is given; else the later of this machine's and the newest reading
     as_of: int
     known_to: int
+    read_to: int
     tables: dict[str, pa.Table]
     omissions: list[dict[str, Any]]
 
 
-def read_period(
-    lake: Lake, period: Period, local: int, as_of: int | None, names: tuple[str, ...]
-) -> Reading:
-    """Read every table of a period; `names` are properties of metadata to add to its lines."""
-    return count_period(lake, period, partial(_read, lake, period, local, as_of, names))
+def read_period(lake: Lake, period: Period, basis: Basis) -> PeriodReading:
+    """Read every table of a period.
+
+    As of an instant within the period, it ends there: what came later was not known then.
+    """
+    if basis.as_of is not None:
+        require_begun_by(period, basis.as_of)
+        period = replace(period, end=min(period.end, basis.as_of))
+    return count_period(lake, period, partial(_read, lake, period, basis))
 
 
-def _read(
-    lake: Lake,
-    period: Period,
-    local: int,
-    as_of: int | None,
-    names: tuple[str, ...],
-    warehouse: Warehouse,
-) -> Reading:
+def _read(lake: Lake, period: Period, basis: Basis, warehouse: Warehouse) -> PeriodReading:
     coverage = warehouse.coverage()
-    read_to = read_until(lake, coverage, as_of)
-    clock = max(local, read_to)
+    read_to = read_until(lake, coverage, basis.as_of)
+    as_of = read_to if basis.as_of is None else basis.as_of
+    clock = max(basis.clock, read_to) if basis.as_of is None else as_of
     require_begun(period, clock)
-    known_to, as_of = known_until(period, read_to, clock), read_to if as_of is None else as_of
-    tables = read_tables(warehouse, period, as_of, known_to, read_assertions(lake.path))
-    tables |= {"lines": with_metadata(warehouse, tables["lines"], names)}
-    return Reading(coverage, clock, as_of, known_to, tables, read_omissions(warehouse, period))
+    known_to = known_until(period, read_to, clock)
+    tables = read_tables(warehouse, period, as_of, known_to, basis.assertions)
+    tables |= {"lines": with_metadata(warehouse, tables["lines"], basis.metadata)}
+    return PeriodReading(
+        coverage=coverage,
+        within={name: each.clip(period.start, period.end) for name, each in coverage.items()},
+        clock=clock,
+        as_of=as_of,
+        known_to=known_to,
+        read_to=read_to,
+        tables=tables,
+        omissions=read_omissions(warehouse, period),
+    )

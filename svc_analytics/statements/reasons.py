@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from svc_analytics.coverage import Coverage, describe_span, gaps, intersection
+from svc_analytics.coverage import Coverage, gaps, intersection, span_values
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import format_instant, from_micros, readable_instant
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period
-from svc_analytics.render.document import Reason, unfinished
+from svc_analytics.render.document import UNFINISHED, Reason
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.acknowledgements import blocking_findings
 from svc_analytics.warehouse.models import count_findings
@@ -21,6 +22,16 @@ def require_begun(period: Period, clock: int) -> None:
     """Raise `ConfigError` for a month, a quarter or a year that lies in the future."""
     if period.start >= clock:
         raise ConfigError(f"{period.folder} has not begun: choose a {period.noun} up to now")
+
+
+def require_begun_by(period: Period, as_of: int) -> None:
+    """Raise `ConfigError` where a period had not begun at the instant it is to be stated as of."""
+    if as_of <= period.start:
+        begins, then = format_instant(period.start), format_instant(as_of)
+        message = (
+            f"{period.folder} begins at {begins}, and as_of is {then}: nothing of it was known"
+        )
+        raise ConfigError(f"{message} then; give a later as_of")
 
 
 def read_until(lake: Lake, coverage: dict[str, Coverage], as_of: int | None) -> int:
@@ -38,8 +49,8 @@ def find_reasons(
     period: Period, coverage: dict[str, Coverage], checks: pa.Table, known_to: int, is_over: bool
 ) -> tuple[Reason, ...]:
     """List why a statement is provisional: a running month, unread time, blocking findings."""
-    text = f"{unfinished(period.noun)}: it ends at {readable_instant(from_micros(period.end))}"
-    running = [] if is_over else [Reason(text, is_unfinished=True)]
+    ends = readable_instant(from_micros(period.end))
+    running = [] if is_over else [Reason(Message(UNFINISHED, PERIOD=period.noun, instant=ends))]
     unread = [
         Reason(text)
         for name, read in coverage.items()
@@ -54,20 +65,22 @@ def find_reasons(
 
 def unread_again(causes: Mapping[str, str]) -> list[Reason]:
     """List the streams that a second reading could not read, each with its cause."""
-    text = "{} could not be read again: {}"
-    return [Reason(text.format(STREAMS[name].words, why)) for name, why in sorted(causes.items())]
+    return [
+        Reason(Message("reason.unread_again", STREAM=STREAMS[name].words, why=why))
+        for name, why in sorted(causes.items())
+    ]
 
 
 def _unread(
     name: str, coverage: Coverage, period: Period, known_to: int, is_over: bool
-) -> Iterator[str]:
+) -> Iterator[Message]:
     """Say which time of the period a stream was not read for, or only provisionally."""
     words = STREAMS[name].words
     if not coverage.read:
-        yield f"{words} were never extracted: every figure that needs them is unknown"
+        yield Message("reason.never_extracted", STREAM=words)
         return
     for span in gaps(coverage, period.start - STREAMS[name].settles_within, known_to):
-        yield f"{words} were not read for {describe_span(span)}"
+        yield Message("reason.unread", STREAM=words, **span_values(span))
     fresh = intersection(coverage.provisional, period.start, known_to)
     if is_over and fresh:
-        yield f"{words} of {describe_span(fresh[0])} are still provisional: run extract again"
+        yield Message("reason.still_provisional", STREAM=words, **span_values(fresh[0]))

@@ -22,9 +22,9 @@ _ALWAYS = ("'0001-01-02'", "'9999-12-30'")
 # What several rules read of all records: the sums of each file, and the fee tiers of each day.
 _SHARED = {"stg_contents", "int_fee_rates_within"}
 _EXCEPTIONS = """
-    select check_name, severity, record_id, month, currency, detail
+    select check_name, severity, record_id, month, currency, detail, content
     from exceptions
-    order by severity desc, check_name, occurred_at, record_id
+    order by severity desc, check_name, occurred_at, record_id, content
 """
 
 

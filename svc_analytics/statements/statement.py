@@ -12,11 +12,18 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pyarrow as pa
 
-from svc_analytics.arguments import Instant, as_instant, as_names, check_path
+from svc_analytics.arguments import (
+    Instant,
+    PeriodOptions,
+    as_instant,
+    as_names,
+    check_path,
+    option_defaults,
+)
 from svc_analytics.bucket.address import local_path
 from svc_analytics.coverage import Coverage
 from svc_analytics.formatting.display import Display, names_of
@@ -27,26 +34,32 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.language.catalogue import Language
-from svc_analytics.named_periods import named_period
-from svc_analytics.periods import Period
+from svc_analytics.periods import Period, parse_period
 from svc_analytics.render.balances import balances_table, describe_balances
-from svc_analytics.render.document import Hashes, Reason, Unknown
+from svc_analytics.render.document import Hashes, Reason, Unknown, reason_facts
 from svc_analytics.render.figures import figures_table
-from svc_analytics.render.folder import Note, write_folder
+from svc_analytics.render.folder import Note, Output, write_folder
+from svc_analytics.render.pricing import describe_pricing
 from svc_analytics.render.standing import document_standing, status_note
 from svc_analytics.signing.secrets import Secrets
+from svc_analytics.statements.balance_assertions import (
+    asserted_within,
+    read_assertions,
+    unread_balances,
+)
 from svc_analytics.statements.digests import TableDigest, combined_digest, table_digests
 from svc_analytics.statements.findings import add_findings
 from svc_analytics.statements.metadata import check_names
-from svc_analytics.statements.reading import read_period
+from svc_analytics.statements.reading import Basis, read_period
 from svc_analytics.statements.reasons import find_reasons
-from svc_analytics.statements.tables import tables_of
-from svc_analytics.statements.unknown import unknown_figures
+from svc_analytics.statements.tables import RESTATEMENT
+from svc_analytics.statements.unknown import needs_met, unknown_figures
+from svc_analytics.warehouse.definitions import definitions_digest
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_INNER = {"content_digest", "controls", "manifest"}
+_INNER = {"content_digest", "controls", "manifest", "read"}
 
 
 @dataclass(frozen=True)
@@ -77,6 +90,7 @@ class Statement(Displayable):
     unknown: tuple[Unknown, ...]
     tables: dict[str, pa.Table]
     options: dict[str, Any] = field(default_factory=dict)
+    read: frozenset[str] = frozenset()  # what figures need that was read, whatever the coin
 
     def __post_init__(self) -> None:
         standing = document_standing(self)
@@ -141,7 +155,7 @@ class Statement(Displayable):
             status_note(self),
         ]
         lines += [unknown.text for unknown in self.unknown]
-        lines += describe_balances(self.tables)
+        lines += describe_pricing(self.tables) + describe_balances(self.tables)
         table = figures_table(self)
         title = single_line(f"Statement {period.folder} of {names_of(self.merchant)}")
         return Display(title, lines, [table] if table.rows else [])
@@ -151,11 +165,11 @@ class Statement(Displayable):
 
     def manifest(self, files: dict[str, Any], hashes: Hashes | None = None) -> dict[str, Any]:
         """Describe the statement and its files; nothing in it depends on the clock."""
-        period, names = self.period, tables_of(self.period)
-        controls = table_digests(self.tables, names, hashes) if hashes else self.controls
+        period = self.period
+        controls = table_digests(self.tables, self._names, hashes) if hashes else self.controls
         return {
             "status": self.status,
-            "reasons": [reason.text for reason in self.reasons],
+            **reason_facts(self.reasons),
             "unknown": [unknown.to_json() for unknown in self.unknown],
             "merchant": {key: value for key, value in self.merchant.items() if key != "read_at"},
             "label": period.folder,
@@ -171,6 +185,7 @@ class Statement(Displayable):
             },
             "options": self.options,
             "tool_version": version("svc-analytics"),
+            "definitions_digest": definitions_digest(),
             "files": files,
             "control": controls,
             "content_digest": combined_digest(controls),
@@ -183,7 +198,12 @@ class Statement(Displayable):
     @cached_property
     def controls(self) -> dict[str, TableDigest]:
         """The control totals of each table: rows, sums of money and a hash."""
-        return table_digests(self.tables, tables_of(self.period))
+        return table_digests(self.tables, self._names)
+
+    @property
+    def _names(self) -> list[str]:
+        """The tables that its content is; what differs from an earlier version is none."""
+        return [name for name in self.tables if name != RESTATEMENT]
 
     def content_digest(self) -> str:
         """Return one hash over every table."""
@@ -218,21 +238,29 @@ class Statement(Displayable):
         """
         check_path("out", out, "out/2026-10")
         language, forms = Language(lang, digits), as_names("formats", formats, "csv")
-        return write_folder(self, local_path("out", out), forms, note=note, language=language)
+        return write_folder(self, local_path("out", out), Output(forms, language, note))
 
 
-def statement(
-    lake: Lake,
-    month: str,
-    *,
-    zone: str = "UTC",
-    calendar: str | None = None,
-    now: Instant | None = None,
-    as_of: Instant | None = None,
-    webhooks: str | Path | None = None,
-    webhook_secrets: Secrets | None = None,
-    metadata: Collection[str] = (),
-) -> Statement:
+class StatementOptions(PeriodOptions, total=False):
+    """How a statement is made; `statement` says what each option is."""
+
+    now: Instant | None
+    as_of: Instant | None
+    webhooks: str | Path | None
+    webhook_secrets: Secrets | None
+    metadata: Collection[str]
+
+
+@option_defaults(
+    zone="UTC",
+    calendar=None,
+    now=None,
+    as_of=None,
+    webhooks=None,
+    webhook_secrets=None,
+    metadata=(),
+)
+def statement(lake: Lake, month: str, **options: Unpack[StatementOptions]) -> Statement:
     """Make the statement of a month, such as `2026-10`, `oct 2026` or `last month`.
 
     Or of a quarter, such as `2026-Q3`, of a year, such as `2026` or `1405`, or of a year to date:
@@ -241,11 +269,12 @@ def statement(
     this year do. A period begins and ends at midnight in `zone`, an IANA name.
 
     `as_of` makes the statement of an earlier instant again; by default it is the end of the
-    newest read. `now` replaces this machine's clock. Both are a datetime with a zone, text
-    such as `2026-11-01T00:00:00Z`, or UTC microseconds. `webhooks` is a log of deliveries: a
-    record that it names and the lake lacks becomes a finding; `webhook_secrets` verify it, by
-    default those of the settings. `metadata` names properties of the payments' metadata to add
-    to `lines` as columns.
+    newest read. As of an instant within the period, it is that of a period which was still
+    running. `now` replaces this machine's clock. Both are a datetime with a zone, text such as
+    `2026-11-01T00:00:00Z`, or UTC microseconds. `webhooks` is a log of deliveries: a record that
+    it names and the lake lacks becomes a finding; `webhook_secrets` verify it, by default those
+    of the settings. `metadata` names properties of the payments' metadata to add to `lines` as
+    columns.
 
     Returns:
         A `Statement`: `summary` (a row per currency, a column per figure: `payments_count`,
@@ -254,28 +283,48 @@ def statement(
         needs time that was not read is empty, never zero.
 
     Raises:
-        ConfigError: for a month that does not exist or has not begun, a zone that does not
-            exist, or a lake into which nothing was read.
+        ConfigError: for a month that does not exist, has not begun, or had not by `as_of`, a
+            zone that does not exist, or a lake into which nothing was read.
         LakeError: when there is no lake, a file of it was altered, or it was read only up to
             an instant before `as_of`.
 
     Examples:
         >>> st = svc.statement(lake, "2026-10", zone="Asia/Tehran")  # doctest: +SKIP
-        >>> st.status  # doctest: +SKIP
-        'final'
         >>> st.summary[["currency", "net_settlement"]]  # doctest: +SKIP
     """
     check_lake(lake)
-    chosen = check_names(metadata)
-    local = as_instant("now", time.time_ns() // 1000 if now is None else now)
+    names = check_names(options["metadata"])
+    now, as_of = options["now"], options["as_of"]
+    clock = as_instant("now", time.time_ns() // 1000 if now is None else now)
     as_of = None if as_of is None else as_instant("as_of", as_of)
-    period = named_period(month, local, zone, calendar)
-    found = read_period(lake, period, local, as_of, chosen)
-    tables, coverage = found.tables, found.coverage
-    options: dict[str, Any] = {"metadata": [*chosen]} if chosen else {}
+    period = parse_period(month, clock, options["zone"], options["calendar"])
+    basis = Basis(clock, read_assertions(lake.path), names, as_of)
+    return prepare(lake, period, basis, options["webhooks"], options["webhook_secrets"])
+
+
+def prepare(
+    lake: Lake,
+    period: Period,
+    basis: Basis,
+    webhooks: str | Path | None = None,
+    webhook_secrets: Secrets | None = None,
+) -> Statement:
+    """Make the statement of a period on a basis, with the findings of a log of webhooks."""
+    found = read_period(lake, period, basis)
+    tables, seen = found.tables, basis.assertions
+    options: dict[str, Any] = {"metadata": [*basis.metadata]} if basis.metadata else {}
+    options["assertions"] = [each.to_json() for each in asserted_within(seen, period)]
     options |= add_findings(tables, webhooks, webhook_secrets, lake, period)
     is_over = period.end <= found.clock
-    reasons = find_reasons(period, coverage, tables["checks"], found.known_to, is_over)
-    clipped = {name: each.clip(period.start, period.end) for name, each in coverage.items()}
-    facts = (reasons, unknown_figures(tables, found.omissions), tables, options)
-    return Statement(period, lake.merchant, found.as_of, clipped, *facts)
+    unread = unread_balances(seen, period, tables["summary"]["currency"].to_pylist(), found.read_to)
+    return Statement(
+        period=period,
+        merchant=lake.merchant,
+        as_of=found.as_of,
+        coverage=found.within,
+        reasons=find_reasons(period, found.coverage, tables["checks"], found.known_to, is_over),
+        unknown=(*unknown_figures(tables, found.omissions), *unread),
+        tables=tables,
+        options=options,
+        read=needs_met(found.omissions),
+    )

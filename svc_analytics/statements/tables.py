@@ -38,11 +38,12 @@ _QUERIES = {
     "receipts": f"from statement_receipts({BOUNDS})",
     "reading": f"from statement_reading({BOUNDS}, {KNOWN})",
     "checks": f"""
-        select check_name, severity, record_id, month, currency, detail
+        select check_name, severity, record_id, month, currency, detail, content, seen_at
         from statement_checks({BOUNDS})
-        order by severity desc, check_name, occurred_at, record_id
+        order by severity desc, check_name, occurred_at, record_id, content
     """,
 }
+RESTATEMENT = "restatement"  # what differs from the version before: none of a statement's own
 TABLES = tuple(_QUERIES)  # of every statement; that of a longer period has its months too
 # Tables of a row for each record, in the order of time. They are read some days after others:
 # DuckDB's sort of ten million rows finds no memory now and then, and one of a part spills nothing.
@@ -64,7 +65,7 @@ _FLAGS = """
 # What finished tables say of one another.
 _FOOTING = (
     "select '{0.name}' as check_name, '{0.severity}' as severity, record_id, "
-    "null::varchar as month, currency, detail from ({0.sql})"
+    "null::varchar as month, currency, detail, content, null::timestamptz as seen_at from ({0.sql})"
 )
 
 
@@ -157,7 +158,7 @@ def tables_of(period: Period) -> tuple[str, ...]:
 
 
 def count_period(lake: Lake, period: Period, work: Callable[[Warehouse], _T]) -> _T:
-    """Return what `work` makes of the views of a statement, over what a period rests on."""
+    """Return the result of `work` on the views of a statement, over what a period rests on."""
     return count(lake, _models(), work, as_written=True, period=(period.start, period.end))
 
 

@@ -9,9 +9,9 @@ import pyarrow as pa
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError
 from svc_analytics.lake.lake import Lake, known_months
-from svc_analytics.periods import Period, known_until
+from svc_analytics.periods import Period
 from svc_analytics.render.comparison import chosen_figures
-from svc_analytics.statements.explain import fill, instant_literal
+from svc_analytics.statements.months import count_months, keep_known
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import Figure
 from svc_analytics.warehouse.models import models_used_by
@@ -36,13 +36,13 @@ def monthly_figure(
     month has none of it) and `is_running`: whether the month is not over. Raises
     `ConfigError` for a figure that no statement has.
     """
-    query = select_figures([_chosen(figure)], every_coin=True)
+    chosen = [_chosen(figure)]
     local = time.time_ns() // 1000 if now is None else now
     known = set(known_months(lake, last.zone, last.calendar))
     periods = [period for period in map(last.shift, range(1 - months, 1)) if period.label in known]
     if not periods:
         raise ConfigError(f"{lake.place} holds no month up to {last.label}: choose a later one")
-    used = models_used_by(query) or frozenset()
+    used = models_used_by(select_figures(chosen)) or frozenset()
     bounds = (periods[0].start, periods[-1].end)  # what is needed of other months is there too
 
     def work(warehouse: Warehouse) -> pa.Table:
@@ -50,7 +50,10 @@ def monthly_figure(
             warehouse.keep(name, f"from {name}", {}, "")
         ends = [end for found in warehouse.coverage().values() for _, end in found.read]
         read_to = max(ends, default=periods[0].end)
-        return pa.concat_tables(_month(warehouse, query, each, read_to, local) for each in periods)
+        clock = max(local, read_to)
+        keep_known(warehouse, periods, read_to, clock)
+        tables = count_months(warehouse, periods, chosen, read_to, clock, every_coin=True)
+        return pa.concat_tables(map(_marked, tables, [each.end > clock for each in periods]))
 
     return count(lake, used, work, period=bounds)
 
@@ -63,18 +66,5 @@ def _chosen(name: str) -> Figure:
     return found
 
 
-def _month(warehouse: Warehouse, query: str, period: Period, read_to: int, now: int) -> pa.Table:
-    """Return the figure of each coin in one month."""
-    clock = max(now, read_to)
-    places = {
-        "starts_at": instant_literal(period.start),
-        "ends_at": instant_literal(period.end),
-        "known_to": instant_literal(known_until(period, read_to, clock)),
-        "as_of": "null",
-        "assertions": "null",
-    }
-    found = warehouse.query(f"{fill(query, places)} order by counted.currency")
-    label, is_running = (
-        pa.repeat(value, len(found)) for value in (period.label, period.end > clock)
-    )
-    return found.add_column(0, "month", label).append_column("is_running", is_running)
+def _marked(table: pa.Table, is_running: bool) -> pa.Table:
+    return table.append_column("is_running", pa.repeat(is_running, len(table)))

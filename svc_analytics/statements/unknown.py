@@ -9,8 +9,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.coverage import describe_span
+from svc_analytics.coverage import span_values
 from svc_analytics.instants import BEGINNING, format_instant, to_micros
+from svc_analytics.messages import Message, clauses, joined
 from svc_analytics.render.document import Unknown
 from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.figures import read_figures
@@ -20,7 +21,7 @@ _BREAKS = {
     "lacks_payments": {"payments", "parents_within"},
     "lacks_payouts": {"payouts"},
     "lacks_refunds_to_date": {"refunds_to_date"},
-    "lacks_payments_before": {"payments_before", "parents", "rate", "cohorts"},
+    "lacks_payments_before": {"parents", "rate", "cohorts"},
     "lacks_payouts_before": {"rate"},
     "lacks_refunds_before": {"refunded", "cohorts"},
     "lacks_opening": {"opening"},
@@ -28,13 +29,32 @@ _BREAKS = {
 }
 _READING = "time_was_read_without_gap"
 _WRONG = {
-    "record_could_be_held": "could not be read exactly:",
-    "status_is_known": "has the unknown status",
-    "kind_is_known": "is of the unknown kind",
+    "record_could_be_held": Message("unknown.not_held"),
+    "status_is_known": Message("unknown.unknown_status"),
+    "kind_is_known": Message("unknown.unknown_kind"),
+}
+_STREAMS = {
+    "payments": Message("stream.payments"),
+    "payout_records": Message("stream.payout_records"),
+}
+_RECORDS = {  # by stream: of a day, and of none that is known
+    "payments": ("unknown.payment", "unknown.undated_payment"),
+    "payout_records": ("unknown.payout_record", "unknown.undated_payout_record"),
 }
 _NAMED = 3  # records named of each cause
+_SUMS = "amounts_can_be_summed"
+_SUMMED = ("coin", "USD")  # the units of amounts
+# What is stated only if another figure is, or is not zero.
+_STATED_IF = {
+    **dict.fromkeys(("implied_rate", "usd_exposure"), "implied_rate_at"),
+    **dict.fromkeys(("usd_gross", "usd_net_sales", "usd_fees"), "usd_gross_priced_count"),
+    "usd_refunds": "usd_refunds_priced_count",
+    "usd_payouts": "usd_payouts_priced_count",
+    "outside_movement": "asserted_balance",
+}
 
 Row = dict[str, Any]
+Values = Mapping[tuple[str, str], Any]  # of figures, by name and coin
 Cell = tuple[str, str, frozenset[str]]  # a figure without a value, its coin, what it needs
 
 
@@ -44,7 +64,8 @@ def unknown_figures(tables: Mapping[str, pa.Table], omissions: list[Row]) -> tup
     `omissions` are rows of `int_period_omissions`. Time of the period itself that was not
     read is left out: the statement's reasons tell it.
     """
-    cells = list(_cells(tables))
+    values = _values(tables)
+    cells = list(_cells(tables, values))
     found = [
         (figures, coins, omission["check_name"], omission["stream"], omission)
         for omission in omissions
@@ -52,15 +73,67 @@ def unknown_figures(tables: Mapping[str, pa.Table], omissions: list[Row]) -> tup
         if figures and not _is_told(omission)
     ]
     found.sort(key=lambda item: (*item[:4], str(item[4]["omitted_from"]), item[4]["record_id"]))
-    causes: dict[tuple[tuple[str, ...], tuple[str, ...]], list[str]] = {}
+    causes: dict[tuple[tuple[str, ...], tuple[str, ...]], list[Message]] = {}
     for key, group in groupby(found, key=lambda item: item[:4]):
         causes.setdefault(key[:2], []).append(_because([item[4] for item in group]))
-    return tuple(Unknown(*key, "; ".join(texts)) for key, texts in causes.items())
+    unread = tuple(Unknown(*key, clauses(*texts)) for key, texts in causes.items())
+    broken = {
+        (name, coin)
+        for omission in omissions
+        for names, coins in [_broken(omission, cells)]
+        for name in names
+        for coin in coins
+    }
+    return (*unread, *_too_large(values, broken, tables["checks"]))
 
 
-def _cells(tables: Mapping[str, pa.Table]) -> Iterator[Cell]:
+def needs_met(omissions: list[Row]) -> frozenset[str]:
+    """Return the needs that figures have met, of a coin of which nothing was read."""
+    general = [row for row in omissions if row["currency"] is None]
+    broken = [needs for name, needs in _BREAKS.items() if any(row[name] for row in general)]
+    return frozenset(set().union(*_BREAKS.values()).difference(*broken))
+
+
+def _too_large(values: Values, broken: set[tuple[str, str]], checks: pa.Table) -> Iterator[Unknown]:
+    """Yield the figures that have too many digits to be stated, coin by coin."""
+    for coin in dict.fromkeys(coin for _, coin in values):
+        names = [name for name, of in values if of == coin and is_too_large(name, coin, values)]
+        if stated := tuple(name for name in names if (name, coin) not in broken):
+            yield Unknown(stated, (coin,), _largest(coin, checks))
+
+
+def is_too_large(name: str, coin: str, values: Values) -> bool:
+    """Tell whether a figure of which all was read has more digits than can be stated."""
+    figure = read_figures()[name]
+    if values.get((name, coin), 0) is not None:
+        return False
+    if any(is_too_large(each, coin, values) for each in figure.operands):
+        return True
+    # What is only a step to other figures stands in no table.
+    operands = [values.get((each, coin), 0) for each in figure.operands]
+    if None in operands or (figure.denominator and operands[1] == 0):
+        return False
+    if "verdicts" in figure.needs and values["receipts_checked", coin] is None:
+        return False
+    if witness := _STATED_IF.get(name):
+        return bool(values[witness, coin])
+    return bool(figure.denominator) or (figure.is_zero_when_empty and figure.unit in _SUMMED)
+
+
+def _largest(coin: str, checks: pa.Table) -> Message:
+    """Name the records that make sums of a coin too large."""
+    found = [
+        row["record_id"]
+        for row in checks.select(["check_name", "currency", "record_id"]).to_pylist()
+        if row["check_name"] == _SUMS and row["currency"] == coin
+    ]
+    if not found:
+        return Message("unknown.too_large")
+    return Message("unknown.too_large_records", ids=", ".join(found[:_NAMED]))
+
+
+def _cells(tables: Mapping[str, pa.Table], known: Values) -> Iterator[Cell]:
     """Yield the figures without a value; those of receipts need a secret, not a record."""
-    known = _values(tables)
     for (name, coin), value in known.items():
         needs = set(read_figures()[name].needs)
         if known["refunds_unresolved", coin] == 0:
@@ -82,7 +155,7 @@ def _coins_without_refundable(refunds: pa.Table) -> list[str]:
     return list(refunds["currency"].filter(is_broken).unique().to_pylist())
 
 
-def _values(tables: Mapping[str, pa.Table]) -> dict[tuple[str, str], Any]:
+def _values(tables: Mapping[str, pa.Table]) -> Values:
     """Return every figure by its name and coin."""
     summary, others = (tables[name].to_pylist() for name in ("summary", "figures"))
     values = {
@@ -111,33 +184,40 @@ def _broken(omission: Row, cells: list[Cell]) -> tuple[tuple[str, ...], tuple[st
     return names, coins
 
 
-def _because(omissions: list[Row]) -> str:
-    """Say what is omitted, of one cause and stream."""
-    stream = omissions[0]["stream"]
-    if omissions[0]["check_name"] == _READING:
-        spans = ", ".join(map(_span, omissions[:_NAMED]))
-        return f"{stream} {spans} were not read{_more(omissions)}"
-    record = stream.removesuffix("s").replace("_", " ")
-    return ", ".join(f"{record} {_record(omission)}" for omission in omissions[:_NAMED]) + _more(
-        omissions
-    )
+def _because(omissions: list[Row]) -> Message:
+    """Word an omission, of one cause and stream."""
+    named, others = omissions[:_NAMED], len(omissions) - _NAMED
+    is_time = omissions[0]["check_name"] == _READING
+    text = _unread(named) if is_time else joined("list.comma", list(map(_record, named)))
+    return Message("list.more", TEXT=text, count=others) if others > 0 else text
 
 
-def _record(omission: Row) -> str:
+def _record(omission: Row) -> Message:
     """Name a record, when it was booked, and what is wrong with it."""
     first, last = to_micros(omission["omitted_from"]), to_micros(omission["omitted_to"])
-    when = f"of {omission['omitted_from']:%Y-%m-%d}" if last - first <= 1 else "of an unknown day"
-    return f"{omission['record_id']} {when} {_WRONG[omission['check_name']]} {omission['detail']}"
+    dated, undated = _RECORDS[omission["stream"]]
+    id_, wrong = omission["record_id"], _WRONG[omission["check_name"]]
+    values = {"id": id_, "WRONG": wrong, "detail": omission["detail"]}
+    if last - first > 1:
+        return Message(undated, **values)
+    return Message(dated, day=f"{omission['omitted_from']:%Y-%m-%d}", **values)
 
 
-def _span(omission: Row) -> str:
+def _unread(omissions: list[Row]) -> Message:
+    """Say which time was not read."""
+    stream = _STREAMS[omissions[0]["stream"]]
+    if len(omissions) > 1:
+        spans = joined("list.comma", list(map(_span, omissions)))
+        return Message("unknown.several", STREAM=stream, SPANS=spans)
+    span = _span(omissions[0])
+    is_before = span.code == "part.before"
+    code = "unknown.before" if is_before else "unknown.within"
+    return Message(code, STREAM=stream, **span.values)
+
+
+def _span(omission: Row) -> Message:
     end = to_micros(omission["omitted_to"]) - STREAMS[omission["stream"]].settles_within
     start = to_micros(omission["omitted_from"])
     if start == BEGINNING:
-        return f"before {format_instant(end)}"
-    return f"of {describe_span((start, end))}"
-
-
-def _more(omissions: list[Row]) -> str:
-    others = len(omissions) - _NAMED
-    return f" and {others} more" if others > 0 else ""
+        return Message("part.before", end=format_instant(end))
+    return Message("part.within", **span_values((start, end)))

@@ -6,10 +6,15 @@ from decimal import Decimal
 from svc_analytics.errors import ConfigError, DataError
 from svc_analytics.instants import DAY, format_instant, now
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.typed_files import append_row
 from svc_analytics.money import EXACT, format_amount, parse_amount
-from svc_analytics.statements.balance_assertions import COLUMNS, FILE, read_assertions
+from svc_analytics.statements.balance_assertions import (
+    COLUMNS,
+    FILE,
+    OPTIONAL,
+    read_assertions,
+)
 from svc_analytics.statements.explain import fill, instant_literal
-from svc_analytics.typed_files import append_row
 from svc_analytics.warehouse.figure_sql import select_figures
 from svc_analytics.warehouse.figures import read_figures
 from svc_analytics.warehouse.models import models_used_by
@@ -60,7 +65,7 @@ def assert_balance(
             f"it knows {known}; nothing was written"
         )
     row = {"at": format_instant(at), "currency": currency, "balance": format_amount(amount)}
-    append_row(lake.path / FILE, COLUMNS, row | {"note": note})
+    append_row(lake.storage, FILE, COLUMNS, row | {"note": note}, OPTIONAL)
     return WalletBalance(at, currency, amount, positions[currency])
 
 

@@ -1,65 +1,126 @@
 """Read the findings that a person has accepted: `acknowledgements.csv` in the lake.
 
 An accepted finding does not keep a statement from being final. The statement prints who
-accepted it, and why.
+accepted it, and why. A line covers what was seen, and nothing else: the content that it names by
+its digest, or without one what was there at its `at`.
 """
 
-import csv
+import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.instants import parse_bound
+from svc_analytics.formatting.ids import canonical_id
+from svc_analytics.formatting.sanitize import single_line
+from svc_analytics.instants import format_instant, parse_bound, to_micros
+from svc_analytics.lake.typed_files import TypedRow, read_rows
+from svc_analytics.schema import INSTANT
 
 FILE = "acknowledgements.csv"
 ACCEPTED = "acknowledgements.pq"  # the same beside the files of a snapshot
-COLUMNS = ("check", "record_id", "reason", "by", "at")
-ACCEPTED_SCHEMA = pa.schema([(name, pa.string()) for name in COLUMNS[:2]])
+COLUMNS = ("check", "record_id", "reason", "by", "at", "content")
+OPTIONAL = ("content",)
+ACCEPTED_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("check", "record_id", "content")),
+        ("accepted_at", INSTANT),
+    ]
+)
+_DIGEST = re.compile("[0-9a-f]{64}")
+_SHOWN = 12  # letters of a digest in a sentence
+
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Acknowledgement:
-    """Why a finding is accepted, and by whom."""
+    """A finding that a person accepted: of what content, why, by whom and when."""
 
+    check: str
+    record_id: str  # empty where the finding is of no single record
     reason: str
     by: str
+    at: int  # in UTC microseconds
+    content: str = ""  # the digest of what was accepted; empty on lines that name none
+
+    def covers(self, finding: Row) -> bool:
+        """Whether this finding is what was accepted, and not another one of the same record."""
+        if self.content:
+            return bool(self.content == finding["content"])
+        seen_at = finding["seen_at"]
+        return seen_at is not None and to_micros(seen_at) <= self.at
+
+    def unlike(self, finding: Row) -> str:
+        """Word how a finding differs from what was accepted."""
+        of = f"{self.by} accepted at {format_instant(self.at)} ({self.reason})"
+        if self.content:
+            now = str(finding["content"])[:_SHOWN]
+            return single_line(f"what {of} was {self.content[:_SHOWN]}, and this is {now}")
+        seen_at = finding["seen_at"]
+        when = "at no known time" if seen_at is None else f"at {format_instant(to_micros(seen_at))}"
+        return single_line(f"{of} what was there then, and this was first read {when}")
 
 
-Acknowledgements = dict[tuple[str, str], Acknowledgement]  # by check and record id
+def content_of(*facts: object) -> str:
+    """Return the digest of what a finding is about, as the macros `fact` and `digest` make it.
+
+    >>> content_of("a", "b") == content_of("ab")
+    False
+    """
+    texts = ("-" if fact is None else f"{len(str(fact))}:{fact}" for fact in facts)
+    return hashlib.sha256("".join(texts).encode()).hexdigest()
 
 
-def read_acknowledgements(lake: Path) -> Acknowledgements:
+def read_acknowledgements(lake: Path) -> tuple[Acknowledgement, ...]:
     """Read the accepted findings of a lake; raise `ConfigError` naming a line that is wrong."""
-    path = lake / FILE
-    if not path.exists():
-        return {}
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            return _read_rows(path, csv.reader(file, strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise ConfigError(f"cannot read {path} as UTF-8 CSV: {error}") from error
+    return tuple(map(_read_row, read_rows(lake / FILE, COLUMNS, OPTIONAL)))
 
 
 def write_accepted(lake: Path, snapshot: Path) -> None:
     """Write the accepted findings of a lake into a snapshot, where views read them."""
-    keys = list(read_acknowledgements(lake))
-    columns = {name: [key[place] for key in keys] for place, name in enumerate(COLUMNS[:2])}
-    pq.write_table(pa.table(columns, ACCEPTED_SCHEMA), snapshot / ACCEPTED)
+    rows = [
+        {
+            "check": mark.check,
+            "record_id": mark.record_id,
+            "content": mark.content or None,
+            "accepted_at": mark.at,
+        }
+        for mark in read_acknowledgements(lake)
+    ]
+    pq.write_table(pa.Table.from_pylist(rows, ACCEPTED_SCHEMA), snapshot / ACCEPTED)
 
 
-def acknowledge(checks: pa.Table, accepted: Acknowledgements) -> pa.Table:
-    """Append `acknowledged_reason` and `acknowledged_by` to findings, NULL if not accepted."""
-    keys = zip(checks["check_name"].to_pylist(), checks["record_id"].to_pylist(), strict=True)
-    marks = [accepted.get((check, record_id or "")) for check, record_id in keys]
+def acknowledge(checks: pa.Table, accepted: Iterable[Acknowledgement]) -> pa.Table:
+    """Append `acknowledged_reason` and `acknowledged_by` to findings, NULL if not accepted.
+
+    A finding of which another content was accepted says so in its `detail`.
+    """
+    by_name: dict[tuple[str, str], list[Acknowledgement]] = {}
+    for mark in accepted:
+        by_name.setdefault((mark.check, mark.record_id), []).append(mark)
+    details = checks["detail"].to_pylist()
+    marks: dict[int, Acknowledgement] = {}
+    for place, row in _rows_named(checks, by_name):
+        named = by_name[row["check_name"], row["record_id"] or ""]
+        covering = [mark for mark in named if mark.covers(row)]
+        if covering:
+            marks[place] = covering[-1]
+        else:
+            details[place] = f"{details[place]}; {named[-1].unlike(row)}"
+    checks = checks.set_column(
+        checks.schema.get_field_index("detail"), "detail", pa.array(details, pa.string())
+    )
     for name in ("reason", "by"):
-        values = [getattr(mark, name, None) for mark in marks]
+        values = [getattr(marks.get(place), name, None) for place in range(len(checks))]
         checks = checks.append_column(f"acknowledged_{name}", pa.array(values, pa.string()))
-    return checks
+    return checks.drop_columns(["seen_at"])
 
 
 def blocking_findings(checks: pa.Table) -> pa.Table:
@@ -68,30 +129,25 @@ def blocking_findings(checks: pa.Table) -> pa.Table:
     return checks.filter(pc.and_(is_blocking, pc.is_null(checks["acknowledged_by"])))
 
 
-def _read_rows(path: Path, rows: Iterable[list[str]]) -> Acknowledgements:
-    accepted: Acknowledgements = {}
-    for number, row in enumerate(rows, 1):
-        if number == 1:
-            _require(tuple(row) == COLUMNS, path, 1, f"the columns must be {','.join(COLUMNS)}")
-        elif row:
-            check, record_id, mark = _read_row(path, number, row)
-            accepted[check, record_id] = mark
-    return accepted
+def _rows_named(checks: pa.Table, names: Iterable[tuple[str, str]]) -> list[tuple[int, Row]]:
+    """Return the findings of these checks and records, each with its place."""
+    wanted = {*names}
+    pairs = zip(checks["check_name"].to_pylist(), checks["record_id"].to_pylist(), strict=True)
+    places = [place for place, (name, key) in enumerate(pairs) if (name, key or "") in wanted]
+    found = checks.take(pa.array(places, pa.int64()))
+    return list(zip(places, found.to_pylist(), strict=True))
 
 
-def _read_row(path: Path, number: int, row: list[str]) -> tuple[str, str, Acknowledgement]:
-    _require(len(row) == len(COLUMNS), path, number, f"{len(row)} values, not {len(COLUMNS)}")
-    cells = dict(zip(COLUMNS, map(str.strip, row), strict=True))
-    for name in ("check", "reason", "by", "at"):
-        _require(bool(cells[name]), path, number, f"{name} is empty")
+def _read_row(row: TypedRow) -> Acknowledgement:
+    cells = row.cells
+    if empty := [name for name in ("check", "reason", "by", "at") if not cells[name]]:
+        raise row.refused(f"{empty[0]} is empty")
+    content = cells["content"].lower()
+    if content and not _DIGEST.fullmatch(content):
+        raise row.refused("content is no digest: copy it as svc-analytics check --json prints it")
     try:
-        parse_bound(cells["at"])
+        at = parse_bound(cells["at"])
     except ConfigError as error:
-        raise ConfigError(f"{path}, line {number}: at: {error}") from error
-    mark = Acknowledgement(cells["reason"], cells["by"])
-    return cells["check"], cells["record_id"], mark
-
-
-def _require(is_right: bool, path: Path, number: int, text: str) -> None:
-    if not is_right:
-        raise ConfigError(f"{path}, line {number}: {text}")
+        raise row.refused(f"at: {error}") from error
+    record_id = canonical_id(cells["record_id"])
+    return Acknowledgement(cells["check"], record_id, cells["reason"], cells["by"], at, content)

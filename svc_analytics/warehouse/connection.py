@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import re
 from pathlib import Path
 
@@ -97,4 +99,6 @@ def error_line(error: Exception) -> str:
     text = " ".join([first, *hints[:1]])
     if isinstance(error, duckdb.OutOfRangeException) or _TOO_LONG.search(text):
         text += " (a sum of more than 38 digits cannot be held)"
+    if text.endswith(os.strerror(errno.EMFILE)):
+        text += ": raise the limit of open files (ulimit -n), and run it again"
     return text

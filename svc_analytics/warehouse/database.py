@@ -11,11 +11,9 @@ import duckdb
 from filelock import FileLock
 
 from svc_analytics.errors import LakeError
-from svc_analytics.files import atomic_write, hash_file, write_json
+from svc_analytics.files import hash_file, write_json
 from svc_analytics.interrupts import interruptible
-from svc_analytics.lake.footer import is_of_earlier_layout
 from svc_analytics.lake.lake import Lake
-from svc_analytics.schema import STREAMS
 from svc_analytics.warehouse.connection import error_line
 from svc_analytics.warehouse.images import describe_database, write_database
 from svc_analytics.warehouse.sources import open_sources
@@ -31,14 +29,14 @@ def write_views(lake: Lake) -> Path:
     its views, the lake's place or the accepted findings are others than it was made of.
     """
     lake.require()
-    _require_todays_layout(lake)
     path = lake.path / "analytics.duckdb"
     try:
         with FileLock(lake.path / ".views.lock"):
             made_of = sha256(describe_database(lake.path).encode()).hexdigest()
             if _read_about(lake.path) != {"made_of": made_of, "sha256": _hash(path)}:
                 _write(lake, path)
-                write_json(lake.path / _ABOUT, {"made_of": made_of, "sha256": _hash(path)})
+                about = {"made_of": made_of, "sha256": _hash(path)}
+                write_json(lake.storage.write(lake.path / _ABOUT), about)
     except (duckdb.Error, OSError, UnicodeDecodeError) as error:  # of DuckDB's own message
         if not isinstance(error, OSError):
             _require_whole_files(lake)
@@ -52,19 +50,8 @@ def _require_whole_files(lake: Lake) -> None:
         pass
 
 
-def _require_todays_layout(lake: Lake) -> None:
-    """Refuse a lake whose month files other tools could not read by these views."""
-    paths = (path for each in STREAMS.values() for path in lake.folder(each).glob("*.parquet"))
-    if any(map(is_of_earlier_layout, paths)):
-        message = (
-            f"{lake.place} was written by an earlier svc-analytics: run svc-analytics extract, "
-            "which brings its files up to date"
-        )
-        raise LakeError(message)
-
-
 def _write(lake: Lake, path: Path) -> None:
-    with atomic_write(path) as temporary:
+    with lake.storage.write(path) as temporary:
         temporary.unlink(missing_ok=True)  # what a killed run left
         write_database(temporary, lake.path)
 

@@ -5,9 +5,11 @@ It is made from the headers of the figures' files alone, so no lake is needed to
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from difflib import get_close_matches
 from functools import cache
+from hashlib import sha256
 
 import pyarrow as pa
 
@@ -31,7 +33,8 @@ NEEDS = {
     "opening": "all history before the period",
     "closing": "all history up to the end of the period",
     "verdicts": "verified receipts",
-    "rate": "all records after the one that gives the rate",
+    "asserted": "a reading that reaches to the balance",
+    "rate": "all payments and payout records after the one that gives the rate",
 }
 _NOTHING = "nothing that is extracted"
 _COLUMNS = ("name", "label", "group", "unit", "sign", "definition", "formula", "needs")
@@ -42,6 +45,12 @@ def definitions_table() -> pa.Table:
     """Return the glossary: one row per figure that a statement shows, in its order."""
     columns = pa.schema([(name, pa.string()) for name in _COLUMNS])
     return pa.Table.from_pylist(list(map(describe, stated_figures())), schema=columns)
+
+
+@cache
+def definitions_digest() -> str:
+    """Return one hash over the glossary: statements with the same one use the same words."""
+    return sha256(json.dumps(definitions_table().to_pylist()).encode()).hexdigest()
 
 
 def describe(figure: Figure) -> dict[str, str]:
@@ -72,7 +81,7 @@ def in_sentence(name: str) -> str:
     """Return a label as it stands within a sentence.
 
     >>> in_sentence("gross_sales"), in_sentence("usd_net_sales")
-    ('gross sales', 'USD net sales')
+    ('gross sales', 'USD sales after fees')
     """
     text = label_of(name)
     return text if text[:2].isupper() else text[:1].lower() + text[1:]

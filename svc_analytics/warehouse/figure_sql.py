@@ -22,12 +22,12 @@ _CONDITIONS = {
     "payments": "has_payments",
     "payouts": "has_payouts",
     "refunds_to_date": "has_refunds_to_date",
-    "payments_before": "has_payments_before",
     "parents": "(refunds_unresolved_count = 0 or has_payments_before)",
     "parents_within": "(refunds_unresolved_count = 0 or has_payments)",
     "opening": "has_opening",
     "closing": "has_closing",
     "verdicts": "has_verdicts",
+    "asserted": "asserted_at <= read_to",
     # No record newer than the newest one with a value in USD is missing.
     "rate": "implied_rate_at >= coalesce(prices_whole_from, implied_rate_at)",
 }
@@ -52,7 +52,10 @@ _APART = {
 _HELD = re.compile("distinct|middle")
 # Without a secret no verdict was ever made: the figures are unknown, not zero.
 _VERIFIED = "select has_verdicts from stg_verified"
+_READ = "select has_verdicts, read_to from stg_verified cross join int_lake"
 
+
+_KNOWN_FROM = ("int_period_known", "stg_verified", "int_lake")
 
 Scan = Callable[[str, list[Figure]], str]  # the SQL that counts figures, by the name of their scan
 
@@ -170,7 +173,7 @@ def select_figures(
     steps = [step("found", f"select * from {known}")]
     steps += [step("coins", "select currency from found")]
     steps += [step(name, scan(name, figures)) for name, figures in scans.items()]
-    steps += [step("counted", _joined(scans)), step("verified", _VERIFIED)]
+    steps += [step("counted", _joined(scans)), step("verified", _READ)]
     steps += _divided(ratios) if ratios else []
     stated = [("counted.currency", "coin slug")]
     stated += [(f"{_masked(figure)} as {figure.name}", figure.meaning) for figure in chosen]
@@ -225,7 +228,8 @@ def _with_operands(chosen: Iterable[Figure]) -> list[Figure]:
     names += ["refunds_unresolved_count"] * any(
         need.startswith("parents") for figure in chosen for need in figure.needs
     )
-    names += ["asserted_at"] * any(figure.note for figure in chosen)
+    names += ["asserted_at"] * any("asserted" in figure.needs for figure in chosen)
+    names += ["asserted_at", "asserted_replaced"] * any(figure.note for figure in chosen)
     names += ["implied_rate_at"] * any("rate" in figure.needs for figure in chosen)
     return [read_figures()[name] for name in dict.fromkeys((*_COINS, *names))]
 
@@ -274,7 +278,7 @@ def _model(name: str, meaning: str, chosen: Iterable[Figure]) -> str:
 def _header(name: str, signature: str, meaning: str, grain: str, figures: Iterable[Figure]) -> str:
     scans = scans_of(figures)
     sources = [f"int_{'counted_' * (scan in _APART)}{scan}" for scan in scans]
-    listed = ", ".join(dict.fromkeys([*sources, "int_period_known", "stg_verified"]))
+    listed = ", ".join(dict.fromkeys([*sources, *_KNOWN_FROM]))
     return _HEADER.format(
         name=name, signature=signature, meaning=meaning, grain=grain, sources=listed
     )

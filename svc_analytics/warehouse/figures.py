@@ -3,8 +3,10 @@
 A figure is one SQL expression over the records of one coin, or over other figures where its
 header says `of`. Its header also says what it means, its label and formula in plain words, its
 unit and its sign (`in` to the wallet, `out` of it, `either` way, `none`), what must have been read
-for it to be known, and the table macro that yields its records. Those of no group are steps to
-others: they are not stated, and have no label.
+for it to be known, and the table macro that yields its records. `rows` is the condition on these:
+`{rows}` in the expression stands for it, so what is counted is what is shown. `adds` says over
+what the figure is summed: the months of a longer period, merchants, or nothing. Those of no group
+are steps to others: they are not stated, have no label and add nothing.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ _WITNESSES = {
     "opening": "opening_position",
     "closing": "closing_position",
     "verdicts": "receipts_checked",
+    "rate": "closing_position",
 }
 
 
@@ -41,6 +44,7 @@ class Figure:
     label: str = ""  # its name for people
     formula: str = ""  # how it is made, in plain words
     needs: tuple[str, ...] = ()
+    adds: tuple[str, ...] = ()  # over what it is summed: months, merchants
     operands: tuple[str, ...] = ()  # the figures that it is made of, if it is
     rows: str = ""  # which records of the source stand behind it; all without it
     records: str = ""  # the table macro of the records to show, if they are others
@@ -105,10 +109,14 @@ def parse_figure(text: str) -> Figure:
         message = f"a figure without a meaning and a group: {header}"
         raise ValueError(message)
     pairs = dict(_PAIR.findall(title["rest"]))
+    if "adds" not in pairs and pairs["group"] != "none":
+        message = f"{title['name']} does not say what it adds over: months, merchants or nothing"
+        raise ValueError(message)
     return Figure(
         name=title["name"],
         meaning=title["meaning"],
-        expression=expression.strip(),
+        expression=expression.strip().replace("{rows}", pairs.get("rows", "true")),
+        adds=tuple(word for word in _names(pairs.pop("adds", "")) if word != "nothing"),
         needs=_names(pairs.pop("needs", "")),
         operands=_names(pairs.pop("of", "")),
         column=int(pairs.pop("column", 0)) or None,
@@ -153,7 +161,7 @@ def select_one(figure: Figure) -> str:
     if not figure.operands:
         return f"""\
 with records as (
-    {select_records(figure)}
+    select * from {figure.source} where currency = {{currency}}
 )
 select {figure.expression} as {figure.name} from records"""
     parts = [f"({_part(read_figures()[name])}) as {name}" for name in figure.operands]

@@ -1,7 +1,8 @@
 """The SQL of the warehouse: files read once, their headers turned into documentation.
 
 A model's first comment names it and says what it is, then its grain and its sources; the
-comment behind or above each column of its last select becomes that column's comment.
+comment behind or above each column of its last select becomes that column's comment. A star
+stands for the columns of its first source, with their comments, and before all others.
 """
 
 import re
@@ -12,6 +13,7 @@ from importlib.resources import files
 from importlib.resources.abc import Traversable
 from itertools import chain
 
+from svc_analytics.messages import Message
 from svc_analytics.warehouse.figure_sql import figure_models
 
 _TITLE = re.compile(
@@ -26,6 +28,7 @@ _COLUMN = re.compile(
     r" {4}(?:.*\bas )?(?:\w+\.)?(?P<name>\w+),?(?(above)$|  -- (?P<behind>.+)$)",
     re.M,
 )
+_STAR = re.compile(r"^ {4}(?:\w+\.)?\*(?: exclude \((?P<without>[\w, ]+)\))?,?$", re.M)
 _COMMENT = re.compile(r"^ {4}-- (.+)$", re.M)
 _NEEDS_ALL = {"describe", "information_schema", "pragma", "show", "summarize"}
 _REMARK = re.compile("--.*")
@@ -60,10 +63,18 @@ class Model:
             if "union all\nselect" not in self.sql
             else self.sql
         )
-        return {
+        return self._inherited(final) | {
             match["name"]: match["behind"] or " ".join(_COMMENT.findall(match["above"]))
             for match in _COLUMN.finditer(final)
         }
+
+    def _inherited(self, final: str) -> dict[str, str]:
+        star = _STAR.search(final)
+        if not star:
+            return {}
+        without = (star["without"] or "").split(", ")
+        source = next(model for model in read_all_models() if model.name == self.sources[0])
+        return {name: text for name, text in source.columns.items() if name not in without}
 
 
 @dataclass(frozen=True)
@@ -73,13 +84,14 @@ class Saying:
     one: str
     many: str
 
-    def of(self, count: int) -> str:
+    def of(self, count: int) -> Message:
         """Say it of so many rows.
 
         >>> Saying("record is lost", "records are lost").of(2)
         '2 records are lost'
         """
-        return f"{count:,} {self.one if count == 1 else self.many}"
+        words = self.one if count == 1 else self.many
+        return Message(f"{{count}} {words}", count=f"{count:,}")
 
 
 @dataclass(frozen=True)
@@ -151,15 +163,16 @@ def _sayings() -> dict[str, Saying]:
     return {rule.name: rule.says for rule in (*read_checks(), *read_footings())}
 
 
-def count_findings(name: str, count: int, others: Mapping[str, Saying] | None = None) -> str:
+def count_findings(name: str, count: int, others: Mapping[str, Saying] | None = None) -> Message:
     """Say in words how many rows break a rule, and name the rule so that it can be found.
 
     `others` are the rules that are no file here. One that nobody put into words is named.
     """
     says = _sayings().get(name) or (others or {}).get(name)
     if says is None:
-        return f"{count:,} finding{'s' * (count != 1)} of {name}"
-    return f"{says.of(count)} ({name})"
+        code = "reason.finding_of" if count == 1 else "reason.findings_of"
+        return Message(code, count=f"{count:,}", name=name)
+    return Message("reason.finding", FINDING=says.of(count), rule=name)
 
 
 def models_used_by(*queries: str) -> frozenset[str] | None:

@@ -20,9 +20,11 @@ import pyarrow.parquet as pq
 from svc_analytics.lake.index.parent_rows import PARENTS
 from svc_analytics.lake.index.parents import Parents
 from svc_analytics.schema import PAYOUT_RECORDS
-from svc_analytics.warehouse.neighbourhood import COMPLETED, KINDS, OtherMonths
+from svc_analytics.warehouse.other_months import COMPLETED, KINDS, OtherMonths
 
-_COLUMNS = ["kind", "payment_id", "reference_id", "currency", "amount", "settled_at"]
+_COLUMNS = [
+    *("kind", "payment_id", "reference_id", "currency", "amount", "settled_at", "extracted_at"),
+]
 _OF_PAYMENT = ["currency", "paid_at"]
 OTHER_PAYOUTS = pa.schema(
     [PAYOUT_RECORDS.schema.field(name) for name in _COLUMNS]
@@ -44,15 +46,15 @@ class OtherPayouts(OtherMonths):
             pq.ParquetWriter(path, OTHER_PAYOUTS, use_dictionary=_REPEATED) as narrow,
             pq.ParquetWriter(unclassified, PAYOUT_RECORDS.schema) as wide,
         ):
-            for rows in _joined(chain.from_iterable(map(self._classified, self.far))):
+            for rows in _joined(chain.from_iterable(map(self._classified, self.months))):
                 narrow.write_table(rows)
-            for rows in chain.from_iterable(map(self._unclassified, self.far)):
+            for rows in chain.from_iterable(map(self._unclassified, self.months)):
                 wide.write_table(rows)
                 count += len(rows)
         return count
 
     def _classified(self, month: str) -> Iterator[pa.Table]:
-        """Yield what is needed of a month, with the coin and instant of each refunded payment."""
+        """Yield the columns of a month, with the coin and instant of each refunded payment."""
         parents = self._parents.columns(month, ["payment_id", *_OF_PAYMENT]).combine_chunks()
         with self.open(month) as (file, _):
             for group in range(file.num_row_groups):

@@ -19,11 +19,11 @@ from svc_analytics.lake.layout import ORIGIN, VERDICTS_FOLDER
 from svc_analytics.lake.snapshot import checked_files, checked_footers
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
 from svc_analytics.warehouse.acknowledgements import ACCEPTED, write_accepted
-from svc_analytics.warehouse.neighbourhood import (
-    Elsewhere,
+from svc_analytics.warehouse.other_months import (
     OtherMonths,
-    booked_near,
-    near_months,
+    OtherPayments,
+    months_booked_in,
+    months_touched,
 )
 from svc_analytics.warehouse.other_payouts import OTHER_PAYOUTS, OtherPayouts
 from svc_analytics.warehouse.views import RECEIPTLESS, Files, lake_folders, placeholders_read
@@ -32,7 +32,8 @@ SHARE = 8  # of so many statements, one compares another month's rows with its t
 FOOTERS = pa.schema([("month", pa.string()), ("footer", pa.string())])
 
 Footers = Mapping[str, dict[str, PartitionFooter]]  # by stream and month
-Near = Mapping[str, frozenset[str]]  # months by stream; none where every month is to be read
+# The months that are read whole, by stream; none where every month is.
+WholeMonths = Mapping[str, frozenset[str]]
 
 
 @dataclass(frozen=True)
@@ -43,17 +44,17 @@ class Sources:
     folder: Path
     footers: Footers
     files: Files
-    near: Near  # the months whose records are all there
-    elsewhere: int  # whole records of other months that are there too
+    whole_months: WholeMonths  # the months whose records are all there
+    other_records: int  # whole records of other months that are there too
 
     @property
     def rows(self) -> int:
         """How many records are in the month files to be read."""
-        return self.elsewhere + sum(
+        return self.other_records + sum(
             footer.totals.rows
             for name, found in self.footers.items()
             for month, footer in found.items()
-            if not self.near or month in self.near[name]
+            if not self.whole_months or month in self.whole_months[name]
         )
 
     def first_at(self, stream: Stream) -> int | None:
@@ -74,7 +75,7 @@ def open_sources(
 ) -> Iterator[Sources]:
     """Give the files that these models read, or all, each checked against its checksums.
 
-    With a `period` the records are those that its figures rest on: see `neighbourhood`.
+    With a `period` the records are those that its figures rest on: see `other_months`.
     """
     wanted = placeholders_read(models)
     wanted |= {name for name in STREAMS if f"totalled_{name}" in wanted}
@@ -105,38 +106,38 @@ def _read_sources(
 ) -> Sources:
     """Choose, and make, the files of a snapshot that are to be read."""
     footers = _read_footers(lake, folder)
-    near = _near(period, footers) if period else {}
-    files = {name: _files(lake, folder, inside, near) for name, inside in folders.items()}
-    files |= _made(lake, folder, footers, wanted, near)
+    whole_months = _whole_months(period, footers) if period else {}
+    files = {name: _files(lake, folder, inside, whole_months) for name, inside in folders.items()}
+    files |= _made(lake, folder, footers, wanted, whole_months)
     if "all_receipt_verdicts" in wanted:
         files["all_receipt_verdicts"] = checked_footers(lake.path, folder, VERDICTS_FOLDER)
     count = 0
     for name in filter(wanted.__contains__, STREAMS):
         files[f"totalled_{name}"] = [*files[name]]
-        if near:
+        if whole_months:
             share = SHARE if f"totalled_{name}" in wanted else 0
-            count += _add_elsewhere(lake, folder, name, footers, near, files, share)
+            count += _add_other_months(lake, folder, name, footers, whole_months, files, share)
     if RECEIPTLESS in wanted:
-        files[RECEIPTLESS] = _receiptless(files[PAYMENTS.name], footers, near)
-    return Sources(lake, folder, footers, files, near, count)
+        files[RECEIPTLESS] = _receiptless(files[PAYMENTS.name], footers, whole_months)
+    return Sources(lake, folder, footers, files, whole_months, count)
 
 
-def _near(period: Span, footers: Footers) -> Near:
+def _whole_months(period: Span, footers: Footers) -> WholeMonths:
     """Return the months whose files a period needs whole.
 
     A payout record may be booked in a later month than that of its file.
     """
-    months = near_months(period)
-    payouts = booked_near(footers[PAYOUT_RECORDS.name], months)
+    months = months_touched(period)
+    payouts = months_booked_in(footers[PAYOUT_RECORDS.name], months)
     return {PAYMENTS.name: frozenset(months), PAYOUT_RECORDS.name: frozenset(payouts)}
 
 
-def _add_elsewhere(
+def _add_other_months(
     lake: Lake,
     folder: Path,
     name: str,
     footers: Footers,
-    near: Near,
+    whole_months: WholeMonths,
     files: dict[str, list[Path]],
     share: int,
 ) -> int:
@@ -145,30 +146,30 @@ def _add_elsewhere(
     For one statement in `share` another month's rows are added too, to be compared with its
     totals; for none where `share` is 0.
     """
-    place = (lake, folder / name, footers[name], near[name])
+    stored, held, whole = folder / name, footers[name], whole_months[name]
     path = folder / f"{name}.pq"
-    others = OtherMonths(*place)
+    others = OtherMonths(lake, stored, held, whole)
     if name == PAYMENTS.name:
-        count = Elsewhere(*place).write(path)
+        count = OtherPayments(lake, stored, held, whole).write(path)
     else:
         [narrow] = files["other_payouts"]
-        count = OtherPayouts(*place, PAYOUT_RECORDS).write(narrow, path)
+        count = OtherPayouts(lake, stored, held, whole, PAYOUT_RECORDS).write(narrow, path)
     files[name].append(path)
     audited = others.audited(share) if share else set()
     if not files[f"totalled_{name}"]:  # without the origin's file either
-        audited = audited or {*others.far[:1]}
+        audited = audited or {*others.months[:1]}
     files[f"totalled_{name}"] += checked_files(lake.path, folder, name, audited)
     return count
 
 
-def _receiptless(paths: list[Path], footers: Footers, near: Near) -> list[Path]:
+def _receiptless(paths: list[Path], footers: Footers, whole_months: WholeMonths) -> list[Path]:
     """Return the files of payments of which some may have no receipt token.
 
     A reader of all months takes all: what it finds is compared with what the footers state.
     """
     stated = {label: each.without_receipt for label, each in footers[PAYMENTS.name].items()}
     found = [path for path in paths if path.stem == ORIGIN or stated.get(path.stem) != 0]
-    return (found or paths[:1]) if near else paths
+    return (found or paths[:1]) if whole_months else paths
 
 
 def as_in_the_lake(text: str, folder: Path, lake: Lake) -> str:
@@ -186,12 +187,12 @@ def _read_footers(lake: Lake, folder: Path) -> Footers:
         raise LakeError(as_in_the_lake(str(error), folder, lake)) from error
 
 
-def _files(lake: Lake, folder: Path, inside: str, near: Near) -> list[Path]:
+def _files(lake: Lake, folder: Path, inside: str, whole_months: WholeMonths) -> list[Path]:
     """Return the files to be read of one folder of a snapshot, checked against their checksums.
 
-    Of records and of verdicts on payments these are the files of the months that are near.
+    Of records and of verdicts on payments these are the files of the months that are read whole.
     """
-    months = near.get(PAYMENTS.name if inside == VERDICTS_FOLDER else inside)
+    months = whole_months.get(PAYMENTS.name if inside == VERDICTS_FOLDER else inside)
     if months:
         return checked_files(lake.path, folder, inside, months | {ORIGIN})
     if inside in STREAMS:
@@ -200,7 +201,7 @@ def _files(lake: Lake, folder: Path, inside: str, near: Near) -> list[Path]:
 
 
 def _made(
-    lake: Lake, folder: Path, footers: Footers, wanted: Collection[str], near: Near
+    lake: Lake, folder: Path, footers: Footers, wanted: Collection[str], whole_months: WholeMonths
 ) -> dict[str, list[Path]]:
     """Make the files that are no files of the lake: what its footers say, what was accepted."""
     made = {}
@@ -211,7 +212,7 @@ def _made(
         made["footers"] = [folder / "footers.pq"]
         _write_footers(folder / "footers.pq", footers)
     if "parents" in wanted:
-        labels = near.get(PAYOUT_RECORDS.name)
+        labels = whole_months.get(PAYOUT_RECORDS.name)
         made["parents"] = sorted(parents_in(lake, folder, labels).iterdir())
     if "acknowledgements" in wanted:
         made["acknowledgements"] = [folder / ACCEPTED]

@@ -14,7 +14,7 @@ import duckdb
 
 from svc_analytics.lake.layout import VERDICTS_FOLDER
 from svc_analytics.schema import PAYMENTS, SIDE_STREAMS, STREAMS
-from svc_analytics.warehouse.acknowledgements import read_acknowledgements
+from svc_analytics.warehouse.acknowledgements import Acknowledgement, read_acknowledgements
 from svc_analytics.warehouse.models import (
     Check,
     Model,
@@ -32,6 +32,8 @@ _FINDING = {
     "month": "UTC month of the record, as text 2026-10; NULL for findings without an instant",
     "currency": "coin slug; NULL where none applies",
     "detail": "what was found",
+    "content": "digest of what it is about: what an acceptance of it names",
+    "seen_at": "when that was first read, UTC; NULL when nothing tells",
     "occurred_at": "when the record occurred, UTC; NULL for findings without an instant",
 }
 FINDINGS = Model(
@@ -80,7 +82,7 @@ _NAMED = """(
 
 _NO_OTHERS = """(
     select
-        kind, payment_id, reference_id, currency, amount, settled_at,
+        kind, payment_id, reference_id, currency, amount, settled_at, extracted_at,
         currency as payment_currency, settled_at as payment_paid_at
     from read_parquet({payout_records})
     where false
@@ -105,9 +107,8 @@ def lake_sources(folder: Path) -> dict[str, str]:
         name: quote(f"{os.fspath(folder)}/{inside}/*.parquet")
         for name, inside in lake_folders().items()
     }
-    keys = read_acknowledgements(folder)
-    pairs = [f"({quote(check)}, {quote(record_id)})" for check, record_id in keys]
-    rows = f"values {', '.join(pairs)}" if pairs else "select '', '' where false"
+    accepted = ", ".join(map(_accepted, read_acknowledgements(folder)))
+    rows = f"values {accepted}" if accepted else "select '', '', '', now() where false"
     return sources | {
         "all_receipt_verdicts": sources[VERDICTS_FOLDER],
         **{f"totalled_{name}": sources[name] for name in STREAMS},
@@ -115,8 +116,15 @@ def lake_sources(folder: Path) -> dict[str, str]:
         "other_payouts": fill(_NO_OTHERS, sources),
         "footers": fill(_STATED, sources),
         "parents": _NAMED,
-        "acknowledgements": f'({rows}) as accepted ("check", record_id)',
+        "acknowledgements": f'({rows}) as accepted ("check", record_id, content, accepted_at)',
     }
+
+
+def _accepted(mark: Acknowledgement) -> str:
+    """Return the SQL of an accepted finding as a row of values."""
+    content = quote(mark.content) if mark.content else "null"
+    at = f"make_timestamptz({mark.at}::bigint)"
+    return f"({quote(mark.check)}, {quote(mark.record_id)}, {content}, {at})"
 
 
 def variables() -> dict[str, str]:
@@ -211,8 +219,8 @@ def read_exceptions() -> str:
 def _findings(check: Check) -> str:
     return (
         f"select '{check.name}' as check_name, '{check.severity}' as severity, record_id, "
-        "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, detail, occurred_at "
-        f"from ({check.sql.rstrip()})"
+        "strftime(occurred_at at time zone 'UTC', '%Y-%m') as month, currency, detail, content, "
+        f"seen_at, occurred_at from ({check.sql.rstrip()})"
     )
 
 

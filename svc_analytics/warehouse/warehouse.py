@@ -1,12 +1,12 @@
 """DuckDB over the lake: views built from `sql/`, queries answered exactly and read-only.
 
 Our own readers work on a snapshot in memory, locked down; `analytics.duckdb` holds the
-same views for other tools (design 4 and 13).
+same views for other tools.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -95,7 +95,7 @@ class Warehouse:
             raise QueryError("the query is not text in UTF-8") from error
         if len(statements) != 1 or not is_select(statements[0]):
             raise QueryError("only a single SELECT is answered: the lake is read-only")
-        return self.query(query, parameters, fetch=to_exact_table)
+        return self.query(query, parameters, is_ours=False)
 
     @interruptible()
     def query(
@@ -103,18 +103,20 @@ class Warehouse:
         query: str,
         parameters: Mapping[str, Any] | None = None,
         tables: Mapping[str, pa.Table] | None = None,
-        fetch: Callable[[duckdb.DuckDBPyRelation], pa.Table] = to_table,
         *,
+        is_ours: bool = True,
         is_short: bool = False,
         is_long: bool = False,
     ) -> pa.Table:
-        """Answer a query of our own as an Arrow table: decimals and instants stay exact.
+        """Answer a query as an Arrow table: decimals and instants stay exact.
 
+        One that `is_ours` has only types that Arrow has too; of others each column is looked at.
         `tables` can be queried by name beside the views. An answer that `is_short` is kept before
         it is fetched: DuckDB plans a query twice, once for its columns, if it is fetched at once.
         One that `is_long`, with a row for each record, is made here whoever counts the records, and
         lies in a file if there are many.
         """
+        fetch = to_table if is_ours else to_exact_table
         if is_long and self.sources.rows > MOST_IN_MEMORY:
             fetch = self._to_mapped_table
         values = dict(parameters or {})
@@ -171,7 +173,7 @@ class Warehouse:
             raise QueryError(text) from error
 
     def coverage(self) -> dict[str, Coverage]:
-        """Return what was read of each stream, in UTC microseconds."""
+        """Return the coverage of each stream, in UTC microseconds."""
         spans = self.query(
             "select stream, state, epoch_us(span_start) as start, epoch_us(span_end) as until "
             "from stg_spans"
@@ -228,7 +230,7 @@ def _open_views(
 ) -> duckdb.DuckDBPyConnection:
     folder = sources.folder
     try:
-        if models is None or sources.near:
+        if models is None or sources.whole_months:
             _require_files(lake, sources.files)
             path = folder / "views.duckdb"
             write_snapshot_database(path)

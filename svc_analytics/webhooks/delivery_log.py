@@ -10,14 +10,16 @@ import hashlib
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 
 from svc_analytics.errors import ConfigError, DataError
+from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.instants import parse_instant
+from svc_analytics.messages import Message, clauses
 from svc_analytics.signing.secrets import SigningSecret, valid_until
 from svc_analytics.signing.webhooks import WEBHOOK_TOLERANCE, verify_webhook
 
@@ -36,8 +38,10 @@ NAMED = {
     "binding.revoked": ("binding", "binding_id"),
 }
 WITHOUT_RECORD = "test.ping"
+# What an event may say of its record besides the id, as the record names it.
+FACTS = ("reference_id", "session_id", "kind", "status")
 INVALID = ("bad_signature", "conflicting", "malformed")  # a person should look at these
-UNTIMELY = "signed with a secret that was not in force when the delivery was received"
+AUTHENTIC = Message("webhook.authentic")
 
 Lines = str | os.PathLike[str] | Iterable[str | bytes | Mapping[str, Any]]
 
@@ -59,12 +63,13 @@ class WebhookDelivery:
 
     line_no: int
     verdict: str
-    reason: str
+    reason: Message
     event_id: str | None = None
     event_type: str | None = None
     subject: str | None = None
     record_id: str | None = None
     received_at: int | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)  # what the event says of its record
 
     @property
     def names_money(self) -> bool:
@@ -146,43 +151,44 @@ def _classify(number: int, line: bytes | None, ring: Sequence[SigningSecret]) ->
     try:
         entry, at, body = _parse_line(line)
     except DataError as error:
-        return WebhookDelivery(number, "malformed", str(error))
+        return WebhookDelivery(number, "malformed", error.args[0])
     if len(entry.signature or "") > LONGEST_SIGNATURE:
-        return WebhookDelivery(number, "malformed", "the signature is too long", received_at=at)
+        return WebhookDelivery(
+            number, "malformed", Message("webhook.long_signature"), received_at=at
+        )
     if reason := _signature_fault(body, entry.signature, ring, at):
         return WebhookDelivery(number, "bad_signature", reason, received_at=at)
-    return _read_event(body, WebhookDelivery(number, "valid", "authentic", received_at=at))
+    return _read_event(body, WebhookDelivery(number, "valid", AUTHENTIC, received_at=at))
 
 
 def _parse_line(line: bytes | None) -> tuple[_Line, int, bytes]:
     """Return the fields of a line, the instant it was received, and the raw body."""
     if line is None:
-        raise DataError("the line is too long, or not text")
+        raise DataError(Message("webhook.long_line"))
     try:
         entry = msgspec.json.decode(line, type=_Line)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        message = "not an object with received_at, signature and body_base64 as texts"
-        raise DataError(message) from error
+        raise DataError(Message("webhook.other_line")) from error
     try:
         at = parse_instant(entry.received_at)[0]
     except DataError as error:
-        raise DataError("received_at is not an instant") from error
+        raise DataError(Message("webhook.no_instant")) from error
     try:
         body = base64.b64decode(entry.body_base64, validate=True)
     except (binascii.Error, ValueError) as error:
-        raise DataError("body_base64 is not base64") from error
+        raise DataError(Message("webhook.not_base64")) from error
     if len(body) > MAX_BODY:
-        raise DataError("the body is longer than 10 MB")
+        raise DataError(Message("webhook.long_body"))
     return entry, at, body
 
 
 def _signature_fault(
     body: bytes, signature: str | None, ring: Sequence[SigningSecret], at: int
-) -> str | None:
+) -> Message | None:
     reason = verify_webhook(body, signature, ring_at(ring, at), at)
     if reason and verify_webhook(body, signature, ring, at) is None:
-        return UNTIMELY
-    return reason and reason.replace("this clock", "received_at")
+        return Message("webhook.secret_not_in_force")
+    return reason and reason.replaced("webhook.late", Message("webhook.late_delivery"))
 
 
 def _read_event(body: bytes, delivery: WebhookDelivery) -> WebhookDelivery:
@@ -190,17 +196,15 @@ def _read_event(body: bytes, delivery: WebhookDelivery) -> WebhookDelivery:
     try:
         event = msgspec.json.decode(body, type=_Event)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        reason = "authentic, but not an object with event_id and type"
-        return replace(delivery, verdict="malformed", reason=reason)
+        return replace(delivery, verdict="malformed", reason=Message("webhook.other_event"))
     if not 0 < len(event.event_id) <= LONGEST_ID or len(event.type) > LONGEST_ID:
-        reason = "authentic, but its event_id or type is empty or too long"
-        return replace(delivery, verdict="malformed", reason=reason)
+        return replace(delivery, verdict="malformed", reason=Message("webhook.odd_event"))
     delivery = replace(delivery, event_id=event.event_id, event_type=event.type)
     if event.type == WITHOUT_RECORD:
         return delivery
     if event.type not in NAMED:
         # Contract, Versioning 4: new event types can appear, unknown types are ignored.
-        return replace(delivery, verdict="ignored", reason="authentic; its type is not known here")
+        return replace(delivery, verdict="ignored", reason=Message("webhook.unknown_type"))
     return _read_record_id(body, delivery, *NAMED[event.type])
 
 
@@ -208,14 +212,23 @@ def _read_record_id(
     body: bytes, delivery: WebhookDelivery, subject: str, id_name: str
 ) -> WebhookDelivery:
     try:
-        record_id = msgspec.json.decode(body, type=dict[str, msgspec.Raw]).get(id_name)
-        text = msgspec.json.decode(record_id or b"", type=str)
+        members = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+        text = msgspec.json.decode(members.get(id_name) or b"", type=str)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        text = ""
+        members, text = {}, ""
     if not 0 < len(text) <= LONGEST_ID:
-        reason = f"authentic, but its {id_name} is missing or not an id"
+        reason = Message("webhook.no_record_id", field=id_name)
         return replace(delivery, verdict="malformed", reason=reason)
-    return replace(delivery, subject=subject, record_id=text)
+    facts = {name: _text_of(members[name]) for name in FACTS if name in members}
+    return replace(delivery, subject=subject, record_id=canonical_id(text), facts=facts)
+
+
+def _text_of(raw: msgspec.Raw) -> str:
+    """Return a member's text; of anything else, and of half a character, as it is written."""
+    try:
+        return canonical_id(msgspec.json.decode(raw, type=str))
+    except (msgspec.DecodeError, RecursionError):
+        return bytes(raw).decode(errors="replace")
 
 
 def _mark_repeated(delivery: WebhookDelivery, seen: dict[bytes, bytes]) -> WebhookDelivery:
@@ -228,7 +241,6 @@ def _mark_repeated(delivery: WebhookDelivery, seen: dict[bytes, bytes]) -> Webho
     if before is content:
         return delivery
     if before == content:
-        reason = "authentic; this event was delivered before"
+        reason = clauses(AUTHENTIC, Message("webhook.repeated"))
         return replace(delivery, verdict="repeated", reason=reason)
-    reason = "authentic, but another event was delivered under this event_id"
-    return replace(delivery, verdict="conflicting", reason=reason)
+    return replace(delivery, verdict="conflicting", reason=Message("webhook.conflicting"))

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.instants import format_instant
+from svc_analytics.instants import format_instant, from_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, month_of
 from svc_analytics.signing.secrets import SigningSecret
+from svc_analytics.warehouse.acknowledgements import content_of
 from svc_analytics.warehouse.models import Saying
 from svc_analytics.webhooks.delivery_log import INVALID
 from svc_analytics.webhooks.reconcile import RETRY_HORIZON, ReconciledDelivery, reconcile
@@ -102,6 +103,7 @@ class _LogSummary:
         names = "a webhook of {} names this {}; run extract --reread"
         rows = [
             _finding(MISSING, "blocking", record_id, at, names.format(format_instant(at), subject))
+            | {"content": content_of(subject, record_id)}
             for (subject, record_id), at in self._own_missing
         ]
         if bad := self.counts["not_valid"]:
@@ -109,7 +111,8 @@ class _LogSummary:
                 f"{bad:,} of {self._verdicts.total():,} deliveries in {name} are not valid; their"
                 " records were not looked up; svc-analytics webhooks verify lists them"
             )
-            rows.append(_finding(NOT_VALID, "advisory", None, self._period.start, detail))
+            row = _finding(NOT_VALID, "advisory", None, self._period.start, detail)
+            rows.append(row | {"content": content_of(bad, self._verdicts.total())})
         return rows
 
     @property
@@ -131,4 +134,5 @@ def _finding(
         "month": month_of(at).label,
         "currency": None,
         "detail": detail,
+        "seen_at": from_micros(at),
     }

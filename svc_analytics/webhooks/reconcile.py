@@ -6,6 +6,7 @@ the whole day before the delivery and does not hold the record.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,12 +23,13 @@ from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import DAY, HOUR
 from svc_analytics.lake.index.month_index import MonthIndex, Texts
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message, clauses
 from svc_analytics.schema import STREAMS
 from svc_analytics.signing.secrets import Secrets, SigningSecret, parse_ring
 from svc_analytics.signing.webhooks import WEBHOOK_TOLERANCE
 from svc_analytics.warehouse.sources import Sources
 from svc_analytics.warehouse.warehouse import open_warehouse
-from svc_analytics.webhooks.delivery_log import Lines, WebhookDelivery, read_deliveries
+from svc_analytics.webhooks.delivery_log import FACTS, Lines, WebhookDelivery, read_deliveries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 BATCH = 50_000
 # Contract, Delivery 2: retries over roughly 24 hours; an hour more for "roughly".
 RETRY_HORIZON = DAY + HOUR
+LONGEST_FACT = 200  # characters of a differing fact that are shown
 OUTPUT = pa.schema(
     [
         ("line_no", pa.int64()),
@@ -45,10 +48,12 @@ OUTPUT = pa.schema(
         ("subject", pa.string()),
         ("record_id", pa.string()),
         ("in_lake", pa.bool_()),
+        ("differences", pa.string()),
     ]
 )
 _STREAM_OF = {"payment": "payments", "payout": "payout_records"}
 _Key = tuple[str, str]  # a stream, and the id of a record of it
+_Record = dict[str, str | None]
 _QUARANTINED = "select distinct stream, record_id from stg_quarantine"
 _MODELS = frozenset({"stg_files", "stg_spans", "stg_quarantine"})  # no rows of month files
 
@@ -60,12 +65,14 @@ class ReconciledDelivery:
     delivery: WebhookDelivery
     in_lake: bool | None = None
     is_missing: bool = False
-    note: str = ""
+    note: Message | None = None
+    differences: str | None = None  # where the event contradicts the record, as JSON
 
     def to_row(self) -> dict[str, Any]:
         """Return the delivery as a row of `OUTPUT`."""
         row = {name: getattr(self.delivery, name, None) for name in OUTPUT.names}
-        return row | {"in_lake": self.in_lake, "reason": self.delivery.reason + self.note}
+        reason = clauses(self.delivery.reason, *filter(None, [self.note]))
+        return row | {"in_lake": self.in_lake, "reason": reason, "differences": self.differences}
 
 
 Reconciler = Callable[[Sequence[WebhookDelivery]], list[ReconciledDelivery]]
@@ -112,7 +119,8 @@ def verify_webhooks(
 
     Returns:
         A frame with a row per delivery: line_no, event_id, event_type, verdict, reason,
-        subject, record_id, in_lake. Without a `lake`, `in_lake` is empty.
+        subject, record_id, in_lake, differences (where the event says something else than the
+        record). Without a `lake`, `in_lake` is empty.
 
     Raises:
         ConfigError: when there is no secret or no file.
@@ -138,7 +146,7 @@ def _match(
     keys = [_key(item) if item.names_money else None for item in batch]
     held = _held(sources, {key for key in keys if key})
     return [
-        _classify(item, key in held, key in quarantined, coverage)
+        _classify(item, held.get(key), key in quarantined, coverage)
         if key
         else ReconciledDelivery(item)
         for item, key in zip(batch, keys, strict=True)
@@ -149,32 +157,47 @@ def _key(item: WebhookDelivery) -> _Key:
     return _STREAM_OF[item.subject or ""], item.record_id or ""
 
 
-def _held(sources: Sources, keys: set[_Key]) -> set[_Key]:
-    """Return the records that the lake holds: of its files only the ids are read, where they are.
+def _held(sources: Sources, keys: set[_Key]) -> dict[_Key, _Record]:
+    """Return the lake's records that events name; no other row is read.
 
     They are looked for in the newest months first, for a log is mostly of those.
     """
-    found = set()
+    found: dict[_Key, _Record] = {}
     for name, footers in sources.footers.items():
         wanted = sorted(record_id for stream, record_id in keys if stream == name)
         texts = Texts.of(pa.chunked_array([wanted], pa.string()))
         index = MonthIndex(sources.lake, STREAMS[name], sources.folder)
-        for _, rows in index.rows_by_month(sorted(footers, reverse=True), "id", texts, ["id"]):
-            found |= {(name, record_id) for record_id in rows["id"].to_pylist()}
+        known = {column.name for column in STREAMS[name].columns}
+        columns = ["id", *(fact for fact in FACTS if fact in known)]
+        for _, rows in index.rows_by_month(sorted(footers, reverse=True), "id", texts, columns):
+            found |= {(name, row["id"]): row for row in rows.to_pylist()}
     return found
 
 
 def _classify(
-    item: WebhookDelivery, is_held: bool, is_quarantined: bool, coverage: dict[str, Coverage]
+    item: WebhookDelivery,
+    record: _Record | None,
+    is_quarantined: bool,
+    coverage: dict[str, Coverage],
 ) -> ReconciledDelivery:
-    if is_held:
-        return ReconciledDelivery(item, True)
+    if record is not None:
+        differences = _differences(item, record)
+        note = Message("webhook.contradicts") if differences else None
+        return ReconciledDelivery(item, True, False, note, differences)
     if is_quarantined:
-        return ReconciledDelivery(item, False, True, "; the lake holds its record in quarantine")
+        return ReconciledDelivery(item, False, True, Message("webhook.in_quarantine"))
     at = item.received_at or 0
     day = (at - RETRY_HORIZON, at + WEBHOOK_TOLERANCE)
     if difference([day], coverage[_STREAM_OF[item.subject or ""]].complete):
-        note = "; not in the lake, which was not read that far"
-        return ReconciledDelivery(item, False, False, note)
-    note = "; missing from the lake, although its time was read"
-    return ReconciledDelivery(item, False, True, note)
+        return ReconciledDelivery(item, False, False, Message("webhook.unread"))
+    return ReconciledDelivery(item, False, True, Message("webhook.missing"))
+
+
+def _differences(item: WebhookDelivery, record: _Record) -> str | None:
+    """Return as JSON where an event says something else than the record, with both values."""
+    values = {
+        name: {"event": said[:LONGEST_FACT], "record": held[:LONGEST_FACT]}
+        for name, said in item.facts.items()
+        if (held := record.get(name)) is not None and held != said
+    }
+    return json.dumps(values, ensure_ascii=False) if values else None

@@ -53,7 +53,7 @@ def _read_at(text: str, zone: str) -> int:
 
 
 def _text(found: WalletBalance) -> str:
-    """Say what the records explain of a balance, and what they do not."""
+    """Word the part of a balance that the records explain, and the rest."""
     when = format_instant(found.at)
     if found.explained is None or found.outside is None:
         return (

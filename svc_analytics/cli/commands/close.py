@@ -1,6 +1,7 @@
 """`close`, `statement-verify`: seal months, and verify sealed statements."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -8,8 +9,10 @@ import click
 import pyarrow as pa
 
 from svc_analytics.cli import options
-from svc_analytics.cli.console import EXIT_ATTENTION, echo_progress, table_text
+from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress, table_text
 from svc_analytics.closing import close as closing
+from svc_analytics.closing.due import GRACE_HOURS
+from svc_analytics.closing.job import JobOptions
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.verification import verify
 from svc_analytics.config import read_settings
@@ -17,13 +20,61 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.month_texts import QUARTER, YEAR
+from svc_analytics.periods import QUARTER, YEAR
 
 MOST_ROWS = 40
 
 
 _OTHERS = ", --last-month and --all-due"
-_LONGER = {"is_with_quarters": QUARTER, "is_with_years": YEAR}
+
+
+@dataclass(frozen=True)
+class Which:
+    """Which periods are closed, and into which folder."""
+
+    name: str | None  # None for all months that are due
+    longer: tuple[str, ...]  # what is closed with them: quarters, years
+    out: str | None
+
+
+def _which(
+    period: str | None,
+    month: str | None,
+    choice: str | None,
+    all_due: bool,
+    is_with_quarters: bool,
+    is_with_years: bool,
+    out: str | None,
+) -> Which:
+    longer = (QUARTER,) * is_with_quarters + (YEAR,) * is_with_years
+    if longer and not all_due:
+        raise ConfigError("--quarters and --years go with --all-due; one is named: close 2026")
+    if not all_due:
+        return Which(options.choose_period(period, month, choice, _OTHERS), (), out)
+    if out or any(name is not None for name in (period, month, choice)):
+        message = "give exactly one of PERIOD (2026-10, 2026-Q3, 2026), --month 2026-10"
+        raise ConfigError(f"{message}{_OTHERS}; --all-due takes no --out")
+    return Which(None, longer, None)
+
+
+def _job(
+    zone: str,
+    calendar: str | None,
+    formats: str,
+    grace_hours: int,
+    metadata: str | None,
+    lang: str,
+    digits: str,
+) -> JobOptions:
+    return {
+        "zone": zone,
+        "calendar": calendar,
+        "formats": options.split_names(formats),
+        "grace_hours": grace_hours,
+        "metadata": options.split_names(metadata),
+        "lang": lang,
+        "digits": digits,
+    }
 
 
 @click.command()
@@ -51,7 +102,7 @@ _LONGER = {"is_with_quarters": QUARTER, "is_with_years": YEAR}
 @options.out_option
 @options.number_option(
     "--grace-hours",
-    closing.GRACE_HOURS,
+    GRACE_HOURS,
     "Wait this long after the end of a month, for late records.",
     least=0,
 )
@@ -61,17 +112,15 @@ _LONGER = {"is_with_quarters": QUARTER, "is_with_years": YEAR}
 @options.patience_option
 @options.wide_option
 @options.shared_options
+@options.as_value("which", _which)
+@options.as_value("job", _job)
 def close(
-    period: str | None,
-    month: str | None,
-    choice: str | None,
-    all_due: bool,
-    out: str | None,
-    data_dir: str | None,
+    which: Which,
+    job: JobOptions,
     patience: int | None,
     is_wide: bool,
+    data_dir: str | None,
     as_json: bool,
-    **wanted: Any,
 ) -> None:
     """Read a month twice, write its statement and seal it.
 
@@ -85,15 +134,11 @@ def close(
     svc-analytics close 2026-Q3
     svc-analytics close 2026
     """
-    longer = [kind for name, kind in _LONGER.items() if wanted.pop(name)]
-    name = _chosen(period, month, choice, all_due, bool(out), bool(longer))
     settings = read_settings(data_dir, patience=patience)
     settings.require_service()
-    names = {name: options.split_names(wanted[name]) for name in ("formats", "metadata")}
-    echo: Callable[[CloseResult], None]
-    echo = (lambda _: None) if as_json else partial(_echo_result, is_wide=is_wide)
-    given = wanted | names | {"settings": settings, "note": echo_progress}
-    results = _close(Lakehouse(settings.data_dir), name, out, longer, echo, given)
+    wanted: JobOptions = {**job, "settings": settings, "note": echo_progress}
+    echo = partial(_echo_result, is_wide=is_wide, as_json=as_json)
+    results = _close(Lakehouse(settings.data_dir), which, wanted, echo)
     if as_json:
         click.echo(to_json({"months": list(map(_result_document, results))}))
     elif not results:
@@ -121,42 +166,22 @@ def statement_verify(folder: str, is_wide: bool, data_dir: str | None, as_json: 
 
 
 def _close(
-    lake: Lakehouse,
-    name: str | None,
-    out: str | None,
-    longer: list[str],
-    echo: Callable[[CloseResult], None],
-    given: dict[str, Any],
+    lake: Lakehouse, which: Which, wanted: JobOptions, echo: Callable[[CloseResult], None]
 ) -> list[CloseResult]:
     """Close the period of that name, or all that are due when none is chosen."""
-    if name is None:
-        return closing.close_all_due(lake, longer=longer, on_closed=echo, **given)
-    result = closing.close(lake, name, out=out, **given)
+    if which.name is None:
+        return closing.close_all_due(lake, longer=which.longer, on_closed=echo, **wanted)
+    result = closing.close(lake, which.name, out=which.out, **wanted)
     echo(result)
     return [result]
 
 
-def _chosen(
-    period: str | None,
-    month: str | None,
-    choice: str | None,
-    all_due: bool,
-    has_out: bool,
-    has_longer: bool,
-) -> str | None:
-    """Return the period that the options name; None for all months that are due."""
-    if has_longer and not all_due:
-        raise ConfigError("--quarters and --years go with --all-due; one is named: close 2026")
-    if not all_due:
-        return options.choose_period(period, month, choice, _OTHERS)
-    if has_out or any(name is not None for name in (period, month, choice)):
-        message = "give exactly one of PERIOD (2026-10, 2026-Q3, 2026), --month 2026-10"
-        raise ConfigError(f"{message}{_OTHERS}; --all-due takes no --out")
-    return None
-
-
-def _echo_result(result: CloseResult, *, is_wide: bool) -> None:
-    """Print what became of a month, and why."""
+def _echo_result(result: CloseResult, *, is_wide: bool, as_json: bool) -> None:
+    """Print what became of a month, and why; on stderr, what waits for a person."""
+    if result.state == "waiting":
+        echo_note(" ".join(map(str.strip, result.describe())))
+    if result.state == "waiting" or as_json:
+        return
     differences = [] if result.table is None else ["", _differences_text(result.table, is_wide)]
     click.echo("\n".join(result.describe() + differences))
 
@@ -176,8 +201,10 @@ def _result_document(result: CloseResult) -> dict[str, Any]:
 
 
 def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
+    notes = [f"  note: {single_line(text)}" for text in checked.notes]
     if checked.holds:
-        return f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
+        text = f"{checked.folder} holds: the files and the lake agree with seal {checked.seal}"
+        return "\n".join([text, *notes])
     if checked.broken or checked.reasons or checked.table.num_rows:
         lines = [f"{checked.folder} does not hold"]
     else:
@@ -186,6 +213,7 @@ def _verification_text(checked: verify.SealVerification, is_wide: bool) -> str:
     lines += [f"  not proven: {single_line(text)}" for text in checked.unproven]
     reasons = [single_line(reason.text) for reason in checked.reasons]
     lines += [f"  today it would not be final: {reason}" for reason in reasons]
+    lines += notes
     if checked.table.num_rows:
         lines += ["  the lake now gives other figures or records:", ""]
         lines.append(_differences_text(checked.table, is_wide))
@@ -199,6 +227,7 @@ def _verification_document(checked: verify.SealVerification) -> dict[str, Any]:
         "holds": checked.holds,
         "broken": list(checked.broken),
         "unproven": list(checked.unproven),
+        "notes": list(checked.notes),
         "reasons": [reason.text for reason in checked.reasons],
         "restatement": checked.table.to_pylist(),
     }

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
 from svc_analytics.cli.commands.several_lakes import beside, open_each
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
@@ -28,25 +29,23 @@ exact_option = click.option("--exact", is_flag=True, help="Show every digit.")
 @click.command()
 @click.argument("before", metavar="[BEFORE]", required=False)
 @click.argument("period", metavar="[PERIOD]", required=False)
-@options.zone_option
-@options.calendar_option
+@options.zone_options
 @click.option("--currency", metavar="C,...", help="Only these coins, with commas between.")
 @click.option("--only", metavar="FIGURE,...", help="Only these figures, with commas between.")
 @exact_option
 @csv_option
 @options.engine_options
 @options.several_lakes_options
+@options.as_value("lakes", options.LakeOptions)
+@options.as_value("printed", options.Printed)
 def compare(
     before: str | None,
     period: str | None,
+    at: PeriodOptions,
     currency: str | None,
     only: str | None,
-    exact: bool,
-    as_csv: bool,
-    engine: options.EngineSetting,
-    data_dir: tuple[str, ...],
-    as_json: bool,
-    **at: Any,  # its zone and calendar
+    lakes: options.LakeOptions,
+    printed: options.Printed,
 ) -> None:
     """Compare two months, quarters or years, figure by figure and coin by coin.
 
@@ -55,19 +54,19 @@ def compare(
     such as 2026; a year to date, 2026-10-ytd, is compared with the same months of the year
     before. With --data-dir several times, each merchant is compared with itself.
     """
-    _check_form(as_csv, as_json)
-    chosen: dict[str, Any] = {
-        "only": options.split_names(only) or None,
-        "coins": options.split_names(currency) or None,
-        "exact": exact,
-    }
-    lakes = open_each(data_dir, engine)
-    found = [compare_months(lake, before, period, **chosen, **at) for lake in lakes]
+    printed.check()
+    named = options.split_names(only) or None
+    coins = options.split_names(currency) or None
+    opened = open_each(lakes)
+    found = [
+        compare_months(lake, before, period, **at, only=named, coins=coins, exact=printed.exact)
+        for lake in opened
+    ]
     _require_same_months(found)
-    if as_json:
-        click.echo(to_json(_compared(lakes, found)))
-    elif as_csv:
-        click.echo(to_safe_csv(beside(lakes, [each.table for each in found])), nl=False)
+    if printed.as_json:
+        click.echo(to_json(_compared(opened, found)))
+    elif printed.as_csv:
+        click.echo(to_safe_csv(beside(opened, [each.table for each in found])), nl=False)
     else:
         click.echo("\n\n".join(map(str, found)))
     if any(each.needs_attention for each in found):
@@ -83,7 +82,7 @@ def _require_same_months(found: Sequence[Comparison]) -> None:
 
 
 def _compared(lakes: Sequence[Lakehouse], found: Sequence[Comparison]) -> dict[str, Any]:
-    """Return what a program reads: one comparison, or one for each merchant."""
+    """Return the JSON document of one comparison, or of one for each merchant."""
     if len(found) == 1:
         return _comparison(found[0])
     named = zip((lake.merchant_id for lake in lakes), found, strict=True)
@@ -103,15 +102,14 @@ def _comparison(found: Comparison) -> dict[str, Any]:
 @exact_option
 @csv_option
 @options.shared_options
+@options.as_value("printed", options.Printed)
 def statement_diff(
     old: str,
     new: str,
     has_rows: bool,
     out: str | None,
-    exact: bool,
-    as_csv: bool,
+    printed: options.Printed,
     data_dir: str | None,
-    as_json: bool,
 ) -> None:
     """Compare two statements: two versions of a month, or two months.
 
@@ -119,26 +117,21 @@ def statement_diff(
     many rows of each table changed. Of two months it shows every figure of every coin,
     with the difference and the percentage. Names files that were altered.
     """
-    _check_form(as_csv, as_json)
+    printed.check()
     diff = diff_statements(old, new)
     if out:
-        _write_page(diff, out, has_rows or diff.is_of_versions, exact)
-    if as_json:
+        _write_page(diff, out, has_rows or diff.is_of_versions, printed.exact)
+    if printed.as_json:
         click.echo(to_json(_document(diff)))
-    elif as_csv:
+    elif printed.as_csv:
         rows = diff.table if has_rows or diff.is_of_versions else diff.comparison
         click.echo(to_safe_csv(rows), nl=False)
     elif not out:
-        click.echo(_diff_text(diff, has_rows, exact))
+        click.echo(_diff_text(diff, has_rows, printed.exact))
     for text in diff.altered:
         echo_note(f"altered: {text}")
     if diff.altered:
         raise SystemExit(EXIT_ATTENTION)
-
-
-def _check_form(as_csv: bool, as_json: bool) -> None:
-    if as_csv and as_json:
-        raise ConfigError("give --csv or --json, not both")
 
 
 def _side(side: Side) -> dict[str, Any]:

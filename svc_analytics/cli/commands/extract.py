@@ -1,12 +1,12 @@
 """`extract`: bring the lake up to date with the service."""
 
-from typing import Any
+from dataclasses import dataclass
 
 import click
 
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
 from svc_analytics.cli.extraction_report import extraction_json, extraction_text
-from svc_analytics.cli.options import number_option, patience_option, shared_options
+from svc_analytics.cli.options import as_value, number_option, patience_option, shared_options
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction import lookups, update
@@ -15,6 +15,27 @@ from svc_analytics.extraction.scheduler import FEWEST
 from svc_analytics.instants import BEGINNING, HOUR, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.schema import STREAMS
+
+
+@dataclass(frozen=True)
+class RequestOptions:
+    """What shall be read, as it is typed."""
+
+    start: str | None
+    end: str | None
+    streams: tuple[str, ...]
+    overlap_hours: int
+    reread: bool
+
+    def request(self) -> Request:
+        """Return the request to the extraction."""
+        return Request(
+            streams=tuple(dict.fromkeys(self.streams)) or tuple(STREAMS),
+            start=parse_bound(self.start) if self.start else BEGINNING,
+            end=parse_bound(self.end) if self.end else None,
+            overlap=self.overlap_hours * HOUR,
+            rereads=self.reread,
+        )
 
 
 @click.command()
@@ -47,23 +68,24 @@ from svc_analytics.schema import STREAMS
 )
 @patience_option
 @shared_options
+@as_value("wanted", RequestOptions)
 def extract(
+    wanted: RequestOptions,
     workers: int | None,
     sessions: bool,
     bindings: str | None,
     patience: int | None,
     data_dir: str | None,
     as_json: bool,
-    **options: Any,
 ) -> None:
     """Bring the lake up to date with the service.
 
     Reads the time that is missing, and the newest day again. You can interrupt it at
     any time: the lake keeps what was read, and the next run continues from there.
     """
-    request = _request(**options)
+    request = wanted.request()
     settings = read_settings(data_dir, patience=patience)
-    _require_keys(settings, options["streams"], sessions=sessions)
+    _require_keys(settings, wanted.streams, sessions=sessions)
     customers = lookups.read_customers(bindings) if bindings else None
     lake = Lake(settings.data_dir)
     done = update.extract(lake, settings, request, workers=workers)
@@ -78,18 +100,6 @@ def extract(
         echo_note(text)
     if done.needs_attention or any(result.rejected for result in results):
         raise SystemExit(EXIT_ATTENTION)
-
-
-def _request(
-    start: str | None, end: str | None, streams: tuple[str, ...], overlap_hours: int, reread: bool
-) -> Request:
-    return Request(
-        streams=tuple(dict.fromkeys(streams)) or tuple(STREAMS),
-        start=parse_bound(start) if start else BEGINNING,
-        end=parse_bound(end) if end else None,
-        overlap=overlap_hours * HOUR,
-        rereads=reread,
-    )
 
 
 def _require_keys(settings: Settings, streams: tuple[str, ...], *, sessions: bool) -> None:

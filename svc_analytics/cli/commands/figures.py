@@ -32,7 +32,7 @@ def figures(names: tuple[str, ...], as_csv: bool, as_json: bool) -> None:
     FIGURE is a name or a label; without one, all figures are listed. No lake is needed.
 
     \b
-    svc-analytics figures "Net settlement" usd_exposure
+    svc-analytics figures "Sales after fees" usd_exposure
     """
     chosen = find_figures(names)
     if as_json or as_csv:

@@ -8,25 +8,25 @@ from pathlib import Path
 import click
 from tqdm.auto import tqdm
 
+from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import completion
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.options import (
-    calendar_option,
     data_dir_option,
     month_option,
     open_lake,
     shared_options,
-    zone_option,
+    zone_options,
 )
 from svc_analytics.config import read_settings
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, install
 from svc_analytics.formatting.row_files import output_file
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake, last_full_month
 from svc_analytics.notebook import copies, runner
 from svc_analytics.notebook.page import make_page
-from svc_analytics.periods import named_month
+from svc_analytics.periods import parse_month
 
 FIRST = "00-close-desk.ipynb"
 # It opens on the first notebook, and installs nothing.
@@ -39,16 +39,14 @@ _LAB_OPTIONS = (
 @click.command()
 @click.argument("name", shell_complete=completion.notebooks)
 @month_option
-@zone_option
-@calendar_option
+@zone_options
 @click.option("--code/--no-code", "has_code", help="Show the code, too.  [default: --no-code]")
 @click.option("--out", metavar="FILE", help="The page to write.  [default: NAME-MONTH.html]")
 @shared_options
 def notebook(
     name: str,
     month: str | None,
-    zone: str,
-    calendar: str | None,
+    at: PeriodOptions,
     has_code: bool,
     out: str | None,
     data_dir: str | None,
@@ -62,11 +60,13 @@ def notebook(
     """
     lake = open_lake(data_dir)
     path = runner.find_notebook(name)
-    chosen = _month(path, lake, month, zone, calendar)
+    chosen = _month(path, lake, month, at)
     target = Path(out or "-".join([path.stem, *([chosen] if chosen else [])]) + ".html")
     if not target.parent.is_dir():  # checked before the notebook runs, not after
         raise ConfigError(f"cannot write {target}: there is no folder {target.parent}")
-    parameters = {"DATA_DIR": str(lake.path), "ZONE": zone} | ({"MONTH": chosen} if chosen else {})
+    parameters = {"DATA_DIR": str(lake.path), "ZONE": at["zone"]} | (
+        {"MONTH": chosen} if chosen else {}
+    )
     with tqdm(desc=path.stem, unit=" cells", disable=None, leave=False) as bar:
         done = runner.run_notebook(path, parameters, on_cell=lambda _: bar.update())
     facts = done.metadata["page_facts"]
@@ -78,15 +78,13 @@ def notebook(
     click.echo(to_json(report) if as_json else str(target))
 
 
-def _month(
-    path: Path, lake: Lake, month: str | None, zone: str, calendar: str | None
-) -> str | None:
+def _month(path: Path, lake: Lake, month: str | None, at: PeriodOptions) -> str | None:
     """Return the month a notebook runs for; None for a notebook without the parameter MONTH."""
     if "MONTH" in runner.parameters_of(runner.read_notebook(path)):
         if month is None:
-            return last_full_month(lake, zone, calendar)
-        return named_month(month, now(), zone, calendar).label
-    for option, given in {"--month": month, "--calendar": calendar}.items():
+            return last_full_month(lake, **at)
+        return parse_month(month, now(), **at).label
+    for option, given in {"--month": month, "--calendar": at["calendar"]}.items():
         if given:
             raise ConfigError(f"{path.stem} has no parameter MONTH: run it without {option}")
     return None
@@ -103,10 +101,11 @@ def lab(arguments: tuple[str, ...], data_dir: str | None) -> None:
     --port 8890.
     """
     if find_spec("jupyterlab") is None:
-        raise ConfigError('jupyterlab is not installed: pip install -e ".[lab]"')
+        raise ConfigError(f"jupyterlab is not installed: {install('lab')}")
     settings = read_settings(data_dir)  # a wrong one is reported here, and not in a notebook
-    environment = runner.lab_environment(settings.data_dir)
-    folder, notes = copies.working_folder(settings.data_dir)
+    lake = Lake(settings.data_dir)
+    environment = runner.lab_environment(lake.path)
+    folder, notes = copies.working_folder(lake.path)
     for note in (f"JupyterLab opens the folder {folder}", *notes):
         echo_note(note)
     own = (f"--notebook-dir={folder}", *_LAB_OPTIONS)

@@ -10,11 +10,13 @@ from svc_analytics.cli import reports
 from svc_analytics.cli.commands.several_lakes import beside, open_each
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress, table_text
 from svc_analytics.cli.options import (
-    EngineSetting,
+    LakeOptions,
+    as_value,
     engine_options,
     several_lakes_options,
     wide_option,
 )
+from svc_analytics.closing.neighbours import unmet_findings
 from svc_analytics.engines.connect import count
 from svc_analytics.errors import ConfigError, QueryError, needs_extra
 from svc_analytics.formatting import tables
@@ -36,7 +38,7 @@ def status(data_dir: tuple[str, ...], as_json: bool) -> None:
     Shows rows, coverage, gaps, freshness and quarantine of each stream; with --data-dir
     several times, of each merchant.
     """
-    found = [lake_status(lake) for lake in open_each(data_dir)]
+    found = [lake_status(lake) for lake in open_each(LakeOptions(data_dir))]
     if as_json:
         documents = [reports.status_document(each) for each in found]
         click.echo(tables.to_json(documents[0] if len(found) == 1 else {"lakes": documents}))
@@ -55,24 +57,24 @@ def status(data_dir: tuple[str, ...], as_json: bool) -> None:
 @engine_options
 @wide_option
 @several_lakes_options
-def check(
-    is_deep: bool, engine: EngineSetting, is_wide: bool, data_dir: tuple[str, ...], as_json: bool
-) -> None:
+@as_value("lakes", LakeOptions)
+def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> None:
     """Check the lake against every rule.
 
     Lists each row that breaks a rule. A blocking finding keeps a statement from being
     final; an advisory one informs. A statement reads the rows of its month and the totals
-    of all others; --deep makes every month's figures from all rows too, and compares. With
+    of all others; --deep makes every month's figures from all rows too, and compares. Of
+    sealed months in a row, each must open with what the one before closed with. With
     --data-dir several times, it lists the findings of each merchant.
     """
-    lakes = open_each(data_dir, engine)
-    findings = beside(lakes, [_findings(lake, is_deep) for lake in lakes])
+    opened = open_each(lakes)
+    findings = beside(opened, [_findings(lake, is_deep) for lake in opened])
     if as_json:
         click.echo(tables.to_json({"findings": tables.to_objects(findings)}))
     else:
         click.echo(table_text(findings, is_wide=is_wide) if len(findings) else "every rule holds")
     blocking = findings["severity"].to_pylist().count("blocking")
-    rules = len(read_checks()) + is_deep
+    rules = len(read_checks()) + 1 + is_deep  # one of sealed statements
     echo_note(f"{rules} rules, {len(findings)} findings, {blocking} of them blocking")
     if blocking:
         raise SystemExit(EXIT_ATTENTION)
@@ -81,6 +83,7 @@ def check(
 def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
     """Return the rows of a lake that break a rule."""
     findings = count(lake, None, find_exceptions)
+    findings = pa.concat_tables([findings, unmet_findings(lake, findings.schema)])
     if is_deep:
         return pa.concat_tables([findings, check_deeply(lake, findings, note=echo_progress)])
     return findings
@@ -106,14 +109,14 @@ def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
 @engine_options
 @wide_option
 @several_lakes_options
+@as_value("lakes", LakeOptions)
 def sql(
     query: str | None,
     form: str,
     is_printed: bool,
     dialect: str | None,
-    engine: EngineSetting,
+    lakes: LakeOptions,
     is_wide: bool,
-    data_dir: tuple[str, ...],
     as_json: bool,
 ) -> None:
     """Run one read-only query on the views.
@@ -130,15 +133,14 @@ def sql(
     if dialect and not is_printed:
         raise ConfigError("--dialect says how to print a query: give it with --print")
     if is_printed:
-        click.echo(_rehearsed(open_each(data_dir, engine), text, dialect or "spark"), nl=False)
+        click.echo(_rehearsed(open_each(lakes), text, dialect or "spark"), nl=False)
         return
-    answer = _answer(text, data_dir, engine)
+    answer = _answer(text, open_each(lakes))
     _print_answer(answer, form, is_wide=is_wide, as_json=as_json)
 
 
-def _answer(query: str, data_dir: tuple[str, ...], engine: EngineSetting) -> pa.Table:
+def _answer(query: str, lakes: Sequence[Lakehouse]) -> pa.Table:
     """Answer a query over one lake, or over several."""
-    lakes = open_each(data_dir, engine)
     if len(lakes) > 1:
         return query_lakes(lakes, query)
     return count(lakes[0], models_used_by(query), lambda views: views.query_readonly(query))
@@ -177,7 +179,7 @@ def views(is_wide: bool, data_dir: tuple[str, ...], as_json: bool) -> None:
     Other tools query the lake through this file; with --data-dir several times, each lake
     gets its own. --json lists the columns too, each with its name, its type and its meaning.
     """
-    lakes = open_each(data_dir)
+    lakes = open_each(LakeOptions(data_dir))
     paths = [_written(lake) for lake in lakes]
     described = describe_views(lakes[0])  # they are the same of every lake
     if as_json:

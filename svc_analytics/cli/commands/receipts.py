@@ -12,22 +12,29 @@ import pyarrow as pa
 from tqdm import tqdm
 
 from svc_analytics.api.client import Client
-from svc_analytics.calendars import GREGORIAN
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
-from svc_analytics.cli.options import open_lake, patience_option, shared_options, split_names
+from svc_analytics.cli.options import (
+    as_value,
+    open_lake,
+    patience_option,
+    shared_options,
+    split_names,
+)
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.row_files import check_form, write_rows
 from svc_analytics.formatting.tables import to_json
 from svc_analytics.instants import now
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.layout import VERDICTS_FOLDER
+from svc_analytics.periods import GREGORIAN, parse_month
 from svc_analytics.periods import month as utc_month
-from svc_analytics.periods import named_month
 from svc_analytics.receipts.bulk import VerifyOnline
-from svc_analytics.receipts.duplicates import is_duplicate
+from svc_analytics.receipts.duplicates import IDENTICAL, SAME_PAYMENT
 from svc_analytics.receipts.kept_columns import Wanted, open_kept
 from svc_analytics.receipts.online import OnlineVerifier
 from svc_analytics.receipts.token_files import read_sources
+from svc_analytics.receipts.verdict_files import count_codes
 from svc_analytics.receipts.verify_files import OUTPUT, open_payments, verify_batches
 from svc_analytics.receipts.verify_lake import verify_lake
 from svc_analytics.schema import PAYMENTS
@@ -65,6 +72,71 @@ def receipts() -> None:
     """Verify the signed receipts of payments."""
 
 
+@dataclass(frozen=True)
+class OfFiles:
+    """The files whose tokens are verified, and their columns."""
+
+    files: tuple[str, ...]
+    column: str | None
+    keep: str | None
+
+    @property
+    def kept(self) -> Wanted:
+        """The columns that --keep asks for: none, every one, or those that it names."""
+        if self.keep in (None, EVERY_COLUMN):
+            return self.keep is not None
+        return split_names(self.keep)
+
+
+@dataclass(frozen=True)
+class OfLake:
+    """Which receipts of the lake are verified and listed, and by how many processes."""
+
+    month: str | None
+    every: bool
+    workers: int | None
+
+
+@dataclass
+class Report:
+    """The rows, the JSON document, the summary on stderr and the exit code of one run."""
+
+    out: str | None
+    as_json: bool
+    verdicts: Counter[str] = field(default_factory=Counter, init=False)
+    codes: Counter[str] = field(default_factory=Counter, init=False)  # of the reasons
+
+    @property
+    def unproven(self) -> int:
+        """How many receipts are not proven."""
+        return sum(count for name, count in self.verdicts.items() if name not in PROVEN)
+
+    def write(self, tables: Iterable[pa.Table], schema: pa.Schema = OUTPUT) -> None:
+        """Write the rows as they come, then the JSON document."""
+        rows = write_rows(tables, schema, "receipts", self.out, self.as_json)
+        if self.as_json:
+            counts = {"verdicts": dict(sorted(self.verdicts.items())), "unproven": self.unproven}
+            click.echo(to_json(counts | rows))
+
+    def conclude(self) -> int:
+        """Sum up on stderr; return the exit code."""
+        total = self.verdicts.total()
+        counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
+        proven = total - self.unproven
+        echo_note(f"{total:,} receipts, {proven:,} of them proven ({counts or 'none'})")
+        if repeated := self.codes[IDENTICAL] + self.codes[SAME_PAYMENT]:
+            echo_note(
+                f"{repeated:,} rows repeat the token or the payment of another row: "
+                "see their reasons"
+            )
+        if webhook_signed := self.codes[WEBHOOK_SIGNED.code]:
+            echo_note(
+                f"settings error: {webhook_signed:,} receipts are signed with a webhook "
+                "secret; put the receipt secret into SVC_RECEIPT_SECRETS"
+            )
+        return EXIT_ATTENTION if self.unproven else 0
+
+
 @receipts.command("verify")
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--month", metavar="MONTH", help="Verify only this UTC month of the lake: 2026-10.")
@@ -91,18 +163,16 @@ def receipts() -> None:
 )
 @patience_option
 @shared_options
+@as_value("of_files", OfFiles)
+@as_value("of_lake", OfLake)
+@as_value("report", Report)
 def verify(
-    files: tuple[str, ...],
-    month: str | None,
-    column: str | None,
-    keep: str | None,
+    of_files: OfFiles,
+    of_lake: OfLake,
     online: bool,
-    out: str | None,
-    every: bool,
-    workers: int | None,
+    report: Report,
     patience: int | None,
     data_dir: str | None,
-    as_json: bool,
 ) -> None:
     """Verify the receipts of the lake, or the tokens in FILEs.
 
@@ -112,28 +182,27 @@ def verify(
     proven. The lake keeps the verdicts, and a later run checks only new and changed
     payments. Works offline without --online. Exits 3 when a receipt is not proven.
     """
-    if out:
-        check_form(out)
-    if files and (month or every):
+    if report.out:
+        check_form(report.out)
+    if of_files.files and (of_lake.month or of_lake.every):
         raise ConfigError("--month and --every are for the lake: give no files with them")
-    if keep and not files:
+    if of_files.keep and not of_files.files:
         raise ConfigError("--keep is for files: write their names before it")
     settings = read_settings(data_dir, patience=patience)
     settings.require_receipt_secrets()
-    report = _Report(out, as_json)
     with _online_verifier(settings, online) as verify_online:
-        if files:
-            _verify_files(files, column, _wanted(keep), settings, verify_online, report)
+        if of_files.files:
+            _verify_files(of_files, settings, verify_online, report)
         else:
-            lake, label = open_lake(data_dir), _utc_month(month)
-            _verify_lake(lake, label, workers, settings, verify_online)
-            _report_lake(lake, label, every, report)
+            lake, label = open_lake(data_dir), _utc_month(of_lake.month)
+            _verify_lake(lake, label, of_lake.workers, settings, verify_online)
+            _report_lake(lake, label, of_lake.every, report)
     raise SystemExit(report.conclude())
 
 
 def _utc_month(text: str | None) -> str | None:
     """Return the label of a UTC month, as the lake's files have it."""
-    return None if text is None else named_month(text, now(), calendar=GREGORIAN).label
+    return None if text is None else parse_month(text, now(), calendar=GREGORIAN).label
 
 
 @contextmanager
@@ -147,82 +216,27 @@ def _online_verifier(settings: Settings, online: bool) -> Iterator[VerifyOnline 
         yield OnlineVerifier(client, settings.receipt_secrets).verify
 
 
-@dataclass
-class _Report:
-    """The rows, the JSON document, the summary on stderr and the exit code of one run."""
-
-    out: str | None
-    as_json: bool
-    verdicts: Counter[str] = field(default_factory=Counter)
-    repeated: int = 0
-    webhook_signed: int = 0
-
-    def count_reasons(self, table: pa.Table) -> None:
-        """Count the reasons that the summary explains."""
-        reasons = table["reason"].to_pylist()
-        self.repeated += sum(map(is_duplicate, reasons))
-        self.webhook_signed += sum(reason.startswith(WEBHOOK_SIGNED) for reason in reasons)
-
-    @property
-    def unproven(self) -> int:
-        """How many receipts are not proven."""
-        return sum(count for name, count in self.verdicts.items() if name not in PROVEN)
-
-    def write(self, tables: Iterable[pa.Table], schema: pa.Schema = OUTPUT) -> None:
-        """Write the rows as they come, then the JSON document."""
-        rows = write_rows(tables, schema, "receipts", self.out, self.as_json)
-        if self.as_json:
-            counts = {"verdicts": dict(sorted(self.verdicts.items())), "unproven": self.unproven}
-            click.echo(to_json(counts | rows))
-
-    def conclude(self) -> int:
-        """Sum up on stderr; return the exit code."""
-        total = self.verdicts.total()
-        counts = ", ".join(f"{name} {count:,}" for name, count in self.verdicts.most_common())
-        proven = total - self.unproven
-        echo_note(f"{total:,} receipts, {proven:,} of them proven ({counts or 'none'})")
-        if self.repeated:
-            echo_note(
-                f"{self.repeated:,} rows repeat the token or the payment of another row: "
-                "see their reasons"
-            )
-        if self.webhook_signed:
-            echo_note(
-                f"settings error: {self.webhook_signed:,} receipts are signed with a webhook "
-                "secret; put the receipt secret into SVC_RECEIPT_SECRETS"
-            )
-        return EXIT_ATTENTION if self.unproven else 0
-
-
-def _wanted(keep: str | None) -> Wanted:
-    """Return what --keep asks for: no column, every one, or those that it names."""
-    return split_names(keep) if keep not in (None, EVERY_COLUMN) else keep is not None
-
-
 def _verify_files(
-    files: tuple[str, ...],
-    column: str | None,
-    keep: Wanted,
+    of_files: OfFiles,
     settings: Settings,
     verify_online: VerifyOnline | None,
-    report: _Report,
+    report: Report,
 ) -> None:
     """Verify the tokens in files, and write a row for each as it comes."""
 
     def counted(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
         for table in tables:
             report.verdicts.update(table["verdict"].to_pylist())
-            report.count_reasons(table)
             bar.update(len(table))
             yield table
 
     with (
-        open_kept(files, column, keep, OUTPUT.names) as (sources, kept),
+        open_kept(of_files.files, of_files.column, of_files.kept, OUTPUT.names) as (sources, kept),
         open_payments(Lake(settings.data_dir)) as payments,
         _bar() as bar,
     ):
-        batches = read_sources(sources, column, kept.names)
-        tables = verify_batches(batches, payments, settings, verify_online, kept)
+        batches = read_sources(sources, of_files.column, kept.names)
+        tables = verify_batches(batches, payments, settings, verify_online, kept, report.codes)
         report.write(counted(tables), kept.added_to(OUTPUT))
 
 
@@ -248,15 +262,16 @@ def _verify_lake(
     )
 
 
-def _report_lake(lake: Lake, month: str | None, every: bool, report: _Report) -> None:
+def _report_lake(lake: Lake, month: str | None, every: bool, report: Report) -> None:
     """Write the verdicts that the lake keeps; of one month, without reading the others."""
     period = utc_month(month) if month else None
     bounds = (period.start, period.end) if period else None
     with open_warehouse(lake, models_used_by(_VERDICTS, _COUNTS), period=bounds) as warehouse:
         rows = warehouse.query(_VERDICTS, {"month": month, "every": every, "proven": PROVEN})
         counts = warehouse.query(_COUNTS, {"month": month}).to_pylist()
+        files = warehouse.sources.files[VERDICTS_FOLDER]
+        report.codes = count_codes(file for file in files if month in (None, file.stem))
     report.verdicts.update({row["verdict"]: row["receipts"] for row in counts})
-    report.count_reasons(rows)
     report.write([rows])
 
 

@@ -1,16 +1,16 @@
 """Commands over several lakes: each merchant beside the others; of a statement, their sums too."""
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 import pyarrow as pa
 
+from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note
-from svc_analytics.cli.options import HERE, EngineSetting
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.row_files import check_form, output_file, write_rows
 from svc_analytics.formatting.tables import to_json, to_objects, to_safe_csv
@@ -18,41 +18,53 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.lakes import Lakes, open_lakes
 from svc_analytics.lakes.statement import GroupStatement
 from svc_analytics.lakes.views import MERCHANT
+from svc_analytics.language.catalogue import ENGLISH, Language
 
-# What a statement of one merchant takes, and one of several does not; as it is when not given.
-_OF_ONE = {
-    "figure": ("--explain", None),
-    "currency": ("--currency", None),
-    "webhooks": ("--webhooks", None),
-    "metadata": ("--metadata", None),
-    "formats": ("--format", "csv,parquet"),
+# What a statement of one merchant takes, and one of several does not.
+_OPTIONS = {
+    "figure": "--explain",
+    "currency": "--currency",
+    "webhooks": "--webhooks",
+    "metadata": "--metadata",
+    "formats": "--format",
+    "language": "--lang",
 }
 
 
-def with_several_lakes(command: Callable[..., None]) -> Callable[..., None]:
-    """Give `statement` --data-dir more than once; with one it is run as it is."""
+@dataclass(frozen=True)
+class SingleStatement:
+    """What a statement of one merchant is asked for, each as it is when not given."""
 
-    @wraps(command)
-    def run(data_dir: tuple[str, ...], **given: Any) -> None:
-        if len(data_dir) > 1:
-            state_together(data_dir, given)
-        else:
-            command(data_dir=next(iter(data_dir), None), **given)
+    figure: str | None = None
+    currency: str | None = None
+    webhooks: str | None = None
+    metadata: str | None = None
+    formats: str = "csv,parquet"
+    language: Language = ENGLISH
 
-    return options.several_lakes_options(run)
-
-
-def open_together(data_dirs: tuple[str, ...], engine: EngineSetting = HERE) -> Lakes:
-    """Open the lakes of several merchants; `engine` is what a command with its options gets."""
-    address, places = engine
-    return open_lakes(data_dirs, engine=address, engine_data=(address and places) or None)
+    def require_none(self) -> None:
+        """Refuse what is not as it is when not given."""
+        for name, option in _OPTIONS.items():
+            if getattr(self, name) != getattr(SingleStatement(), name):
+                raise ConfigError(f"{option} is of one merchant: give --data-dir once")
 
 
-def open_each(data_dirs: tuple[str, ...], engine: EngineSetting = HERE) -> tuple[Lakehouse, ...]:
+def open_together(lakes: options.LakeOptions) -> Lakes:
+    """Open the lakes of several merchants."""
+    address, places = lakes.engine
+    return open_lakes(lakes.data_dir, engine=address, engine_data=(address and places) or None)
+
+
+def open_each(lakes: options.LakeOptions) -> tuple[Lakehouse, ...]:
     """Open the one lake of the settings, or the lake of each merchant."""
-    if len(data_dirs) > 1:
-        return open_together(data_dirs, engine).lakes
-    return (options.open_lake(next(iter(data_dirs), None), engine),)
+    if lakes.are_several:
+        return open_together(lakes).lakes
+    return (open_one(lakes),)
+
+
+def open_one(lakes: options.LakeOptions) -> Lakehouse:
+    """Open the one lake of the settings."""
+    return options.open_lake(next(iter(lakes.data_dir), None), lakes.engine)
 
 
 def beside(lakes: Sequence[Lakehouse], tables: Sequence[pa.Table]) -> pa.Table:
@@ -64,19 +76,18 @@ def beside(lakes: Sequence[Lakehouse], tables: Sequence[pa.Table]) -> pa.Table:
     return pa.concat_tables(rows.replace_schema_metadata() for rows in found)
 
 
-def state_together(data_dirs: tuple[str, ...], given: dict[str, Any]) -> None:
+def state_together(
+    name: str,
+    at: PeriodOptions,
+    lakes: options.LakeOptions,
+    out: str | None,
+    printed: options.Printed,
+) -> None:
     """Print or write the figures of several merchants over one period."""
-    for name, (option, default) in _OF_ONE.items():
-        if given[name] != default:
-            raise ConfigError(f"{option} is of one merchant: give --data-dir once")
-    if not given["language"].is_english:
-        raise ConfigError("--lang is of one merchant: give --data-dir once")
-    out = given["out"]
     if out and Path(out).suffix.lower() != ".html":
         check_form(out)
-    lakes = open_together(data_dirs, given["engine"])
-    made = lakes.statement(given["name"], zone=given["zone"], calendar=given["calendar"])
-    _write(made, out, as_csv=given["as_csv"], as_json=given["as_json"])
+    made = open_together(lakes).statement(name, **at)
+    _write(made, out, as_csv=printed.as_csv, as_json=printed.as_json)
     if made.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
 

@@ -1,21 +1,19 @@
 """`statement`: write a month's statement, or explain where one of its figures comes from."""
 
-from collections.abc import Callable
-from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 
+from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import completion, explanations, options, reports
-from svc_analytics.cli.commands.several_lakes import with_several_lakes
+from svc_analytics.cli.commands.several_lakes import SingleStatement, open_one, state_together
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.language.catalogue import Language
-from svc_analytics.render.folder import check_formats
-from svc_analytics.statements.metadata import empty_columns
+from svc_analytics.render.folder import FORMATS, Output
+from svc_analytics.statements.explain import Explanation
+from svc_analytics.statements.metadata import name_empty
 from svc_analytics.statements.statement import Statement
 from svc_analytics.statements.statement import statement as make_statement
 
@@ -32,26 +30,19 @@ _to_date_option = click.option(
 )
 
 
-def _period_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that choose a period, which it gets as its `name`."""
-
-    @wraps(command)
-    def run(
-        period: str | None, month: str | None, choice: str | None, is_to_date: bool, **given: Any
-    ) -> None:
-        command(name=options.choose_period(period, month, choice, _OTHERS, is_to_date), **given)
-
-    named = options.last_month_option(_this_month_option(_to_date_option(run)))
-    return options.period_argument(options.month_option(named))
+def _name(period: str | None, month: str | None, choice: str | None, is_to_date: bool) -> str:
+    return options.choose_period(period, month, choice, _OTHERS, is_to_date)
 
 
 @click.command()
-@_period_options
-@options.zone_option
-@options.calendar_option
-@options.format_option(
-    "Forms to write: csv, parquet, xlsx, html, json, journal, pdf; with commas between."
-)
+@options.period_argument
+@options.month_option
+@options.last_month_option
+@_this_month_option
+@_to_date_option
+@options.as_value("name", _name)
+@options.zone_options
+@options.format_option(f"Forms to write: {', '.join(FORMATS)}; with commas between.")
 @click.option(
     "--out",
     metavar="DIR|FILE",
@@ -76,22 +67,17 @@ def _period_options(command: Callable[..., None]) -> Callable[..., None]:
 @options.metadata_option
 @options.language_options
 @options.engine_options
-@with_several_lakes
+@options.several_lakes_options
+@options.as_value("single", SingleStatement)
+@options.as_value("lakes", options.LakeOptions)
+@options.as_value("printed", options.Printed)
 def statement(
     name: str,
-    formats: str,
+    at: PeriodOptions,
     out: str | None,
-    figure: str | None,
-    exact: bool,
-    currency: str | None,
-    as_csv: bool,
-    webhooks: str | None,
-    metadata: str | None,
-    language: Language,
-    engine: options.EngineSetting,
-    data_dir: str | None,
-    as_json: bool,
-    **at: Any,  # its zone and calendar
+    single: SingleStatement,
+    lakes: options.LakeOptions,
+    printed: options.Printed,
 ) -> None:
     """Write the statement of a month, a quarter or a year, and print its summary.
 
@@ -105,50 +91,39 @@ def statement(
     With --data-dir several times, it prints the figures of each merchant and their sums
     per coin; --csv prints them as rows, and --out writes them (.csv, .parquet, .html).
     """
-    forms, properties = options.split_names(formats), options.split_names(metadata)
-    check_formats(forms, language)
-    explanations.check_choice(figure, currency, as_csv=as_csv)
-    lake = options.open_lake(data_dir, engine)
-    if figure and currency:
-        _explain(lake, name, figure, currency, (out, as_csv, as_json), **at)
+    if lakes.are_several:
+        single.require_none()
+        state_together(name, at, lakes, out, printed)
         return
-    new = make_statement(lake, name, webhooks=webhooks, metadata=properties, **at)
-    folder = _save(new, lake, out, forms, language)
-    click.echo(reports.statement_report(new, folder, as_json=as_json, exact=exact))
-    _note_empty(new)
+    output = Output(options.split_names(single.formats), single.language, echo_progress)
+    output.check()
+    explanations.check_choice(single.figure, single.currency, as_csv=printed.as_csv)
+    lake = open_one(lakes)
+    if single.figure and single.currency:
+        if out:
+            check_form(out)
+        explanation = lake.explain(name, single.currency, single.figure, **at)
+        _print_explanation(explanation, out, printed)
+        return
+    properties = options.split_names(single.metadata)
+    new = make_statement(lake, name, webhooks=single.webhooks, metadata=properties, **at)
+    folder = _save(new, lake, out, output)
+    click.echo(reports.statement_report(new, folder, as_json=printed.as_json, exact=printed.exact))
+    for text in name_empty(new.tables["lines"], new.period.noun):
+        echo_note(text)
     if new.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _note_empty(new: Statement) -> None:
-    """Name the properties of the metadata that no payment has: perhaps one is misspelt."""
-    for column in empty_columns(new.tables["lines"]):
-        reason = f"no payment of the {new.period.noun} has this metadata"
-        echo_note(f"{column} is empty in every line: {reason}")
-
-
-def _explain(
-    lake: Lakehouse,
-    name: str,
-    figure: str,
-    currency: str,
-    form: tuple[str | None, bool, bool],
-    **at: str,
-) -> None:
+def _print_explanation(explanation: Explanation, out: str | None, printed: options.Printed) -> None:
     """Print what a figure is made of: a part of it as text, or all of it in a form."""
-    out, as_csv, as_json = form
-    if out:
-        check_form(out)
-    explanation = lake.explain(name, currency, figure, **at)
-    if not (out or as_csv or as_json):
+    if not (out or printed.as_csv or printed.as_json):
         click.echo(explanations.explanation_text(explanation))
-    elif document := explanations.write_explanation(explanation, out, as_json=as_json):
+    elif document := explanations.write_explanation(explanation, out, as_json=printed.as_json):
         click.echo(document)
 
 
-def _save(
-    new: Statement, lake: Lakehouse, out: str | None, forms: tuple[str, ...], language: Language
-) -> Path:
+def _save(new: Statement, lake: Lakehouse, out: str | None, output: Output) -> Path:
     """Write a statement into its folder, unless a sealed one is there; return the folder."""
     folder = lake.path / STATEMENTS / new.period.folder
     if out is None and versions(folder):
@@ -157,5 +132,6 @@ def _save(
             "anew from the lake; statement-verify compares the two, --out DIR writes them"
         )
         return folder
+    language = output.language
     words = {"lang": language.code, "digits": language.digits}
-    return new.save(out or folder, forms, **words, note=echo_progress)
+    return new.save(out or folder, output.formats, **words, note=output.note)

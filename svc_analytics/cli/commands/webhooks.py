@@ -30,8 +30,9 @@ def verify(file: str, out: str | None, data_dir: str | None, as_json: bool) -> N
 
     FILE is NDJSON, or - for stdin; each line holds received_at, signature (the header
     x-pay-signature) and body_base64 (the exact raw body). Prints line_no, event_id,
-    event_type, verdict, reason, subject, record_id and in_lake as CSV. Exits 3 when a
-    delivery is not valid, or the lake lacks a record of time that was read.
+    event_type, verdict, reason, subject, record_id, in_lake and differences as CSV. Exits 3
+    when a delivery is not valid or contradicts its record (another order, kind or status), or
+    the lake lacks a record of time that was read.
     """
     if out:
         check_form(out)
@@ -52,6 +53,7 @@ class _Tally:
         self.verdicts: Counter[str] = Counter()
         self.missing: dict[tuple[str, str], None] = {}
         self.absent: dict[tuple[str, str], None] = {}
+        self.contradicting: dict[tuple[str, str], None] = {}
 
     def count(self, batches: Iterator[list[ReconciledDelivery]]) -> Iterator[pa.Table]:
         yield to_table([])  # the header is written even when no row follows
@@ -62,6 +64,8 @@ class _Tally:
 
     def _add(self, item: ReconciledDelivery) -> None:
         self.verdicts[item.delivery.verdict] += 1
+        if item.differences:
+            self.contradicting[str(item.delivery.subject), str(item.delivery.record_id)] = None
         if item.in_lake is False:
             names = self.missing if item.is_missing else self.absent
             names[str(item.delivery.subject), str(item.delivery.record_id)] = None
@@ -79,9 +83,13 @@ class _Tally:
             echo_note(
                 f"{len(self.missing):,} records are missing: the lake was read for their time"
             )
+        if self.contradicting:
+            count = len(self.contradicting)
+            echo_note(f"{count:,} records are contradicted by an event: see its differences")
         if self.absent:
             echo_note(f"{len(self.absent):,} records are not in the lake yet: run extract")
-        return EXIT_ATTENTION if self.invalid or self.missing else 0
+        is_odd = self.invalid or self.missing or self.contradicting
+        return EXIT_ATTENTION if is_odd else 0
 
 
 def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: bool) -> None:
@@ -91,6 +99,7 @@ def _write(tables: Iterator[pa.Table], tally: _Tally, out: str | None, as_json: 
             "verdicts": dict(sorted(tally.verdicts.items())),
             "invalid": tally.invalid,
             "missing": _named(tally.missing),
+            "contradicting": _named(tally.contradicting),
             "not_in_lake_yet": _named(tally.absent),
         }
         click.echo(to_json(document | rows))

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.metadata import version
 from typing import Any
 
@@ -10,34 +11,40 @@ from svc_analytics.closing.diff import Tables
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant, parse_bound
-from svc_analytics.named_periods import named_period
+from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.render.document import Unknown
 from svc_analytics.schema import STREAMS
 from svc_analytics.statements.metadata import check_names
 from svc_analytics.statements.statement import Statement
+from svc_analytics.warehouse.definitions import definitions_digest
 
 LONGEST = 80
 # Facts that other parts of a verification hold: files and chain, the clock, the profile.
 _OTHERS = {
     *("files", "version", "supersedes", "previous_seal", "seal", "as_of", "merchant"),
-    "month_seals",
-    "tool_version",
+    *("month_seals", "tool_version", "definitions_digest"),
+}
+# What every manifest says, whichever release sealed it: later facts are missing in earlier ones.
+_ALWAYS = {
+    *("status", "reasons", "unknown", "merchant", "label", "version", "calendar", "zone", "start"),
+    *("end", "as_of", "coverage", "options", "tool_version", "files", "control"),
+    *("content_digest", "supersedes", "previous_seal", "seal"),
 }
 _OF_TODAY = {"status", "reasons", "coverage"}  # what a lake that gives the same may say otherwise
 
 
 def is_this_release(manifest: seals.Manifest) -> bool:
     """Whether the statement was written by the release that verifies it."""
-    return manifest.get("tool_version") == version("svc-analytics")
+    is_same = manifest.get("tool_version") == version("svc-analytics")
+    return is_same and manifest.get("definitions_digest") == definitions_digest()
 
 
 def period_of(manifest: seals.Manifest) -> Period:
     """Return the period of a manifest, or raise `ConfigError` where its facts name none."""
-    label = manifest["label"].partition("@")[0]
-    at = parse_bound(manifest["as_of"])
-    period = named_period(label, at, manifest["zone"], manifest["calendar"])
+    period, at = seals.stated_period(manifest), parse_bound(manifest["as_of"])
     check_names(seals.chosen_metadata(manifest))
+    seals.sealed_assertions(manifest)
     if at < period.end:
         raise ConfigError(f"as_of, {manifest['as_of']}, is before the end of the {period.noun}")
     if manifest["as_of"] != format_instant(at):
@@ -47,7 +54,6 @@ def period_of(manifest: seals.Manifest) -> Period:
 
 def sealed_statement(manifest: seals.Manifest, period: Period, tables: Tables) -> Statement:
     """Return the statement that was sealed: final, of these tables, and read completely."""
-    names = seals.chosen_metadata(manifest)
     whole = Coverage(complete=((period.start, period.end),))
     return Statement(
         period=period,
@@ -57,43 +63,99 @@ def sealed_statement(manifest: seals.Manifest, period: Period, tables: Tables) -
         reasons=(),
         unknown=unknown_of(manifest),
         tables=tables,
-        options={"metadata": [*names]} if names else {},
+        options=_options(manifest),
     )
 
 
+def _options(manifest: seals.Manifest) -> dict[str, Any]:
+    """Return the options of a manifest as a statement has them, and no other."""
+    names, seen = seals.chosen_metadata(manifest), seals.sealed_assertions(manifest)
+    options: dict[str, Any] = {"metadata": [*names]} if names else {}
+    return options | ({} if seen is None else {"assertions": [each.to_json() for each in seen]})
+
+
 def unknown_of(manifest: seals.Manifest) -> tuple[Unknown, ...]:
-    """Return what a manifest says it leaves open; earlier builds did not say it."""
+    """Return the unknowns of a manifest; nothing where they are no such list."""
     try:
-        return tuple(
-            Unknown(tuple(one["figures"]), tuple(one["coins"]), str(one["because"]))
-            for one in manifest.get("unknown", ())
-        )
-    except (KeyError, TypeError):
+        return tuple(Unknown.from_json(one) for one in manifest.get("unknown", ()))
+    except (KeyError, TypeError, AttributeError):
         return ()
 
 
 def expected_facts(sealed: Statement, new: Statement | None) -> dict[str, Any]:
-    """Return what the manifest must say: of the sealed tables, and of the lake that gives them."""
+    """Return the facts that the manifest must state, of the sealed tables and of their lake.
+
+    `new` is what the lake gives, if it is the same.
+    """
     facts = sealed.manifest({})
-    if new and all(sealed.tables[name] is table for name, table in new.tables.items()):
-        given = new.manifest({})
-        facts |= {name: given[name] for name in given.keys() - _OTHERS - _OF_TODAY}
+    if new:
+        facts["unknown"] = _open_figures(new, sealed)
+        facts["options"] = new.options
     return facts
 
 
-def wrong_facts(manifest: seals.Manifest, expected: dict[str, Any]) -> list[str]:
-    """Name the facts of a manifest that are not what they must be."""
-    manifest = {"unknown": []} | manifest
-    wrong = [f"{name} is missing in the manifest" for name in expected if name not in manifest]
+def _open_figures(new: Statement, sealed: Statement) -> list[dict[str, Any]]:
+    """Return the unknowns, without figures that only this release states."""
+    more = _stated(new) - _stated(sealed)
+    named = (
+        replace(each, figures=tuple(name for name in each.figures if name not in more))
+        for each in new.unknown
+    )
+    return [each.to_json() for each in named if each.figures]
+
+
+def _stated(statement: Statement) -> set[str]:
+    """Return the figures that a statement has, as columns of its summary or as rows."""
+    tables = statement.tables
+    rows = tables["figures"]["name"].to_pylist() if "figures" in tables else ()
+    return {*tables["summary"].column_names, *rows}
+
+
+def wrong_facts(
+    manifest: seals.Manifest, expected: dict[str, Any], *, is_own: bool = True
+) -> list[str]:
+    """Name the facts of a manifest that are not what they must be.
+
+    Another release gives the reasons of what is unknown in other words, and knows fewer facts.
+    """
+    always = expected.keys() if is_own else expected.keys() & _ALWAYS
+    wrong = [f"{name} is missing in the manifest" for name in always if name not in manifest]
     for name in expected:
         if name in manifest and name not in _OTHERS:
-            wrong += _wrong(name, manifest[name], expected[name])
+            pair = manifest[name], _as_kept(manifest[name], expected[name])
+            wrong += _wrong(name, *(pair if is_own else map(_without_words, pair)))
     strange = sorted(manifest.keys() - expected.keys() - {"language"})
     return wrong + [f"{name} is no fact of a manifest" for name in strange]
 
 
+def _as_kept(sealed: Any, expected: Any) -> Any:
+    """Return the expected facts, without messages where the manifest is older than they are."""
+    if not (isinstance(sealed, list) and isinstance(expected, list)):
+        return expected
+    pairs = zip(sealed, expected, strict=False)
+    kept = [
+        {name: each[name] for name in each if name != "message"}
+        if isinstance(each, dict) and isinstance(one, dict) and "message" not in one
+        else each
+        for one, each in pairs
+    ]
+    return kept + expected[len(sealed) :]
+
+
+def _without_words(fact: Any) -> Any:
+    """Return a fact without the sentences in it."""
+    if not isinstance(fact, list):
+        return fact
+    return [
+        {name: value for name, value in each.items() if name not in ("because", "message")}
+        if isinstance(each, dict)
+        else each
+        for each in fact
+    ]
+
+
 def _wrong(name: str, value: Any, expected: Any) -> Iterator[str]:
-    """Say where a fact is not what it must be, in the depth where they differ."""
+    """List where a fact is not as it must be, in the depth where they differ."""
     if _canonical(value) == _canonical(expected):
         return
     if not (isinstance(value, dict) and isinstance(expected, dict) and value):
@@ -103,16 +165,23 @@ def _wrong(name: str, value: Any, expected: Any) -> Iterator[str]:
         yield from _wrong(f"{name}.{key}", value.get(key), expected.get(key))
 
 
-def changed_profile(manifest: seals.Manifest, merchant: dict[str, Any]) -> list[str]:
-    """Name the facts of the merchant that differ from the profile as last read."""
-    sealed = manifest["merchant"]
+def changed_profile(manifest: seals.Manifest, lake: Lake) -> list[str]:
+    """Name the facts of the merchant that are of no profile that the lake ever read."""
+    sealed, merchant = manifest["merchant"], lake.merchant
+    known = [_without_instant(each) for each in (merchant, *lake.earlier_profiles)]
+    if sealed in known:
+        return []
     names = [name for name in {**sealed, **merchant} if name != "read_at"]
     return [
         f"merchant.{name} is {_shown(sealed.get(name))} here and {_shown(merchant.get(name))} in "
-        "the lake: the profile was changed since, or the manifest was altered"
+        "the lake, which read no profile like it: the manifest was altered"
         for name in names
         if (sealed.get(name), name in sealed) != (merchant.get(name), name in merchant)
     ]
+
+
+def _without_instant(profile: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in profile.items() if name != "read_at"}
 
 
 def _canonical(value: Any) -> str:

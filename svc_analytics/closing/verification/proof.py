@@ -4,23 +4,26 @@ Whoever changes a folder can compute hashes and a seal that fit, so nothing that
 says of itself is believed.
 """
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
 from svc_analytics.closing import seals
+from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.chain import broken_chain
-from svc_analytics.closing.diff import (
-    RESTATEMENT,
-    Tables,
-    as_texts,
-    compare,
-    contradicting_tables,
-    read_tables,
-)
+from svc_analytics.closing.diff import Tables, as_texts, compare, read_tables
 from svc_analytics.closing.months import MONTH_SEALS, broken_months
+from svc_analytics.closing.neighbours import (
+    Mismatch,
+    command_to_close,
+    ends_of,
+    newest_sealed,
+    unmet_neighbours,
+)
 from svc_analytics.closing.rederive import (
     differences,
     follows,
@@ -28,6 +31,7 @@ from svc_analytics.closing.rederive import (
     rederive,
     restatement,
 )
+from svc_analytics.closing.reduction import comparable, no_longer_stated
 from svc_analytics.closing.register import FILE, Register, read_register
 from svc_analytics.closing.verification.facts import (
     changed_profile,
@@ -38,19 +42,26 @@ from svc_analytics.closing.verification.facts import (
     wrong_facts,
 )
 from svc_analytics.closing.verification.forms import compare_forms
-from svc_analytics.closing.verification.tables import sealed_tables
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.closing.verification.tables import (
+    missing_tables,
+    sealed_tables,
+    table_names,
+)
+from svc_analytics.errors import ConfigError, LakeError, PeriodNotClosed
+from svc_analytics.formatting.values import rows_of
 from svc_analytics.instants import format_instant, parse_bound
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
-from svc_analytics.render.folder import TABLE_FORMATS, printed
+from svc_analytics.render.folder import printed
 from svc_analytics.statements.months import MONTHS
 from svc_analytics.statements.statement import Statement
-from svc_analytics.statements.tables import tables_of
+from svc_analytics.statements.tables import RESTATEMENT, tables_of
 
+CHECKS = "checks"
+_WORDS = {"detail", "note", "unit"}  # columns in the words of a release
 _CHAIN = ("version", "supersedes", "previous_seal", MONTH_SEALS)  # facts of other statements
 # What differs, with no record changed, by what was read or found since the sealing.
-_SINCE = {"first_seen_at", "first_read_at", "last_read_at", "reading", "flags"}
+_SINCE = {"first_seen_at", "first_read_at", "last_read_at", "checked_at", "reading", "flags"}
 
 
 @dataclass
@@ -62,23 +73,24 @@ class Proof:
     lake: Lake | None
     broken: list[str] = field(default_factory=list)
     unproven: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     new: Statement | None = None
     table: pa.Table = field(default_factory=lambda: compare({}, {}))
     register: Register = field(default_factory=Register)
+    # Where it does not meet its neighbours: no fault of this folder alone.
+    unmet: list[Mismatch] = field(default_factory=list)
 
     @property
-    def is_known(self) -> bool:
-        """Whether the lake made this seal: then nothing in the folder was altered."""
-        return self.register.has(self.manifest["seal"])
-
-    def doubt(self, *texts: str) -> None:
-        """Note what could not be proven, unless the lake made the seal."""
-        if not self.is_known:
-            self.unproven += texts
+    def is_own(self) -> bool:
+        """Whether this release sealed it, with these words: then all of it can be made again."""
+        return is_this_release(self.manifest)
 
 
 def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
     """Compare a sealed folder, whose hashes fit, with itself and its lake.
+
+    The register proves in which order a lake sealed, and nothing of what is in a folder: it lies
+    beside it.
 
     Raises `LakeError` where the lake cannot be read.
     """
@@ -94,24 +106,33 @@ def prove(folder: Path, manifest: seals.Manifest, lake: Lake | None) -> Proof:
         return proof
     if lake:
         proof.register = read_register(lake.path / seals.STATEMENTS)
-        proof.doubt(*changed_profile(manifest, lake.merchant))
+        proof.unproven += changed_profile(manifest, lake)
+        proof.notes += balance_notes(lake, manifest, period)
         _derive(proof)
     _check_seals(proof, period)
-    if is_this_release(manifest):
-        _check_contents(proof, period)
-    else:
-        _check_tables(proof)
+    _check_contents(proof, period)
     return proof
 
 
-def require_unaltered(lake: Lake, folder: Path, manifest: seals.Manifest) -> None:
-    """Refuse to build upon a folder that was altered; a seal that the lake made needs no proof."""
+def require_unaltered(lake: Lake, folder: Path, manifest: seals.Manifest) -> Proof:
+    """Refuse to build upon a folder that was altered; return what was found of it."""
     broken = seals.seal_violations(folder, manifest)
-    if not broken and not read_register(lake.path / seals.STATEMENTS).has(manifest["seal"]):
-        broken = prove(folder, manifest, lake).broken
+    proof = Proof(folder, manifest, lake)
+    if not broken:
+        proof = prove(folder, manifest, lake)
+        broken = proof.broken
     if broken:
         message = f"{folder} was altered after it was sealed ({broken[0]}): restore it from a copy"
         raise LakeError(message)
+    return proof
+
+
+def require_same(proof: Proof) -> None:
+    """Refuse a month that the lake would state otherwise today than it was sealed."""
+    if proof.table.num_rows and proof.new:
+        label, command = proof.manifest["label"], command_to_close(proof.new.period)
+        message = f"{label} was sealed with other figures than the lake gives now"
+        raise PeriodNotClosed(f"{message}: first restate it with {command}")
 
 
 def _derive(proof: Proof) -> None:
@@ -137,6 +158,10 @@ def _check_seals(proof: Proof, period: Period) -> None:
         folders.append(proof.lake.path / seals.STATEMENTS / proof.folder.name)
     _look_up(proof)
     proof.broken += broken_chain(manifest, period, folders, proof.register)
+    newest = newest_sealed(period, folders, manifest["merchant"].get("id"))
+    if newest and newest[1]["version"] == manifest["version"]:
+        now = ends_of(proof.new) if proof.new else None
+        proof.unmet = unmet_neighbours((proof.folder, manifest), folders, proof.lake, now)
     if period.is_longer:
         files = manifest["files"].keys() - seals.broken_files(proof.folder, manifest)
         months = read_tables(proof.folder, files).get(MONTHS)
@@ -150,44 +175,34 @@ def _look_up(proof: Proof) -> None:
         proof.broken.append(text)
     elif proof.register.rows or (proof.lake and proof.folder.is_relative_to(proof.lake.path)):
         name = f"{manifest['label']} version {manifest['version']}"
-        proof.doubt(f"the lake's register of seals, {seals.STATEMENTS}/{FILE}, lacks {name}")
+        if not proof.register.has(manifest["seal"]):
+            text = f"the lake's register of seals, {seals.STATEMENTS}/{FILE}, lacks {name}"
+            proof.unproven.append(text)
 
 
 def _check_contents(proof: Proof, period: Period) -> None:
     """Compare every fact and every form with the tables, and the tables with the lake."""
-    manifest = proof.manifest
-    own = tables_of(period)
-    names = [*own, RESTATEMENT] if manifest["version"] > 1 else [*own]
+    manifest, own = proof.manifest, tables_of(period)
+    names = table_names(manifest, own, is_own=proof.is_own)
     altered = seals.broken_files(proof.folder, manifest).keys()
     tables = _tables(proof, names, manifest["files"].keys() - altered)
-    proof.broken += _missing_tables(manifest, names)
-    if lacking := [name for name in own if name not in tables]:
+    proof.broken += missing_tables(manifest, names)
+    if lacking := [name for name in names if name not in tables]:
         text = f"{', '.join(lacking)} cannot be read without the lake"
-        proof.doubt(f"{text}: nothing was compared with the tables")
+        proof.unproven.append(f"{text}: nothing was compared with the tables")
         return
+    if proof.new:
+        _check_shape(proof, tables, proof.new)
     sealed = sealed_statement(manifest, period, tables)
-    facts = expected_facts(sealed, proof.new)
-    proof.broken += wrong_facts(manifest, facts)
-    facts |= {name: manifest.get(name) for name in _CHAIN if name in facts}
-    found = compare_forms(sealed, manifest, printed(facts, is_sealed=True), proof.folder, altered)
-    proof.broken += found.broken
-    proof.doubt(*found.unproven)
+    expected = expected_facts(sealed, proof.new if _is_given(proof, tables) else None)
+    proof.broken += wrong_facts(manifest, expected, is_own=proof.is_own)
+    _check_forms(proof, sealed, expected, altered)
     if RESTATEMENT in tables and not follows(tables[RESTATEMENT], proof.folder, manifest, sealed):
-        proof.doubt(f"{RESTATEMENT} is not what follows from the version before")
+        proof.unproven.append(f"{RESTATEMENT} is not what follows from the version before")
     _compare_with_lake(proof, tables)
 
 
-def _missing_tables(manifest: seals.Manifest, names: list[str]) -> list[str]:
-    """Name the tables that have no file."""
-    files = manifest["files"]
-    return [
-        f"the table {name} is missing"
-        for name in names
-        if not {f"{name}.{suffix}" for suffix in TABLE_FORMATS} & files.keys()
-    ]
-
-
-def _tables(proof: Proof, names: list[str], files: Collection[str]) -> Tables:
+def _tables(proof: Proof, names: Collection[str], files: Collection[str]) -> Tables:
     """Return the tables that were sealed: the lake's, if it gives the same content."""
     folder, manifest, new = proof.folder, proof.manifest, proof.new
     known = {RESTATEMENT: compare({}, {})} | (new.tables if new else {})
@@ -197,35 +212,85 @@ def _tables(proof: Proof, names: list[str], files: Collection[str]) -> Tables:
     return sealed_tables(folder, manifest, names, files, known)
 
 
+def _check_shape(proof: Proof, tables: Tables, new: Statement) -> None:
+    """Say which tables, columns and figures are not those that the lake's statement has."""
+    sealed = {name: table for name, table in tables.items() if name != RESTATEMENT}
+    for name in no_longer_stated(sealed, new.tables):
+        proof.unproven.append(f"{name} cannot be made again: this release does not state it")
+    more = no_longer_stated(new.tables, sealed)
+    if more and proof.is_own:
+        proof.broken.append(f"it lacks {', '.join(more)}")
+    elif more:
+        proof.notes.append(f"it does not state what this release does: {', '.join(more)}")
+
+
+def _check_forms(
+    proof: Proof, sealed: Statement, expected: dict[str, Any], altered: Collection[str]
+) -> None:
+    """Compare each file with the same made again; say in a line which are worded otherwise."""
+    manifest = proof.manifest
+    facts = expected | {name: manifest.get(name) for name in _CHAIN if name in expected}
+    found = compare_forms(
+        sealed,
+        manifest,
+        printed(facts if proof.is_own else manifest, is_sealed=True),
+        proof.folder,
+        altered,
+        is_own=proof.is_own,
+    )
+    proof.broken += found.broken
+    proof.unproven += found.unproven
+    if not proof.is_own:
+        text = f"svc-analytics {manifest.get('tool_version')} sealed it, with other definitions"
+        worded = f": the words and the look of {', '.join(found.reworded)} were not compared"
+        proof.notes.append(text + (worded if found.reworded else ""))
+
+
+def _is_given(proof: Proof, tables: Tables) -> bool:
+    """Whether the lake gives the very tables that were sealed, as far as these go."""
+    new = proof.new
+    if new is None:
+        return False
+    old, now = comparable(tables, new.tables)
+    return all(old[name] is tables[name] and old[name].equals(now[name]) for name in now)
+
+
 def _compare_with_lake(proof: Proof, tables: Tables) -> None:
-    """Say what the lake gives differently; with no record changed, nothing else may differ."""
+    """Compare the tables with the lake's; with no record changed, nothing else may differ."""
     new, lake = proof.new, proof.lake
-    if (
-        new is None
-        or lake is None
-        or all(tables[name] is new.tables[name] for name in new.controls)
-    ):
+    if new is None or lake is None or _is_given(proof, tables):
         return
-    old, now = as_texts(tables), as_texts(new.tables)
-    proof.table = differences(lake, old, new)
-    if proof.table.num_rows == 0:
-        for name in new.controls:
-            columns = [column for column in old[name].column_names if column not in _SINCE]
-            if columns and old[name].select(columns) != now[name].select(columns):
-                proof.doubt(f"{name} is not what the lake gives now, though no figure differs")
+    texts = as_texts(tables)
+    proof.table = differences(lake, texts, new)
+    if proof.table.num_rows:
+        return
+    old, now = comparable(texts, as_texts(new.tables))
+    for name in old.keys() - {CHECKS}:
+        ignored = _SINCE if proof.is_own else {*_SINCE, *_WORDS}
+        columns = [column for column in old[name].column_names if column not in ignored]
+        if columns and old[name].select(columns) != now[name].select(columns):
+            text = f"{name} is not what the lake gives now, though no figure differs"
+            proof.unproven.append(text)
+    if CHECKS in old:
+        _compare_findings(proof, old[CHECKS], now[CHECKS])
 
 
-def _check_tables(proof: Proof) -> None:
-    """Compare the tables alone with the lake: another release wrote the forms."""
-    folder, manifest = proof.folder, proof.manifest
-    files = manifest["files"].keys() - seals.broken_files(folder, manifest)
-    proof.broken += contradicting_tables(folder, files)
-    sealed_by = manifest.get("tool_version")
-    proof.doubt(f"svc-analytics {sealed_by} sealed it: only that can render its forms again")
-    _compare_files_with_lake(proof)
+def _compare_findings(proof: Proof, sealed: pa.Table, now: pa.Table) -> None:
+    """Tell findings that the lake does not give, and those that it gives now.
+
+    Later records and newer rules bring findings of a sealed month to light: these are notes.
+    """
+    ignored = {"severity"} if proof.is_own else {"severity", *_WORDS}
+    columns = [name for name in sealed.column_names if name not in ignored]
+    old, new = (Counter(map(tuple, rows_of(each.select(columns)))) for each in (sealed, now))
+    place = columns.index("check_name")
+    for name, count in sorted(Counter(row[place] for row in (old - new).elements()).items()):
+        proof.unproven.append(f"{CHECKS} has {count} of {name} that the lake does not give")
+    for name, count in sorted(Counter(row[place] for row in (new - old).elements()).items()):
+        proof.notes.append(f"the lake now has {count} more of {name} than {CHECKS}")
 
 
 def _compare_files_with_lake(proof: Proof) -> None:
-    """Say what the lake gives differently from the tables in the folder's files."""
+    """Compare the tables in the folder's files with the lake's."""
     if proof.lake and proof.new:
         proof.table = restatement(proof.lake, proof.folder, proof.manifest, proof.new)

@@ -15,10 +15,44 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from svc_analytics.closing.diff import KEYS, Tables, as_texts, read_csv
+from svc_analytics.closing.reduction import comparable
 from svc_analytics.closing.seals import Manifest
+from svc_analytics.render.folder import DEFINITIONS, TABLE_FORMATS
+from svc_analytics.render.formats import form_of
 from svc_analytics.statements.digests import table_digest
+from svc_analytics.statements.months import MONTHS
+from svc_analytics.statements.tables import RESTATEMENT
 
 Parse = Callable[[str], Any]
+# Tables that every release has sealed; of another release, further ones may be missing.
+_ALWAYS = (
+    *("summary", "figures", "lines", "daily", "position", "fees", "refunds", "cohorts"),
+    *("payouts", "exposure", "receipts", "reading", "checks"),
+)
+
+
+def table_names(manifest: Manifest, own: Collection[str], *, is_own: bool) -> list[str]:
+    """Return the tables that a sealed folder must have: `own`, or those of another release."""
+    later = [RESTATEMENT] if manifest["version"] > 1 else []
+    if is_own:
+        return [*own, *later]
+    stems = {
+        Path(file).stem: None
+        for file in manifest["files"]
+        if Path(file).suffix[1:] in TABLE_FORMATS and file != DEFINITIONS and not form_of(file)
+    }
+    always = [name for name in own if name in (*_ALWAYS, MONTHS)]
+    return [*dict.fromkeys([*always, *stems, *later])]
+
+
+def missing_tables(manifest: Manifest, names: Collection[str]) -> list[str]:
+    """Name the tables that have no file."""
+    files = manifest["files"]
+    return [
+        f"the table {name} is missing"
+        for name in names
+        if not {f"{name}.{suffix}" for suffix in TABLE_FORMATS} & files.keys()
+    ]
 
 
 def sealed_tables(
@@ -26,14 +60,16 @@ def sealed_tables(
 ) -> Tables:
     """Return the named tables as they were sealed, typed, from some files of a folder.
 
-    `lake` are those that the lake gives now. A table without a readable file is the lake's;
-    one of CSV alone that has no types, for the lake is not there, is left out.
+    `lake` are those that the lake gives now, of which a sealed table may lack columns and
+    figures. A table without a readable file is the lake's; one of CSV alone that has no types,
+    for the lake is not there, is left out.
     """
     found = {}
     for name in names:
         candidates = list(_candidates(folder, name, files, lake.get(name)))
-        if name in lake and (not candidates or _says_one(lake[name], candidates)):
-            found[name] = lake[name]
+        given = _given(name, lake.get(name), candidates)
+        if given is not None:
+            found[name] = given
         elif candidates:
             control = manifest["control"].get(name)
             sealed = (table for table in candidates if table_digest(table) == control)
@@ -41,54 +77,73 @@ def sealed_tables(
     return found
 
 
+def _given(name: str, lake: pa.Table | None, candidates: list[pa.Table]) -> pa.Table | None:
+    """Return a table of the lake, if one of its files says the same or none is there."""
+    if lake is None or not candidates:
+        return lake
+    for candidate in candidates:
+        [sealed], [now] = (
+            tables.values() for tables in comparable({name: candidate}, {name: lake})
+        )
+        is_whole = sealed is candidate
+        if is_whole and as_texts({"": sealed}) == as_texts({"": now}):
+            return now
+    return None
+
+
 def _candidates(
     folder: Path, name: str, files: Collection[str], lake: pa.Table | None
 ) -> Iterator[pa.Table]:
     """Yield the table of the Parquet file, then of the CSV, as far as they can be read."""
-    model = lake
+    models = [lake] if lake is not None else []
     if f"{name}.parquet" in files:
-        table = _parquet(folder / f"{name}.parquet", lake)
+        table = _parquet(folder / f"{name}.parquet")
         if table is not None:
-            model = table
+            models.append(table)
             yield table
-    if f"{name}.csv" in files and model is not None:
-        typed = _csv(folder / f"{name}.csv", model)
+    if f"{name}.csv" in files and models:
+        typed = _csv(folder / f"{name}.csv", models[-1])
         if typed is not None:
             yield typed
 
 
-def _parquet(path: Path, lake: pa.Table | None) -> pa.Table | None:
-    """Read a Parquet file, if it has the lake's columns and every text is one."""
+def _parquet(path: Path) -> pa.Table | None:
+    """Read a Parquet file, if each of its columns stands once and every text is one."""
     try:
         table = pq.read_table(path, page_checksum_verification=True)
         table.validate(full=True)
     except (OSError, ValueError, pa.ArrowException):
         return None
     names = table.column_names
-    is_right = names == lake.column_names if lake is not None else len(set(names)) == len(names)
-    return table if is_right else None
+    return table if len(set(names)) == len(names) else None
 
 
 def _csv(path: Path, model: pa.Table) -> pa.Table | None:
     """Read a CSV file as a table of a model's types; an empty cell is NULL.
 
-    An empty text looks like NULL in CSV: it is one where the model's row has one.
+    A column that the model lacks is one of texts. An empty text looks like NULL in CSV: it is
+    one where the model's row has one.
     """
     try:
         texts = read_csv(path)
-        if texts.column_names != model.column_names:
+        names = texts.column_names
+        if len(set(names)) < len(names):
             return None
-        columns = [_column(texts, model, field) for field in model.schema]
-        return pa.Table.from_arrays(columns, schema=model.schema)
-    except (OSError, ValueError, LookupError, ArithmeticError, StopIteration, csv.Error):
+        known = set(model.column_names)
+        fields = [(model if name in known else texts).schema.field(name) for name in names]
+        schema = pa.schema(fields)
+        return pa.Table.from_arrays([_column(texts, model, each) for each in schema], schema=schema)
+    except (OSError, ValueError, LookupError, ArithmeticError, csv.Error):
         return None
 
 
 def _column(texts: pa.Table, model: pa.Table, field: pa.Field) -> pa.Array:
     cells, parse = texts[field.name].to_pylist(), _parser(field.type)
-    if not pa.types.is_string(field.type) or "" not in model[field.name].to_pylist():
+    is_known = field.name in model.column_names and pa.types.is_string(field.type)
+    if not is_known or "" not in model[field.name].to_pylist():
         return pa.array([parse(cell) if cell else None for cell in cells], field.type)
-    keys = [one.name for one in model.schema if one.name in KEYS and pa.types.is_string(one.type)]
+    names = KEYS.intersection(texts.column_names)
+    keys = [one.name for one in model.schema if one.name in names and pa.types.is_string(one.type)]
     pairs = zip(_rows(model, keys), model[field.name].to_pylist(), strict=True)
     empty = {key for key, value in pairs if value == ""}
     rows = zip(_rows(texts, keys), cells, strict=True)
@@ -110,9 +165,3 @@ def _parser(kind: pa.DataType) -> Parse:
     if pa.types.is_timestamp(kind):
         return datetime.fromisoformat
     return {"true": True, "false": False}.__getitem__ if pa.types.is_boolean(kind) else str
-
-
-def _says_one(table: pa.Table, candidates: list[pa.Table]) -> bool:
-    """Whether one of the candidates says the same as a table, text by text."""
-    texts = as_texts({"": table})
-    return any(as_texts({"": candidate}) == texts for candidate in candidates)

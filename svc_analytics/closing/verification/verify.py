@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from svc_analytics.arguments import check_path
-from svc_analytics.bucket.mounts import statement_folder
 from svc_analytics.closing import seals
 from svc_analytics.closing.diff import compare
 from svc_analytics.closing.register import lake_around
@@ -19,6 +18,7 @@ from svc_analytics.config import read_data_dir
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.lake.lake import Lake, check_lake
 from svc_analytics.render.document import Reason
+from svc_analytics.storage import statement_folder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,8 +32,9 @@ class SealVerification:
     """The result of verifying a sealed statement; verifying changes nothing.
 
     `holds` is the answer. `broken` lists what is wrong with the files, the manifest and the
-    chain of seals, `reasons` why the month would not be final today, `unproven` what could not
-    be compared with anything.
+    chain of seals, and where it does not meet the months before and after it; `reasons` why
+    the month would not be final today, `unproven` what could not be compared with anything,
+    `notes` what is worth knowing though nothing is wrong.
 
     Examples:
         >>> svc.verify_statement("data/statements/2026-10").holds  # doctest: +SKIP
@@ -46,6 +47,7 @@ class SealVerification:
     reasons: tuple[Reason, ...]  # why the month would not be final today
     table: pa.Table = field(repr=False)  # what the lake now gives differently
     unproven: tuple[str, ...] = ()  # what could not be compared with anything
+    notes: tuple[str, ...] = ()  # worth knowing, though nothing is wrong
 
     @property
     def holds(self) -> bool:
@@ -54,7 +56,7 @@ class SealVerification:
 
     @property
     def restatement(self) -> pd.DataFrame:
-        """Return what the lake now gives differently: a frame with a row per figure or record.
+        """Return the differences of the lake: a frame with a row per figure or record.
 
         Columns: subject, table_name, name, currency, change, cause, old_value, new_value, delta,
         detail. Values are texts, exact, in the coin of the row.
@@ -70,7 +72,7 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     one, the folder is compared with itself.
 
     Returns:
-        The result: `holds`, `broken`, `reasons`, `unproven`, `restatement`.
+        The result: `holds`, `broken`, `reasons`, `unproven`, `notes`, `restatement`.
 
     Raises:
         LakeError: when the folder holds no statement, or the lake cannot be read.
@@ -95,8 +97,11 @@ def verify_statement(folder: str | os.PathLike[str], lake: Lake | None = None) -
     lake, doubts = _find_lake(path, manifest, lake)
     proof = prove(path, manifest, lake)
     reasons = proof.new.reasons if proof.new else ()
-    unproven = (*doubts, *proof.unproven)
-    return SealVerification(path, seal, (*broken, *proof.broken), reasons, proof.table, unproven)
+    wrong = (*broken, *proof.broken, *(each.text for each in proof.unmet if each.is_known))
+    unknown = (each.text for each in proof.unmet if not each.is_known)
+    unproven = (*doubts, *proof.unproven, *unknown)
+    notes = tuple(proof.notes)
+    return SealVerification(path, seal, wrong, reasons, proof.table, unproven, notes)
 
 
 def _find_lake(

@@ -25,10 +25,11 @@ _RATES = (
         "false true",
     ),
     Line(
-        "a fee of an amount that is too large is unknown",
-        "select is_at_rate(0::decimal(38,18), amount, rate, 0::decimal(38,18)) as answer from probe"
-        " where place = 1",
-        "NULL",
+        "a fee of the largest amounts is compared with its rate to the 26th place",
+        "select is_at_rate(0::decimal(38,18), amount, rate, 0::decimal(38,18)) as is_off,"
+        " is_at_rate(amount, amount, 1::decimal(38,8), 0::decimal(38,18)) as is_right"
+        " from probe where place = 1",
+        "false true",
     ),
     Line(
         "decimal places are counted and made",

@@ -154,9 +154,23 @@ SUMS = (
     ),
     Line(
         "zero in the place of nothing has 18 places",
-        "select known_sum(true, sum(amount)) as answer, known(false, count(*)) as nothing"
+        "select total(amount) as answer, known(false, count(*)) as nothing"
         " from probe where place = 99",
         "0.000000000000000000 NULL",
+    ),
+    Line(
+        "a total of more than 38 digits is unknown, and any other is exact, on the way too",
+        "select coin, total(amount) as answer from probe where coin in ('btc', 'eth', 'sol')"
+        " group by coin union all select 'one' as coin, total(case when place = 2 then -amount"
+        " else amount end) as answer from probe where place in (1, 2, 5) order by coin",
+        "btc NULL, eth 12345678901234567890.123456789012345681, "
+        "one 12345678901234567890.123456789012345679, sol -0.000000000000000001",
+    ),
+    Line(
+        "an addition that does not fit is unknown, and any other is exact",
+        "select plus(one.amount, one.amount) as nothing, plus(one.amount, -two.amount) as answer"
+        " from probe as one cross join probe as two where one.place = 1 and two.place = 2",
+        "NULL 0.000000000000000001",
     ),
     Line(
         "a union keeps 18 places",

@@ -7,7 +7,7 @@ Its last bytes say of which version of the month it is, and vouch for the rest.
 
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, Self
@@ -16,7 +16,6 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from svc_analytics.files import atomic_write
 from svc_analytics.lake.index.hashes import Hashes
 
 Places = npt.NDArray[np.intp]
@@ -135,12 +134,15 @@ def find_entries(entries: Hashes, hashes: Hashes) -> Found:
     return Found(found, groups.tolist())
 
 
-def write_hash_file(path: Path, signature: str, sections: Iterable[Iterable[Hashes]]) -> None:
+def write_hash_file(
+    writing: AbstractContextManager[Path], signature: str, sections: Iterable[Iterable[Hashes]]
+) -> None:
     """Replace a month's hashes by these entries, a section each: in order, in portions.
 
-    It need not survive a power cut: a file that did not is made again.
+    `writing` is what `Storage.write` gives for their path. They need not survive a power cut: a
+    file that did not is made again.
     """
-    with atomic_write(path, is_durable=False) as temporary, temporary.open("wb") as file:
+    with writing as temporary, temporary.open("wb") as file:
         tail = [signature, *(_write_section(file, entries) for entries in sections)]
         file.write(_sealed(tail))
 

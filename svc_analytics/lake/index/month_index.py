@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from svc_analytics.coverage import Span, Spans, intersection
 from svc_analytics.lake.checksums import (
     DAMAGE,
     damaged,
@@ -27,7 +28,7 @@ from svc_analytics.lake.index.hashes import Hashes, hash_texts, join
 from svc_analytics.lake.index.recent import RecentHashes
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import IDS_FOLDER
-from svc_analytics.schema import PAYMENTS, Stream
+from svc_analytics.schema import PAYMENTS, Stream, is_within
 
 INDEXED = MappingProxyType({PAYMENTS.name: ("id", "receipt_no", "reference_id")})
 
@@ -83,7 +84,7 @@ class MonthIndex:
         self._recent = RecentHashes(self._columns)  # a reader writes no month, and has none
 
     def version(self, label: str) -> str:
-        """Return what tells this version of a month's file from any other."""
+        """Identify the version of a month's file."""
         path = self._path(label)
         try:
             return read_signature(path)
@@ -101,6 +102,16 @@ class MonthIndex:
             for group in range(file.num_row_groups):
                 yield file.read_row_group(group, columns=columns, use_threads=False)
 
+    def rows_within(self, label: str, spans: Spans) -> Iterator[pa.Table]:
+        """Yield ids and instants of a month's rows in these spans, reading only where they are."""
+        columns = ["id", self._stream.instant]
+        with self._open(label) as (file, _):
+            for group in range(file.num_row_groups):
+                first, last = instants_of_group(file.metadata, group, self._stream)
+                if intersection(spans, first, last + 1):
+                    rows = file.read_row_group(group, columns=columns, use_threads=False)
+                    yield rows.filter(pa.array(is_within(self._stream.instants(rows), spans)))
+
     def save(self, label: str) -> None:
         """Index the file of a month as it is now."""
         self._recent.remove(label)
@@ -114,7 +125,8 @@ class MonthIndex:
                 held = [join(portions) for portions in sections]
                 self._recent.add(label, held)
                 sections = ([entries] for entries in held)
-            write_hash_file(self._index_path(label), signature, sections)
+            writing = self._lake.storage.write(self._index_path(label), is_durable=False)
+            write_hash_file(writing, signature, sections)
 
     def _entries(self, file: pq.ParquetFile, column: str) -> Iterable[Hashes]:
         """Return the entries of a column in order, in portions, NULL left out."""
@@ -254,6 +266,13 @@ def open_groups(path: Path, name: Path) -> Iterator[tuple[pq.ParquetFile, str]]:
                 yield file, signature_of(footer)
     except DAMAGE as error:
         raise damaged(name, error) from error
+
+
+def instants_of_group(metadata: pq.FileMetaData, group: int, stream: Stream) -> Span:
+    """Return the instants of the oldest and the newest row of a row group."""
+    place = metadata.schema.to_arrow_schema().get_field_index(stream.instant)
+    found = metadata.row_group(group).column(place).statistics
+    return found.min_raw, found.max_raw
 
 
 def _read_nothing_ahead(file: int) -> None:

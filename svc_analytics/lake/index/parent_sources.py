@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from svc_analytics.files import write_json
 from svc_analytics.lake.lake import digest_of
+from svc_analytics.storage import Storage
 
 _FORM = 3  # of the kept files; before, they had no row for each payout record
 
@@ -40,10 +41,10 @@ class ParentSources:
                 return cls(document["payments"], files)
         return cls()
 
-    def write(self, path: Path) -> None:
+    def write(self, storage: Storage, path: Path) -> None:
         """Note it, with a hash by which it vouches for itself."""
         document = {"form": _FORM, **asdict(self)}
-        write_json(path, document | {"sha256": digest_of(document)})
+        write_json(storage.write(path), document | {"sha256": digest_of(document)})
 
     def is_true(self, label: str, of: str, payments: Mapping[str, str]) -> bool:
         """Tell whether a file's parents are those of this version of it, and of the payments."""

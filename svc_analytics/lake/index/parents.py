@@ -55,10 +55,10 @@ def refresh_parents(lake: Lake) -> None:
         make_folder(parents.folder)
         files = {label: parents.keep(label) for label in parents.named_in}
         if not parents.path(ORIGIN).exists():
-            replace_file(parents.path(ORIGIN), PARENTS)
+            replace_file(lake.storage.write(parents.path(ORIGIN)), PARENTS)
         sources = ParentSources(parents.payments, files)
         if sources != parents.sources:
-            sources.write(parents.folder / _SOURCES)
+            sources.write(lake.storage, parents.folder / _SOURCES)
 
 
 def parents_in(lake: Lake, folder: Path, labels: Iterable[str] | None = None) -> Path:
@@ -97,6 +97,7 @@ class Parents:
     """
 
     def __init__(self, lake: Lake, snapshot: Path | None = None) -> None:
+        self._storage = lake.storage
         self.folder = lake.path / PARENTS_FOLDER
         self.sources = ParentSources.read(self.folder / _SOURCES)
         self._payments = MonthIndex(lake, PAYMENTS, snapshot, keeps=snapshot is None)
@@ -123,7 +124,7 @@ class Parents:
         if first is None:
             path.unlink(missing_ok=True)
         else:
-            replace_file(path, PARENTS, chain([first], pieces))
+            replace_file(self._storage.write(path), PARENTS, chain([first], pieces))
         signature = read_signature(path) if first is not None else ""
         return ParentFile(self.named_in[label], sorted(found.homes), found.has_missing, signature)
 
@@ -268,7 +269,7 @@ def _rejected_file(lake: Lake, snapshot: Path | None) -> Path:
 
 
 def _version(path: Path) -> str:
-    """Return what tells this version of a file from any other; nothing if it is not readable."""
+    """Identify a version of a file; nothing if it is not readable."""
     with suppress(*DAMAGE):
         return read_signature(path)
     return ""

@@ -29,7 +29,7 @@ def find_shared(
     known: Shared,
     incoming: Iterable[pa.Table],
 ) -> Shared:
-    """Return what a month's footer is to list: what it did, and which incoming values others hold.
+    """Return the values that a month's footer is to list: its own, and incoming ones others hold.
 
     A column of which nothing is known stays so: its values were not all looked for.
     """
@@ -61,7 +61,7 @@ def _with_new(
     known: tuple[str, ...] | None,
     values: pa.ChunkedArray,
 ) -> tuple[str, ...] | None:
-    """Return what is known, and which of the values other months hold; nothing if too many."""
+    """Add the values that other months hold to those known; nothing if too many."""
     if known is None:
         return None
     sought = pa.chunked_array([values.drop_null().unique()], pa.string())

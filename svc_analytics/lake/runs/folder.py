@@ -7,18 +7,45 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from svc_analytics.coverage import Spans
+from svc_analytics.coverage import Spans, difference, union
 from svc_analytics.errors import LakeError
 from svc_analytics.files import damaged_file, is_refused, make_folder, sync_folder
 from svc_analytics.lake.checksums import DAMAGE
 from svc_analytics.lake.index.hash_pile import HashPile
-from svc_analytics.lake.index.hashes import hash_texts
+from svc_analytics.lake.index.hashes import Hashes, hash_texts
 from svc_analytics.lake.layout import RUNS_FOLDER
 from svc_analytics.lake.runs.run_file import Run, RunHead, Terms, read_run, write_run
-from svc_analytics.lake.runs.waiting import WaitingMonth
 from svc_analytics.schema import Stream, schema_digest
+from svc_analytics.storage import Storage
 
 _VOID = (*DAMAGE, KeyError, TypeError, LakeError)  # what makes a run void
+
+
+@dataclass
+class WaitingMonth:
+    """The runs of one month, in order of observation, and what of it they cover by now."""
+
+    label: str
+    hashes: HashPile  # of the ids of all its rows
+    runs: list[Run] = field(default_factory=list)
+    covered: Spans = ()
+    doubtful: Spans = ()
+
+    def add(self, run: Run, hashes: Hashes) -> None:
+        """Add the next run, with the hashes of its ids."""
+        self.runs.append(run)
+        self.covered = union(difference(self.covered, run.head.retracted), run.head.covered)
+        self.doubtful = union(self.doubtful, run.head.doubtful)
+        self.hashes.add(hashes)
+
+    def retract(self, spans: Iterable[tuple[int, int]]) -> None:
+        """Mark intervals as not covered after all."""
+        self.covered = difference(self.covered, spans)
+
+    @property
+    def rows(self) -> int:
+        """How many rows wait, each version of a record counted."""
+        return sum(group.rows for run in self.runs for group in run.groups)
 
 
 @dataclass(frozen=True)
@@ -40,7 +67,7 @@ class Found:
     terms: Terms | None = None  # of the newest run
 
     def describe(self, stream: Stream) -> list[str]:
-        """Return what was found, in a line each; none if nothing was."""
+        """Describe the runs of a dead writer, in a line each."""
         lines = []
         if rows := sum(month.rows for month in self.months.values()):
             message = f"{rows:,} rows of {stream.words} that an interrupted run had read"
@@ -58,8 +85,9 @@ class RunFolder:
     behind it are void too: they may cover time whose rows were in it.
     """
 
-    def __init__(self, lake: Path, stream: Stream, merchant_id: str) -> None:
-        self.path = lake / RUNS_FOLDER / stream.name
+    def __init__(self, storage: Storage, stream: Stream, merchant_id: str) -> None:
+        self.path = storage.folder / RUNS_FOLDER / stream.name
+        self._storage = storage
         self._stream = stream
         self._merchant_id = merchant_id
         self._order = 0  # of the last run
@@ -87,12 +115,12 @@ class RunFolder:
             quarantined=claims.quarantined,
             terms=terms,
         )
-        run = write_run(self.path, self._stream, head, rows)
+        run = write_run(self._storage, self.path, self._stream, head, rows)
         month.add(run, hash_texts(rows["id"]))
         return month
 
     def find(self, quarantined: Mapping[str, int]) -> Found:
-        """Return what a dead writer left, and remove what of it is void.
+        """Return the runs that a dead writer left, and remove those that are void.
 
         Void is what is not whole, of another merchant or another version of the schema, what
         follows a run that is not there, and what counted on rejected records that are not on

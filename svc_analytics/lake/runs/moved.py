@@ -28,7 +28,7 @@ class Dropped:
     _rows: Mapping[int, pa.Table] = field(default_factory=dict)  # that are dropped, by source
 
     def of(self, order: int) -> pa.Table:
-        """Return what is dropped of a source."""
+        """Return the rows of a source that are dropped."""
         return self._rows.get(order, self.versions.slice(0, 0))
 
     def keep(self, order: int, rows: pa.Table) -> pa.Table:

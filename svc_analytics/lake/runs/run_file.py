@@ -25,6 +25,7 @@ from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.layout import FOOTER_KEY
 from svc_analytics.lake.side_files import replace_file
 from svc_analytics.schema import Stream
+from svc_analytics.storage import Storage
 
 GROUP_ROWS = 6_000  # read at a time while a month is merged
 GROUP_BYTES = 4 * 1024 * 1024  # fewer rows, if they are large
@@ -112,7 +113,7 @@ class Run:
         return (self.read(group, columns) for group in range(len(self.groups)))
 
 
-def write_run(folder: Path, stream: Stream, head: RunHead, rows: pa.Table) -> Run:
+def write_run(storage: Storage, folder: Path, stream: Stream, head: RunHead, rows: pa.Table) -> Run:
     """Write sorted rows as a run, durably, before the memory they take is given up."""
     instants = stream.instants(rows)
     parts = [rows.slice(start, end - start) for start, end in _cuts(rows, instants, head.covered)]
@@ -126,7 +127,8 @@ def write_run(folder: Path, stream: Stream, head: RunHead, rows: pa.Table) -> Ru
     about = dataclasses.asdict(head) | {"groups": groups}
     repeated = [name for name in rows.column_names if name in _REPEATED]
     schema = stream.record_schema
-    replace_file(path, schema, parts, about=about, repeated=repeated, compression="lz4")
+    writing = storage.write(path)
+    replace_file(writing, schema, parts, about=about, repeated=repeated, compression="lz4")
     return Run(path, head, control_totals(stream, rows), _digest(path))
 
 

@@ -27,16 +27,16 @@ from svc_analytics.lake.month_coverage import (
     lookback_window,
     stale_coverage,
 )
-from svc_analytics.lake.month_files import MonthFiles
+from svc_analytics.lake.month_files import MonthClaim, MonthFiles
 from svc_analytics.lake.quarantine import (
     QuarantineUpdate,
     count_quarantined,
     keep_quarantine,
     resolve_quarantine,
 )
+from svc_analytics.lake.runs.folder import WaitingMonth
 from svc_analytics.lake.runs.moved import Dropped
 from svc_analytics.lake.runs.run_file import Terms
-from svc_analytics.lake.runs.waiting import WaitingMonth
 from svc_analytics.lake.writing.spill import Spill, claims_of
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.periods import month_of
@@ -54,23 +54,20 @@ class StreamPublisher:
         self.files = files
         self.watermark = files.now
         self.fills_months = False
-        self._lake = files.lake.path
+        self._storage = files.lake.storage
         self._stream = files.stream
         self._unread_window: Spans = ()
+        self._unreadable: set[str] = set()  # ids of the records rejected in this run so far
         self._spill = Spill(files)
 
     def set_lookback(self, complete: Spans, lookback: int) -> None:
-        """Set how much of the newest complete time this run is to read again."""
-        self._unread_window = lookback_window(complete, lookback)
+        """Set how much of the newest complete time this run is to read again.
 
-    def months_with_lost_quarantine(self) -> Spans:
-        """Return the time of months that count rejected records not on file."""
-        on_file = count_quarantined(self._lake, self._stream)
-        return union(
-            footer.owns
-            for label, footer in self.files.footers.items()
-            if footer.quarantined > on_file.get(label, 0)
-        )
+        What was read long after it passed needs no second look.
+        """
+        window = lookback_window(complete, lookback)
+        settled = difference(window, self.files.fresh)
+        self._unread_window = difference(window, settled)
 
     def publish(
         self,
@@ -110,7 +107,7 @@ class StreamPublisher:
 
     def publish_found(self) -> list[str]:
         """Publish what a dead writer left waiting; return what was found, in words."""
-        found = self._spill.find(count_quarantined(self._lake, self._stream))
+        found = self._spill.find(count_quarantined(self._storage.folder, self._stream))
         if found.terms:
             own = self._terms
             self._terms = found.terms
@@ -146,7 +143,7 @@ class StreamPublisher:
                 new = rows.get(label, self._stream.no_rows)
                 self._publish_month(label, new, quarantined, update)
         self._publish_origin(update)
-        resolve_quarantine(self._lake, self._stream, quarantine.cleared, self.files.now)
+        resolve_quarantine(self._storage, self._stream, quarantine.cleared, self.files.now)
         self._spill.remove(months)
 
     def _complete_runs(
@@ -179,8 +176,15 @@ class StreamPublisher:
     def _keep_quarantine(self, buffer: WriteBuffer, rows: dict[str, pa.Table]) -> QuarantineUpdate:
         """Write rejected records to their file, before any month counts them."""
         ids = chain((table["id"] for table in rows.values()), self._spill.ids(buffer.months))
+        found = (item.record.record_id for item in buffer.rejected)
+        self._unreadable.update(each for each in found if each is not None)
         quarantine = keep_quarantine(
-            self._lake, self._stream, buffer.rejected, ids, is_ordered=buffer.is_ordered
+            self._storage,
+            self._stream,
+            buffer.rejected,
+            ids,
+            unreadable=self._unreadable,
+            is_ordered=buffer.is_ordered,
         )
         self.files.stats.quarantined += quarantine.new
         return quarantine
@@ -189,6 +193,7 @@ class StreamPublisher:
         """Plan what each file is to cover; the months in `labels` get a file."""
         covered = buffer.covered
         self._unread_window = difference(self._unread_window, covered)
+        self.files.reread = union(self.files.reread, covered)
         stale = stale_coverage(self._unread_window, covered)
         self._unread_window = difference(self._unread_window, stale)
         update = CoverageUpdate(buffer.retracted, stale)
@@ -212,20 +217,15 @@ class StreamPublisher:
             if is_news or not is_same:
                 tables = merge.tables(partial(self.files.keep_superseded, label))
                 confirmed = update.confirmed(before) if before and not is_news else ()
-                self.files.write(
-                    label,
-                    tables,
-                    coverage,
-                    quarantined,
-                    partial(getattr, merge, "totals"),  # known once all rows were given
-                    incoming=self._spill.incoming(month),
-                    confirmed=confirmed,
-                )
+                claim = MonthClaim(coverage, quarantined, confirmed)
+                totals = partial(getattr, merge, "totals")  # known once all rows were given
+                incoming = self._spill.incoming(month)
+                self.files.write(label, tables, claim, totals, incoming=incoming)
 
     def _plan_month(
         self, label: str, quarantined: int, update: CoverageUpdate
     ) -> tuple[Coverage, bool]:
-        """Return what a month's file is to cover, and whether that is what it says already."""
+        """Return the coverage that a month's file is to state, and whether it states it already."""
         before = self.files.footers.get(label)
         coverage = update.apply(label, before.coverage if before else Coverage())
         if before is None:
@@ -248,27 +248,19 @@ class StreamPublisher:
             tables = merge_rows(self._stream, path, upsert.rows)
             expected = self._expected_totals(before, upsert) if before else None
             confirmed = update.confirmed(before) if before and not upsert.is_news else ()
-            self.files.write(
-                label,
-                tables,
-                coverage,
-                quarantined,
-                expected,
-                incoming=[upsert.rows],
-                confirmed=confirmed,
-            )
+            claim = MonthClaim(coverage, quarantined, confirmed)
+            self.files.write(label, tables, claim, expected, incoming=[upsert.rows])
 
     def _publish_origin(self, update: CoverageUpdate) -> None:
         """Update what the origin's file covers: the time before the first month."""
         before = self.files.footers[ORIGIN]
         owns = self.files.owned_span(ORIGIN)
         coverage = update.apply(ORIGIN, before.coverage).clip(*owns)
-        is_same = (coverage, owns) == (before.coverage, before.owns)
+        # Of a stream that was never read, what it would answer for says nothing.
+        is_same = coverage == before.coverage and (owns == before.owns or not coverage.read)
         if not is_same or update.retracts(before.coverage):
-            confirmed = update.confirmed(before)
-            self.files.write(
-                ORIGIN, (), coverage, 0, ControlTotals(), incoming=(), confirmed=confirmed
-            )
+            claim = MonthClaim(coverage, confirmed=update.confirmed(before))
+            self.files.write(ORIGIN, (), claim, ControlTotals(), incoming=())
 
     def _expected_totals(self, before: PartitionFooter, upsert: Upsert) -> ControlTotals:
         """Return the totals that a month must have once these rows are merged into it."""

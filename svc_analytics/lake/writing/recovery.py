@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from svc_analytics.coverage import Coverage
 from svc_analytics.errors import LakeError
-from svc_analytics.files import damaged_file, make_folder, merge_into, sync_folder
+from svc_analytics.files import damaged_file, make_folder, sync_folder
 from svc_analytics.instants import BEGINNING, MINUTE
 from svc_analytics.lake.control_totals import ControlTotals, control_totals
 from svc_analytics.lake.footer import PartitionFooter, read_footer
@@ -22,10 +22,11 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.lake.merge import read_rows
 from svc_analytics.lake.month_coverage import owned_span
-from svc_analytics.lake.partition import read_groups, upgrade_partition, write_partition
+from svc_analytics.lake.partition import read_groups, rewrite_partition, write_partition
 from svc_analytics.lake.quarantine import open_quarantine, resolve_quarantine
 from svc_analytics.lake.side_files import read_side_file
 from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.storage import merge_into
 
 _MARKER = ".writer"
 WRITE_DELAY = 10 * MINUTE  # how long a disk may delay writes that it has reported as done
@@ -58,18 +59,18 @@ def fence(lake: Lake, keys: Iterable[str], merchant_id: str, now: int) -> None:
     has no file gets one that claims nothing.
     """
     for key in keys:
-        path = lake.path / key
-        merge_into(path, partial(_put_anew, path, STREAMS[path.parent.name], merchant_id, now))
+        merge_into(lake.storage, partial(_put_anew, lake, lake.path / key, merchant_id, now))
 
 
-def _put_anew(path: Path, stream: Stream, merchant_id: str, now: int) -> None:
+def _put_anew(lake: Lake, path: Path, merchant_id: str, now: int) -> None:
     if path.exists():
-        upgrade_partition(path, read_footer(path))
+        rewrite_partition(lake.storage, path, read_footer(path))
         return
+    stream = STREAMS[path.parent.name]
     owns = owned_span(path.stem, (), now)
     footer = PartitionFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
     make_folder(path.parent)
-    write_partition(path, stream, (), footer)
+    write_partition(lake.storage, path, stream, (), footer)
 
 
 def recover(lake: Lake, since: int, now: int) -> None:
@@ -84,7 +85,7 @@ def recover(lake: Lake, since: int, now: int) -> None:
             read_side_file(path)
     for stream in STREAMS.values():
         written = _verify(lake, stream, since)
-        _resolve(lake, stream, written, now)
+        _resolve(lake, stream, written, since, now)
 
 
 def _verify(lake: Lake, stream: Stream, since: int) -> list[Path]:
@@ -100,16 +101,20 @@ def _verify(lake: Lake, stream: Stream, since: int) -> list[Path]:
     return written
 
 
-def _resolve(lake: Lake, stream: Stream, written: list[Path], now: int) -> None:
-    """Resolve rejected records that the unfinished run published good versions of."""
-    seen_at = open_quarantine(lake.path, stream)
+def _resolve(lake: Lake, stream: Stream, written: list[Path], since: int, now: int) -> None:
+    """Resolve rejected records that the unfinished run published good versions of.
+
+    One that the same run rejected stays open: it listed both.
+    """
+    rejected = open_quarantine(lake.path, stream).items()
+    seen_at = {record_id: at for record_id, at in rejected if at < since}
     ids = pa.chunked_array([list(seen_at)], pa.string())
     for path in written if seen_at else ():
         held = read_rows(stream, path, ids)
         moments = held["extracted_at"].cast(pa.int64()).to_pylist()
         pairs = zip(held["id"].to_pylist(), moments, strict=True)
         good = {record_id for record_id, at in pairs if at > seen_at[record_id]}
-        resolve_quarantine(lake.path, stream, good, now)
+        resolve_quarantine(lake.storage, stream, good, now)
 
 
 def lock_holder(lake: Lake) -> str:

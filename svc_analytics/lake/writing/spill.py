@@ -11,11 +11,10 @@ from svc_analytics.lake.index.hash_pile import doubles, share_any
 from svc_analytics.lake.index.hashes import hash_texts
 from svc_analytics.lake.index.shared import shared_columns
 from svc_analytics.lake.month_files import MonthFiles
-from svc_analytics.lake.runs.folder import Claims, Found, RunFolder
+from svc_analytics.lake.runs.folder import Claims, Found, RunFolder, WaitingMonth
 from svc_analytics.lake.runs.month_merge import MonthMerge
 from svc_analytics.lake.runs.moved import Dropped, Remaining, find_dropped, read_among
 from svc_analytics.lake.runs.run_file import Terms
-from svc_analytics.lake.runs.waiting import WaitingMonth
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.periods import Period, month, month_of
 
@@ -32,10 +31,10 @@ class Spill:
     def __init__(self, files: MonthFiles) -> None:
         self._files = files
         self._stream = files.stream
-        self._folder = RunFolder(files.lake.path, files.stream, files.merchant_id)
+        self._folder = RunFolder(files.lake.storage, files.stream, files.merchant_id)
 
     def find(self, quarantined: Mapping[str, int]) -> Found:
-        """Return what a dead writer left, without what of it is void."""
+        """Return the runs that a dead writer left, without those that are void."""
         return self._folder.find(quarantined)
 
     def choose(self, buffer: WriteBuffer, rows: Rows, *, is_checkpoint: bool) -> set[str]:
@@ -132,7 +131,7 @@ class Spill:
         self._folder.remove(months.values())
 
     def _read(self, buffer: WriteBuffer) -> Spans:
-        """Return what was read of the stream, published or not."""
+        """Return the coverage of the stream, published or not."""
         published = self._files.coverage.remove(buffer.retracted).read
         spilled = (each.covered for each in buffer.months.values())
         return union(published, buffer.covered, *spilled)
@@ -166,7 +165,7 @@ class Spill:
 def claims_of(
     covered: Spans, buffer: WriteBuffer, labels: Iterable[str], quarantined: Mapping[str, int]
 ) -> dict[str, Claims]:
-    """Return what is covered of each month, and what else a buffer says of it."""
+    """Return the coverage of each month, and the other claims of a buffer about it."""
     claims = {}
     for label in labels:
         bounds = (month(label).start, month(label).end)
@@ -187,7 +186,7 @@ def _is_read(period: Period, read: Spans) -> bool:
 
 
 def _whole_months(span: Span, newest: int) -> Span:
-    """Return what of a span is whole months; the newest one has no end yet."""
+    """Return the whole months of a span; the newest one has no end yet."""
     first, last = month_of(span[0]), month_of(span[1])
     start = first.start if first.start == span[0] else first.end
     return start, span[1] if span[1] == newest else last.start

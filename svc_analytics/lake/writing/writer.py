@@ -1,4 +1,4 @@
-"""The lake's writer: one process at a time may change a lake (design 3)."""
+"""The lake's writer: one process at a time may change a lake."""
 
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,10 +8,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.bucket.bundle import STATEMENTS
 from svc_analytics.bucket.lease import Inherited
 from svc_analytics.coverage import Coverage, Span, Spans
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.files import locked, make_folder
+from svc_analytics.formatting.ids import canonical_id
 from svc_analytics.instants import BEGINNING, format_instant
 from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.index.parents import refresh_parents
@@ -25,7 +27,7 @@ from svc_analytics.lake.layout import (
     data_folders,
 )
 from svc_analytics.lake.month_coverage import CLOCK_TOLERANCE, early_claims
-from svc_analytics.lake.month_files import MonthFiles, Note, PublishStats
+from svc_analytics.lake.month_files import MonthFiles, PublishStats
 from svc_analytics.lake.partition import write_partition
 from svc_analytics.lake.side_files import begin_side_folders
 from svc_analytics.lake.snapshot import remove_abandoned_snapshots
@@ -33,6 +35,8 @@ from svc_analytics.lake.writing.publisher import StreamPublisher
 from svc_analytics.lake.writing.recovery import dirty_marker, fence, lock_holder, recover
 from svc_analytics.lake.writing.write_buffer import WriteBuffer
 from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.storage import mended
+from svc_analytics.working_folders import restore_folders
 
 Clocks = Mapping[str, int | None]  # in UTC microseconds, by whose each is
 
@@ -51,15 +55,9 @@ class LakeWriter:
         # Months whose quarantine file is gone are read again: otherwise nobody would know
         # which records were rejected.
         self._buffers = {
-            name: WriteBuffer(STREAMS[name], retracted=publisher.months_with_lost_quarantine())
+            name: WriteBuffer(STREAMS[name], retracted=publisher.files.lost_quarantine())
             for name, publisher in self._publishers.items()
         }
-
-    def upgrade(self, note: Note) -> None:
-        """Bring month files of an earlier layout up to date."""
-        upgraded = [publisher.files.upgrade(note) for publisher in self._publishers.values()]
-        if any(upgraded):
-            note("the months held are up to date")
 
     def has_early_claims(self, now: int) -> bool:
         """Whether files cover time that has not come, or had not when they were written."""
@@ -98,7 +96,7 @@ class LakeWriter:
             publisher.files.judged_at = judged_at
 
     def coverage(self, stream: Stream) -> Coverage:
-        """Return what is published as read of a stream, and not retracted."""
+        """Return the published coverage of a stream that is not retracted."""
         published = self._publishers[stream.name].files.coverage
         return published.remove(self._buffers[stream.name].retracted)
 
@@ -111,6 +109,10 @@ class LakeWriter:
     def has_finished_month(self) -> bool:
         """Whether the buffers hold a month read from its start to its end: it need not wait."""
         return bool(self._with_finished_months())
+
+    def files(self, stream: Stream) -> MonthFiles:
+        """Return the month files of a stream, as they are published."""
+        return self._publishers[stream.name].files
 
     def buffer(self, stream: Stream) -> WriteBuffer:
         """Return where what was read of a stream waits; `publish` begins another one."""
@@ -160,12 +162,10 @@ def open_writer(
     profile: dict[str, Any],
     now: int,
     clocks: Clocks | None = None,
-    note: Note = lambda text: None,
 ) -> Iterator[LakeWriter]:
     """Lock the lake and give its writer; a lake is begun if there is none.
 
-    One of an earlier layout is brought up to date first, of which `note` is told. `clocks` are
-    what the clocks of the run told, to be noted in `lake.json`.
+    `clocks` are what the clocks of the run told, to be noted in `lake.json`.
 
     Raises `ConfigError` when the lake is another merchant's, `LakeBusy` when another
     process writes, `LakeError` when the folder cannot be written or a file is torn.
@@ -176,12 +176,13 @@ def open_writer(
         make_folder(lake.path)
         with (
             locked(lake.path / ".lock", doing, holder=holder),
-            lake.writing(now) as inherited,
+            lake.storage.writing(now) as inherited,
+            mended(lake.storage),
         ):
             check_merchant(lake, profile)  # again: another process may have begun it meanwhile
             with dirty_marker(lake, now, inherited.since) as unfinished:
                 _take_over(lake, inherited, profile["id"], now)
-                writer = _begin_writing(lake, profile["id"], now, unfinished, note)
+                writer = _begin_writing(lake, profile["id"], now, unfinished)
                 _describe(lake, profile, now, clocks or {})
                 yield writer
                 refresh_parents(lake)
@@ -193,7 +194,7 @@ def open_writer(
 
 def check_merchant(lake: Lake, profile: dict[str, Any]) -> None:
     """Raise `ConfigError` if the lake holds another merchant's records."""
-    if lake.exists and lake.merchant_id != profile["id"]:
+    if lake.exists and canonical_id(lake.merchant_id) != canonical_id(profile["id"]):
         message = (
             f"{lake.place} holds the records of merchant {lake.merchant_id}, and the keys belong "
             f"to merchant {profile['id']}: give another --data-dir"
@@ -208,14 +209,11 @@ def _take_over(lake: Lake, inherited: Inherited, merchant_id: str, now: int) -> 
         shutil.rmtree(lake.path / RUNS_FOLDER, ignore_errors=True)
 
 
-def _begin_writing(
-    lake: Lake, merchant_id: str, now: int, unfinished: int | None, note: Note
-) -> LakeWriter:
+def _begin_writing(lake: Lake, merchant_id: str, now: int, unfinished: int | None) -> LakeWriter:
     _remove_leftovers(lake)
     _begin(lake, merchant_id, now)
     # It reads all footers: a torn file is found before anything is changed.
     writer = LakeWriter(lake, merchant_id, now)
-    writer.upgrade(note)
     if unfinished is not None:
         recover(lake, unfinished, now)
     writer.publish_found()
@@ -225,24 +223,35 @@ def _begin_writing(
 def _describe(lake: Lake, profile: dict[str, Any], now: int, clocks: Clocks) -> None:
     merchant = profile | {"read_at": format_instant(now)}
     told = {name: None if at is None else format_instant(at) for name, at in clocks.items()}
-    document = {"layout": LAYOUT, "merchant": merchant, "clocks": told}
-    write_description(lake.path, document)
+    document: dict[str, Any] = {"layout": LAYOUT, "merchant": merchant, "clocks": told}
+    if earlier := _earlier_profiles(lake, profile):
+        document["earlier_profiles"] = earlier
+    write_description(lake.storage, document)
+
+
+def _earlier_profiles(lake: Lake, profile: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the profiles that a lake had: sealed statements carry the name of their day."""
+    if not lake.exists:
+        return []
+    earlier, last = lake.earlier_profiles, lake.merchant
+    is_changed = {name: last[name] for name in last if name != "read_at"} != profile
+    return [*earlier, last] if is_changed else earlier
 
 
 def _begin(lake: Lake, merchant_id: str, now: int) -> None:
     """Make the folders and the files without rows, where they are missing."""
     for stream in STREAMS.values():
         make_folder(lake.folder(stream))
-        begin_side_folders(lake.path, stream)
+        begin_side_folders(lake.storage, stream)
         path = lake.month_path(stream, ORIGIN)
         if not path.exists():
             owns = (BEGINNING, now)
             footer = PartitionFooter(stream.name, merchant_id, owns, Coverage(), 0, now)
-            write_partition(path, stream, (), footer)
+            write_partition(lake.storage, path, stream, (), footer)
 
 
 def _remove_leftovers(lake: Lake) -> None:
-    """Remove what a killed run left: half-written files, abandoned snapshots."""
+    """Remove what killed runs left: half-written files and folders, abandoned snapshots."""
     own = (f"{folder}/{name}" for folder in (IDS_FOLDER, RUNS_FOLDER) for name in STREAMS)
     for folder in (".", *data_folders(), *own, PARENTS_FOLDER):
         for file in (lake.path / folder).glob(".*.writing"):
@@ -250,3 +259,4 @@ def _remove_leftovers(lake: Lake) -> None:
             if file.is_file() and not file.name.startswith(".analytics"):
                 file.unlink(missing_ok=True)
     remove_abandoned_snapshots(lake.path)
+    restore_folders(lake.path / STATEMENTS)

@@ -10,17 +10,17 @@ from svc_analytics.closing.result import CloseResult
 from svc_analytics.errors import SvcError
 from svc_analytics.formatting.display import Display
 from svc_analytics.notebook.desk import controls, looks
-from svc_analytics.notebook.desk.book import Book
-from svc_analytics.notebook.desk.runs import Run
+from svc_analytics.notebook.desk.desk_months import DeskMonths
+from svc_analytics.notebook.desk.runs import CloseRun
 from svc_analytics.notebook.errors import one_line_of
 
 
 class CloseBox:
     """Closes the month that is shown, or all that are due; `done` is called when it is over."""
 
-    def __init__(self, book: Book, done: Callable[[], object]) -> None:
-        self._book, self._done = book, done
-        self.run: Run | None = None
+    def __init__(self, desk: DeskMonths, done: Callable[[], object]) -> None:
+        self._desk, self._done = desk, done
+        self.run: CloseRun | None = None
         self._began = 0.0
         self._results: list[CloseResult] = []
         self.close = controls.button("close", self._close_one)
@@ -40,19 +40,19 @@ class CloseBox:
 
     def show(self) -> None:
         """Offer what can be done with the month that is shown."""
-        tile, is_idle = self._book.tile, not self.is_running
+        tile, is_idle = self._desk.tile, not self.is_running
         word = "check and restate" if tile.versions else "close"
         self.close.description = f"{word} {tile.label}"
         self.close.disabled = not (is_idle and tile.can_be_closed)
         self.all_due.disabled = self.again.disabled = not is_idle
         self.stop.disabled = is_idle
         self.stop.layout.display = "none" if is_idle else ""
-        later = self._book.chosen_later
+        later = self._desk.chosen_later
         text = f"{later} is shown when the close is over" if later else ""
         self.later.value = looks.line_html(text, is_told=True)
 
     def _close_one(self) -> None:
-        self._start(self._book.tile.label)
+        self._start(self._desk.tile.label)
 
     def _close_all(self) -> None:
         self._start(None)
@@ -62,7 +62,7 @@ class CloseBox:
         self.outcome.value = ""
         self.note(f"closing {label or 'every month that is due'}")
         try:
-            self.run = self._book.close(label, self._tell)
+            self.run = self._desk.close(label, self._tell)
             self.run.start()
         except SvcError as error:
             self.note("")
@@ -75,7 +75,7 @@ class CloseBox:
             self.run.stop()
 
     def _read_again(self) -> None:
-        self._book.refresh()
+        self._desk.refresh()
         self._done()
 
     def _tell(self, kind: str, said: Any) -> None:
@@ -92,7 +92,7 @@ class CloseBox:
 
     def _end(self) -> None:
         try:
-            self._book.refresh()
+            self._desk.refresh()
         finally:
             self.run = None
             self.note("")
@@ -100,14 +100,14 @@ class CloseBox:
         self._done()
 
     def note(self, text: str) -> None:
-        """Say what is done now, and for how long; empty when it is done."""
+        """Word the running step, and for how long it runs; empty when it is done."""
         passed = f" \N{MIDDLE DOT} {monotonic() - self._began:.0f} s" if self.is_running else ""
         passed *= bool(text)
         self.progress.value = looks.line_html(text + passed, is_told=True)
 
 
 def _outcome(result: CloseResult) -> str:
-    """Return what became of a month, and what differs from the version before, to open."""
+    """Return the result of a close, and the changes from the version before, to open."""
     lines = "".join(looks.line_html(text, is_told=True) for text in result.describe())
     if result.table is None:
         return lines

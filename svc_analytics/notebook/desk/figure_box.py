@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.notebook.desk import controls, looks
-from svc_analytics.notebook.desk.book import Book
+from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.desk.records import Wanted
 from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
@@ -18,10 +18,10 @@ from svc_analytics.statements.statement import Statement
 class FigureBox:
     """The tables of a statement, one at a time; buttons choose which."""
 
-    def __init__(self, book: Book, drill: Callable[[Wanted], object]) -> None:
+    def __init__(self, desk: DeskMonths, drill: Callable[[Wanted], object]) -> None:
         import ipywidgets  # an optional extra
 
-        self._book, self._drill = book, drill
+        self._desk, self._drill = desk, drill
         self._tables: dict[str, StatementTable] = {}
         self.head, self.table = controls.html(), PressTable(self._press)
         self.table.box.add_class("svc-figures")
@@ -32,12 +32,12 @@ class FigureBox:
 
     def show(self) -> None:
         """Show the statement of the month that is shown; what is wrong is one line."""
-        made = self._book.statement
+        made = self._desk.statement
         self._tables = {} if made is None else {one.title: one for one in statement_tables(made)}
         if made is None:
-            self.head.value = looks.line_html(self._book.problem, is_told=True)
+            self.head.value = looks.line_html(self._desk.problem, is_told=True)
         else:
-            lines = map(looks.line_html, (self._book.standing, self._book.agreement))
+            lines = map(looks.line_html, (self._desk.standing, self._desk.agreement))
             self.head.value = self._heading(made)._repr_html_() + "".join(lines) + self._changes()
         chosen, titles = self.which.value, list(self._tables)
         if list(self.which.options) != titles:
@@ -63,8 +63,8 @@ class FigureBox:
             self._drill(wanted)
 
     def _changes(self) -> str:
-        """Return what changed from the version before, to open."""
-        changes, count = self._book.changes, len(self._book.tile.versions)
+        """Return the changes from the version before, to open."""
+        changes, count = self._desk.changes, len(self._desk.tile.versions)
         if changes is None:
             return ""
         title = f"What changed from version {count - 1} to version {count}"
@@ -72,7 +72,7 @@ class FigureBox:
 
     def _heading(self, made: Statement) -> Display:
         """Return merchant, month, local bounds and status; a sealed month is called so."""
-        if not self._book.is_as_sealed:
+        if not self._desk.is_as_sealed:
             return heading(made)
         title = f"{made.period.title} \N{MIDDLE DOT} {names_of(made.merchant)}"
         unknown = [each.text for each in made.unknown]

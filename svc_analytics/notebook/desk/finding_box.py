@@ -7,7 +7,7 @@ from collections.abc import Callable
 from svc_analytics.errors import SvcError
 from svc_analytics.formatting.display import text_table
 from svc_analytics.notebook.desk import controls, looks
-from svc_analytics.notebook.desk.book import Book
+from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN, Finding, last_name
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
 from svc_analytics.notebook.errors import one_line_of
@@ -19,16 +19,16 @@ class FindingBox:
     """A table of findings, and the box "accept, because …"."""
 
     def __init__(
-        self, book: Book, show_record: Callable[[str], object], done: Callable[[], object]
+        self, desk: DeskMonths, show_record: Callable[[str], object], done: Callable[[], object]
     ) -> None:
-        self._book, self._show_record, self._done = book, show_record, done
+        self._desk, self._show_record, self._done = desk, show_record, done
         self._found: list[Finding] = []
         self._place = 0  # of the chosen one
         self.head, self.answer = controls.html(), controls.html()
         self.table = PressTable(lambda row, _: self._choose(row))
         self.table.box.add_class("svc-findings")
         self.reason = controls.field("accept, because", "why nothing is wrong with it")
-        self.name = controls.field("your name", "the statement prints it", last_name(book.lake))
+        self.name = controls.field("your name", "the statement prints it", last_name(desk.lake))
         self.reason.layout.flex, self.reason.layout.min_width = "1 1 24em", "16em"
         self.accept = controls.button("accept this finding", self._accept)
         self.record = controls.button("show its record", self._open)
@@ -39,7 +39,7 @@ class FindingBox:
 
     def show(self) -> None:
         """List the findings of the month that is shown; those that block it come first."""
-        found = self._book.findings
+        found = self._desk.findings
         self._found, self._place = found[:MOST_FINDINGS], 0
         self.head.value = looks.heading_html("Findings") + looks.line_html(_count_text(found))
         self._parts.layout.display = "" if found else "none"
@@ -70,7 +70,7 @@ class FindingBox:
             return
         finding = self.chosen
         try:
-            self._book.accept(finding, self.reason.value, self.name.value)
+            self._desk.accept(finding, self.reason.value, self.name.value)
         except SvcError as error:
             self.answer.value = looks.line_html(one_line_of(error), is_told=True)
             return

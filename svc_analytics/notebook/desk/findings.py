@@ -10,9 +10,14 @@ from svc_analytics.formatting.display import label
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.instants import format_instant, now
 from svc_analytics.lake.lake import Lake
+from svc_analytics.lake.typed_files import append_row
 from svc_analytics.statements.statement import Statement
-from svc_analytics.typed_files import append_row
-from svc_analytics.warehouse.acknowledgements import COLUMNS, FILE, read_acknowledgements
+from svc_analytics.warehouse.acknowledgements import (
+    COLUMNS,
+    FILE,
+    OPTIONAL,
+    read_acknowledgements,
+)
 
 COLUMNS_SHOWN = ["state", "rule", "record", "finding"]
 _WEIGHTS = {True: "blocks the close", False: "note"}
@@ -27,6 +32,7 @@ class Finding:
     is_blocking: bool
     detail: str
     accepted: str  # why and by whom; empty while nobody accepted it
+    content: str = ""  # the digest of what it is about, which accepting it names
 
     @property
     def state(self) -> str:
@@ -51,7 +57,8 @@ def _finding(row: dict[str, Any]) -> Finding:
     accepted = f"{reason} ({by})" if by else ""
     is_blocking = row["severity"] == "blocking"
     text = str(row["detail"] or "")
-    return Finding(row["check_name"], row["record_id"] or "", is_blocking, text, accepted)
+    key, content = row["record_id"] or "", row["content"] or ""
+    return Finding(row["check_name"], key, is_blocking, text, accepted, content)
 
 
 def accept(lake: Lake, finding: Finding, reason: str, by: str) -> None:
@@ -65,14 +72,14 @@ def accept(lake: Lake, finding: Finding, reason: str, by: str) -> None:
     if not by:
         raise ConfigError("write your name: the statement prints who accepted it")
     read_acknowledgements(lake.path)  # a line that is wrong is told before another is added
-    cells = (finding.check, finding.record_id, reason, by, format_instant(now()))
-    append_row(lake.path / FILE, COLUMNS, dict(zip(COLUMNS, cells, strict=True)))
+    cells = (finding.check, finding.record_id, reason, by, format_instant(now()), finding.content)
+    append_row(lake.storage, FILE, COLUMNS, dict(zip(COLUMNS, cells, strict=True)), OPTIONAL)
 
 
 def last_name(lake: Lake) -> str:
     """Return who accepted a finding last, to offer it as the name; empty if nobody did."""
     try:
-        accepted = list(read_acknowledgements(lake.path).values())
+        accepted = read_acknowledgements(lake.path)
     except ConfigError:  # it is told when a statement is made
         return ""
     return accepted[-1].by if accepted else ""

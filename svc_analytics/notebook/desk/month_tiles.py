@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from svc_analytics.notebook.desk import controls
-from svc_analytics.notebook.desk.book import Book
+from svc_analytics.notebook.desk.desk_months import DeskMonths
 
 MOST_TILES = 12
 
@@ -14,10 +14,10 @@ MOST_TILES = 12
 class MonthTiles:
     """A tile for each month of the last year, and a list of all."""
 
-    def __init__(self, book: Book, choose: Callable[[str], object]) -> None:
+    def __init__(self, desk: DeskMonths, choose: Callable[[str], object]) -> None:
         import ipywidgets  # an optional extra
 
-        self._book, self._choose, self._is_quiet = book, choose, False
+        self._desk, self._choose, self._is_quiet = desk, choose, False
         self._tiles = controls.row()
         self.tiles: dict[str, Any] = {}
         self.earlier = ipywidgets.Dropdown(description="any month")
@@ -27,9 +27,9 @@ class MonthTiles:
 
     def show(self) -> None:
         """Show the months as they are now; the tiles keep the place that a key had reached."""
-        chosen = self._book.tile.label
-        newest = {tile.label for tile in self._book.tiles[:MOST_TILES]} | {chosen}
-        shown = [tile for tile in self._book.tiles if tile.label in newest]
+        chosen = self._desk.tile.label
+        newest = {tile.label for tile in self._desk.tiles[:MOST_TILES]} | {chosen}
+        shown = [tile for tile in self._desk.tiles if tile.label in newest]
         if [*self.tiles] != [tile.label for tile in shown]:
             self.tiles = {tile.label: self._tile(tile.label) for tile in shown}
             self._tiles.children = tuple(self.tiles.values())
@@ -38,10 +38,10 @@ class MonthTiles:
             made.description, made.tooltip = f"{tile.text}\n{_cut(tile.note)}", tile.note
             (made.add_class if tile.label == chosen else made.remove_class)("svc-chosen")
         self._is_quiet = True
-        self.earlier.options = [(tile.text, tile.label) for tile in self._book.tiles]
+        self.earlier.options = [(tile.text, tile.label) for tile in self._desk.tiles]
         self.earlier.value = chosen
         self._is_quiet = False
-        self.earlier.layout.display = "" if len(self._book.tiles) > MOST_TILES else "none"
+        self.earlier.layout.display = "" if len(self._desk.tiles) > MOST_TILES else "none"
 
     def _tile(self, label: str) -> Any:
         return controls.button(label, lambda: self._choose(label), "svc-tile")

@@ -6,13 +6,14 @@ from typing import Any
 
 from svc_analytics.arguments import check
 from svc_analytics.config import Settings
+from svc_analytics.errors import install
 from svc_analytics.formatting.display import Display, names_of, text_table
 from svc_analytics.lake.lake import check_lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.agreement import Claim
 from svc_analytics.notebook.desk import controls, looks
-from svc_analytics.notebook.desk.book import Book
 from svc_analytics.notebook.desk.close_box import CloseBox
+from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.figure_box import FigureBox
 from svc_analytics.notebook.desk.finding_box import FindingBox
 from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN
@@ -23,7 +24,7 @@ from svc_analytics.notebook.live import display
 from svc_analytics.statements.statement import Statement
 
 MOST_FINDINGS = 50  # on the page without a kernel
-LACK = 'the buttons of this desk need ipywidgets and anywidget: pip install -e ".[lab]"'
+LACK = f"the buttons of this desk need ipywidgets and anywidget: {install('lab')}"
 
 
 def desk(
@@ -52,14 +53,14 @@ def desk(
     """
     check_lake(lake)
     check("settings", settings, (Settings, type(None)), "what svc.read_settings gives, or nothing")
-    return Desk(Book(lake, zone, calendar, settings))
+    return Desk(DeskMonths(lake, zone, calendar, settings))
 
 
 class Desk:
     """The close desk of a lake."""
 
-    def __init__(self, book: Book) -> None:
-        self._book = book
+    def __init__(self, desk: DeskMonths) -> None:
+        self._desk = desk
         self._panel: Panel | None = None
         self._handle: Any = None
         self._lack = ""  # why there are no buttons, where there could be some
@@ -67,14 +68,14 @@ class Desk:
     @property
     def statement(self) -> Statement | None:
         """The statement of the month that is shown; None if it cannot be made."""
-        return self._book.statement
+        return self._desk.statement
 
     def check(self, **claims: Claim) -> str:
         """Compare figures of the statement with what its tables add up to, as pickers do.
 
         The desk says how it came out, of this month and of each that is chosen later.
         """
-        return self._book.check(claims)
+        return self._desk.check(claims)
 
     def __repr__(self) -> str:
         return repr(self._page())
@@ -85,7 +86,7 @@ class Desk:
     def _ipython_display_(self) -> None:
         """Display the page to read, and in a running notebook the panel in its place."""
         if self._panel is None and hasattr(ipython_shell(), "kernel"):
-            self._panel = panel_of(self._book, self._keep)
+            self._panel = panel_of(self._desk, self._keep)
             self._lack = LACK if self._panel is None else ""
         self._handle = display(_Plain(self), display_id=True)
         if self._panel is not None:
@@ -97,17 +98,17 @@ class Desk:
             self._handle.update(_Plain(self))
 
     def _page(self) -> Display:
-        book = self._book
-        rows = [[tile.label, tile.state, tile.note] for tile in book.tiles]
+        desk = self._desk
+        rows = [[tile.label, tile.state, tile.note] for tile in desk.tiles]
         months = text_table("months", ["month", "state", "note"], rows)
-        title = f"Close desk of {names_of(book.lake.merchant)}"
-        found = [each.cells for each in book.findings]
+        title = f"Close desk of {names_of(desk.lake.merchant)}"
+        found = [each.cells for each in desk.findings]
         tables = [months]
         if found:
             tables.append(text_table("findings", COLUMNS_SHOWN, found[:MOST_FINDINGS]))
-        made = book.statement
+        made = desk.statement
         shown = [] if made is None else made._display().tables
-        lines = filter(None, [self._lack, book.problem, book.agreement])
+        lines = filter(None, [self._lack, desk.problem, desk.agreement])
         return Display(title, [*lines], [*tables, *shown])
 
 
@@ -127,13 +128,13 @@ class _Plain:
 class Panel:
     """The widgets of the desk; whatever is done, all of them follow."""
 
-    def __init__(self, book: Book, keep: Any) -> None:
-        self._book, self._keep = book, keep
-        self.records = RecordBox(book)
-        self.figures = FigureBox(book, self.records.drill)
-        self.findings = FindingBox(book, self.records.show_record, self.follow)
-        self.closing = CloseBox(book, self.follow)
-        self.months = MonthTiles(book, self.choose)
+    def __init__(self, desk: DeskMonths, keep: Any) -> None:
+        self._desk, self._keep = desk, keep
+        self.records = RecordBox(desk)
+        self.figures = FigureBox(desk, self.records.drill)
+        self.findings = FindingBox(desk, self.records.show_record, self.follow)
+        self.closing = CloseBox(desk, self.follow)
+        self.months = MonthTiles(desk, self.choose)
         self.records.leave = self.figures.table.focus
         parts = (self.months, self.closing, self.findings, self.figures, self.records)
         self.box = controls.column(controls.html(looks.STYLE), *(part.box for part in parts))
@@ -142,12 +143,12 @@ class Panel:
     def choose(self, label: str) -> None:
         """Show another month; while one is closed, which reads the lake too, only afterwards."""
         if self.closing.is_running:
-            self._book.choose_later(label)
+            self._desk.choose_later(label)
             self.closing.show()
             self.months.show()
             return
         self.closing.note(f"reading {label}")
-        self._book.choose(label)
+        self._desk.choose(label)
         self.closing.note("")
         self.follow()
 
@@ -159,9 +160,9 @@ class Panel:
         self._keep()
 
 
-def panel_of(book: Book, keep: Any) -> Panel | None:
+def panel_of(desk: DeskMonths, keep: Any) -> Panel | None:
     """Return the panel; None without ipywidgets: then the page to read stands alone."""
     try:
-        return Panel(book, keep)
+        return Panel(desk, keep)
     except ModuleNotFoundError:
         return None

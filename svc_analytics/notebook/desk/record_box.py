@@ -13,9 +13,9 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.standing import Standing, attach, standing_of
 from svc_analytics.formatting.values import display_text
 from svc_analytics.notebook.desk import controls, looks
-from svc_analytics.notebook.desk.book import Book
+from svc_analytics.notebook.desk.desk_months import DeskMonths
 from svc_analytics.notebook.desk.press_table import PressTable, content_of
-from svc_analytics.notebook.desk.records import PAGE, Order, Page, Wanted
+from svc_analytics.notebook.desk.records import PAGE, Order, RecordPage, Wanted
 from svc_analytics.notebook.desk.statement_tables import called
 from svc_analytics.notebook.errors import one_line_of
 from svc_analytics.warehouse.definitions import find_figure, label_of
@@ -26,10 +26,10 @@ HEAD, RECORD = "svc-records", "svc-record"  # looks of the heading and of the re
 class RecordBox:
     """Records a page at a time: found and put in order by any column, over all of them."""
 
-    def __init__(self, book: Book) -> None:
-        self._book, self._is_quiet = book, False
+    def __init__(self, desk: DeskMonths) -> None:
+        self._desk, self._is_quiet = desk, False
         self._wanted: Wanted | None = None
-        self._page: Page | None = None
+        self._page: RecordPage | None = None
         self._order = Order()
         self._chosen: int | None = None  # the place of a row
         self.leave: Any = lambda: None  # leads the keys back to where they came from
@@ -65,7 +65,7 @@ class RecordBox:
     def show_record(self, record_id: str) -> None:
         """Show a record whole: all its values, and what its receipt proved."""
         try:
-            found = self._book.find(record_id)
+            found = self._desk.find(record_id)
         except SvcError as error:
             self.record.value = looks.line_html(one_line_of(error), is_told=True)
             return
@@ -106,14 +106,14 @@ class RecordBox:
         if self._wanted is None:
             return
         try:
-            found = self._book.behind(self._wanted, self._order, skipped, self.find.value)
+            found = self._desk.behind(self._wanted, self._order, skipped, self.find.value)
         except SvcError as error:
             self.head.value = looks.line_html(one_line_of(error), is_told=True)
             return
         self._page, self._chosen = found, None
         self._show(found, self._wanted)
 
-    def _show(self, page: Page, wanted: Wanted) -> None:
+    def _show(self, page: RecordPage, wanted: Wanted) -> None:
         figure = find_figure(wanted.figure)
         self.head.value = "".join(
             (
@@ -129,12 +129,12 @@ class RecordBox:
         self._count.value = looks.line_html(span if page.count else "no record", is_told=True)
         self._show_table(page)
 
-    def _show_table(self, page: Page) -> None:
+    def _show_table(self, page: RecordPage) -> None:
         shown, orders = _table_of(page, self._standing), self._order_of(page)
         content = content_of(shown, "records", orders=orders, chosen=self._chosen)
         self.table.show(content | {"count": page.count})
 
-    def _order_of(self, page: Page) -> list[str]:
+    def _order_of(self, page: RecordPage) -> list[str]:
         """Return how each column is ordered; at first, they are in the order of their time."""
         columns = looks.record_columns(page.table)
         chosen = self._order.column or next(iter(columns), "")
@@ -143,11 +143,11 @@ class RecordBox:
 
     @property
     def _standing(self) -> Standing:
-        made = self._book.statement
+        made = self._desk.statement
         return Standing() if made is None else standing_of(made.tables["summary"])
 
 
-def _table_of(page: Page, standing: Standing) -> DisplayTable:
+def _table_of(page: RecordPage, standing: Standing) -> DisplayTable:
     """Return records as a table, every digit."""
     chosen = attach(page.table.select(looks.record_columns(page.table)), standing)
     return display_table(chosen, exact=True, label_of=label_of)
@@ -162,6 +162,6 @@ def _record_html(form: str, table: pa.Table) -> str:
 
 
 def _verdict(found: dict[str, pa.Table]) -> str:
-    """Return what its receipt proved, in a word, if it has one."""
+    """Return the verdict on its receipt, in a word, if it has one."""
     verdicts = found["receipt"]["verdict"].to_pylist() if "receipt" in found else []
     return "".join(f" \N{MIDDLE DOT} receipt {display_text(each)}" for each in verdicts[:1])

@@ -50,7 +50,7 @@ class Order:
 
 
 @dataclass(frozen=True)
-class Page:
+class RecordPage:
     """A few of the records behind a figure, and how many there are in all."""
 
     table: pa.Table
@@ -65,7 +65,7 @@ class Page:
         return self.table[names[0]].to_pylist() if names else [""] * len(self.table)
 
 
-class Records:
+class MonthRecords:
     """The records of one month. The lake may change meanwhile: these stay as they were."""
 
     def __init__(self, lake: Lake, period: Period) -> None:
@@ -75,7 +75,7 @@ class Records:
 
     def behind(
         self, wanted: Wanted, order: Order = Order(), skipped: int = 0, text: str = ""
-    ) -> Page:
+    ) -> RecordPage:
         """Return records behind a figure in an order, so many skipped, that hold a text."""
         figure, period = _narrowed(wanted), wanted.period or self._period
         is_within = self._period.start <= period.start and period.end <= self._period.end
@@ -87,7 +87,7 @@ class Records:
         rows = warehouse.query(
             f"{query} order by {_by(order, origin)} limit {PAGE} offset {skipped:d}", values
         )
-        return Page(rows, skipped, count["found"][0].as_py(), origin.value)
+        return RecordPage(rows, skipped, count["found"][0].as_py(), origin.value)
 
     def find(self, record_id: str) -> dict[str, pa.Table]:
         """Return a record, and a payment's receipt, each by what it is; {} if it is not there."""
@@ -122,7 +122,7 @@ def _narrowed(wanted: Wanted) -> Figure:
 
 
 def _by(order: Order, origin: Origin) -> str:
-    """Return what puts records in order; those of one value stand in the order of time."""
+    """Return the SQL that orders records; those of one value stand in the order of time."""
     if not order.column:
         first = origin.order.replace(",", " desc,", 1) if order.is_descending else origin.order
         return f"{first} nulls last"

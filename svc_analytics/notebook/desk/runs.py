@@ -1,19 +1,20 @@
-"""A run of `close` in a thread: the notebook stays awake, and can stop it as Ctrl-C does."""
+"""A run of `close` in a thread: the notebook stays awake, and can stop it."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable
 from functools import partial
-from threading import Lock, Thread
+from threading import Event, Thread
 from time import monotonic
 from typing import Any
 
 from svc_analytics.closing.close import close, close_all_due
+from svc_analytics.closing.job import JobOptions
 from svc_analytics.config import Settings
 from svc_analytics.extraction import update
 from svc_analytics.extraction.plan import ExtractionResult, Request
 from svc_analytics.instants import BEGINNING, format_instant
+from svc_analytics.interrupts import check_stop, stopped_by
 from svc_analytics.lake.lake import Lake
 from svc_analytics.notebook.errors import one_line_of
 from svc_analytics.schema import Stream
@@ -25,7 +26,7 @@ PAUSE = 0.1  # seconds between two words on pages: a person reads no faster
 Tell = Callable[[str, Any], None]
 
 
-class Run:
+class CloseRun:
     """Closes a month, or every month that is due, and tells what it does.
 
     `tell` is called in a thread with `note` and a text, `closed` and a result, `failed` and a
@@ -42,9 +43,8 @@ class Run:
         tell: Tell,
     ) -> None:
         self._lake, self._label, self._settings, self._tell = lake, label, settings, tell
-        self._options: dict[str, Any] = {"zone": zone, "calendar": calendar}
-        self._options["settings"] = settings
-        self._lock, self._is_open = Lock(), True  # whether there is something to stop
+        self._options: JobOptions = {"zone": zone, "calendar": calendar, "settings": settings}
+        self._stop = Event()
         # A stopped notebook server need not wait for it: a killed close leaves a sound lake.
         self._thread = Thread(target=self._work, daemon=True)
 
@@ -53,11 +53,8 @@ class Run:
         self._thread.start()
 
     def stop(self) -> None:
-        """Raise `KeyboardInterrupt` in its thread, as Ctrl-C does in a command."""
-        with self._lock:
-            if self._is_open and self._thread.ident is not None:
-                kind, ident = ctypes.py_object(KeyboardInterrupt), self._thread.ident
-                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(ident), kind)
+        """Let its thread end before its next step, or in the query that it waits for."""
+        self._stop.set()
 
     def wait(self, seconds: float | None = None) -> None:
         """Wait until it is over and all was told."""
@@ -65,7 +62,8 @@ class Run:
 
     def _work(self) -> None:
         try:
-            self._close()
+            with stopped_by(self._stop):
+                self._close()
         except KeyboardInterrupt:
             self._tell("failed", STOPPED)
         except Exception as error:  # a thread has nobody else to tell it to
@@ -74,17 +72,17 @@ class Run:
             self._tell("over", None)
 
     def _close(self) -> None:
-        note, closed = partial(self._tell, "note"), partial(self._tell, "closed")
-        read = partial(_read, self._lake, self._settings, _Pages(note))
-        options = self._options | {"read": read, "note": note}
-        try:
-            if self._label is None:
-                close_all_due(self._lake, on_closed=closed, **options)
-            else:
-                closed(close(self._lake, self._label, **options))
-        finally:
-            with self._lock:  # what comes now is not stopped any more
-                self._is_open = False
+        closed = partial(self._tell, "closed")
+        read = partial(_read, self._lake, self._settings, _Pages(self._note))
+        options: JobOptions = {**self._options, "read": read, "note": self._note}
+        if self._label is None:
+            close_all_due(self._lake, on_closed=closed, **options)
+        else:
+            closed(close(self._lake, self._label, **options))
+
+    def _note(self, text: str) -> None:
+        check_stop()
+        self._tell("note", text)
 
 
 def _read(lake: Lake, settings: Settings, pages: _Pages, request: Request) -> ExtractionResult:

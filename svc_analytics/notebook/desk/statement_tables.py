@@ -52,7 +52,7 @@ class StatementTable:
     wanted: Callable[[int, int], Wanted | None]
 
     def name(self, row: int, column: int) -> str:
-        """Return what a figure is called, for ears; empty where it is none."""
+        """Return the name of a figure for a screen reader; empty where it is none."""
         found = self.wanted(row, column)
         return called(found) if found else ""
 

@@ -7,14 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from svc_analytics.calendars import GREGORIAN
 from svc_analytics.closing import seals
-from svc_analytics.closing.close import GRACE_HOURS
+from svc_analytics.closing.due import closes_at, lake_months
 from svc_analytics.errors import LakeError
-from svc_analytics.instants import HOUR, from_micros, readable_instant
+from svc_analytics.instants import from_micros, readable_instant
 from svc_analytics.lake.lake import Lake, known_months
-from svc_analytics.periods import Period, month, month_of
-from svc_analytics.schema import STREAMS
+from svc_analytics.periods import GREGORIAN, Period, read_label
 
 State = Literal["running", "due", "blocked", "sealed", "restated"]
 Reasons = tuple[str, ...]
@@ -61,25 +59,11 @@ def read_tiles(
     `judged` says of months, by label, what keeps a statement of the lake as it is now from
     being final; of others it is what their last close said.
     """
-    oldest = _first_start(lake, zone, calendar)
-    periods = [month_of(clock, zone, calendar)]
-    while periods[-1].start > oldest:
-        periods.append(periods[-1].shift(-1))
-    return [_tile(lake, period, clock, judged.get(period.label)) for period in periods]
-
-
-def _first_start(lake: Lake, zone: str, calendar: str) -> int:
-    """Return the start of the first month with a record; else of the first that was read."""
-    known = month(known_months(lake, zone, calendar)[-1], zone, calendar)
-    filled = [
-        label
-        for stream in STREAMS.values()
-        for label, footer in lake.footers(stream).items()
-        if footer.totals.rows
-    ]
-    if not filled:
-        return known.start
-    return max(known.start, month_of(month(min(filled)).start, zone, calendar).start)
+    # Refuses a lake into which nothing was read, and bounds the months that people look through.
+    oldest = read_label(known_months(lake, zone, calendar)[-1], zone, calendar)
+    months = lake_months(lake, clock, zone, calendar)
+    periods = [month for month in months if month.start >= oldest.start]
+    return [_tile(lake, period, clock, judged.get(period.label)) for period in reversed(periods)]
 
 
 def first_to_close(tiles: list[Tile]) -> Tile:
@@ -95,9 +79,8 @@ def first_to_close(tiles: list[Tile]) -> Tile:
 def _tile(lake: Lake, period: Period, clock: int, judged: Reasons | None) -> Tile:
     first = (lake.path / seals.STATEMENTS / period.folder).absolute()
     versions = tuple(seals.versions(first))
-    due = period.end + GRACE_HOURS * HOUR
-    if due > clock and not versions:
-        text = f"to close from {readable_instant(from_micros(due))} on"
+    if not versions and closes_at(period) > clock:
+        text = f"to close from {readable_instant(from_micros(closes_at(period)))} on"
         return Tile(period, "running", text)
     reasons = _last_reasons(seals.version_folder(first, len(versions) + 1), judged)
     if reasons:
@@ -114,7 +97,7 @@ def _sealed(period: Period, versions: tuple[Path, ...]) -> Tile:
 
 
 def _last_reasons(folder: Path, judged: Reasons | None) -> Reasons:
-    """Return what keeps a month from being sealed, as judged now or by its last close."""
+    """Return the reasons against sealing a month, as judged now or by its last close."""
     if judged is not None:
         return judged
     try:

@@ -9,7 +9,7 @@ from svc_analytics.render.page.template import load_template
 
 
 def comparison_page(shown: Display, names: str) -> str:
-    """Return what is displayed of a comparison as a page, its folded tables to open."""
+    """Return the page of a comparison, its folded tables to open."""
     folded = [(table.title, table_html(replace(table, title=""))) for table in shown.folded]
     page = load_template("comparison.html").render(
         title=shown.title,

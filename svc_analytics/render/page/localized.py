@@ -9,13 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape, unescape
 
-from svc_analytics.language.catalogue import Language, is_number, jalali_day, shown_value
+from svc_analytics.language.catalogue import Language, is_number
 from svc_analytics.language.isolation import (
     END,
     LEFT_TO_RIGHT,
     RIGHT_TO_LEFT,
     isolate,
-    isolate_persian,
 )
 
 _TOKENS = re.compile(r"(<style>.*?</style>|<svg.*?</svg>|<[^>]+>)", re.DOTALL)
@@ -29,7 +28,6 @@ _LINE = 60  # letters: of a longer text in two languages, the second stands belo
 _VOID = {"meta", "br", "input", "link", "!doctype"}
 _ELEMENTS = {
     LEFT_TO_RIGHT: '<bdi dir="ltr">',
-    RIGHT_TO_LEFT: '<bdi lang="fa" dir="rtl">',
     END: "</bdi>",
 }
 WORDS, KEPT, NUMBER, DAY, PLAIN = "words", "kept", "number", "day", "plain"
@@ -39,7 +37,13 @@ MARK = " data-words"  # of a cell whose text is of ours
 
 def localized(page: str, language: Language) -> str:
     """Return a finished page in the language."""
-    return page if language.is_english else "".join(_Localizer(language).parts(page))
+    return (
+        page if language.is_english else "".join(_Localizer(language, _marks(language)).parts(page))
+    )
+
+
+def _marks(language: Language) -> dict[str, str]:
+    return _ELEMENTS | {RIGHT_TO_LEFT: f'<bdi lang="{language.other}" dir="rtl">'}
 
 
 @dataclass
@@ -47,6 +51,7 @@ class _Localizer:
     """Goes through a page once, and knows what stands in the elements that are open."""
 
     language: Language
+    marks: dict[str, str]  # the elements that stand for the marks of isolated texts
     open: list[tuple[str, str]] = field(default_factory=list)  # names, and what they hold
 
     def parts(self, page: str) -> Iterator[str]:
@@ -66,8 +71,8 @@ class _Localizer:
                 pass
         elif name and name not in _VOID:
             self.open.append((name, _content(name, tag) or self._mode))
-        if name == "html" and self.language.code == "fa":
-            return '<html lang="fa" dir="rtl">'
+        if name == "html" and not self.language.is_both:
+            return f'<html lang="{self.language.code}" dir="{self.language.direction}">'
         return _TOLD.sub(self._told, tag.replace(MARK, ""))
 
     @property
@@ -92,12 +97,12 @@ class _Localizer:
 
     def _shown(self, text: str) -> str:
         mode, language = self._mode, self.language
-        if mode in (WORDS, CELL, PLAIN, DAY) and language.persian(text):
+        if mode in (WORDS, CELL, PLAIN, DAY) and language.translation(text):
             found = language.text(text)
-            if language.code == "en+fa" and len(text) > _LINE:
+            if language.is_both and len(text) > _LINE:
                 return self._below(text)
             return escape(found) if mode == PLAIN else self._elements(found)
-        if mode in (NUMBER, DAY) or (mode == WORDS and is_number(text) and jalali_day(text)):
+        if mode in (NUMBER, DAY) or (mode == WORDS and language.day(text) and is_number(text)):
             return self._elements(self._value(text))
         if mode in (KEPT, CELL):
             return self._elements(isolate(text)) if text.isascii() else escape(text)
@@ -105,13 +110,13 @@ class _Localizer:
 
     def _below(self, text: str) -> str:
         """Return a long text with its Persian on lines of its own."""
-        persian = self._elements(isolate_persian(self.language.persian(text) or ""))
+        persian = self._elements(self.language.isolated(self.language.translation(text) or ""))
         return escape(text) + persian.replace("<bdi ", '<bdi class="below" ', 1)
 
     def _value(self, text: str) -> str:
         """Return a number or a day isolated; a dash is neither."""
-        if is_number(text) and jalali_day(text):
-            return shown_value(text, self.language.digits)
+        if self.language.day(text) and is_number(text):
+            return self.language.value(text)
         known = self.language.number(text) if is_number(text) else text
         return isolate(known) if re.search("[0-9A-Za-z\u06f0-\u06f9]", known) else known
 
@@ -119,8 +124,8 @@ class _Localizer:
         """Return a text as HTML: its marks as elements, what runs to the right isolated."""
         made, depth = [], [self.language.direction == "rtl"]
         for piece in _MARKS.split(text):
-            if piece in _ELEMENTS and piece:
-                made.append(_ELEMENTS[piece])
+            if piece in self.marks:
+                made.append(self.marks[piece])
                 if piece == END:
                     depth.pop()
                 else:
@@ -141,7 +146,7 @@ class _Localizer:
 
 
 def _content(name: str, tag: str) -> str:
-    """Return what an element holds; no text where it holds what its parent holds."""
+    """Return the mode of an element; no text where it is that of its parent."""
     if name == "title":
         return PLAIN
     if name == "code" or "digest" in tag or 'dir="auto"' in tag:

@@ -9,9 +9,9 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics import charts
-from svc_analytics.calendars import GREGORIAN
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
+from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import definition_groups
@@ -19,7 +19,8 @@ from svc_analytics.render.page.localized import localized
 from svc_analytics.render.page.matrix import matrices
 from svc_analytics.render.page.tables import PageTables
 from svc_analytics.render.page.template import load_template
-from svc_analytics.render.picture import draw_svg
+from svc_analytics.render.picture import Look, draw_svg
+from svc_analytics.render.pricing import describe_pricing
 from svc_analytics.render.standing import document_standing, status_note
 from svc_analytics.webhooks.findings import describe
 
@@ -39,7 +40,7 @@ SEVERITIES = ("blocking", "advisory")
 
 
 @dataclass(frozen=True)
-class Picture:
+class ChartSvg:
     """A chart as an `<svg>` element; a wide one has a line of the page to itself."""
 
     svg: str
@@ -61,7 +62,7 @@ def make_page(
         head=_head(statement, facts, language),
         worded=() if language.is_english else WORDED,
         checks=_severities(statement.tables["checks"]),
-        balances=describe_balances(statement.tables),
+        notes=describe_pricing(statement.tables) + describe_balances(statement.tables),
         receipts=_receipts(statement.tables["summary"]),
         webhooks=describe(log) if (log := facts["options"].get("webhooks")) else "",
         charts=_charts(tables, language),
@@ -78,7 +79,7 @@ def make_page(
 
 
 def _head(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
-    """Return what stands above the figures: which month it is, and what it is worth."""
+    """Return the head of the page: which month it is, and how far it can be relied on."""
     period = statement.period
     reasons = [reason.text for reason in statement.reasons]
     return {
@@ -113,13 +114,13 @@ def _tables(tables: PageTables) -> dict[str, list[Any]]:
 
 
 def _open_part(tables: PageTables) -> str:
-    """Say what an empty table leaves open: unknown must not look like none."""
+    """Word an empty table: unknown must not look like none."""
     statement = tables.statement
     is_whole = all(reason.is_unfinished for reason in statement.reasons) and not statement.unknown
     return "" if is_whole else tables.why
 
 
-def _charts(tables: PageTables, language: Language) -> list[tuple[str, list[Picture]]]:
+def _charts(tables: PageTables, language: Language) -> list[tuple[str, list[ChartSvg]]]:
     """Return the charts of all coins together, then those of each coin."""
     currencies = tables.statement.tables["summary"]["currency"].to_pylist()
     found = [("All coins", [_exposure(tables, language)])] if currencies else []
@@ -130,27 +131,27 @@ def _charts(tables: PageTables, language: Language) -> list[tuple[str, list[Pict
 
 def _of_coin(
     tables: PageTables, currency: str, place: int, language: Language
-) -> Iterator[Picture]:
+) -> Iterator[ChartSvg]:
     daily, summary = tables.source("daily"), tables.source("summary")
     parts = (
-        (charts.net_settlement_daily, daily, "net settlement by day", (7.2, 2.1)),
+        (charts.net_settlement_daily, daily, "sales less fees and refunds by day", (7.2, 2.1)),
         (charts.fee_rate, daily, "fees over gross sales", (3.5, 1.9)),
         (charts.refund_ratio, summary, "refunds over total charged", (3.5, 1.9)),
     )
     for number, (draw, table, title, size) in enumerate(parts):
         drawn = partial(draw, table=table, currency=currency)
         name = f"{title}, {currency}: {tables.standing.text}"
-        svg = draw_svg(f"c{place}-{number}", drawn, name, size, language=language)
-        yield Picture(svg, is_wide=not number)
+        svg = draw_svg(f"c{place}-{number}", drawn, name, Look(size, language=language))
+        yield ChartSvg(svg, is_wide=not number)
 
 
-def _exposure(tables: PageTables, language: Language) -> Picture:
+def _exposure(tables: PageTables, language: Language) -> ChartSvg:
     summary = tables.source("summary")
     height = 0.9 + 0.25 * summary.num_rows
     drawn = partial(charts.usd_exposure, table=summary)
-    name = f"exposure by coin, USD: {tables.standing.text}"
-    size = (7.2, height)
-    return Picture(draw_svg("exposure", drawn, name, size, language=language), is_wide=True)
+    name = f"position in USD by coin: {tables.standing.text}"
+    look = Look((7.2, height), language=language)
+    return ChartSvg(draw_svg("exposure", drawn, name, look), is_wide=True)
 
 
 def _severities(checks: pa.Table) -> list[tuple[str, int]]:

@@ -9,12 +9,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from svc_analytics.calendars import GREGORIAN
 from svc_analytics.formatting.cells import Cell, CellMaker
 from svc_analytics.formatting.display import head_of, label, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
+from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import (
     definition_groups,

@@ -15,8 +15,7 @@ from svc_analytics.formatting.numbers import COIN, COUNT, PLAIN, RATE, RATIO, RO
 from svc_analytics.formatting.sanitize import escape_formula
 from svc_analytics.formatting.values import value_text
 from svc_analytics.language.catalogue import BETWEEN, ENGLISH, Language, jalali_day
-from svc_analytics.language.isolation import LEFT_TO_RIGHT, isolate_persian
-from svc_analytics.render.workbook.sheet import PlainSheet
+from svc_analytics.language.isolation import LEFT_TO_RIGHT, isolate_right_to_left
 
 EXACT_DIGITS = 15
 LONGEST_TEXT = 32_767
@@ -97,7 +96,7 @@ def in_digits(form: str, language: Language) -> str:
 
 
 def fifteen_digits(value: Decimal | int) -> Decimal:
-    """Return what a cell keeps of a number.
+    """Round a number to the 15 digits that a cell keeps.
 
     >>> fifteen_digits(Decimal("12345678901234.56"))
     Decimal('12345678901234.6')
@@ -123,12 +122,12 @@ class CellWriter:
 
     def sheet(self, name: str) -> Any:
         """Add a sheet of that name in the language, from right to left if that runs so."""
-        is_persian = self.language.direction == "rtl"
+        is_alone = not (self.language.is_english or self.language.is_both)
         base = name.rstrip(" 0123456789")
-        shown = self.language.persian(base) if is_persian else None
+        shown = self.language.translation(base) if is_alone else None
         own = shown + name[len(base) :] if shown else name
-        sheet = self.workbook.add_worksheet(own, worksheet_class=PlainSheet)
-        if is_persian:
+        sheet = self.workbook.add_worksheet(own)
+        if self.language.direction == "rtl":
             sheet.right_to_left()
         return sheet
 
@@ -143,8 +142,8 @@ class CellWriter:
         that ends it at the beginning.
         """
         shown = self.language.text(text, between="\n" if len(text) > LINE else BETWEEN)
-        is_mixed = self.language.code == "fa" and LEFT_TO_RIGHT in shown
-        return isolate_persian(shown) if is_mixed else shown
+        is_mixed = self.language.direction == "rtl" and LEFT_TO_RIGHT in shown
+        return isolate_right_to_left(shown) if is_mixed else shown
 
     def text(self, sheet: Any, row: int, column: int, text: str, **properties: Any) -> None:
         """Write a string; one like a formula stays text when a person edits it."""

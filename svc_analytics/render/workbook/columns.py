@@ -48,7 +48,7 @@ class Part:
     longest: dict[str, int]  # how many digits the amounts of a coin have before the point
 
     def writer(self, column: pa.Field) -> WriteCell:
-        """Return what writes the cells of a column; an unknown value leaves its cell empty."""
+        """Return the writer of a column's cells; an unknown value leaves its cell empty."""
         values = self.rows.column(column.name)
         if is_exact_number(column):
             return _Numbers(self, column, values).write
@@ -61,14 +61,14 @@ class Part:
         return _Others(self, column, python_values(values, column.name)).write
 
     def exact_writer(self, column: pa.Field) -> WriteCell:
-        """Return what writes every digit of a column's values as text."""
+        """Return the writer of every digit of a column's values, as text."""
         texts = column_texts(self.rows.column(column.name), column)
         if self.pen.language.digits == "fa":
             texts = _mapped(texts, self.pen.language.number)
         return _Texts(self, texts, {"align": "right"} | self.pen.left_to_right).write
 
     def jalali_writer(self, column: pa.Field) -> WriteCell:
-        """Return what writes the Jalali day of a column's days or instants."""
+        """Return the writer of the Jalali day of a column's days or instants."""
         values = python_values(self.rows.column(column.name), column.name)
 
         def write(index: int, row: int, place: int) -> None:
@@ -179,7 +179,7 @@ def words_of(texts: pa.Array, column: str, language: Language) -> pa.Array:
 
 
 def _word(text: str, column: str, language: Language) -> str:
-    if column == "note" and not language.persian(text):
+    if column == "note" and not language.translation(text):
         return language.text(f"{text}.")  # a meaning stands there without its full stop
     if column != "name":
         return language.text(text)

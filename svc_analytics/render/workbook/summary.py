@@ -14,8 +14,10 @@ from svc_analytics.formatting.numbers import COIN, RATE, ROUNDED, kind_of
 from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import is_exact_number, is_ratio, value_text
+from svc_analytics.language.catalogue import Language
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import FigureCells, summary_groups
+from svc_analytics.render.pricing import describe_pricing
 from svc_analytics.render.standing import status_note
 from svc_analytics.render.workbook.cells import (
     CellWriter,
@@ -28,7 +30,7 @@ from svc_analytics.render.workbook.tables import set_up_print
 
 SHEET = "Statement"
 _COINS, _EXACT = 21, 30  # widths
-_LABELS = {"en": 30, "fa": 36, "en+fa": 54}  # widths of the first column
+_ENGLISH, _OTHER, _BOTH = 30, 36, 54  # widths of the first column, by the language
 _GAP = 1  # column between the figures and their exact texts
 _MOST_UPRIGHT = 4  # coins on an upright page
 _ROUNDED = (
@@ -45,7 +47,7 @@ def write_summary(
     sheet = pen.sheet(SHEET)
     cells = FigureCells(statement, standing.scales)
     coins = [str(row["currency"]) for row in cells.rows]
-    sheet.set_column(0, 0, _LABELS[pen.language.code])
+    sheet.set_column(0, 0, _label_width(pen.language))
     if coins:
         sheet.set_column(1, len(coins), _COINS)
         sheet.set_column(len(coins) + 1, len(coins) + _GAP, 3)
@@ -60,6 +62,12 @@ def write_summary(
     set_up_print(sheet, standing, is_wide=len(coins) > _MOST_UPRIGHT)
 
 
+def _label_width(language: Language) -> int:
+    if language.is_english:
+        return _ENGLISH
+    return _BOTH if language.is_both else _OTHER
+
+
 def _write_head(
     pen: CellWriter, sheet: Any, statement: Document, facts: dict[str, Any], width: int
 ) -> int:
@@ -72,6 +80,7 @@ def _write_head(
         ("sealed" if is_sealed else facts["status"], {"bold": True, "font_size": 14}),
         (status_note(statement, is_sealed=is_sealed), {}),
         *((text, {}) for text in unknown_lines(facts)),
+        *((text, {}) for text in describe_pricing(statement.tables)),
     ]
     for row, (text, look) in enumerate(texts):
         _write_wide(pen, sheet, row, pen.worded(text), width, look)
@@ -92,7 +101,7 @@ def _write_wide(
     pen: CellWriter, sheet: Any, row: int, text: str, width: int, look: Mapping[str, Any]
 ) -> None:
     """Write a text over the whole width, as many lines high as it needs."""
-    lines = lines_in(text, _LABELS[pen.language.code] + width * _COINS - 8)
+    lines = lines_in(text, _label_width(pen.language) + width * _COINS - 8)
     sheet.set_row(row, 15 * lines * look.get("font_size", 11) / 11 + 1)
     own: dict[str, Any] = {"text_wrap": True, "valign": "top", "align": "left"} | pen.own
     whole = own | dict(look)
@@ -151,7 +160,8 @@ class _Figures:
     def _write_jalali(self, row: int, name: str) -> int:
         """In Persian, write the Jalali days of a figure that is an instant; count the rows."""
         values = [values[name] for values in self.cells.rows]
-        if self.pen.language.is_english or not any(isinstance(each, datetime) for each in values):
+        is_instant = any(isinstance(each, datetime) for each in values)
+        if not (self.pen.language.has_jalali and is_instant):
             return 0
         head = f"{self.cells.head(name).text}, Jalali"
         self.pen.words(self.sheet, row, 0, head, **self._indent)

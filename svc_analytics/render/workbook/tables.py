@@ -82,7 +82,7 @@ def _writer(part: Part, column: _Column) -> WriteCell:
 def _lay_out(pen: CellWriter, field: pa.Field, page: Page) -> list[_Column]:
     """Return the column of a field; in Persian that of its Jalali days stands beside it."""
     column = _column(pen, field, page)
-    if pen.language.is_english or not pa.types.is_temporal(field.type):
+    if not (pen.language.has_jalali and pa.types.is_temporal(field.type)):
         return [column]
     head = f"{head_of(field, label_of)}, Jalali"
     return [column, _Column(field, head, 15, has_exact=False, is_jalali=True)]

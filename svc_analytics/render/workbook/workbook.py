@@ -20,8 +20,6 @@ from svc_analytics.language.catalogue import (
     ENGLISH,
     Language,
     is_number,
-    jalali_day,
-    shown_value,
 )
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.standing import document_standing
@@ -123,7 +121,7 @@ def _fact(text: str, language: Language) -> str:
     """Return a fact with its days of both calendars; a digest and JSON stay as they are."""
     if language.is_english or not is_number(text):
         return text
-    return shown_value(text, language.digits) if jalali_day(text) else language.number(text)
+    return language.value(text) if language.day(text) else language.number(text)
 
 
 def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:

@@ -11,10 +11,13 @@ from svc_analytics.sandbox.core.errors import invalid
 from svc_analytics.sandbox.core.exact_json import as_integer, decode_exactly
 from svc_analytics.sandbox.core.urls import MAX_URI
 
-# Our choice: a host is an ASCII name or an IPv4 address; no control character or blank follows.
+# Our choice: a host is an ASCII name or an IPv4 address, its labels neither empty nor begun or
+# ended by a hyphen, and a port is one; no control character or blank follows.
+_LABEL = "[A-Za-z0-9_~]([A-Za-z0-9_~-]*[A-Za-z0-9_~])?"
+_PORT = "([0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])"
 HTTPS_PATTERN = (
     r"^[Hh][Tt][Tt][Pp][Ss]://([A-Za-z0-9._~!$&'()*+,;=%:-]*@)?"
-    r"[A-Za-z0-9._~-]+(:[0-9]{1,5})?([/?#][^\x00-\x20\x7f]*)?$"
+    rf"{_LABEL}(\.{_LABEL})*\.?(:{_PORT})?([/?#][^\x00-\x20\x7f]*)?$"
 )
 _HTTPS = re.compile(HTTPS_PATTERN.replace("?$", r"?\Z"))
 MAX_LEVELS = 64  # of nesting; Python can read deeper JSON than it can write

@@ -16,13 +16,15 @@ from svc_analytics.errors import DataError
 from svc_analytics.instants import SECOND, parse_instant
 from svc_analytics.sandbox.core.behaviour import Behaviour
 from svc_analytics.sandbox.core.coins import ENABLED, decimal_text
-from svc_analytics.sandbox.core.errors import invalid, not_found
+from svc_analytics.sandbox.core.errors import Refusal, invalid, invalid_recipient
 from svc_analytics.sandbox.core.validation import Body, is_shallow
+from svc_analytics.sandbox.http.browsing import is_own_page
 from svc_analytics.sandbox.http.path_route import Endpoint, PathRoute, path_routes
 from svc_analytics.sandbox.http.responses import json_response
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.resources.service import Service
 from svc_analytics.sandbox.state.records import Record, instant_text
+from svc_analytics.schema import PAYMENTS
 
 Action = Callable[[Body], Record]
 
@@ -86,7 +88,7 @@ class ControlApi:
                     "currency": slug,
                     "balance": _signed_text(units, ENABLED[slug].decimals),
                 }
-                for account, slug, units in platform.wallet.balances()
+                for account, slug, units in platform.wallet.balances(platform.shown_until())
             ],
         }
 
@@ -126,21 +128,23 @@ class ControlApi:
         names = _text(body, "session"), payer_id, _text(body, "currency")
         code = totp if isinstance(totp, str) else None
         payment_id = self._service.checkout.confirm(*names, code)
-        return self._service.payment_record(payment_id)
+        return self._service.true_record(PAYMENTS, payment_id)
 
     def payer_id(self, email: str) -> str:
         """Return the `payer_id` of a customer by email address."""
         self._platform.open_wallets()
         person = self._platform.customers.by_email(email)
         if person is None:
-            raise not_found()
+            raise invalid_recipient()  # an unknown address, not an unknown session
         return person.payer_id
 
 
 def _endpoint(service: Service, action: Action) -> Endpoint:
     async def endpoint(request: Request) -> Response:
         raw = await request.body()
-        kind = request.headers.get("content-type", "").partition(";")[0]
+        if not is_own_page(request):
+            raise Refusal(403, "FORBIDDEN")
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if request.method == "POST" and kind != "application/json":
             raise invalid()
         body = _decode(raw or b"{}")

@@ -23,6 +23,27 @@ _REFUSALS = {
     502: "Failure between here and the service",
     503: "Temporarily unable to serve, maintenance, or no live rate",
 }
+_ABOUT = (
+    "Amounts are decimal strings, instants RFC 3339 in UTC. Lists are newest first: follow"
+    " next_cursor until it is null. A write is repeated with the same reference_id."
+)
+_KEYS = (
+    "A key of the checkout class (svc_live_…) or of the payout class (svc_payout_…): each"
+    " operation says which it takes. The wrong class gives PAY_WRONG_KEY_KIND."
+)
+_NEEDS = {
+    ("checkout",): "a checkout-class key",
+    ("payout",): "a payout-class key",
+    ("checkout", "payout"): "a key of either class",
+}
+_TAGS = {
+    "me": "The merchant profile",
+    "payments": "Payments, and their refunds",
+    "payouts": "Payouts and refunds, and the look-up of recipients",
+    "receipts": "Signed receipts",
+    "sessions": "Checkout sessions",
+    "customers": "Bindings of customers",
+}
 _FILTERS = {"limit": "rows", "kind": "kind", "from": "instant", "to": "instant"}  # others are text
 
 _KINDS: dict[str, Json] = {
@@ -100,12 +121,18 @@ def describe(routes: tuple[Route, ...]) -> Json:
         paths.setdefault(PREFIX + route.path, {})[route.method.lower()] = _operation(route)
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Merchant Payments API (sandbox)", "version": "v1"},
+        "info": {
+            "title": "Merchant Payments API (sandbox)",
+            "version": "v1",
+            "description": _ABOUT,
+        },
+        "servers": [{"url": "/", "description": "The sandbox that serves this document"}],
+        "tags": [{"name": name, "description": text} for name, text in _TAGS.items()],
         "security": [{"key": []}],
         "paths": paths,
         "components": {
             "schemas": _schemas(),
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": _KEYS}},
         },
     }
 
@@ -122,6 +149,8 @@ def _operation(route: Route) -> Json:
     operation: Json = {
         "operationId": route.operation,
         "summary": route.summary,
+        "description": f"Needs {_NEEDS[route.classes]}.",
+        "tags": [route.path.split("/")[1]],
         "parameters": parameters,
         "responses": {
             str(route.status): _content("Success", route.response),

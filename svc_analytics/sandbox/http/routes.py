@@ -41,6 +41,14 @@ class Route:
     status: int = 200  # of a successful response
 
     @property
+    def classes(self) -> tuple[str, ...]:
+        """The key classes that reach the route (Authentication 4)."""
+        top = self.path.split("/")[1]
+        if top == "payouts" or self.path.endswith("/refund"):
+            return ("payout",)
+        return ("checkout", "payout") if top in ("me", "payments") else ("checkout",)
+
+    @property
     def refusals(self) -> dict[int, list[str]]:
         """The error codes of the route by HTTP status."""
         codes = {*self.codes.split(), *_EVERYWHERE.split()}

@@ -170,7 +170,7 @@ class CheckoutPage:
         return html.form(f"Pay {options[0][1]}" if len(options) == 1 else "Pay", *fields)
 
     def _receipt(self, visit: Visit, shop: str) -> Iterator[html.Html]:
-        """Yield what was paid, and the way back to the shop."""
+        """Yield the amount that was paid, and the way back to the shop."""
         payment = self._service.payment_record(visit.session.payment_id or "")
         if visit.codes:
             again = "This checkout is paid already. Nothing was charged again."

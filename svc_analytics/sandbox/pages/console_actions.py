@@ -6,7 +6,7 @@ from typing import Any
 
 from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.coins import ENABLED
-from svc_analytics.sandbox.pages.browsing import Given, first
+from svc_analytics.sandbox.http.browsing import Given, first
 from svc_analytics.sandbox.pages.figures import coin_text
 from svc_analytics.sandbox.resources.console import Console
 from svc_analytics.sandbox.state.records import Record
@@ -18,7 +18,8 @@ _CLASSES = (("checkout", "checkout"), ("payout", "payout"))
 _COINS = [(slug, slug) for slug in ENABLED]
 _ROTATE = (
     "A new {0} secret is made and works from now on. The previous one is accepted for 24 hours"
-    " more, then never again; a secret before that one ends at once. This cannot be undone."
+    " more, then never again. One that was replaced earlier still ends 24 hours after its own"
+    " replacement, not sooner: a new rotation does not end it. This cannot be undone."
 )
 
 
@@ -135,7 +136,9 @@ def _open(kind: Any) -> Action:
 def _rotate(kind: Any) -> Action:
     said = f"The {kind} secret is rotated. The new one works from now on:"
     return Action(
-        *(f"Rotate the {kind} secret", lambda con, _: con.rotate_secret(kind), lambda _: said),
+        f"Rotate the {kind} secret",
+        lambda con, _: con.rotate_secret(kind),
+        lambda _: said,
         ask=_ROTATE.format(kind),
         sure=f"rotate the {kind} secret",
         is_repeatable=False,

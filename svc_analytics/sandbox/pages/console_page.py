@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from svc_analytics.sandbox.core import html
+from svc_analytics.sandbox.http.browsing import Given
 from svc_analytics.sandbox.http.control_api import ControlApi
-from svc_analytics.sandbox.pages.browsing import Given
 from svc_analytics.sandbox.pages.console_actions import BUTTONS, FORMS, REVOKE, Action, Settings
 from svc_analytics.sandbox.pages.figures import moment_text
 from svc_analytics.sandbox.pages.layout import Page
@@ -16,6 +16,15 @@ from svc_analytics.sandbox.state.wallet import BUSINESS
 
 _EVENTS = 100  # listed on the page
 _TITLE = "Business console"
+_LISTS = ("Settings", "Wallet", "Events")  # the last sections
+# What a question shows of a form, in its words.
+_LABELS = {
+    "currency": "Coin",
+    "payer_id": "Recipient (payer_id)",
+    "amount": "Amount",
+    "comment": "Comment",
+    "id": "Key",
+}
 _STATES: tuple[tuple[str, object, str], ...] = (
     ("is_suspended", True, "The business is suspended: it takes no payments and pays nothing out."),
     ("is_maintenance", True, "Maintenance: every call to the API is refused and nobody can pay."),
@@ -41,12 +50,16 @@ class ConsolePage:
     def ask(self, name: str, action: Action, given: Given) -> Page:
         """Return the page that asks whether an action is meant."""
         fields = [html.hidden(field, one) for field, values in given.items() for one in values]
+        fields += [] if "once" in given else _once(action)
         return self._page(
             f"{action.sure.capitalize()}?",
-            html.facts((field, ", ".join(values)) for field, values in given.items()),
+            html.facts(
+                (_LABELS[name], ", ".join(given[name])) for name in _LABELS if name in given
+            ),
             html.notice(html.paragraph(action.ask), kind="warn"),
             html.form(
-                *(f"Yes, {action.sure}", *fields, *_once(action)),
+                f"Yes, {action.sure}",
+                *fields,
                 action=f"/console/{name}",
                 kind="danger sure",
             ),
@@ -59,7 +72,7 @@ class ConsolePage:
         return Page(title, shop, (*heading, *parts), status=status, is_wide=True)
 
     def _banners(self) -> Iterator[html.Html]:
-        """Yield what keeps the shop from working."""
+        """Yield the reasons why the shop does not work."""
         settings = self._service.platform.settings
         for name, value, text in _STATES:
             if settings[name] == value:
@@ -68,19 +81,20 @@ class ConsolePage:
     def _parts(self, typed: Mapping[str, Given]) -> Iterator[str]:
         state = ControlApi(self._service).state()
         settings = state["settings"]
+        yield _contents(["Keys", *(form.title for form in FORMS.values()), *_LISTS])
         yield html.button_bar(*_buttons(settings))
-        yield html.tag("h2", "Keys")
+        yield _heading("Keys")
         yield from map(_key_line, state["keys"])
         for name, form in FORMS.items():
-            yield html.tag("h2", form.title)
+            yield _heading(form.title)
             yield _form(name, form, *form.fields(settings, typed.get(name, {})))
         rows = [(name, _setting_text(value)) for name, value in sorted(settings.items())]
-        yield html.tag("h2", "Settings")
+        yield _heading("Settings")
         yield html.facts(rows)
         own = [wallet for wallet in state["wallets"] if wallet["account"] == BUSINESS]
-        yield html.tag("h2", "Wallet")
+        yield _heading("Wallet")
         yield html.facts((wallet["currency"], wallet["balance"]) for wallet in own)
-        yield html.tag("h2", "Events")
+        yield _heading("Events")
         yield html.table(("Time", "Event", "What", "Attempts"), self._events())
         if (count := self._service.webhooks.count()) > _EVENTS:
             yield html.paragraph(f"The newest {_EVENTS} of {count:,}; all at /control/deliveries")
@@ -96,6 +110,20 @@ class ConsolePage:
             yield moment_text(event["created_at"]), event["type"], what, html.join(attempts)
 
 
+def _heading(title: str) -> html.Html:
+    return html.tag("h2", title, id=_place(title))
+
+
+def _contents(titles: list[str]) -> html.Html:
+    """Return links to the sections of a long page."""
+    links = (html.tag("li", html.link(f"#{_place(title)}", title)) for title in titles)
+    return html.tag("nav", html.tag("ul", *links), aria_label="On this page")
+
+
+def _place(title: str) -> str:
+    return title.lower().replace(" ", "-")
+
+
 def _once(action: Action) -> Iterator[html.Html]:
     """Yield the field that lets a form act only once, where that matters."""
     if not action.is_repeatable:
@@ -107,7 +135,8 @@ def _form(name: str, action: Action, *fields: str, about: str | None = None) -> 
     address = f"/console/{name}"
     if action.ask:
         asks = {"method": "get", "action": address, "kind": "danger"}
-        return html.form(f"{action.button}…", *fields, **asks, about=about)
+        # It goes on to the question: going back and saying yes again is the same answer.
+        return html.form(f"{action.button}…", *fields, *_once(action), **asks, about=about)
     return html.form(action.button, *fields, *_once(action), action=address)
 
 

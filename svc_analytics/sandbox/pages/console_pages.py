@@ -4,12 +4,12 @@ from dataclasses import replace
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
-from starlette.routing import Route
 
 from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.errors import Refusal, no_such_route
+from svc_analytics.sandbox.http.browsing import Given, first, is_own_page, read_form
+from svc_analytics.sandbox.http.path_route import PathRoute, path_routes
 from svc_analytics.sandbox.http.responses import date_header
-from svc_analytics.sandbox.pages.browsing import Given, first, is_own_page, read_form
 from svc_analytics.sandbox.pages.console_actions import ACTIONS
 from svc_analytics.sandbox.pages.console_page import ConsolePage
 from svc_analytics.sandbox.pages.layout import Page
@@ -32,13 +32,15 @@ class ConsolePages:
         self._page = ConsolePage(service)
         self._notices = Notices()
 
-    def routes(self) -> list[Route]:
+    def routes(self) -> list[PathRoute]:
         """Return the console's routes."""
-        return [
-            Route("/console", self.show, methods=["GET"]),
-            Route("/console/{action}", self.ask, methods=["GET"]),
-            Route("/console/{action}", self.act, methods=["POST"]),
-        ]
+        return path_routes(
+            {
+                ("GET", "/console"): self.show,
+                ("GET", "/console/{action}"): self.ask,
+                ("POST", "/console/{action}"): self.act,
+            }
+        )
 
     async def show(self, request: Request) -> Response:
         """Show the console, and once what an action did."""
@@ -83,7 +85,7 @@ class ConsolePages:
 
 
 def _notice(text: str, record: Record) -> Notice:
-    """Return what to say; a key or secret goes with it, masked until it is shown."""
+    """Return the notice; a key or secret goes with it, masked until it is shown."""
     secret = record.get("key") or record.get("secret")
     notice = Notice(text)
     return replace(notice, secret=Secret(secret)) if secret else notice

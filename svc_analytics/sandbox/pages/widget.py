@@ -10,9 +10,11 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from svc_analytics.sandbox.core import html
 from svc_analytics.sandbox.core.errors import Refusal, not_found
+from svc_analytics.sandbox.core.validation import uuid_form
+from svc_analytics.sandbox.http.browsing import Given, first, is_browser, is_own_page, read_form
 from svc_analytics.sandbox.http.responses import date_header, json_response
-from svc_analytics.sandbox.pages.browsing import Given, first, is_browser, is_own_page, read_form
 from svc_analytics.sandbox.pages.checkout_page import CheckoutPage, Visit, return_address
 from svc_analytics.sandbox.pages.embed import EMBED_PATH, SCRIPT
 from svc_analytics.sandbox.pages.layout import Page
@@ -69,7 +71,7 @@ class Widget:
                 return self._act(request, session, given)
             return self._look(request, session)
         except Refusal as refusal:
-            parts = tuple(alerts(refusal.codes, WIDGET))
+            parts = (html.tag("h1", "Checkout"), *alerts(refusal.codes, WIDGET))
             shop = self._service.profile()
             return self._answer(Page("Checkout", shop, parts, status=refusal.status))
 
@@ -138,7 +140,7 @@ class Widget:
 
     def _session(self, request: Request) -> Session:
         """Return the session by UUID only; a reference is not part of an address."""
-        session_id = request.path_params["session_id"]
+        session_id = uuid_form(request.path_params["session_id"])
         session = self._service.sessions.find(session_id)
         if session.id != session_id:
             raise not_found()

@@ -37,6 +37,7 @@ class Checkout:
         self._platform.authorizer.require_service()
         session = self._sessions.find(session_id)
         _require_open(session)
+        self._platform.authorizer.require_sales()
         return self._bindings.bind(session.request["customer"], payer_id)
 
     def confirm(
@@ -72,8 +73,8 @@ class Checkout:
         if not totp:
             raise Refusal(403, "TOTP_REQUIRED")
         store, now = self._platform.store, self._platform.now()
-        past = "select count(*) from wrong_codes where payer_id = ? and at > ?"
-        [(wrong,)] = store.fetch(past, (payer.payer_id, now - WRONG_CODES_SPAN))
+        past = "select count(*) from wrong_codes where payer_id = ? and at > ? and at <= ?"
+        [(wrong,)] = store.fetch(past, (payer.payer_id, now - WRONG_CODES_SPAN, now))
         if wrong >= WRONG_CODES:
             raise Refusal(429, "RATE_LIMITED")
         if not hmac.compare_digest(payer.totp.encode(), totp.encode("utf-8", "replace")):

@@ -1,6 +1,7 @@
 """Console: what a person does in the business console, outside the API."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -41,10 +42,17 @@ class Console:
     def set_webhook_url(self, body: validation.Body) -> Record:
         """Set the webhook URL: https, or http on this machine."""
         url = body.get("url")
-        if not (is_public_https(url) or loopback_url(url)):
+        if not (is_public_https(url) or loopback_url(url)) or self._is_own(url):
             raise Refusal(422, "MERCHANT_WEBHOOK_URL_INVALID")
         self._platform.settings["webhook_url"] = url
         return {"webhook_url": url}
+
+    def _is_own(self, url: object) -> bool:
+        """Whether a URL leads to this sandbox: its own events would press its own buttons."""
+        if not loopback_url(url):
+            return False
+        own = urlsplit(self._platform.base_url).port  # none before it is served
+        return own is not None and (urlsplit(str(url)).port or 80) == own
 
     def open_secret(self, kind: SecretKind) -> Record:
         """Show the newest receipt or webhook secret."""
@@ -95,6 +103,8 @@ class Console:
         settings = self._platform.settings
         with self._platform.store.transaction():
             for name, value in body.items():
+                if name == "deliver_to" and self._is_own(value):
+                    raise invalid()
                 _check(name, value)
                 settings[name] = value
             return settings.all()

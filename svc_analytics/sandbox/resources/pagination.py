@@ -59,7 +59,8 @@ class Paginator:
         filters, limit = _read_filters(stream, query), _read_limit(query)
         first, last = behaviour.inclusive(filters.start, filters.end)
         end = (now if last is None else min(now, last)) + 1, ""  # just after the last instant
-        cursor = self._read(query["cursor"], filters) if "cursor" in query else None
+        # An empty one is none: clients send it for the first page.
+        cursor = self._read(query["cursor"], filters) if query.get("cursor") else None
         cursor = cursor or Cursor(end, page=1, made_by_request=self._requests)
         if 0 < behaviour.cursor_lifetime < self._requests - cursor.made_by_request:
             raise invalid()

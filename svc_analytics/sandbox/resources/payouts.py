@@ -52,6 +52,8 @@ class Payouts:
         """Pay out; a repeated request pays nothing more."""
         self._platform.authorizer.authorize(key, "payout")
         request = validation.read_body(body, {**_REFERENCE, **_PAYOUT}, _OPTIONAL)
+        if "payer_id" in request:
+            request["payer_id"] = validation.uuid_form(request["payer_id"])  # one id, one spelling
         return self._once(request, request, lambda: self._pay(request))
 
     def create_in_console(self, body: object) -> str:
@@ -100,10 +102,7 @@ class Payouts:
         self._platform.authorizer.require_sales()
         coin = ENABLED[payment["currency"]]
         units = _units(request, coin)
-        # Including refunds of the seeded days to come: nothing is refunded twice.
-        sql = "select amount from payout_records where payment_id = ?"
-        made = self._platform.store.fetch(sql, (payment["id"],))
-        refunded = sum(stored_units(amount, coin.decimals) for (amount,) in made)
+        refunded = self._platform.wallet.refunded(payment["id"], coin, self._platform.shown_until())
         if refunded + units > stored_units(payment["charged_amount"], coin.decimals):
             raise Refusal(422, "PAY_REFUND_EXCEEDS_PAYMENT")
         return self._settle(Transfer(coin, units, 0, payment["payer_id"], payment["id"]), request)
@@ -128,8 +127,8 @@ class Payouts:
         if price is None:
             raise Refusal(503, "PAY_RATE_UNAVAILABLE")
         value = -(-units * price // 10**coin.decimals)  # rounded up, so that limits hold
-        past = "select microdollars from payout_volume where at > ?"
-        spent = sum(row[0] for row in platform.store.fetch(past, (now - DAY,)))
+        past = "select microdollars from payout_volume where at > ? and at <= ?"
+        spent = sum(row[0] for row in platform.store.fetch(past, (now - DAY, now)))
         is_over = value > platform.settings["payout_max_usd"] * _USD
         if is_over or spent + value > platform.settings["payout_day_usd"] * _USD:
             raise Refusal(422, "PAY_PAYOUT_LIMIT")
@@ -138,7 +137,7 @@ class Payouts:
     def _settle(self, transfer: Transfer, request: dict[str, Any]) -> str:
         """Move the money, add the completed record, emit the event."""
         platform, now, coin = self._platform, self._platform.now(), transfer.coin
-        if platform.wallet.available(coin, now) < transfer.debited:
+        if platform.wallet.available(coin, platform.shown_until()) < transfer.debited:
             raise Refusal(422, "INSUFFICIENT_BALANCE")
         flows = {BUSINESS: -transfer.debited, customer(transfer.payer_id): transfer.units}
         flows |= {FEES: transfer.fee} if transfer.fee else {}
@@ -157,6 +156,7 @@ class Payouts:
         }
         platform.wallet.move(f"{transfer.kind} {record['id']}", now, coin.slug, flows)
         platform.store.add(PAYOUT_RECORDS, record)
+        platform.wallet.drop_what_no_longer_fits(coin, platform.shown_until())
         told = {name: record[name] for name in ("reference_id", "kind", "status")}
         platform.outbox.emit("payout.completed", now, payout_id=record["id"], **told)
         return str(record["id"])

@@ -62,8 +62,8 @@ class RecipientLookup:
         platform, now = self._platform, self._platform.now()
         with platform.store.transaction():
             for length, name in (MINUTE, "lookups_per_minute"), (DAY, "lookups_per_day"):
-                sql = "select count(*) from lookups where at > ?"
-                [(used,)] = platform.store.fetch(sql, (now - length,))
+                sql = "select count(*) from lookups where at > ? and at <= ?"
+                [(used,)] = platform.store.fetch(sql, (now - length, now))
                 if used >= platform.settings[name]:
                     raise Refusal(429, "PAY_LOOKUP_THROTTLED")
             platform.store.insert("lookups", now)

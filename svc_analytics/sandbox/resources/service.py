@@ -61,6 +61,13 @@ class Service:
         """The account of the merchant with its current secrets."""
         return self.platform.account
 
+    def environment(self, base_url: str) -> dict[str, str]:
+        """Return the settings of a client of this merchant, without a key that is revoked."""
+        found = self.account.environment(base_url)
+        keys = {name: key for name, key in found.items() if name.endswith("_KEY")}
+        dead = {name for name, key in keys.items() if not self.platform.api_keys.class_of(key)}
+        return {name: value for name, value in found.items() if name not in dead}
+
     def revoke(self, key_class: KeyClass) -> None:
         """Refuse the keys of a class until this process ends."""
         self.platform.authorizer.revoke(key_class)
@@ -109,7 +116,7 @@ class Service:
 
     def pay_from_console(self, body: object) -> Record:
         """Pay a customer as a person in the console does: without key and reference."""
-        return self.payout_record(self._payouts.create_in_console(body))
+        return self.true_record(PAYOUT_RECORDS, self._payouts.create_in_console(body))
 
     def refund(self, key: Key, id_or_receipt_no: str, body: object) -> Record:
         """Refund a payment and return the record; a replay returns the first one."""
@@ -129,6 +136,10 @@ class Service:
         """Return one payment as the API shows it, without asking for a key."""
         return self._shown(PAYMENTS, self._find(PAYMENTS, "receipt_no", id_or_receipt_no))
 
+    def true_record(self, stream: Stream, record_id: str) -> Record:
+        """Return one record as it is, for pages and tests: no fault alters it."""
+        return contract_form(stream, self._find(stream, "id", record_id), self.account)
+
     def payout_record(self, id_or_reference: str) -> Record:
         """Return one payout or refund as the API shows it, without asking for a key."""
         found = self._find(PAYOUT_RECORDS, "reference_id", id_or_reference)
@@ -140,14 +151,14 @@ class Service:
         Tests compare against these: no pages, no faults.
         """
         kept, account = STREAMS[stream], self.account
-        for stored in self.store.walk(kept, self.clock.now()):
+        for stored in self.store.walk(kept, self.platform.shown_until()):
             yield contract_form(kept, stored, account)
 
     def _find(self, stream: Stream, other_key: str, value: str) -> StoredRecord:
         """Find a record by id, or else by its other key."""
-        now = self.clock.now()
+        until = self.platform.shown_until()
         for column, name in (("id", uuid_form(value)), (other_key, value)):
-            if found := self.store.find(stream, column, name, now):
+            if found := self.store.find(stream, column, name, until):
                 return found
         raise not_found()
 
@@ -166,7 +177,7 @@ class Service:
             payment_id = parse_receipt(token).facts["payment_id"]
         except MalformedToken:
             raise invalid_receipt() from None
-        stored = self.store.find(PAYMENTS, "id", payment_id, now)
+        stored = self.store.find(PAYMENTS, "id", payment_id, self.platform.shown_until())
         facts = receipt_facts(stored, account) if stored else None
         ring = account.accepted_receipt_ring(now)
         if stored is None or verify_receipt(token, ring, facts).verdict not in ATTESTED:
@@ -174,7 +185,7 @@ class Service:
         return stored
 
     def _page(self, stream: Stream, query: Mapping[str, str]) -> dict[str, Any]:
-        shown_until = self.clock.now() - self.behaviour.visible_after
+        shown_until = self.platform.shown_until() - self.behaviour.visible_after
         stored, next_cursor = self._paginator.page(stream, query, shown_until, self.behaviour)
         account = self.account
         return {

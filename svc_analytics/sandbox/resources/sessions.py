@@ -45,7 +45,7 @@ class Sessions:
     def create(self, key: Key, body: object) -> Record:
         """Create a session, or return the one that the same request created before."""
         self._platform.authorizer.authorize(key, "checkout")
-        request = as_object(body)
+        request = _plain(as_object(body))
         self.expire()
         with self._platform.store.transaction():
             self._check(request)
@@ -157,13 +157,21 @@ class Sessions:
             " from payments where (session_id = ?1 or reference_id = ?2) and paid_at <= ?3"
         )
         names = uuid_form(id_or_reference), id_or_reference
-        for row in self._platform.store.fetch(sql, (*names, self._platform.now())):
+        for row in self._platform.store.fetch(sql, (*names, self._platform.shown_until())):
             payment_id, id_, reference, currency, amount, usd, metadata, paid_at = row
             request = {"title": reference, "metadata": decode_exactly(metadata)}
             quote = {"currency": currency, "amount": amount, "usd_value": usd}
-            times = (paid_at + 30 * MINUTE, paid_at)
-            return Session(id_, reference, "completed", request, [quote], payment_id, *times)
+            expires_at, status = paid_at + 30 * MINUTE, "completed"
+            return Session(
+                id_, reference, status, request, [quote], payment_id, expires_at, paid_at
+            )
         raise not_found()
+
+
+def _plain(request: Body) -> Body:
+    """Return a request with its minutes as a whole number: 30.0 and 30 are one request."""
+    minutes = as_integer(request.get("ttl_minutes"))
+    return request if minutes is None else {**request, "ttl_minutes": minutes}
 
 
 def _json(value: object) -> str:

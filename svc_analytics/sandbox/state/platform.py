@@ -44,6 +44,13 @@ class Platform:
         """Return the current instant of the sandbox's clock."""
         return self.clock.now()
 
+    def shown_until(self) -> int:
+        """Return up to when records are shown: now, or the newest movement of money.
+
+        A clock that is set back makes nothing undone: a repeated request finds its record.
+        """
+        return max(self.now(), self.wallet.newest_movement())
+
     def open_wallets(self) -> None:
         """Book the past and fund the customers once, before money first moves."""
         with self.store.transaction():

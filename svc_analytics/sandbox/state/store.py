@@ -7,8 +7,9 @@ instants are integers of UTC microseconds.
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 from threading import RLock
 from typing import Any, Self
 
@@ -82,6 +83,8 @@ class Store:
         self.name = str(path or "a temporary file")
         self._lock = RLock()  # no thread reads uncommitted rows of another
         # An empty name is a private temporary database, deleted when it is closed.
+        if path and not Path(path).exists():
+            _make_private(Path(path))
         with self._config_errors():
             self._db = sqlite3.connect(path or "", isolation_level=None, check_same_thread=False)
 
@@ -190,6 +193,12 @@ class Store:
             yield
         except sqlite3.Error as error:
             raise ConfigError(f"cannot use {self.name} as a sandbox database: {error}") from error
+
+
+def _make_private(path: Path) -> None:
+    """Make the file, for this user alone: it holds secrets; SQLite fills it."""
+    with suppress(OSError):  # SQLite says what is wrong with the place
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _table_sql(stream: Stream) -> str:

@@ -35,6 +35,7 @@ _INDEXES = (
     "index if not exists payments_by_reference on payments (reference_id)",
     "index if not exists payments_by_payer on payments (payer_id)",
     "index if not exists payout_records_by_payment on payout_records (payment_id)",
+    "index if not exists entries_by_time on entries (at)",
     "index if not exists attempts_by_event on attempts (event_id)",
     "index if not exists events_by_due on events (state, next_at)",
     "index if not exists wrong_codes_by_payer on wrong_codes (payer_id, at)",
@@ -47,7 +48,8 @@ _INDEXES = (
 
 def prepare(store: Store) -> None:
     """Create the missing tables; a file of an older sandbox gets them too."""
-    if store.first("select 1 from sqlite_master where name = 'wrong_codes_by_payer'"):
+    newest = "select count(*) from sqlite_master where name in (?, ?)"
+    if store.first(newest, "wrong_codes_by_payer", "entries_by_time") == (2,):
         return
     with store.transaction():
         for table in _TABLES:

@@ -1,7 +1,7 @@
 -- What each engine writes in its own way: exact quotients, instants as text, days between. Every
 -- other file, but those that read files and their footers, keeps to a subset that engines share.
--- Amounts become integers of 1e-18; divisors may reach 8e15 whole units. By a larger one, as by
--- zero or NULL, the quotient is NULL, which means unknown: nothing is rounded unnoticed.
+-- Amounts become integers of 1e-18. A quotient by zero or NULL, or one that its type does not hold,
+-- is NULL, which means unknown or undefined: nothing is rounded unnoticed.
 -- Dividing wide integers is slow. So a value that is used more than once is named in a list of one
 -- element, which computes it once; and where all amounts have at most 9 places and a small
 -- product, one division is enough.
@@ -24,6 +24,22 @@ create macro power_of_ten(n) as
 
 -- places(x): how many decimal places of an amount are in use.
 create macro places(x) as length(rtrim(split_part(x::varchar, '.', 2), '0'));
+
+-- bit_division(a, b, c): quotient and remainder of a * b by c for a < c, whatever its size: it goes
+-- through b bit by bit, so that no rest outgrows 128 bits without a sign.
+create macro bit_division(a, b, c) as list_transform(
+    [list_reduce(
+        list_transform(range(126, -1, -1), lambda place: {
+            q: 0::hugeint, r: (b >> place & 1)::uhugeint
+        }),
+        lambda sofar, bit: {
+            q: 2 * sofar.q + ((2 * sofar.r + a::uhugeint * bit.r) // c::uhugeint)::hugeint,
+            r: (2 * sofar.r + a::uhugeint * bit.r) % c::uhugeint
+        },
+        {q: 0::hugeint, r: 0::uhugeint}
+    )],
+    lambda last: {q: last.q, r: last.r::hugeint}
+)[1];
 
 -- long_division(a, b, c): quotient and remainder of a * b by c for a < c, where the product may
 -- have 76 digits. It goes through b digit by digit, in base 10^9, or 10^4 by a large divisor.
@@ -53,24 +69,26 @@ create macro long_division(a, b, c) as list_transform(
 
 -- division(a, b, c): quotient and remainder of a * b by c, for whole numbers from zero on.
 create macro division(a, b, c) as case
-    when c >= 8000000000000000000000000000000000 then null
     when a <= 80000000000000000000000000000000000000 // greatest(b, 1)
         then {q: (a * b) // c, r: (a * b) % c}
     else list_transform(
-        [long_division(a % c, b, c)], lambda rest: {q: (a // c) * b + rest.q, r: rest.r}
+        [case when c < 8000000000000000000000000000000000 then long_division(a % c, b, c)
+            else bit_division(a % c, b, c) end],
+        lambda rest: {q: (a // c) * b + rest.q, r: rest.r}
     )[1]
 end;
 
 -- rounded_division(a, b, c): a * b / c to the nearest whole number, half up.
 create macro rounded_division(a, b, c) as list_transform(
-    [division(a, b, c)], lambda exact: exact.q + (2 * exact.r >= c)::int
+    [division(a, b, c)], lambda exact: exact.q + (exact.r >= c - exact.r)::int
 )[1];
 
 -- signed(is_negative, units): a whole number with its sign.
 create macro signed(is_negative, units) as case when is_negative then -1 else 1 end * units;
 
 -- ratio(n, d): n / d, half up at 8 places: four of them first, then the other four, so that no
--- product is too long. An engine binds this in a third of the time that long_division takes.
+-- product is too long. An engine binds this in a third of the time that long_division takes. By a
+-- divisor from 8e15 on it goes bit by bit.
 create macro ratio(n, d) as try(case
     when d <> 0 then signed((n < 0) <> (d < 0), list_transform(
         [{n: units18(abs(n)), d: units18(abs(d))}],
@@ -78,18 +96,22 @@ create macro ratio(n, d) as try(case
             then whole.n // whole.d * 100000000
                 + whole.n % whole.d * 10000 // whole.d * 10000
                 + (whole.n % whole.d * 10000 % whole.d * 20000 + whole.d) // (2 * whole.d)
+            else whole.n // whole.d * 100000000 + list_transform(
+                [bit_division(whole.n % whole.d, 100000000::hugeint, whole.d)],
+                lambda rest: rest.q + (rest.r >= whole.d - rest.r)::int
+            )[1]
         end
     )[1])
 end::decimal(38,0) * 0.00000001::decimal(8,8));
 
 -- muldiv(a, b, c): a * b / c, rounded once, half up at 8 places.
-create macro muldiv(a, b, c) as try(case
+create macro muldiv(a, b, c) as try((case
     when c <> 0 then signed(((a < 0) <> (b < 0)) <> (c < 0), list_transform(
         [{a: units18(abs(a)), b: units18(abs(b)), c: units18(abs(c))}],
         -- Cutting off below 18 places cannot change the rounding at 8.
         lambda whole: (division(whole.a, whole.b, whole.c).q + 5000000000) // 10000000000
     )[1])
-end::decimal(38,0) * 0.00000001::decimal(8,8));
+end::decimal(38,0) * 0.00000001::decimal(8,8))::decimal(38,18));
 
 -- muldiv18(a, b, c): a * b / c, rounded once, half up at 18 places.
 create macro muldiv18(a, b, c) as try(case
@@ -134,10 +156,21 @@ create macro middle8(x) as
     halved(units8(quantile_disc(x, 0.5)) + units8(-quantile_disc(-x, 0.5)))::decimal(38,0)
     * 0.00000001::decimal(8,8);
 
--- is_at_rate(fee, base, rate, unit): whether a fee is base * rate, give or take one unit. The
--- product is exact to its 26th place; from 1e12 coins on the answer is NULL, unknown.
-create macro is_at_rate(fee, base, rate, unit) as
-    try(abs(fee - base * rate::decimal(10,8)) <= unit);
+-- is_at_large_rate(fee, base, rate, unit): the same for amounts of any size. The whole units of the
+-- base and what lies behind its point are multiplied apart; what does not fit is far from the rate.
+create macro is_at_large_rate(fee, base, rate, unit) as coalesce(try(abs(
+    (fee - ((base - base % 1)::decimal(20,0) * rate::decimal(18,8))::decimal(38,18))::decimal(38,26)
+    - (base % 1)::decimal(18,18) * rate::decimal(18,8)
+) <= unit), false);
+
+-- is_at_rate(fee, base, rate, unit): whether a fee is base * rate, give or take one unit; the
+-- product is exact. NULL without a rate.
+create macro is_at_rate(fee, base, rate, unit) as case
+    when abs(base) < 10000000000 and abs(fee) < 10000000000 and abs(rate) < 10
+        then abs(fee - base * rate::decimal(9,8)) <= unit
+    when fee is not null and base is not null and rate is not null
+        then is_at_large_rate(fee, base, rate, unit)
+end;
 
 -- text_hash(x): a number that equal texts share, and others hardly ever.
 create macro text_hash(x) as hash(x);
@@ -157,6 +190,15 @@ create macro utc_days_end(ends_at) as
 -- is_within(moment, starts_at, ends_at): whether an instant lies in a period, its end left out.
 create macro is_within(moment, starts_at, ends_at) as
     moment >= starts_at::timestamptz and moment < ends_at::timestamptz;
+
+-- micros(moment): an instant as the microseconds since 1970.
+create macro micros(moment) as epoch_us(moment);
+
+-- fact(x): a value as a part of a longer text, so that no other values make the same text.
+create macro fact(x) as coalesce(length(x::varchar) || ':' || x::varchar, '-');
+
+-- digest(x): the SHA-256 of a text, in hexadecimal.
+create macro digest(x) as sha256(x);
 
 -- instant_text(moment): an instant as text, UTC.
 create macro instant_text(moment) as moment::varchar;
@@ -188,8 +230,41 @@ create macro whole_days(a, b) as
 -- known(is_known, x): x where all it is made of was read; otherwise NULL, which means unknown.
 create macro known(is_known, x) as case when is_known then x end;
 
--- known_sum(is_known, x): the same for a sum, which is zero over no rows.
-create macro known_sum(is_known, x) as case when is_known then coalesce(x, 0)::decimal(38,18) end;
+-- DuckDB's own sum ends a query when amounts add up to more than 38 digits hold, also on the way.
+-- So a sum has two parts: of amounts below 1e10, and of what lies behind the point, any number of
+-- rows fits; whole units of larger amounts are summed without places.
+
+-- small_part(x): an amount below 1e10; of a larger one, what lies behind its point.
+create macro small_part(x) as case when abs(x) < 10000000000 then x else x % 1 end;
+
+-- large_part(x): the whole units of an amount from 1e10 on; zero for any other.
+create macro large_part(x) as
+    case when abs(x) >= 10000000000 then (x - x % 1)::decimal(38,0) else 0::decimal(38,0) end;
+
+-- text_small_part(text), text_large_part(text): the same of an amount of any size, as text.
+create macro text_small_part(text) as
+    (case when starts_with(text, '-') then '-0.' else '0.' end || split_part(text, '.', 2))
+    ::decimal(38,18);
+create macro text_large_part(text) as split_part(text, '.', 1)::decimal(38,0);
+
+-- in_one(small, large): both parts of a sum as one amount; NULL, which means unknown, where 38
+-- digits do not hold it.
+create macro in_one(small, large) as
+    try_cast(large + (small - small % 1)::decimal(38,0) as decimal(38,18)) + small % 1;
+
+-- total_of_parts(small, large): the exact sum of amounts in two parts, as `total` is.
+create macro total_of_parts(small, large) as in_one(
+    coalesce(sum(small), 0::decimal(38,18)), coalesce(sum(large), 0::decimal(38,0))
+);
+
+-- total(x): the exact sum of amounts that are not NULL, zero of none; NULL where it does not fit.
+create macro total(x) as total_of_parts(small_part(x), large_part(x));
+
+-- whole_total(x): the same; NULL also where one of the amounts is.
+create macro whole_total(x) as case when count(x) = count(*) then total(x) end;
+
+-- plus(x, y): the exact sum of two amounts; NULL where it does not fit.
+create macro plus(x, y) as try(x + y);
 
 -- is_attested(verdict): whether a receipt's signature proves its payment, as
 -- signing.receipts.ATTESTED says.

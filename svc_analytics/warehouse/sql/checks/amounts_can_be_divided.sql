@@ -1,12 +1,29 @@
--- amounts_can_be_divided: no amount is too large for exact rates.
--- severity: advisory. Ratios and rates by a larger amount are left empty; sums stay exact.
--- says: record has an amount too large for exact rates / records have an amount too large for exact
--- rates.
+-- amounts_can_be_divided: the rates of a record can be stated: its fee, and its value in USD, over
+-- its amount.
+-- severity: advisory. A rate of more than 38 digits is left empty, and what is made of it.
+-- says: record has a rate of more than 38 digits / records have rates of more than 38 digits.
 
-select payment_id as record_id, paid_at as occurred_at, currency, 'amount ' || amount as detail
+select
+    payment_id as record_id,
+    paid_at as occurred_at,
+    currency,
+    'amount ' || amount || ', fee ' || fee_amount
+        || coalesce(', usd_value ' || usd_value, '') as detail,
+    content,
+    extracted_at as seen_at
 from payments
-where greatest(amount, charged_amount) >= 8000000000000000
+where amount <> 0 and (
+    fee_rate is null
+    or (usd_value is not null and (usd_rate is null or usd_net is null or usd_fee is null))
+)
 union all
-select payout_id as record_id, settled_at as occurred_at, currency, 'amount ' || amount as detail
+select
+    payout_id as record_id,
+    settled_at as occurred_at,
+    currency,
+    'amount ' || amount || ', fee ' || fee_amount
+        || coalesce(', usd_value ' || usd_value, '') as detail,
+    content,
+    extracted_at as seen_at
 from payout_records
-where amount >= 8000000000000000
+where amount <> 0 and (fee_rate is null or (usd_value is not null and usd_rate is null))

@@ -7,7 +7,9 @@ select
     null::timestamptz as occurred_at,
     null::varchar as currency,
     stream || ' were called read up to ' || instant_text(max(span_end)) || ' when it was '
-        || instant_text(claimed_at) || ': run extract' as detail
+        || instant_text(claimed_at) || ': run extract' as detail,
+    digest(fact(micros(max(span_end)))) as content,
+    claimed_at as seen_at
 from stg_spans
 group by stream, claimed_at
 having max(span_end) > claimed_at + interval 15 minute

@@ -8,6 +8,8 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    coalesce('fee_bearer ' || fee_bearer, 'no fee_bearer') as detail
+    coalesce('fee_bearer ' || fee_bearer, 'no fee_bearer') as detail,
+    content,
+    extracted_at as seen_at
 from payments
 where fee_bearer is null or fee_bearer <> 'merchant'

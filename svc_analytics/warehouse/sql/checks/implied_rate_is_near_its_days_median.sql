@@ -8,7 +8,12 @@ select
     record_id,
     occurred_at,
     priced.currency,
-    'rate ' || usd_rate || ', the day''s median is ' || median as detail
+    'rate ' || usd_rate || ', the day''s median is ' || median as detail,
+    digest(
+        fact(entry_id) || fact(micros(occurred_at)) || fact(priced.currency) || fact(gross)
+        || fact(usd_value)
+    ) as content,
+    null::timestamptz as seen_at
 from ledger_entries as priced
 inner join int_day_rates(starts_at, ends_at) as rates
     on rates.currency = priced.currency and rates.day = occurred_on

@@ -12,6 +12,8 @@ select
             when label = '0000-00' then 'extract makes it again'
             when folder = 'receipt_verdicts' then 'receipts verify makes it again'
             else 'bring it back from a backup'
-        end as detail
+        end as detail,
+    digest(fact(file_label)) as content,
+    null::timestamptz as seen_at
 from stg_kept_files
 where not is_there and folder not in ('sessions', 'bindings')

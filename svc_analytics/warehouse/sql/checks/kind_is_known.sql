@@ -4,6 +4,12 @@
 -- says: payout record is neither a payout nor a refund / payout records are neither payouts nor
 -- refunds.
 
-select payout_id as record_id, settled_at as occurred_at, currency, 'kind ' || kind as detail
+select
+    payout_id as record_id,
+    settled_at as occurred_at,
+    currency,
+    'kind ' || kind as detail,
+    content,
+    extracted_at as seen_at
 from payout_records
 where kind not in ('payout', 'refund')

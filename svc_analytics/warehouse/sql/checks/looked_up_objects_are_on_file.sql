@@ -7,6 +7,8 @@ select
     file_label as record_id,
     null::timestamptz as occurred_at,
     null::varchar as currency,
-    file_label || '.parquet is gone: look its objects up again' as detail
+    file_label || '.parquet is gone: look its objects up again' as detail,
+    digest(fact(file_label)) as content,
+    null::timestamptz as seen_at
 from stg_kept_files
 where not is_there and folder in ('sessions', 'bindings')

@@ -20,7 +20,12 @@ select
     null::timestamptz as occurred_at,
     null::varchar as currency,
     stream || ': ' || coalesce(found.rows, 0) || ' rows, its footer vouches for ' || stg_files.rows
-        as detail
+        as detail,
+    digest(
+        fact(stream) || fact(found.rows) || fact(found.digest) || fact(stg_files.rows)
+        || fact(ids_digest)
+    ) as content,
+    null::timestamptz as seen_at
 from stg_files
 inner join stg_read_files using (stream, month)
 left join found using (stream, month)
@@ -32,7 +37,11 @@ select
     null::timestamptz as occurred_at,
     null::varchar as currency,
     stream || ': ' || coalesce(found.without_receipt, 0)
-        || ' payments without a receipt, its footer states ' || stg_files.without_receipt as detail
+        || ' payments without a receipt, its footer states ' || stg_files.without_receipt as detail,
+    digest(
+        fact(stream) || fact(found.without_receipt) || fact(stg_files.without_receipt)
+    ) as content,
+    null::timestamptz as seen_at
 from stg_files
 inner join stg_read_files using (stream, month)
 left join found using (stream, month)

@@ -26,11 +26,11 @@ with stated as (
 totals as (
     select
         *,
-        (sums ->> 'amount')::decimal(38,18) as amount,
-        (sums ->> second)::decimal(38,18) as second_amount,
-        (sums ->> third)::decimal(38,18) as third_amount,
-        (sums ->> 'fee_amount')::decimal(38,18) as fee_amount,
-        (sums ->> 'usd_value')::decimal(38,18) as usd_value,
+        try_cast(sums ->> 'amount' as decimal(38,18)) as amount,
+        try_cast(sums ->> second as decimal(38,18)) as second_amount,
+        try_cast(sums ->> third as decimal(38,18)) as third_amount,
+        try_cast(sums ->> 'fee_amount' as decimal(38,18)) as fee_amount,
+        try_cast(sums ->> 'usd_value' as decimal(38,18)) as usd_value,
         make_timestamptz((priced ->> 'at')::bigint) as priced_at,
         priced ->> 'id' as priced_id,
         (priced ->> 'amount')::decimal(38,18) as priced_amount,
@@ -44,7 +44,14 @@ select
     null::timestamptz as occurred_at,
     coalesce(held.currency, totals.currency) as currency,
     coalesce(held.stream, totals.stream)
-        || ': its amounts are not those its footer vouches for' as detail
+        || ': its amounts are not those its footer vouches for' as detail,
+    digest(
+        fact(held.rows) || fact(held.ids_digest) || fact(held.amount) || fact(held.second_amount)
+        || fact(held.third_amount) || fact(held.fee_amount) || fact(held.usd_value)
+        || fact(totals.rows) || fact(totals.amount) || fact(totals.second_amount)
+        || fact(totals.third_amount) || fact(totals.fee_amount) || fact(totals.usd_value)
+    ) as content,
+    null::timestamptz as seen_at
 from stg_contents as held
 full join totals
     on totals.stream = held.stream

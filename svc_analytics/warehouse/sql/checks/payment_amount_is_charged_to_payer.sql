@@ -8,6 +8,8 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'amount ' || amount || ', charged ' || charged_amount as detail
+    'amount ' || amount || ', charged ' || charged_amount as detail,
+    content,
+    extracted_at as seen_at
 from payments
 where fee_bearer = 'merchant' and charged_amount <> amount

@@ -8,7 +8,9 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     payments.currency,
-    'fee ' || fee_amount || ' of ' || amount || ', the day''s rate is ' || tier.rate as detail
+    'fee ' || fee_amount || ' of ' || amount || ', the day''s rate is ' || tier.rate as detail,
+    payments.content,
+    extracted_at as seen_at
 from payments
 inner join int_fee_rates_within(starts_at, ends_at) as tier
     on tier.currency = payments.currency and tier.day = paid_on

@@ -7,6 +7,8 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'charged ' || charged_amount || ', fee ' || fee_amount || ', net ' || net_amount as detail
+    'charged ' || charged_amount || ', fee ' || fee_amount || ', net ' || net_amount as detail,
+    content,
+    extracted_at as seen_at
 from payments
-where charged_amount - fee_amount <> net_amount
+where plus(charged_amount, -fee_amount) is distinct from net_amount

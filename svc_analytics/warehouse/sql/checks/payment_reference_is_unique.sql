@@ -15,7 +15,7 @@ with alike as (
 ),
 
 shared as (
-    select reference_id, count(*) as uses
+    select reference_id, count(*) as uses, max(extracted_at) as newest_at
     from payments
     where text_hash(reference_id) in (select hash from alike)
     group by reference_id
@@ -26,6 +26,8 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'reference ' || reference_id || ' stands on ' || uses || ' payments' as detail
+    'reference ' || reference_id || ' stands on ' || uses || ' payments' as detail,
+    digest(fact(content) || fact(uses)) as content,
+    newest_at as seen_at
 from payments
 inner join shared using (reference_id)

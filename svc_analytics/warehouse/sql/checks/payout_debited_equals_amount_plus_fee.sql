@@ -8,6 +8,8 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'amount ' || amount || ', fee ' || fee_amount || ', debited ' || debited_amount as detail
-from payouts
-where debited_amount - fee_amount <> amount
+    'amount ' || amount || ', fee ' || fee_amount || ', debited ' || debited_amount as detail,
+    content,
+    extracted_at as seen_at
+from payout_records
+where kind = 'payout' and plus(amount, fee_amount) is distinct from debited_amount

@@ -5,7 +5,9 @@
 -- payments.
 
 with sent as (
-    select payout_id, settled_at, settled_on as day, currency, amount, fee_amount
+    select
+        payout_id, settled_at, settled_on as day, currency, amount, fee_amount, content,
+        extracted_at
     from int_period_records(starts_at, ends_at)
     where kind = 'payout'
 ),
@@ -34,7 +36,9 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'fee ' || fee_amount || ' of ' || amount || ', payments pay ' || tier_rate as detail
+    'fee ' || fee_amount || ' of ' || amount || ', payments pay ' || tier_rate as detail,
+    content,
+    extracted_at as seen_at
 from sent
 inner join matched using (payout_id)
 where not is_at_rate(fee_amount, amount, tier_rate, unit)

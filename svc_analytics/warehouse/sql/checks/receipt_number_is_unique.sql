@@ -13,7 +13,7 @@ with alike as (
 ),
 
 shared as (
-    select receipt_no, count(*) as uses
+    select receipt_no, count(*) as uses, max(extracted_at) as newest_at
     from payments
     where text_hash(receipt_no) in (select hash from alike)
     group by receipt_no
@@ -24,6 +24,8 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'receipt number ' || receipt_no || ' stands on ' || uses || ' payments' as detail
+    'receipt number ' || receipt_no || ' stands on ' || uses || ' payments' as detail,
+    digest(fact(content) || fact(uses)) as content,
+    newest_at as seen_at
 from payments
 inner join shared using (receipt_no)

@@ -7,7 +7,9 @@ select
     payments.payment_id as record_id,
     payments.paid_at as occurred_at,
     payments.currency,
-    checked.verdict || ': ' || checked.reason as detail
+    checked.verdict || ': ' || checked.reason as detail,
+    digest(fact(content) || fact(checked.verdict)) as content,
+    payments.extracted_at as seen_at
 from payments
 inner join stg_receipt_verdicts as checked
     on checked.payment_id = payments.payment_id

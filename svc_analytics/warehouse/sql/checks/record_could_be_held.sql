@@ -8,5 +8,7 @@ select
     booked_from as occurred_at,
     booked_to as last_at,
     currency,
-    stream || ': ' || reason as detail
+    stream || ': ' || reason as detail,
+    sha256 as content,
+    first_seen_at as seen_at
 from stg_quarantine

@@ -6,7 +6,13 @@
 select
     record_id,
     occurred_at,
-    currency,
-    'restated; first read ' || instant_text(extracted_at) as detail
+    stg_changes.currency,
+    'restated; first read ' || instant_text(stg_changes.extracted_at) as detail,
+    stg_changes.content,
+    coalesce(replaced_at, payments.extracted_at, payout_records.extracted_at) as seen_at
 from stg_changes
+left join payments
+    on stream = 'payments' and payments.payment_id = record_id and replaced_at is null
+left join payout_records
+    on stream = 'payout_records' and payout_records.payout_id = record_id and replaced_at is null
 where is_restatement

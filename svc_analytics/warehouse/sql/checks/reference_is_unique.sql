@@ -5,13 +5,13 @@
 -- reference with another one.
 
 with carried as (
-    select reference_id from payout_records where reference_id is not null
+    select reference_id, extracted_at from payout_records where reference_id is not null
     union all
-    select reference_id from stg_other_payouts where reference_id is not null
+    select reference_id, extracted_at from stg_other_payouts where reference_id is not null
 ),
 
 shared as (
-    select reference_id, count(*) as sharers
+    select reference_id, count(*) as sharers, max(extracted_at) as newest_at
     from carried
     group by reference_id
     having count(*) > 1
@@ -21,6 +21,8 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'reference ' || reference_id || ' stands on ' || sharers || ' records' as detail
+    'reference ' || reference_id || ' stands on ' || sharers || ' records' as detail,
+    digest(fact(content) || fact(sharers)) as content,
+    newest_at as seen_at
 from payout_records
 inner join shared using (reference_id)

@@ -8,6 +8,8 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'payment ' || payment_id || ' is in ' || payment_currency as detail
+    'payment ' || payment_id || ' is in ' || payment_currency as detail,
+    digest(fact(content) || fact(payment_currency)) as content,
+    extracted_at as seen_at
 from int_settled_refunds(starts_at, ends_at)
 where currency <> payment_currency

@@ -6,7 +6,9 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    coalesce('no payment ' || payment_id, 'names no payment') as detail
+    coalesce('no payment ' || payment_id, 'names no payment') as detail,
+    content,
+    extracted_at as seen_at
 from int_settled_refunds(starts_at, ends_at)
 where not has_payment and not exists (
     select 1 from int_coverage_gaps where stream = 'payments' and gap_start < settled_at

@@ -8,6 +8,8 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'amount ' || amount || ', fee ' || fee_amount || ', debited ' || debited_amount as detail
+    'amount ' || amount || ', fee ' || fee_amount || ', debited ' || debited_amount as detail,
+    content,
+    extracted_at as seen_at
 from payout_records
 where kind = 'refund' and (fee_amount <> 0 or debited_amount <> amount)

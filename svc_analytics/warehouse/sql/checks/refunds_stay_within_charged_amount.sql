@@ -8,8 +8,11 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'payment ' || payment_id || ': returned ' || refunded_after || ' of ' || payment_charged_amount
-        as detail
+    'payment ' || payment_id
+        || coalesce(': returned ' || refunded_after, ': returned 1e20 or more')
+        || ' of ' || payment_charged_amount as detail,
+    digest(fact(content) || fact(payment_charged_amount) || fact(refunded_after)) as content,
+    newest_at as seen_at
 from int_settled_refunds(starts_at, ends_at)
 inner join int_refunded(starts_at, ends_at) using (payout_id)
-where currency = payment_currency and refunded_after > payment_charged_amount
+where currency = payment_currency and coalesce(refunded_after > payment_charged_amount, true)

@@ -26,7 +26,9 @@ select
     null::timestamptz as occurred_at,
     null::varchar as currency,
     stream || ': ' || counted || ' rejected records, ' || coalesce(held_count, 0) || ' on file'
-        as detail
+        as detail,
+    digest(fact(counted) || fact(coalesce(held_count, 0))) as content,
+    null::timestamptz as seen_at
 from counted
 left join held using (stream, month)
 where counted > coalesce(held_count, 0)

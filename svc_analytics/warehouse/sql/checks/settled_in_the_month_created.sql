@@ -8,7 +8,9 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    'created ' || instant_text(created_at) || ', settled ' || instant_text(settled_at) as detail
+    'created ' || instant_text(created_at) || ', settled ' || instant_text(settled_at) as detail,
+    content,
+    extracted_at as seen_at
 from payout_records
 where settled_at < created_at
     or month <> strftime(created_at at time zone 'UTC', '%Y-%m')

@@ -2,10 +2,22 @@
 -- severity: blocking.
 -- says: record has another status than completed / records have another status than completed.
 
-select payment_id as record_id, paid_at as occurred_at, currency, 'status ' || status as detail
+select
+    payment_id as record_id,
+    paid_at as occurred_at,
+    currency,
+    'status ' || status as detail,
+    content,
+    extracted_at as seen_at
 from payments
 where status <> 'completed'
 union all
-select payout_id as record_id, settled_at as occurred_at, currency, 'status ' || status as detail
+select
+    payout_id as record_id,
+    settled_at as occurred_at,
+    currency,
+    'status ' || status as detail,
+    content,
+    extracted_at as seen_at
 from payout_records
 where status <> 'completed'

@@ -8,7 +8,9 @@ select
     gap_start as occurred_at,
     null::varchar as currency,
     stream || ' not read from ' || instant_text(gap_start) || ' to ' || instant_text(gap_end)
-        as detail
+        as detail,
+    digest(fact(micros(gap_start)) || fact(micros(gap_end))) as content,
+    null::timestamptz as seen_at
 from int_coverage_gaps
 where gap_start > (
     select min(span_start) from stg_spans where stg_spans.stream = int_coverage_gaps.stream

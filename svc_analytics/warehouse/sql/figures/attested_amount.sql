@@ -1,8 +1,11 @@
--- attested_amount: what customers were charged in those of the period's payments that the
--- signatures of their receipts prove.
--- label: Attested value. formula: sum of charged amount over completed payments paid in the period
+-- attested_amount: what customers were charged in those of the period's payments whose receipt is
+-- signed and says what the record says. The merchant holds the key of these signatures too, so they
+-- show that the record was not altered, not who made it.
+-- label: Signed value. formula: sum of charged amount over completed payments paid in the period
 -- whose receipt has a valid signature and the same facts.
 -- group: Receipts. unit: coin. sign: in. needs: verdicts, payments.
+-- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).
+-- rows: is_attested(verdict).
 
-coalesce(sum(charged_amount) filter (where is_attested(verdict)), 0)::decimal(38,18)
+total(case when {rows} then charged_amount end)

@@ -1,7 +1,11 @@
--- attested_count: how many of the period's payments the signatures of their receipts prove.
--- label: Attested payments. formula: count of completed payments paid in the period whose receipt
--- has a valid signature and the same facts.
+-- attested_count: how many of the period's payments have a receipt that is signed and says what the
+-- record says. The merchant holds the key of these signatures too, so they show that the record was
+-- not altered, not who made it.
+-- label: Signed payments. formula: count of completed payments paid in the period whose receipt has
+-- a valid signature and the same facts.
 -- group: Receipts. unit: payments. sign: none. needs: verdicts, payments.
+-- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).
+-- rows: is_attested(verdict).
 
-count(*) filter (where is_attested(verdict))
+count(*) filter (where {rows})

@@ -1,7 +1,9 @@
--- attested_count_ratio: the share of the period's payments that the signatures of their receipts
--- prove, counted in payments.
--- label: Attested share of payments. formula: attested payments / payments, half up at 8 places.
+-- attested_count_ratio: the share of the period's payments whose receipt is signed and says what
+-- the record says, counted in payments. The merchant holds the key of these signatures too, so they
+-- show that the record was not altered, not who made it.
+-- label: Signed share of payments. formula: signed payments / payments, half up at 8 places.
 -- group: Receipts. unit: ratio. sign: none. needs: verdicts, payments.
+-- adds: nothing.
 -- source: int_period_receipts(starts_at, ends_at).
 -- of: attested_count, payments_count.
 

@@ -3,9 +3,9 @@
 -- label: Fee bearer mismatches. formula: count of completed payments paid in the period where the
 -- merchant is the fee bearer and charged amount <> amount, or net amount <> amount - fee amount.
 -- group: Sales. unit: payments. sign: none. needs: payments.
+-- adds: merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- rows: fee_bearer = 'merchant' and (charged_amount <> amount or plus(amount, -fee_amount) is
+-- distinct from net_amount).
 
-count(*) filter (
-    where fee_bearer = 'merchant'
-        and (charged_amount <> amount or net_amount <> amount - fee_amount)
-)
+count(*) filter (where {rows})

@@ -2,6 +2,7 @@
 -- up to what was charged for it.
 -- label: Total charged. formula: sum of charged amount over completed payments paid in the period.
 -- group: Sales. column: 40. unit: coin. sign: in. needs: payments.
+-- adds: months, merchants.
 -- source: int_period_payments(starts_at, ends_at).
 
-coalesce(sum(charged_amount), 0)::decimal(38,18)
+total(charged_amount)

@@ -3,8 +3,9 @@
 -- balance.
 -- label: Closing position. formula: opening position + net movement.
 -- group: Position. column: 220. unit: coin. sign: either. needs: closing.
+-- adds: merchants.
 -- source: int_movements_summed(starts_at, ends_at).
 -- records: int_entries_until(starts_at, ends_at).
 -- unread: the history was not read whole from its proven start.
 
-coalesce(sum(net), 0)::decimal(38,18)
+total_of_parts(net_small, net_large)

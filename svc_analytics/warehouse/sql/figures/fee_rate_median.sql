@@ -3,8 +3,9 @@
 -- label: Median fee rate. formula: median of fee amount / amount over completed payments paid in
 -- the period, half up at 8 places.
 -- group: Ratios. unit: ratio. sign: none. needs: payments.
+-- adds: nothing.
 -- source: int_period_fees(starts_at, ends_at).
 -- rows: incurred_by = 'payment'.
 -- empty: undefined.
 
-middle8(case when incurred_by = 'payment' then rate end)
+middle8(case when {rows} then rate end)

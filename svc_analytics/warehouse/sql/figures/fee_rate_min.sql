@@ -2,8 +2,9 @@
 -- label: Lowest fee rate. formula: lowest of fee amount / amount over completed payments paid in
 -- the period, each half up at 8 places.
 -- group: Ratios. unit: ratio. sign: none. needs: payments.
+-- adds: nothing.
 -- source: int_period_fees(starts_at, ends_at).
 -- rows: incurred_by = 'payment'.
 -- empty: undefined.
 
-min(rate) filter (where incurred_by = 'payment')
+min(rate) filter (where {rows})

@@ -3,6 +3,8 @@
 -- label: Payment fees, by others. formula: sum of fee amount over completed payments paid in the
 -- period where someone else is the fee bearer.
 -- group: Sales. unit: coin. sign: out. needs: payments.
+-- adds: merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- rows: fee_bearer <> 'merchant'.
 
-coalesce(sum(fee_amount) filter (where fee_bearer <> 'merchant'), 0)::decimal(38,18)
+total(case when {rows} then fee_amount end)

@@ -2,6 +2,8 @@
 -- label: Payment fees, bearer unknown. formula: sum of fee amount over completed payments paid in
 -- the period without a fee bearer.
 -- group: Sales. unit: coin. sign: out. needs: payments.
+-- adds: merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- rows: fee_bearer is null.
 
-coalesce(sum(fee_amount) filter (where fee_bearer is null), 0)::decimal(38,18)
+total(case when {rows} then fee_amount end)

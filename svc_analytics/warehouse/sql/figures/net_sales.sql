@@ -1,7 +1,9 @@
--- net_sales: what the period's payments brought into the wallet after fees, as the service states
--- it for each payment.
--- label: Net sales. formula: sum of net amount over completed payments paid in the period.
+-- net_sales: what the period's payments brought into the wallet after the service's fees, as the
+-- service states it for each payment. Refunds are not taken off, so it is not what accounting calls
+-- net sales.
+-- label: Sales after fees. formula: sum of net amount over completed payments paid in the period.
 -- group: Sales. column: 60. unit: coin. sign: in. needs: payments.
+-- adds: months, merchants.
 -- source: int_period_payments(starts_at, ends_at).
 
-coalesce(sum(net_amount), 0)::decimal(38,18)
+total(net_amount)

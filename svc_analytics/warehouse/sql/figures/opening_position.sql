@@ -2,9 +2,10 @@
 -- Deposits, withdrawals and conversions are not in it, so the wallet may hold another balance.
 -- label: Opening position. formula: sum of net movement of all time before the period.
 -- group: Position. column: 210. unit: coin. sign: either. needs: opening.
+-- adds: merchants.
 -- source: int_movements_summed(starts_at, ends_at).
 -- records: int_entries_until(starts_at, ends_at).
 -- rows: occurred_at < starts_at::timestamptz.
 -- unread: the history was not read whole from its proven start.
 
-coalesce(sum(net) filter (where occurred_at < starts_at::timestamptz), 0)::decimal(38,18)
+total_of_parts(case when {rows} then net_small end, case when {rows} then net_large end)

@@ -3,6 +3,8 @@
 -- label: Net amount mismatches. formula: count of completed payments paid in the period where
 -- charged amount - fee amount <> net amount.
 -- group: Sales. unit: payments. sign: none. needs: payments.
+-- adds: merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- rows: plus(charged_amount, -fee_amount) is distinct from net_amount.
 
-count(*) filter (where charged_amount - fee_amount <> net_amount)
+count(*) filter (where {rows})

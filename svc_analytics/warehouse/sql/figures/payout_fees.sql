@@ -1,6 +1,7 @@
 -- payout_fees: the service's fees on the period's payouts; the business bears them.
 -- label: Payout fees. formula: sum of fee amount over completed payouts settled in the period.
 -- group: Payouts. column: 160. unit: coin. sign: out. needs: payouts.
+-- adds: months, merchants.
 -- source: int_period_payouts(starts_at, ends_at).
 
-coalesce(sum(fee_amount), 0)::decimal(38,18)
+total(fee_amount)

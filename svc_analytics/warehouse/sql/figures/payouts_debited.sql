@@ -2,6 +2,7 @@
 -- label: Payouts debited. formula: sum of debited amount over completed payouts settled in the
 -- period.
 -- group: Payouts. column: 170. unit: coin. sign: out. needs: payouts.
+-- adds: months, merchants.
 -- source: int_period_payouts(starts_at, ends_at).
 
-coalesce(sum(debited_amount), 0)::decimal(38,18)
+total(debited_amount)

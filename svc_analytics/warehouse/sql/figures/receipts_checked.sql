@@ -4,7 +4,9 @@
 -- label: Receipts checked. formula: count of completed payments paid in the period whose receipt
 -- was checked.
 -- group: Receipts. column: 360. unit: payments. sign: none. needs: verdicts, payments.
+-- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).
+-- rows: verdict <> 'not_checked'.
 -- unread: no receipt of the period was verified.
 
-count(*) filter (where verdict <> 'not_checked')
+count(*) filter (where {rows})

@@ -1,9 +1,13 @@
--- receipts_valid: how many of the period's payments are proven by the signature of their receipt
--- or, where the receipt is older than the secrets at hand, by their record.
--- label: Receipts proven. formula: count of completed payments paid in the period whose receipt is
--- valid or proven by the record.
+-- receipts_valid: how many of the period's payments have a receipt that is signed and says what the
+-- record says or, where it is older than the secrets at hand, says what the record says. The
+-- merchant holds the key of these signatures too, so they show that the record was not altered, not
+-- who made it.
+-- label: Valid receipts. formula: count of completed payments paid in the period whose receipt is
+-- valid, or older than the secrets and equal to the record.
 -- group: Receipts. column: 370. unit: payments. sign: none. needs: verdicts, payments.
+-- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).
+-- rows: is_proven(verdict).
 -- unread: no receipt of the period was verified.
 
-count(*) filter (where is_proven(verdict))
+count(*) filter (where {rows})

@@ -2,4 +2,4 @@
 -- group: none. unit: coin. sign: out.
 -- source: int_period_refunds(starts_at, ends_at).
 
-coalesce(sum(fee_amount), 0)::decimal(38,18)
+total(fee_amount)

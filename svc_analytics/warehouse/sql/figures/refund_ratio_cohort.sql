@@ -4,6 +4,7 @@
 -- label: Refund ratio by sale date. formula: refunds to date of the period's payments / total
 -- charged, half up at 8 places.
 -- group: Ratios. column: 250. unit: ratio. sign: none. needs: payments, refunds_to_date.
+-- adds: nothing.
 -- source: int_period_returned(starts_at, ends_at, as_of := as_of).
 -- records: int_period_cohort(starts_at, ends_at, as_of := as_of).
 -- of: refunded_to_date, charged_total.

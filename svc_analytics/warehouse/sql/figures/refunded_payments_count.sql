@@ -2,5 +2,6 @@
 -- group: none. unit: payments. sign: none.
 -- source: int_period_returned(starts_at, ends_at, as_of := as_of).
 -- records: int_period_cohort(starts_at, ends_at, as_of := as_of).
+-- rows: refunds_count > 0.
 
-count(refunded)
+count(*) filter (where {rows})

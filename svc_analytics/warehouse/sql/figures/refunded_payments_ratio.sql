@@ -3,6 +3,7 @@
 -- label: Share of payments refunded. formula: payments of the period with a refund to date /
 -- payments, half up at 8 places.
 -- group: Ratios. column: 260. unit: ratio. sign: none. needs: payments, refunds_to_date.
+-- adds: nothing.
 -- source: int_period_returned(starts_at, ends_at, as_of := as_of).
 -- records: int_period_cohort(starts_at, ends_at, as_of := as_of).
 -- of: refunded_payments_count, payments_count.

@@ -3,4 +3,4 @@
 -- source: int_period_returned(starts_at, ends_at, as_of := as_of).
 -- records: int_period_cohort(starts_at, ends_at, as_of := as_of).
 
-coalesce(sum(refunded), 0)::decimal(38,18)
+case when count(refunded) = count(refunds_count) then total(refunded) end

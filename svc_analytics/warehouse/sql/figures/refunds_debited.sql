@@ -2,6 +2,7 @@
 -- label: Refunds debited. formula: sum of debited amount over completed refunds settled in the
 -- period.
 -- group: Refunds. column: 90. unit: coin. sign: out. needs: payouts.
+-- adds: months, merchants.
 -- source: int_period_refunds(starts_at, ends_at).
 
-coalesce(sum(debited_amount), 0)::decimal(38,18)
+total(debited_amount)

@@ -2,6 +2,8 @@
 -- label: Refunds of earlier sales. formula: sum of amount over completed refunds settled in the
 -- period whose payment was paid before the period.
 -- group: Refunds. column: 110. unit: coin. sign: out. needs: payouts, parents.
+-- adds: merchants.
 -- source: int_period_refunds(starts_at, ends_at).
+-- rows: payment_paid_at < starts_at::timestamptz.
 
-coalesce(sum(amount) filter (where payment_paid_at < starts_at::timestamptz), 0)::decimal(38,18)
+total(case when {rows} then amount end)

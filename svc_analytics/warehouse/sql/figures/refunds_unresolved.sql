@@ -3,6 +3,8 @@
 -- label: Refunds of unknown sales. formula: sum of amount over completed refunds settled in the
 -- period whose payment was not read.
 -- group: Refunds. column: 120. unit: coin. sign: out. needs: payouts.
+-- adds: merchants.
 -- source: int_period_refunds(starts_at, ends_at).
+-- rows: not has_payment.
 
-coalesce(sum(amount) filter (where not has_payment), 0)::decimal(38,18)
+total(case when {rows} then amount end)

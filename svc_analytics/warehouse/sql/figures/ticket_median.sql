@@ -3,6 +3,7 @@
 -- label: Median sale. formula: median of amount over completed payments paid in the period, half up
 -- at 18 places.
 -- group: Sales. unit: coin. sign: in. needs: payments.
+-- adds: nothing.
 -- source: int_period_payments(starts_at, ends_at).
 -- empty: undefined.
 

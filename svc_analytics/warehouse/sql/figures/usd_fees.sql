@@ -3,10 +3,13 @@
 -- label: USD payment fees. formula: sum of USD value * fee amount / amount over completed payments
 -- paid in the period, each rounded half up at 18 places.
 -- group: USD. column: 300. unit: USD. sign: out. needs: payments.
+-- adds: months, merchants.
 -- source: int_period_payments(starts_at, ends_at).
 -- unstated: no record of it carries a USD value.
 
 case
-    when count(*) = 0 then 0::decimal(38,18)
-    else sum(usd_fee)
+    when count(case when amount <> 0 then usd_value end)
+            <> count(case when amount <> 0 then usd_fee end)
+        then null
+    when count(usd_fee) > 0 or count(*) = 0 then total(usd_fee)
 end

@@ -3,6 +3,8 @@
 -- label: Payments with a USD value. formula: count of completed payments paid in the period with a
 -- USD value.
 -- group: USD. unit: payments. sign: none. needs: payments.
+-- adds: merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- rows: usd_value is not null.
 
-count(usd_value)
+count(*) filter (where {rows})

@@ -2,7 +2,8 @@
 -- USD value adds nothing.
 -- label: USD payouts. formula: sum of USD value over completed payouts settled in the period.
 -- group: USD. column: 320. unit: USD. sign: out. needs: payouts.
+-- adds: months, merchants.
 -- source: int_period_payouts(starts_at, ends_at).
 -- unstated: no record of it carries a USD value.
 
-case when count(*) = 0 then 0::decimal(38,18) else sum(usd_value) end
+case when count(usd_value) > 0 or count(*) = 0 then total(usd_value) end

@@ -3,6 +3,8 @@
 -- label: Payouts with a USD value. formula: count of completed payouts settled in the period with a
 -- USD value.
 -- group: USD. unit: payouts. sign: none. needs: payouts.
+-- adds: merchants.
 -- source: int_period_payouts(starts_at, ends_at).
+-- rows: usd_value is not null.
 
-count(usd_value)
+count(*) filter (where {rows})

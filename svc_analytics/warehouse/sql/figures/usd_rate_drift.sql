@@ -5,7 +5,8 @@
 -- payment's amount over completed refunds settled in the period, the quotient rounded half up at 18
 -- places.
 -- group: USD. unit: USD. sign: either. needs: payouts, parents.
+-- adds: nothing.
 -- source: int_period_refunds(starts_at, ends_at).
 -- empty: undefined.
 
-case when count(*) = count(usd_drift) then sum(usd_drift) end
+case when count(*) > 0 and count(*) = count(usd_drift) then total(usd_drift) end

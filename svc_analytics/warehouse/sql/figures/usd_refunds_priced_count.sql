@@ -3,6 +3,8 @@
 -- label: Refunds with a USD value. formula: count of completed refunds settled in the period with a
 -- USD value.
 -- group: USD. unit: refunds. sign: none. needs: payouts.
+-- adds: merchants.
 -- source: int_period_refunds(starts_at, ends_at).
+-- rows: usd_value is not null.
 
-count(usd_value)
+count(*) filter (where {rows})

@@ -18,7 +18,11 @@ select
     null::timestamptz as occurred_at,
     days.currency,
     'opens at ' || opening || ' after ' || coalesce(closed_before, opening_position)
-        || ', closes at ' || closing || ' of ' || closing_position as detail
+        || ', closes at ' || closing || ' of ' || closing_position as detail,
+    digest(
+        fact(opening) || fact(closed_before) || fact(opening_position) || fact(closing)
+        || fact(closing_position)
+    ) as content
 from days
 inner join summary on summary.currency = days.currency
 where opening <> coalesce(closed_before, opening_position)

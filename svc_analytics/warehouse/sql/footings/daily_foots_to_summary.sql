@@ -7,8 +7,8 @@ with footed as (
     select
         currency,
         sum(payments_count) as payments_count,
-        sum(net_settlement) as net_settlement,
-        sum(rail_movement) as rail_movement
+        whole_total(net_settlement) as net_settlement,
+        whole_total(rail_movement) as rail_movement
     from daily
     group by currency
 )
@@ -18,7 +18,12 @@ select
     null::timestamptz as occurred_at,
     currency,
     'days settle ' || coalesce(footed.net_settlement, 0) || ', the summary '
-        || summary.net_settlement as detail
+        || summary.net_settlement as detail,
+    digest(
+        fact(footed.payments_count) || fact(footed.net_settlement) || fact(footed.rail_movement)
+        || fact(summary.payments_count) || fact(summary.net_settlement)
+        || fact(summary.rail_movement)
+    ) as content
 from summary
 left join footed using (currency)
 where coalesce(footed.payments_count, 0) <> summary.payments_count

@@ -6,11 +6,11 @@
 with footed as (
     select
         currency,
-        sum(gross) filter (where kind = 'payment') as gross_sales,
-        sum(net) filter (where kind = 'payment') as net_sales,
-        sum(-net) filter (where kind = 'refund') as refunds_debited,
-        sum(-net) filter (where kind = 'payout') as payouts_debited,
-        sum(net) as rail_movement
+        total(case when kind = 'payment' then gross end) as gross_sales,
+        total(case when kind = 'payment' then net end) as net_sales,
+        total(case when kind = 'refund' then -net end) as refunds_debited,
+        total(case when kind = 'payout' then -net end) as payouts_debited,
+        total(net) as rail_movement
     from lines
     group by currency
 )
@@ -20,7 +20,13 @@ select
     null::timestamptz as occurred_at,
     currency,
     'lines move ' || coalesce(footed.rail_movement, 0) || ', the summary '
-        || summary.rail_movement as detail
+        || summary.rail_movement as detail,
+    digest(
+        fact(footed.gross_sales) || fact(footed.net_sales) || fact(footed.refunds_debited)
+        || fact(footed.payouts_debited) || fact(footed.rail_movement)
+        || fact(summary.gross_sales) || fact(summary.net_sales) || fact(summary.refunds_debited)
+        || fact(summary.payouts_debited) || fact(summary.rail_movement)
+    ) as content
 from summary
 left join footed using (currency)
 where coalesce(footed.gross_sales, 0) <> summary.gross_sales

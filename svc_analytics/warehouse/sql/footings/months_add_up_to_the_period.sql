@@ -13,30 +13,27 @@ footed as (
     select
         currency,
         case when count(payments_count) = count(*) then sum(payments_count) end as payments_count,
-        case when count(gross_sales) = count(*) then sum(gross_sales) end as gross_sales,
-        case when count(charged_total) = count(*) then sum(charged_total) end as charged_total,
-        case when count(payment_fees) = count(*) then sum(payment_fees) end as payment_fees,
-        case when count(net_sales) = count(*) then sum(net_sales) end as net_sales,
+        whole_total(gross_sales) as gross_sales,
+        whole_total(charged_total) as charged_total,
+        whole_total(payment_fees) as payment_fees,
+        whole_total(net_sales) as net_sales,
         case when count(refunds_count) = count(*) then sum(refunds_count) end as refunds_count,
-        case when count(refunds_paid) = count(*) then sum(refunds_paid) end as refunds_paid,
-        case when count(refunds_debited) = count(*) then sum(refunds_debited) end
-            as refunds_debited,
+        whole_total(refunds_paid) as refunds_paid,
+        whole_total(refunds_debited) as refunds_debited,
         case when count(payouts_count) = count(*) then sum(payouts_count) end as payouts_count,
-        case when count(payouts_sent) = count(*) then sum(payouts_sent) end as payouts_sent,
-        case when count(payout_fees) = count(*) then sum(payout_fees) end as payout_fees,
-        case when count(payouts_debited) = count(*) then sum(payouts_debited) end
-            as payouts_debited,
-        case when count(total_fees_borne) = count(*) then sum(total_fees_borne) end
-            as total_fees_borne,
-        case when count(net_settlement) = count(*) then sum(net_settlement) end as net_settlement,
-        case when count(rail_movement) = count(*) then sum(rail_movement) end as rail_movement,
-        case when count(usd_gross) = count(*) then sum(usd_gross) end as usd_gross,
-        case when count(usd_net_sales) = count(*) then sum(usd_net_sales) end as usd_net_sales,
-        case when count(usd_fees) = count(*) then sum(usd_fees) end as usd_fees,
-        case when count(usd_refunds) = count(*) then sum(usd_refunds) end as usd_refunds,
-        case when count(usd_payouts) = count(*) then sum(usd_payouts) end as usd_payouts,
-        sum(opening_position) filter (where month = first_month) as opening_position,
-        sum(closing_position) filter (where month = last_month) as closing_position
+        whole_total(payouts_sent) as payouts_sent,
+        whole_total(payout_fees) as payout_fees,
+        whole_total(payouts_debited) as payouts_debited,
+        whole_total(total_fees_borne) as total_fees_borne,
+        whole_total(net_settlement) as net_settlement,
+        whole_total(rail_movement) as rail_movement,
+        whole_total(usd_gross) as usd_gross,
+        whole_total(usd_net_sales) as usd_net_sales,
+        whole_total(usd_fees) as usd_fees,
+        whole_total(usd_refunds) as usd_refunds,
+        whole_total(usd_payouts) as usd_payouts,
+        max(opening_position) filter (where month = first_month) as opening_position,
+        max(closing_position) filter (where month = last_month) as closing_position
     from months
     cross join bounds
     group by currency
@@ -47,7 +44,15 @@ select
     null::timestamptz as occurred_at,
     summary.currency,
     'months settle ' || coalesce(footed.net_settlement, 0) || ', the summary '
-        || summary.net_settlement as detail
+        || summary.net_settlement as detail,
+    digest(
+        fact(footed.payments_count) || fact(footed.gross_sales) || fact(footed.net_settlement)
+        || fact(footed.rail_movement) || fact(footed.opening_position)
+        || fact(footed.closing_position) || fact(summary.payments_count)
+        || fact(summary.gross_sales) || fact(summary.net_settlement)
+        || fact(summary.rail_movement) || fact(summary.opening_position)
+        || fact(summary.closing_position)
+    ) as content
 from summary
 cross join bounds
 left join footed on footed.currency = summary.currency

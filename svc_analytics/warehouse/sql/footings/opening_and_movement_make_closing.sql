@@ -9,14 +9,16 @@ select
     null::timestamptz as occurred_at,
     currency,
     'opens at ' || opening_position || ', moves ' || rail_movement || ', closes at '
-        || closing_position as detail
+        || closing_position as detail,
+    digest(fact(opening_position) || fact(rail_movement) || fact(closing_position)) as content
 from summary
-where opening_position + rail_movement <> closing_position
+where plus(opening_position, rail_movement) <> closing_position
 union all
 select
     currency || ' ' || day as record_id,
     null::timestamptz as occurred_at,
     currency,
-    'opens at ' || opening || ', moves ' || movement || ', closes at ' || closing as detail
+    'opens at ' || opening || ', moves ' || movement || ', closes at ' || closing as detail,
+    digest(fact(opening) || fact(movement) || fact(closing)) as content
 from position
-where opening + movement <> closing
+where plus(opening, movement) <> closing

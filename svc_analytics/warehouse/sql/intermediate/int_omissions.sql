@@ -12,6 +12,8 @@ with gaps as (
         null::varchar as record_id,
         null::varchar as currency,
         null::varchar as detail,
+        null::varchar as content,
+        null::timestamptz as seen_at,
         true as is_counted,
         gap_start as omitted_from,
         gap_end + case when stream = 'payments' then interval 0 day else interval 1 day end
@@ -28,6 +30,8 @@ rejected as (
         stg_quarantine.record_id,
         stg_quarantine.currency,
         reason as detail,
+        sha256 as content,
+        first_seen_at as seen_at,
         true as is_counted,
         booked_from as omitted_from,
         booked_to + interval 1 microsecond as omitted_to,
@@ -41,19 +45,22 @@ rejected as (
 
 omissions as (
     select
-        check_name, stream, record_id, currency, detail, is_counted, omitted_from, omitted_to,
+        check_name, stream, record_id, currency, detail, content, seen_at,
+        is_counted, omitted_from, omitted_to,
         payments_from, case when payments_from is not null then omitted_to end as payments_to
     from gaps
     union all
     select
-        check_name, stream, record_id, currency, detail, is_counted, omitted_from, omitted_to,
+        check_name, stream, record_id, currency, detail, content, seen_at,
+        is_counted, omitted_from, omitted_to,
         payments_from,
         case when payments_from is not null then coalesce(payments_to, omitted_to) end
             as payments_to
     from rejected
     union all
     select
-        check_name, stream, record_id, currency, detail, false as is_counted,
+        check_name, stream, record_id, currency, detail, content, seen_at,
+        false as is_counted,
         booked_at as omitted_from,
         booked_at + interval 1 microsecond as omitted_to,
         null as payments_from, null as payments_to
@@ -72,7 +79,13 @@ select
     payments_from,  -- when the first payment was paid that it may refund, UTC; NULL for no refund
     payments_to  -- the first instant behind the last such payment, UTC
 from omissions
-left join stg_accepted
-    on stg_accepted.check_name = omissions.check_name
-    and stg_accepted.record_id = omissions.record_id
-where stg_accepted.record_id is null
+where not exists (
+    select 1
+    from stg_accepted
+    where stg_accepted.check_name = omissions.check_name
+        and stg_accepted.record_id = omissions.record_id
+        and (
+            stg_accepted.content = omissions.content
+            or (stg_accepted.content is null and seen_at <= accepted_at)
+        )
+)

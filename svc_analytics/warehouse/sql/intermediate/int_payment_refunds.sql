@@ -4,7 +4,7 @@
 select
     payment_id,  -- the refunded payment
     count(*) as refunds_count,  -- completed refunds of it
-    sum(amount) as refunded_amount  -- returned so far, in the payment's currency
+    total(amount) as refunded_amount  -- returned so far, in the payment's currency
 from refunds
 where status = 'completed' and has_payment and currency = payment_currency
 group by payment_id

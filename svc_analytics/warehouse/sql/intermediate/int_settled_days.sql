@@ -7,15 +7,15 @@ select
     currency,  -- coin slug
     count(*) filter (where kind = 'payment') as payments_count,  -- completed payments
     -- sum of payments' net_amount; NULL without one
-    sum(net) filter (where kind = 'payment') as net_sales,
+    total(case when kind = 'payment' then net end) as net_sales,
     count(*) filter (where kind = 'refund') as refunds_count,  -- completed refunds
     -- debited for refunds; NULL without one
-    sum(-net) filter (where kind = 'refund') as refunds_debited,
+    total(case when kind = 'refund' then -net end) as refunds_debited,
     count(*) filter (where kind = 'payout') as payouts_count,  -- completed payouts
     -- debited for payouts, fee included; NULL without one
-    sum(-net) filter (where kind = 'payout') as payouts_debited,
+    total(case when kind = 'payout' then -net end) as payouts_debited,
     -- net_sales less refunds_debited; NULL without either
-    sum(net) filter (where kind in ('payment', 'refund')) as net_settlement,
-    sum(net) as rail_movement  -- net_settlement less payouts_debited
+    total(case when kind in ('payment', 'refund') then net end) as net_settlement,
+    total(net) as rail_movement  -- net_settlement less payouts_debited
 from ledger_entries
 group by occurred_on, month, currency

@@ -8,7 +8,9 @@ select
     payment_id as record_id,  -- the record
     currency,  -- coin slug
     status as detail,  -- the status or kind that is not known
-    paid_at as booked_at  -- when its money moved, if it did, UTC
+    paid_at as booked_at,  -- when its money moved, if it did, UTC
+    content,  -- the digest of the record
+    extracted_at as seen_at  -- when it was first read so, UTC
 from payments
 where status <> 'completed'
 union all
@@ -18,7 +20,9 @@ select
     payout_id as record_id,
     currency,
     status as detail,
-    settled_at as booked_at
+    settled_at as booked_at,
+    content,
+    extracted_at as seen_at
 from payout_records
 where status <> 'completed'
 union all
@@ -28,6 +32,8 @@ select
     payout_id as record_id,
     currency,
     kind as detail,
-    settled_at as booked_at
+    settled_at as booked_at,
+    content,
+    extracted_at as seen_at
 from payout_records
 where kind not in ('payout', 'refund')

@@ -8,7 +8,9 @@ select
     payment_id as record_id,
     paid_at as occurred_at,
     currency,
-    'payment: its usd_net, usd_fee, usd_rate or fee_rate is another' as detail
+    'payment: its usd_net, usd_fee, usd_rate or fee_rate is another' as detail,
+    content,
+    extracted_at as seen_at
 from payments
 where usd_net is distinct from muldiv18(usd_value, net_amount, amount)
     or usd_fee is distinct from muldiv18(usd_value, fee_amount, amount)
@@ -19,7 +21,9 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     currency,
-    kind || ': its usd_rate or fee_rate is another' as detail
+    kind || ': its usd_rate or fee_rate is another' as detail,
+    content,
+    extracted_at as seen_at
 from payout_records
 where usd_rate is distinct from muldiv18(usd_value, 1, abs(amount))
     or fee_rate is distinct from ratio(fee_amount, amount)

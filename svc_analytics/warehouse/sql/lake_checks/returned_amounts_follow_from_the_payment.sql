@@ -8,7 +8,9 @@ select
     payout_id as record_id,
     settled_at as occurred_at,
     payout_records.currency,
-    kind || ': its fee_kept or usd_when_paid is another' as detail
+    kind || ': its fee_kept or usd_when_paid is another' as detail,
+    payout_records.content,
+    payout_records.extracted_at as seen_at
 from payout_records
 inner join stg_payout_parents as parents using (payout_id)
 where fee_kept is distinct from muldiv18(

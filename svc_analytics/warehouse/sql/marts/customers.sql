@@ -20,8 +20,8 @@ moved as (
         count(*) filter (where is_payment and usd_value is null) as payments_without_usd,
         count(*) filter (where not is_payment) as refunds_count,
         count(*) filter (where not is_payment and usd_value is null) as refunds_without_usd,
-        sum(usd_value) filter (where is_payment) as usd_paid,
-        sum(usd_value) filter (where not is_payment) as usd_returned,
+        total(case when is_payment then usd_value end) as usd_valued,
+        total(case when not is_payment then usd_value end) as usd_returned,
         count(*) filter (where usd_value is null or not has_payment) = 0 as has_all_values,
         min(paid_at) as first_paid_at,
         max(paid_at) as last_paid_at
@@ -64,8 +64,9 @@ judged as (
     select
         *,
         has_payer and was_read as has_refunds,
-        case when coalesce(refunds_count, 0) = 0 then 0::decimal(38,18) else usd_returned end
-            as usd_refunded
+        known(payments_count > payments_without_usd, usd_valued) as usd_paid,
+        case when coalesce(refunds_count, 0) = 0 then 0::decimal(38,18)
+            when refunds_count > refunds_without_usd then usd_returned end as usd_refunded
     from joined
 )
 

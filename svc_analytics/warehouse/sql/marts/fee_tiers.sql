@@ -24,8 +24,8 @@ select
     min(incurred_at) as first_at,
     max(incurred_at) as last_at,  -- last payment at this rate, UTC
     count(*) as payments_count,  -- payments on days of this tier
-    sum(base) as gross_sales,  -- their amount, in currency
-    sum(fee) as payment_fees,  -- their fees, in currency
+    total(base) as gross_sales,  -- their amount, in currency
+    total(fee) as payment_fees,  -- their fees, in currency
     -- payments whose fee differs from the tier by more than one unit of the last place
     count(*) filter (where is_off) as off_tier_count
 from compared

@@ -6,10 +6,10 @@ with totals as (
     select
         month,
         currency,
-        sum(fee) filter (where incurred_by = 'payment') as payment_fees,
-        sum(fee) filter (where incurred_by = 'payout') as payout_fees,
-        sum(fee) filter (where fee_bearer = 'merchant') as borne_fees,
-        sum(base) filter (where incurred_by = 'payment') as gross_sales,
+        total(case when incurred_by = 'payment' then fee end) as payment_fees,
+        total(case when incurred_by = 'payout' then fee end) as payout_fees,
+        total(case when fee_bearer = 'merchant' then fee end) as borne_fees,
+        total(case when incurred_by = 'payment' then base end) as gross_sales,
         min(rate) filter (where incurred_by = 'payment') as rate_min,
         max(rate) filter (where incurred_by = 'payment') as rate_max
     from fees
@@ -20,11 +20,11 @@ select
     month,  -- UTC month, as text 2026-10
     currency,  -- coin slug
     -- fees on payments, whoever bears them, in currency
-    known_sum(has_payments, payment_fees) as payment_fees,
-    known_sum(has_payouts, payout_fees) as payout_fees,  -- fees on payouts, in currency
+    known(has_payments, payment_fees) as payment_fees,
+    known(has_payouts, payout_fees) as payout_fees,  -- fees on payouts, in currency
     -- fees the merchant bears, in currency
-    known_sum(has_payments and has_payouts, borne_fees) as total_fees_borne,
-    known_sum(has_payments, gross_sales) as gross_sales,  -- sum of payments' amount, in currency
+    known(has_payments and has_payouts, borne_fees) as total_fees_borne,
+    known(has_payments, gross_sales) as gross_sales,  -- sum of payments' amount, in currency
     -- payment_fees over gross_sales, 8 places
     known(has_payments, ratio(payment_fees, gross_sales)) as effective_fee_rate,
     known(has_payments, rate_min) as rate_min,  -- lowest rate of a payment

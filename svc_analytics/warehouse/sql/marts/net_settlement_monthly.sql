@@ -8,13 +8,13 @@ with totals as (
         month,
         currency,
         sum(payments_count)::bigint as payments_count,
-        sum(net_sales) as net_sales,
+        whole_total(net_sales) as net_sales,
         sum(refunds_count)::bigint as refunds_count,
-        sum(refunds_debited) as refunds_debited,
+        whole_total(refunds_debited) as refunds_debited,
         sum(payouts_count)::bigint as payouts_count,
-        sum(payouts_debited) as payouts_debited,
-        sum(net_settlement) as net_settlement,
-        sum(rail_movement) as rail_movement
+        whole_total(payouts_debited) as payouts_debited,
+        whole_total(net_settlement) as net_settlement,
+        whole_total(rail_movement) as rail_movement
     from int_settled_days
     group by month, currency
 )
@@ -23,14 +23,14 @@ select
     month,  -- UTC month, as text 2026-10
     currency,  -- coin slug
     known(has_payments, payments_count) as payments_count,  -- completed payments
-    known_sum(has_payments, net_sales) as net_sales,  -- sum of payments' net_amount, in currency
+    known(has_payments, net_sales) as net_sales,  -- sum of payments' net_amount, in currency
     known(has_payouts, refunds_count) as refunds_count,  -- completed refunds
-    known_sum(has_payouts, refunds_debited) as refunds_debited,  -- debited for refunds, in currency
+    known(has_payouts, refunds_debited) as refunds_debited,  -- debited for refunds, in currency
     known(has_payouts, payouts_count) as payouts_count,  -- completed payouts
     -- debited for payouts, fee included, in currency
-    known_sum(has_payouts, payouts_debited) as payouts_debited,
+    known(has_payouts, payouts_debited) as payouts_debited,
     -- net_sales less refunds_debited, in currency
-    known_sum(has_payments and has_payouts, net_settlement) as net_settlement,
+    known(has_payments and has_payouts, net_settlement) as net_settlement,
     -- net_settlement less payouts_debited, in currency
     known(has_payments and has_payouts, rail_movement) as rail_movement
 from totals

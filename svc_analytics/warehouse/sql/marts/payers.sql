@@ -6,11 +6,11 @@ select
     payer_id,  -- opaque handle of the customer, UUID; NULL for payments without one
     currency,  -- coin slug
     count(*) as payments_count,  -- completed payments
-    sum(charged_amount) as charged_total,  -- what the payer paid, in currency
+    total(charged_amount) as charged_total,  -- what the payer paid, in currency
     -- returned of it so far, in currency; NULL where a refund may be missing
     known(
         min(paid_at) >= coalesce(refunds_whole_from, min(paid_at)),
-        sum(coalesce(refunded_amount, 0::decimal(38,18)))
+        case when count(refunded_amount) = count(refunds_count) then total(refunded_amount) end
     ) as refunds_paid,
     min(paid_at) as first_paid_at,  -- when the first of them was paid, UTC
     max(paid_at) as last_paid_at  -- when the last of them was paid, UTC

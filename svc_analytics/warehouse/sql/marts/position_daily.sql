@@ -4,7 +4,11 @@
 -- from: ledger_entries, int_coins_known, int_lake.
 
 with movements as (
-    select currency, occurred_on as day, sum(net) as movement
+    select
+        currency,
+        occurred_on as day,
+        sum(small_part(net)) as small,
+        sum(large_part(net)) as large
     from ledger_entries
     group by currency, occurred_on
 ),
@@ -36,13 +40,16 @@ running as (
     select
         currency,
         day,
-        coalesce(movement, 0)::decimal(38,18) as movement,
-        sum(coalesce(movement, 0)::decimal(38,18)) over (
-            partition by currency order by day
-            rows between unbounded preceding and current row
-        ) as closing
+        coalesce(small, 0)::decimal(38,18) as small,
+        coalesce(large, 0)::decimal(38,0) as large,
+        sum(coalesce(small, 0)::decimal(38,18)) over sofar as closing_small,
+        sum(coalesce(large, 0)::decimal(38,0)) over sofar as closing_large
     from days
     left join movements using (currency, day)
+    window sofar as (
+        partition by currency order by day
+        rows between unbounded preceding and current row
+    )
 ),
 
 judged as (
@@ -61,8 +68,10 @@ select
     currency,  -- coin slug
     day,  -- UTC day
     -- position at the start of the day, in currency
-    known(has_opening, closing - movement) as opening,
-    known(has_closing, movement) as movement,  -- sum of the day's movements, in currency
-    known(has_closing, closing) as closing  -- position at its end; the next day's opening
+    known(has_opening, in_one(closing_small - small, closing_large - large)) as opening,
+    -- sum of the day's movements, in currency
+    known(has_closing, in_one(small, large)) as movement,
+    -- position at its end; the next day's opening
+    known(has_closing, in_one(closing_small, closing_large)) as closing
 from judged
 order by currency, day

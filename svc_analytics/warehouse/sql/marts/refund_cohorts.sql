@@ -4,7 +4,7 @@
 -- from: payments, refunds, int_month_known.
 
 with sold as (
-    select month, currency, sum(charged_amount) as charged_total
+    select month, currency, total(charged_amount) as charged_total
     from payments
     where status = 'completed'
     group by month, currency
@@ -16,7 +16,7 @@ returned as (
         month as refund_month,
         currency,
         count(*) as refunds_count,
-        sum(amount) as refunds_paid
+        total(amount) as refunds_paid
     from refunds
     where status = 'completed' and has_payment and currency = payment_currency
     group by payment_month, month, currency

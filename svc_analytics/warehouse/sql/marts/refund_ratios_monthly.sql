@@ -7,9 +7,10 @@ with sold as (
         month,
         currency,
         count(*) as payments_count,
-        sum(charged_amount) as charged_total,
-        count(refunded_amount) as refunded_payments_count,
-        sum(coalesce(refunded_amount, 0::decimal(38,18))) as refunded_to_date
+        total(charged_amount) as charged_total,
+        count(refunds_count) as refunded_payments_count,
+        case when count(refunded_amount) = count(refunds_count)
+            then total(refunded_amount) end as refunded_to_date
     from payments
     left join int_payment_refunds using (payment_id)
     where status = 'completed'
@@ -21,9 +22,11 @@ returned as (
         month,
         currency,
         count(*) as refunds_count,
-        sum(amount) as refunds_paid,
+        total(amount) as refunds_paid,
         count(*) filter (where not has_payment) as unresolved_count,
-        sum(fee_kept) filter (where payment_currency = currency) as fee_leakage
+        case when count(*) filter (
+            where payment_currency = currency and payment_charged_amount <> 0 and fee_kept is null
+        ) = 0 then total(case when payment_currency = currency then fee_kept end) end as fee_leakage
     from refunds
     where status = 'completed'
     group by month, currency
@@ -34,13 +37,17 @@ joined as (
         month,
         currency,
         coalesce(payments_count, 0) as payments_count,
-        coalesce(charged_total, 0::decimal(38,18)) as charged_total,
+        case when payments_count is null then 0::decimal(38,18) else charged_total end
+            as charged_total,
         coalesce(refunded_payments_count, 0) as refunded_payments_count,
-        coalesce(refunded_to_date, 0::decimal(38,18)) as refunded_to_date,
+        case when payments_count is null then 0::decimal(38,18) else refunded_to_date end
+            as refunded_to_date,
         coalesce(refunds_count, 0) as refunds_count,
-        coalesce(refunds_paid, 0::decimal(38,18)) as refunds_paid,
+        case when refunds_count is null then 0::decimal(38,18) else refunds_paid end
+            as refunds_paid,
         coalesce(unresolved_count, 0) as unresolved_count,
-        coalesce(fee_leakage, 0::decimal(38,18)) as fee_leakage
+        case when refunds_count is null then 0::decimal(38,18) else fee_leakage end
+            as fee_leakage
     from sold
     full join returned using (month, currency)
 )

@@ -3,7 +3,7 @@
 -- from: ledger_entries, int_coins_known.
 
 with positions as (
-    select currency, sum(net) as position
+    select currency, total(net) as position
     from ledger_entries
     group by currency
 ),
@@ -45,7 +45,7 @@ valued as (
         known(has_all, position) as position,
         known(has_newest, usd_rate) as implied_rate,
         known(has_newest, occurred_at) as implied_rate_at,
-        known(has_all, muldiv(position, usd_value, amount)::decimal(38,18)) as usd_exposure
+        known(has_all, muldiv(position, usd_value, amount)) as usd_exposure
     from judged
 ),
 
@@ -54,7 +54,11 @@ totalled as (
         *,
         -- If one coin's worth is unknown, the total and all shares of it are unknown.
         known(
-            count(*) over () = count(usd_exposure) over (), sum(abs(usd_exposure)) over ()
+            count(*) over () = count(usd_exposure) over (),
+            in_one(
+                sum(small_part(abs(usd_exposure))) over (),
+                sum(large_part(abs(usd_exposure))) over ()
+            )
         ) as total_worth
     from valued
 )

@@ -28,6 +28,14 @@ select
     receipt,  -- signed receipt token
     extra,  -- properties the contract does not name, JSON text
     extracted_at,  -- when this content was first read, UTC
+    -- the digest of what the contract names of it but metadata, whose keys come in any order: what
+    -- an acceptance of a finding names
+    digest(
+        fact(id) || fact(receipt_no) || fact(session_id) || fact(reference_id)
+        || fact(status) || fact(currency) || fact(amount) || fact(charged_amount)
+        || fact(fee_amount) || fact(fee_bearer) || fact(net_amount) || fact(usd_value)
+        || fact(payer_id) || fact(receipt) || fact(micros(paid_at))
+    ) as content,
     ---------- what follows from the payment alone; NULL where it has no usd_value or no amount
     usd_net,  -- net amount in USD, at the payment's own rate
     usd_fee,  -- fee in USD, at the payment's own rate

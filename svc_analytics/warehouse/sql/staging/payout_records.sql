@@ -27,6 +27,14 @@ select
     comment,  -- the merchant's note
     extra,  -- properties the contract does not name, JSON text
     extracted_at,  -- when this content was first read, UTC
+    -- the digest of what the contract names of it but metadata, whose keys come in any order: what
+    -- an acceptance of a finding names
+    digest(
+        fact(id) || fact(reference_id) || fact(kind) || fact(status) || fact(currency)
+        || fact(amount) || fact(debited_amount) || fact(fee_amount) || fact(fee_percent)
+        || fact(usd_value) || fact(payer_id) || fact(payment_id) || fact(comment)
+        || fact(micros(created_at)) || fact(micros(settled_at))
+    ) as content,
     ---------- what follows from the record alone; NULL where it has no usd_value or no amount
     usd_rate,  -- the record's own rate: USD per coin
     fee_rate  -- fee as a part of the amount

@@ -2,6 +2,8 @@
 -- grain: one row per accepted finding. from: the acknowledgements.
 
 select
-    trim("check") as check_name,  -- the rule that is broken
-    trim(record_id) as record_id  -- the record, file or interval that breaks it
+    "check" as check_name,  -- the rule that is broken
+    record_id,  -- the record, file or interval that breaks it
+    content,  -- the digest of what was accepted; NULL where the line names none
+    accepted_at  -- when it was accepted: without a digest, what was there then, UTC
 from {acknowledgements}

@@ -13,6 +13,7 @@ with held as (
         amount,
         charged_amount as second_amount,
         net_amount as third_amount,
+        net_amount as net,
         fee_amount,
         usd_value,
         usd_rate,
@@ -30,6 +31,7 @@ with held as (
         amount,
         debited_amount as second_amount,
         fee_percent as third_amount,
+        -debited_amount as net,
         fee_amount,
         usd_value,
         usd_rate,
@@ -46,13 +48,15 @@ select
     status,  -- as the service states it
     count(*) as rows,  -- rows of the group
     bit_xor(md5_number(id)) as ids_digest,  -- exclusive or of the MD5 of their ids
-    sum(amount) as amount,  -- sum of amount
+    total(amount) as amount,  -- sum of amount
     -- sum of charged_amount of payments, debited_amount of payout records
-    sum(second_amount) as second_amount,
-    -- sum of net_amount of payments, fee_percent of payout records
-    sum(third_amount) as third_amount,
-    sum(fee_amount) as fee_amount,  -- sum of fee_amount
-    coalesce(sum(usd_value), 0)::decimal(38,18) as usd_value,  -- sum of usd_value, what was priced
+    total(second_amount) as second_amount,
+    -- sum of net_amount of payments, fee_percent of payout records, what was stated of it
+    total(third_amount) as third_amount,
+    total(fee_amount) as fee_amount,  -- sum of fee_amount
+    sum(small_part(net)) as net_small,  -- what they added to the wallet: what lies behind the point
+    sum(large_part(net)) as net_large,  -- the same: whole units, see the macro `total`
+    total(usd_value) as usd_value,  -- sum of usd_value, what was priced
     min(booked_at) as first_booked_at,  -- when the first of them is booked, UTC
     max(booked_at) as last_booked_at,  -- when the last of them is booked, UTC
     -- payments without a receipt token

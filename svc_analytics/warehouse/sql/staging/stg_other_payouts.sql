@@ -10,6 +10,7 @@ select
     currency,  -- coin slug
     amount,  -- what the recipient receives
     settled_at,  -- when the money moved, UTC
+    extracted_at,  -- when this content was first read, UTC
     payment_currency,  -- coin of the refunded payment; NULL when it is not in the lake
     payment_paid_at  -- when the refunded payment was paid, UTC
 from {other_payouts}

@@ -16,11 +16,14 @@ select
     (total ->> 'rows')::bigint as rows,  -- how many records
     make_timestamptz((total ->> 'first')::bigint) as first_at,  -- when the first was booked, UTC
     make_timestamptz((total ->> 'last')::bigint) as last_at,  -- when the last was booked, UTC
-    -- what they added to the wallet, in currency
-    case when stream = 'payments' then (total -> 'sums' ->> 'net_amount')::decimal(38,18)
-        else -(total -> 'sums' ->> 'debited_amount')::decimal(38,18) end as net,
-    -- what payers paid, in currency; NULL for payout records
-    (total -> 'sums' ->> 'charged_amount')::decimal(38,18) as charged_amount,
+    -- what they added to the wallet, in currency: what lies behind the point, and whole units
+    case when stream = 'payments' then text_small_part(total -> 'sums' ->> 'net_amount')
+        else -text_small_part(total -> 'sums' ->> 'debited_amount') end as net_small,
+    -- the same: whole units
+    case when stream = 'payments' then text_large_part(total -> 'sums' ->> 'net_amount')
+        else -text_large_part(total -> 'sums' ->> 'debited_amount') end as net_large,
+    -- what payers paid, in currency; NULL for payout records, and where it does not fit
+    try_cast(total -> 'sums' ->> 'charged_amount' as decimal(38,18)) as charged_amount,
     -- the newest record with a value in USD and an amount; NULL without one
     total -> 'newest_priced' ->> 'id' as newest_id,
     make_timestamptz((total -> 'newest_priced' ->> 'at')::bigint) as newest_at,  -- booked, UTC

@@ -22,7 +22,7 @@ whole as (
 select
     label,  -- the month, as text 2026-10
     currency,  -- coin slug
-    sum(charged_amount) as charged_total  -- what payers paid, in currency
+    total(charged_amount) as charged_total  -- what payers paid, in currency
 from payments
 inner join calendar on paid_at >= month_start and paid_at < month_end
 where status = 'completed' and month not in (select file from whole)

@@ -40,7 +40,9 @@ ranked as (
         day,
         unit,
         rate,
-        row_number() over (partition by currency, day order by sum(base) desc, rate) as place
+        row_number() over (
+            partition by currency, day order by total(base) desc nulls first, rate
+        ) as place
     from explained
     group by currency, day, unit, rate
 )

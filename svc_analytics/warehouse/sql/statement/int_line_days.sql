@@ -3,7 +3,7 @@
 -- grain: one row per UTC day and coin with a movement. from: ledger_entries, int_movements_until.
 
 with openings as (
-    select currency, sum(net) as opening
+    select currency, sum(net_small) as opening_small, sum(net_large) as opening_large
     from int_movements_until(starts_at, ends_at)
     where occurred_at < starts_at::timestamptz
     group by currency
@@ -22,11 +22,16 @@ select
     coalesce(sum(count(*)) over (
         order by day range between unbounded preceding and interval 1 microsecond preceding
     ), 0)::bigint as lines_before,
-    -- position in this coin, from an opening of zero where none is known
-    coalesce(opening, 0) + coalesce(sum(sum(net)) over (
+    -- position in this coin, from an opening of zero where none is known, in two parts
+    coalesce(opening_small, 0) + coalesce(sum(sum(small_part(net))) over (
         partition by currency order by day
         rows between unbounded preceding and 1 preceding
-    ), 0) as position_before
+    ), 0) as small_before,
+    -- the same: whole units
+    coalesce(opening_large, 0) + coalesce(sum(sum(large_part(net))) over (
+        partition by currency order by day
+        rows between unbounded preceding and 1 preceding
+    ), 0) as large_before
 from movements
 left join openings using (currency)
-group by day, currency, opening
+group by day, currency, opening_small, opening_large

@@ -24,7 +24,8 @@ select
     last_at as occurred_at,  -- when the money moved, UTC; of a file, the last time that it did
     currency,  -- coin slug
     rows as movements,  -- how many movements these are
-    net  -- what the wallet gained or lost, in currency
+    net_small,  -- what the wallet gained or lost, in currency: the small part
+    net_large  -- the large part
 from stg_totals
 where kind = 'payment' and status = 'completed'
     and (
@@ -32,11 +33,13 @@ where kind = 'payment' and status = 'completed'
         or (last_at < ends_at::timestamptz and not (select cut_a_file from bounds))
     )
 union all
-select kind, occurred_at, currency, 1 as movements, net
+select
+    kind, occurred_at, currency, 1 as movements,
+    small_part(net) as net_small, large_part(net) as net_large
 from int_payment_entries
 where occurred_at >= utc_month(starts_at) and occurred_at < ends_at::timestamptz
     and (select cut_a_file from bounds)
 union all
-select kind, occurred_at, currency, 1 as movements, net
+select kind, occurred_at, currency, 1 as movements, net_small, net_large
 from int_movements_until(starts_at, ends_at)
 where kind <> 'payment'

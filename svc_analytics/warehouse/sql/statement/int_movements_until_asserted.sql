@@ -6,7 +6,8 @@ select
     kind,  -- payment, payout or refund
     occurred_at,  -- when the money moved, UTC
     currency,  -- coin slug
-    net  -- what the wallet gained or lost, in currency
+    net_small,  -- what the wallet gained or lost, in currency: the small part
+    net_large  -- the large part
 from int_movements_until(starts_at, ends_at)
 inner join int_asserted(starts_at, ends_at, assertions := assertions) using (currency)
 where occurred_at < asserted_at

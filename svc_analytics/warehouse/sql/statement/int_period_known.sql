@@ -1,16 +1,11 @@
 -- int_period_known(starts_at, ends_at, as_of := null, known_to := null):
 -- what of a period was read whole, and is understood.
 -- grain: one row per currency with a movement, or with a record that may be one.
--- from: int_coins, int_period_omissions, stg_spans.
+-- from: int_coins, int_period_omissions.
 
 with omissions as (
     select *
     from int_period_omissions(starts_at, ends_at, as_of := as_of, known_to := known_to)
-),
-
--- Without a payout-class key, rates are those of payments.
-payouts as (
-    select count(*) > 0 as were_read from stg_spans where stream = 'payout_records'
 )
 
 select
@@ -29,11 +24,10 @@ select
     max(omitted_to) filter (where lacks_payments_before) as payments_whole_from,
     -- from when on all is there that may carry a value in USD, UTC; NULL when always
     max(omitted_to) filter (
-        where lacks_payments_before or (lacks_payouts_before and were_read)
+        where lacks_payments_before or lacks_payouts_before
     ) as prices_whole_from,
     -- from when on all refunds are there of what was paid, UTC; NULL when always
     max(payments_to) filter (where lacks_refunds_before) as refunds_whole_from
 from int_coins as coins
-cross join payouts
 left join omissions on coalesce(omissions.currency, coins.currency) = coins.currency
 group by coins.currency

@@ -23,6 +23,7 @@ select
     payment_id,  -- the payment, UUID
     currency,  -- coin slug
     charged_amount,  -- what the payer paid; the cap for cumulative refunds
-    refunded  -- returned of it to date, in its own coin
+    refunded,  -- returned of it to date, in its own coin
+    refunds_count  -- in how many refunds
 from paid
 inner join int_returned_to_date(as_of := as_of) using (payment_id, currency)

@@ -3,7 +3,7 @@
 -- grain: one row per completed refund. from: int_returned.
 
 with returned as (
-    select payout_id, payment_id, currency, amount, settled_at
+    select payout_id, payment_id, currency, amount, settled_at, extracted_at
     from int_returned
     where settled_at < ends_at::timestamptz
 ),
@@ -18,15 +18,19 @@ concerned as (
 cumulative as (
     select
         *,
-        sum(amount) over (
-            partition by payment_id, currency order by settled_at, payout_id
-            rows between unbounded preceding and current row
-        ) as refunded_after
+        in_one(sum(small_part(amount)) over sofar, sum(large_part(amount)) over sofar)
+            as refunded_after,
+        max(extracted_at) over sofar as newest_at
     from concerned
+    window sofar as (
+        partition by payment_id, currency order by settled_at, payout_id
+        rows between unbounded preceding and current row
+    )
 )
 
 select
     payout_id,  -- the refund
-    refunded_after  -- returned of its payment in the refund's coin, this refund included
+    refunded_after,  -- returned of its payment in the refund's coin, this refund included
+    newest_at  -- when the newest of these refunds was first read, UTC
 from cumulative
 where settled_at >= starts_at::timestamptz

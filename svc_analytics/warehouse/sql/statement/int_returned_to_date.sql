@@ -4,7 +4,9 @@
 select
     payment_id,  -- the refunded payment
     currency,  -- coin slug
-    sum(amount) as refunded  -- what its payer received back, in currency
+    -- what its payer received back, in currency; NULL where 38 digits do not hold it
+    total(amount) as refunded,
+    count(*) as refunds_count  -- in how many refunds
 from int_returned
 cross join int_lake
 where settled_at < coalesce(as_of::timestamptz, read_to)

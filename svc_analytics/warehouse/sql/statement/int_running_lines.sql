@@ -24,9 +24,13 @@ select
         partition by day order by occurred_at, kind, record_id
     ))::bigint as line_no,
     -- position in this coin after the line, from an opening of zero where none is known
-    position_before + sum(net) over (
-        partition by currency, day order by occurred_at, kind, record_id
-        rows between unbounded preceding and current row
+    in_one(
+        small_before + sum(small_part(net)) over sofar,
+        large_before + sum(large_part(net)) over sofar
     ) as running_position
 from movements
 inner join int_line_days(starts_at, ends_at) using (day, currency)
+window sofar as (
+    partition by currency, day order by occurred_at, kind, record_id
+    rows between unbounded preceding and current row
+)

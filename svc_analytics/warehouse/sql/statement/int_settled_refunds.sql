@@ -28,6 +28,7 @@ select
     comment,  -- the merchant's note
     settled.extra,  -- properties the contract does not name, JSON text
     settled.extracted_at,  -- when this content was first read, UTC
+    settled.content,  -- the digest of the refund
     parents.payment_id is not null as has_payment,  -- whether the refunded payment is in the lake
     parents.currency as payment_currency,  -- coin of the refunded payment
     parents.paid_at as payment_paid_at,  -- when the refunded payment was paid, UTC

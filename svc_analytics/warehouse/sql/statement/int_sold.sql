@@ -28,6 +28,6 @@ sold as (
 select
     label,  -- the month, as text 2026-10
     currency,  -- coin slug
-    sum(charged_total) as charged_total  -- what payers paid, in currency
+    whole_total(charged_total) as charged_total  -- what payers paid, in currency
 from sold
 group by label, currency

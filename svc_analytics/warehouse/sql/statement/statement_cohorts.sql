@@ -26,7 +26,7 @@ returned as (
         paid.month_start as paid_from,
         currency,
         count(*) as refunds_count,
-        sum(amount) as refunds_paid
+        total(amount) as refunds_paid
     from paid_back
     inner join calendar as paid
         on payment_paid_at >= paid.month_start and payment_paid_at < paid.month_end

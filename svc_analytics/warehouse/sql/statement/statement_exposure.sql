@@ -7,13 +7,21 @@ with totalled as (
         *,
         -- If one coin's worth is unknown, the total and all shares of it are unknown.
         known(
-            count(*) over () = count(usd_exposure) over (), sum(abs(usd_exposure)) over ()
+            count(*) over () = count(usd_exposure) over (),
+            in_one(
+                sum(small_part(abs(usd_exposure))) over (),
+                sum(large_part(abs(usd_exposure))) over ()
+            )
         ) as total_worth,
-        sum(abs(usd_exposure)) over (
-            order by abs(usd_exposure) desc, currency
-            rows between unbounded preceding and current row
+        in_one(
+            sum(small_part(abs(usd_exposure))) over sofar,
+            sum(large_part(abs(usd_exposure))) over sofar
         ) as worth_so_far
     from int_worth(starts_at, ends_at, known_to := known_to)
+    window sofar as (
+        order by abs(usd_exposure) desc, currency
+        rows between unbounded preceding and current row
+    )
 )
 
 select

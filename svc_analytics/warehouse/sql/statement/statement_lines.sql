@@ -14,7 +14,7 @@ with returned as (
         -- Amounts of two coins cannot be added or subtracted.
         case when currency = payment_currency then refunded_after - amount end as refunded_before,
         case when currency = payment_currency then refunded_after end as refunded_after,
-        case when currency = payment_currency then payment_charged_amount - refunded_after end
+        case when currency = payment_currency then plus(payment_charged_amount, -refunded_after) end
             as refundable_left
     from int_settled_refunds(starts_at, ends_at)
     inner join int_refunded(starts_at, ends_at) using (payout_id)
@@ -62,8 +62,8 @@ select
         as refundable_left,
     -- local days from payment to refund
     days_between(parent_paid_at at time zone zone, occurred_at at time zone zone) as days_to_refund,
-    -- pseudonym of the customer, the same on every statement
-    left(sha256(payer_id), 12) as payer_ref,
+    -- pseudonym of the customer, the same on every statement: p- and 12 digits and letters a to f
+    'p-' || left(sha256(payer_id), 12) as payer_ref,
     comment,  -- the merchant's note
     verdict as receipt_verdict,  -- how far the payment's receipt is proven
     sha256(receipt) as receipt_sha256,  -- fingerprint of the receipt token

@@ -11,8 +11,8 @@ select
     debited_amount,  -- debited from the wallet
     fee_percent,  -- the rate as the service states it
     usd_value,  -- as recorded, USD
-    -- pseudonym of the recipient, the same on every statement
-    left(sha256(payer_id), 12) as payer_ref,
+    -- pseudonym of the recipient, the same on every statement: p- and 12 digits and letters a to f
+    'p-' || left(sha256(payer_id), 12) as payer_ref,
     comment  -- the merchant's note
 from int_period_payouts(starts_at, ends_at)
 order by settled_at, payout_id

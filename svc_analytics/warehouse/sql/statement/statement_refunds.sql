@@ -31,7 +31,7 @@ select
     -- returned of it with this refund
     known(is_same_coin and has_earlier, refunded_after) as refunded_after,
     -- what could still be returned
-    known(is_same_coin and has_earlier, payment_charged_amount - refunded_after)
+    known(is_same_coin and has_earlier, plus(payment_charged_amount, -refunded_after))
         as refundable_left,
     -- fee leakage: the payment's fee on the value returned
     known(is_same_coin, fee_kept) as fee_kept,

@@ -6,6 +6,7 @@ from threading import RLock
 from typing import TYPE_CHECKING
 
 from svc_analytics.closing import seals
+from svc_analytics.closing.balances import balance_notes
 from svc_analytics.closing.differences import StatementDiff, diff_statements
 from svc_analytics.config import Settings, read_settings
 from svc_analytics.errors import ConfigError, SvcError
@@ -13,8 +14,8 @@ from svc_analytics.instants import now
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.agreement import Claim, compared
 from svc_analytics.notebook.desk.findings import Finding, accept, findings_of
-from svc_analytics.notebook.desk.records import Order, Page, Records, Wanted
-from svc_analytics.notebook.desk.runs import Run, Tell
+from svc_analytics.notebook.desk.records import MonthRecords, Order, RecordPage, Wanted
+from svc_analytics.notebook.desk.runs import CloseRun, Tell
 from svc_analytics.notebook.desk.tiles import Reasons, Tile, calendar_of, first_to_close, read_tiles
 from svc_analytics.notebook.errors import one_line_of
 from svc_analytics.statements.digests import table_digest
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 WARNING = "\N{WARNING SIGN}"
 
 
-class Book:
+class DeskMonths:
     """The months of a lake. Each is read anew after whatever is done: others close months too."""
 
     def __init__(
@@ -36,7 +37,7 @@ class Book:
         self._settings = settings
         self._lock = RLock()  # a close ends in a thread, while somebody looks at records
         self._judged: dict[str, Reasons] = {}
-        self._records: Records | None = None
+        self._records: MonthRecords | None = None
         self.statement: Statement | None = None
         self.problem = ""  # why there is no statement
         self._claims: dict[str, Claim] = {}
@@ -76,7 +77,7 @@ class Book:
         label, self.chosen_later = self.chosen_later or self.tile.label, ""
         self.choose(label)
 
-    def close(self, label: str | None, tell: Tell) -> Run:
+    def close(self, label: str | None, tell: Tell) -> CloseRun:
         """Return a run that closes a month, or every month that is due; start it.
 
         Raises `ConfigError` where the address of the service or a key is missing.
@@ -85,7 +86,7 @@ class Book:
         settings.require_service()
         with self._lock:
             self._close_records()
-        return Run(self.lake, label, self.zone, self.calendar, settings, tell)
+        return CloseRun(self.lake, label, self.zone, self.calendar, settings, tell)
 
     def check(self, claims: dict[str, Claim]) -> str:
         """Compare figures with what the tables add up to, now and for each month from now on.
@@ -116,7 +117,7 @@ class Book:
         accept(self.lake, finding, reason, by)
         self.choose(self.tile.label)
 
-    def behind(self, wanted: Wanted, order: Order, skipped: int = 0, text: str = "") -> Page:
+    def behind(self, wanted: Wanted, order: Order, skipped: int = 0, text: str = "") -> RecordPage:
         """Return records behind a figure, in an order, that hold a text."""
         with self._lock:
             return self._opened().behind(wanted, order, skipped, text)
@@ -141,11 +142,18 @@ class Book:
         if self.statement is None or not count:
             return ""
         if self.is_as_sealed:
-            return f"These are the figures that were sealed, as version {count}."
+            return f"These are the figures that were sealed, as version {count}.{self._notes}"
         return (
             f"The lake now gives something else than version {count}, which was sealed: "
             "close the month again to restate it."
         )
+
+    @property
+    def _notes(self) -> str:
+        """What assertions.csv says of the month that was not sealed with it."""
+        manifest = seals.read_manifest(self.tile.versions[-1])
+        texts = balance_notes(self.lake, manifest, self.tile.period)
+        return f" Note: {'; '.join(texts)}." if texts else ""
 
     @property
     def changes(self) -> StatementDiff | None:
@@ -158,12 +166,12 @@ class Book:
     def _read_tiles(self) -> list[Tile]:
         return read_tiles(self.lake, self.zone, self.calendar, now(), self._judged)
 
-    def _opened(self) -> Records:
+    def _opened(self) -> MonthRecords:
         """Return the records of the month that is shown."""
         if self.statement is None:
             raise ConfigError(self.problem)
         if self._records is None:
-            self._records = Records(self.lake, self.statement.period)
+            self._records = MonthRecords(self.lake, self.statement.period)
         return self._records
 
     def _close_records(self) -> None:

@@ -1,4 +1,4 @@
-"""A model that stays here, while an engine counts some of its steps: the same SQL, cut in two."""
+"""A model that is read here, while an engine counts some of its steps: its SQL, split in two."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from svc_analytics.engines.reach import Reach, counts, is_counted, sources
+from svc_analytics.engines.support import SqlSupport, counts, is_counted, sources
 from svc_analytics.engines.trees import Tree, call_of, steps, tables
 from svc_analytics.warehouse.models import Model
 
@@ -14,16 +14,18 @@ _STEP = re.compile(r"^(?:with )?(?P<name>\w+) as \(\n(?P<body>.*?)^\)", re.DOTAL
 
 
 @dataclass(frozen=True)
-class Cut:
+class SplitModel:
     """Which steps of a model an engine counts, and which queries of it stay here."""
 
     model: Model
-    gone: tuple[str, ...]  # steps whose rows are needed here
-    left: tuple[Tree, ...]  # the queries that stay
+    engine_steps: tuple[str, ...]  # whose rows are needed here
+    local_queries: tuple[Tree, ...]
 
     def sql(self) -> str:
-        """Return the model's SQL, where each step that is gone reads its rows from a table."""
-        parts = {name: f"    select * from {part_name(self.model, name)}\n" for name in self.gone}
+        """Write the model's SQL; a step that the engine counts reads its rows from a table."""
+        parts = {
+            name: f"    select * from {part_name(self.model, name)}\n" for name in self.engine_steps
+        }
 
         def put(found: re.Match[str]) -> str:
             body = parts.get(found["name"], found["body"])
@@ -33,30 +35,30 @@ class Cut:
 
 
 def part_name(model: Model, step: str) -> str:
-    """Return the name of the table of a step's rows."""
+    """Name the table of a step's rows."""
     return f"part_{model.name}_{step}"
 
 
-def cut(model: Model, reach: Reach, tree: Tree) -> Cut:
-    """Tell which steps of a model an engine can count; `tree` is the model as it is called."""
+def split_model(model: Model, support: SqlSupport, tree: Tree) -> SplitModel:
+    """Split a model into what an engine can count and the rest; `tree` is the model as called."""
     bodies = {step.alias.lower(): step.this for step in steps(tree)}
     written = {found["name"] for found in _STEP.finditer(model.sql)}
-    going: list[str] = []
+    countable: list[str] = []
     for name, query in bodies.items():
-        waits = _own(query, bodies) - {*going}
-        if name in written and not waits and reach.oddity(query, known=bodies) is None:
-            going.append(name)
+        waits = _own(query, bodies) - {*countable}
+        if name in written and not waits and support.unsupported_part(query, known=bodies) is None:
+            countable.append(name)
     final = tree.copy()
     final.set("with_", None)
-    left = [final, *(query for name, query in bodies.items() if name not in going)]
-    gone: set[str] = set()
-    for query in left:  # which grows by the steps that are cheap enough to be read here
-        for name in sorted(_own(query, bodies) & {*going} - gone):
-            if _is_worth(name, bodies, reach):
-                gone.add(name)
-            elif bodies[name] not in left:
-                left.append(bodies[name])
-    return Cut(model, tuple(sorted(gone)), tuple(left))
+    local = [final, *(query for name, query in bodies.items() if name not in countable)]
+    engine_steps: set[str] = set()
+    for query in local:  # which grows by the steps that are cheap enough to be read here
+        for name in sorted(_own(query, bodies) & {*countable} - engine_steps):
+            if _is_worth(name, bodies, support):
+                engine_steps.add(name)
+            elif bodies[name] not in local:
+                local.append(bodies[name])
+    return SplitModel(model, tuple(sorted(engine_steps)), tuple(local))
 
 
 def _own(query: Tree, bodies: Mapping[str, Tree]) -> set[str]:
@@ -64,7 +66,7 @@ def _own(query: Tree, bodies: Mapping[str, Tree]) -> set[str]:
     return {call_of(table) for table in tables(query)} & bodies.keys()
 
 
-def _is_worth(name: str, bodies: Mapping[str, Tree], reach: Reach) -> bool:
+def _is_worth(name: str, bodies: Mapping[str, Tree], support: SqlSupport) -> bool:
     """Tell whether a step counts or joins records that are not here: others are cheap."""
     behind, waiting = {name}, [name]
     while waiting:
@@ -72,6 +74,6 @@ def _is_worth(name: str, bodies: Mapping[str, Tree], reach: Reach) -> bool:
         behind |= fresh
         waiting += fresh
     named = {source for each in behind for source in sources(bodies[each])} - bodies.keys()
-    far = [source for source in named if reach.is_far([source])]
+    far = [source for source in named if support.needs_engine([source])]
     is_counting = any(counts(bodies[each]) for each in behind) or any(map(is_counted, far))
     return is_counting and bool(far)

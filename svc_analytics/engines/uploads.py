@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from svc_analytics.engines.engine import Engine
 from svc_analytics.engines.paths import Places
-from svc_analytics.engines.reach import models, reads_records
-from svc_analytics.engines.trees import HERE, call_of
+from svc_analytics.engines.support import models, reads_records
+from svc_analytics.engines.trees import OUR_DIALECT, call_of
 from svc_analytics.warehouse.images import file_schemas
 from svc_analytics.warehouse.views import Files
 
@@ -21,7 +21,7 @@ MOST_ROWS = 200_000  # of a table that is handed over
 
 
 @dataclass
-class Handing:
+class TableUploader:
     """The tables of one lake on an engine, each shown when it is first needed."""
 
     engine: Engine
@@ -44,7 +44,7 @@ class Handing:
         if self.is_kept(name):
             return self._rows(name, table)
         if name in models() and not reads_records(name):
-            return self._rows(table.this.sql(HERE), table)
+            return self._rows(table.this.sql(OUR_DIALECT), table)
         return None
 
     def forget(self) -> None:
@@ -54,7 +54,7 @@ class Handing:
     def _rows(self, called: str, table: exp.Table) -> str:
         if called not in self._shown:
             name = self._new(call_of(table))
-            self.engine.put(name, self.rows_of(table.this.sql(HERE)))
+            self.engine.put(name, self.rows_of(table.this.sql(OUR_DIALECT)))
             self._shown[called] = name
         return self._shown[called]
 

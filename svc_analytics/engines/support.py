@@ -9,7 +9,7 @@ from functools import cache
 from sqlglot import exp
 
 from svc_analytics.engines.medians import has_odd_median
-from svc_analytics.engines.portable import oddity
+from svc_analytics.engines.portable import unsupported_part
 from svc_analytics.engines.trees import Tree, call_of, inner_steps, parse, tables
 from svc_analytics.engines.words import own_words
 from svc_analytics.warehouse.models import Model
@@ -33,8 +33,8 @@ def models() -> Mapping[str, Model]:
 
 
 @dataclass(frozen=True)
-class Reach:
-    """What an engine can count of a query.
+class SqlSupport:
+    """What of our SQL an engine supports.
 
     `is_kept` tells of a model whether its rows are here already, and few enough to be handed
     over: then whatever it is made of does not matter.
@@ -43,10 +43,10 @@ class Reach:
     dialect: str
     is_kept: Callable[[str], bool] = lambda name: False
 
-    def oddity(
+    def unsupported_part(
         self, tree: Tree, *, known: Collection[str] = (), is_ours: bool = True
     ) -> str | None:
-        """Return what keeps a query here, by name; None when all of it can go.
+        """Name the first part of a query that the engine does not support; None without one.
 
         `known` are names of tables that the engine has.
         """
@@ -56,30 +56,32 @@ class Reach:
         if has_odd_median(tree):
             return "a median over a join"
         own = own_words(self.dialect)
-        return oddity(tree, own, is_ours=is_ours) or self._odd_source(sources(tree) - {*known})
+        return unsupported_part(tree, own, is_ours=is_ours) or self._unsupported_source(
+            sources(tree) - {*known}
+        )
 
-    def is_far(self, names: Collection[str]) -> bool:
+    def needs_engine(self, names: Collection[str]) -> bool:
         """Tell whether any of these models reads records that are not here.
 
         One that is made of kept rows alone is as near as they are.
         """
-        return any(map(self._is_far, names))
+        return any(map(self._needs_engine, names))
 
-    def _is_far(self, name: str) -> bool:
+    def _needs_engine(self, name: str) -> bool:
         if not reads_records(name) or self.is_kept(name):
             return False
-        return name not in models() or self.is_far(_sources(name))
+        return name not in models() or self.needs_engine(_sources(name))
 
-    def goes(self, name: str) -> bool:
-        """Tell whether the engine can count a model that reads records."""
-        return reads_records(name) and self.oddity(_tree(name)) is None
+    def can_count(self, name: str) -> bool:
+        """Tell whether the engine can count a model, and it reads records."""
+        return reads_records(name) and self.unsupported_part(_tree(name)) is None
 
-    def _odd_source(self, names: Collection[str]) -> str | None:
+    def _unsupported_source(self, names: Collection[str]) -> str | None:
         for name in sorted(names):
             if name not in models() and _file(name) is None:
                 return f"the table {name!r:.60}"
             if name in models() and reads_records(name) and not self.is_kept(name):
-                found = self.oddity(_tree(name))
+                found = self.unsupported_part(_tree(name))
                 if found:
                     return found
         return None

@@ -1,4 +1,4 @@
-"""The neighbourhood of a period: the payments that its figures rest on, and no others.
+"""The records of other months that the figures of a period rest on, and no others.
 
 A statement reads the records of its own months, what other months returned, and the totals that
 the footers state of every other month. Of other months it needs few payments one by one: those
@@ -43,21 +43,21 @@ _NOTHING = pa.scalar(Decimal(0), MONEY)
 _NO_ROWS = PAYMENTS.schema.empty_table()
 
 
-def near_months(period: Span) -> set[str]:
+def months_touched(period: Span) -> set[str]:
     """Return the UTC months of all UTC days that a period touches."""
     start, end = period
     return {month.label for month in utc_months(start // DAY * DAY, (end - 1) // DAY * DAY + DAY)}
 
 
-def booked_near(footers: Footers, near: Collection[str]) -> set[str]:
+def months_booked_in(footers: Footers, months: Collection[str]) -> set[str]:
     """Return these months, and those whose files hold records of both sides, or of these months.
 
     Of any other file all records were booked before these months, or all behind them: its
     totals tell what it left. A few records late by months make their whole file be read.
     """
-    start, end = month_named(min(near)).start, month_named(max(near)).end
+    start, end = month_named(min(months)).start, month_named(max(months)).end
     ends = {label: footer.ends.values() for label, footer in footers.items() if footer.ends}
-    return {*near} | {
+    return {*months} | {
         label
         for label, groups in ends.items()
         if min(each.first for each in groups) < end and max(each.last for each in groups) >= start
@@ -71,14 +71,14 @@ class OtherMonths:
     lake: Lake
     folder: Path  # of the stream's files in the snapshot
     footers: Footers
-    near: frozenset[str]
+    whole_months: frozenset[str]
     stream: Stream = PAYMENTS
 
     @property
-    def far(self) -> list[str]:
+    def months(self) -> list[str]:
         """The other months with records, the newest first."""
         months = (month for month, footer in self.footers.items() if footer.totals.rows)
-        return sorted({*months} - self.near, reverse=True)
+        return sorted({*months} - self.whole_months, reverse=True)
 
     def audited(self, share: int) -> set[str]:
         """Return another month whose totals are to be compared with its rows, once in a while.
@@ -86,11 +86,11 @@ class OtherMonths:
         Chance decides, of one statement in `share`: the same each time that the same period is
         stated of the same files.
         """
-        if not self.far:
+        if not self.months:
             return set()
-        seed = sorted(self.near), max(each.written_at for each in self.footers.values())
+        seed = sorted(self.whole_months), max(each.written_at for each in self.footers.values())
         chance = random.Random(repr(seed))  # noqa: S311 - it hides nothing
-        return set() if chance.randrange(share) else {chance.choice(self.far)}
+        return set() if chance.randrange(share) else {chance.choice(self.months)}
 
     def open(self, month: str) -> AbstractContextManager[tuple[pq.ParquetFile, str]]:
         """Open a month's file; its pages are checked against their checksums as they are read."""
@@ -103,7 +103,7 @@ class OtherMonths:
 
 
 @dataclass(frozen=True)
-class Elsewhere(OtherMonths):
+class OtherPayments(OtherMonths):
     """The payments of other months that a period's figures rest on."""
 
     def write(self, path: Path) -> int:
@@ -127,12 +127,12 @@ class Elsewhere(OtherMonths):
 
     def _unclassified(self) -> Iterator[pa.Table]:
         """Yield the payments whose status is not known: whether they are money, nobody knows."""
-        for month in filter(self.has_unclassified, self.far):
+        for month in filter(self.has_unclassified, self.months):
             yield from self._read(month, ["status"], _is_unclassified)
 
     def _of_last_days(self) -> Iterator[pa.Table]:
         """Yield each coin's payments of its last day before the period's months."""
-        months = [month for month in self.far if month < min(self.near)]
+        months = [month for month in self.months if month < min(self.whole_months)]
         sought = {coin for month in months for coin in self._coins(month)}
         for month in months:
             days = self._last_days(month, sought & self._coins(month))
@@ -145,7 +145,7 @@ class Elsewhere(OtherMonths):
         index = MonthIndex(self.lake, PAYMENTS, self.folder.parent)
         for column in shared_columns(PAYMENTS):
             numbers = Texts.of(self._shared(index, column))
-            for _, rows in index.rows_by_month(self.far, column, numbers, PAYMENTS.schema.names):
+            for _, rows in index.rows_by_month(self.months, column, numbers, PAYMENTS.schema.names):
                 yield rows
 
     def _shared(self, index: MonthIndex, column: str) -> pa.ChunkedArray:
@@ -154,14 +154,14 @@ class Elsewhere(OtherMonths):
         For any two months that have one, the footer of one of them names it, or says that there
         are many.
         """
-        near = [month for month in self.near if month in self.footers]
-        stated = [(footer.shared or {}).get(column) for footer in self.footers.values()]
+        whole = [month for month in self.whole_months if month in self.footers]
+        stated = [footer.shared.get(column) for footer in self.footers.values()]
         if None in stated:
-            columns = [index.column(month, column).drop_null() for month in near]
+            columns = [index.column(month, column).drop_null() for month in whole]
         else:
             named = sorted({number for numbers in stated for number in numbers or ()})
             texts = Texts.of(pa.chunked_array([named], pa.string()))
-            found = index.rows_by_month(near, column, texts, [column])
+            found = index.rows_by_month(whole, column, texts, [column])
             columns = [rows[column] for _, rows in found]
         chunks = [chunk for each in columns for chunk in each.chunks]
         return pa.chunked_array([pa.chunked_array(chunks, pa.string()).unique()])

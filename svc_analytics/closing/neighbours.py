@@ -1,0 +1,220 @@
+"""Sealed neighbours: a month opens with what the month before it closed with, coin by coin.
+
+So do quarters, and years. Of each period the newest sealed version counts.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.closing import seals
+from svc_analytics.closing.diff import as_texts, read_tables
+from svc_analytics.closing.rederive import rederive
+from svc_analytics.closing.result import CloseResult
+from svc_analytics.closing.seals import Sealed
+from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message, clauses
+from svc_analytics.periods import Period
+from svc_analytics.render.document import Reason
+from svc_analytics.statements.statement import Statement
+
+RULE = "sealed_months_meet"
+UNKNOWN = "an unknown position"
+_SUMMARY = ("summary.csv", "summary.parquet")
+
+Positions = dict[str, str]  # by coin, as files write them: empty where unknown
+
+
+@dataclass(frozen=True)
+class Ends:
+    """The positions that a statement opens and closes with."""
+
+    name: str  # of the statement, in sentences
+    opening: Positions
+    closing: Positions
+    again: Message | None = None  # how to close it again, if it is sealed
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A coin in which a statement closes with another position than the next one opens with."""
+
+    text: Message
+    is_known: bool  # whether both positions are known
+
+
+def newest_sealed(period: Period, folders: Iterable[Path], merchant: Any) -> Sealed | None:
+    """Return the newest sealed version of a merchant's period, from beside these folders."""
+    versions = [
+        one
+        for folder in folders
+        for one in seals.sealed_folders(period, folder)
+        if one[1]["merchant"].get("id") == merchant
+    ]
+    return max(versions, key=lambda one: one[1]["version"], default=None)
+
+
+def summary_of(sealed: Sealed) -> list[dict[str, str]]:
+    """Return the rows of a sealed summary, every value as its text."""
+    folder, manifest = sealed
+    table = read_tables(folder, [name for name in manifest["files"] if name in _SUMMARY])
+    rows: list[dict[str, str]] = table["summary"].to_pylist() if table else []
+    return rows
+
+
+def ends_of(new: Statement) -> Ends:
+    """Return the positions of a statement that was made just now."""
+    texts = as_texts({"summary": new.tables["summary"]})
+    return _ends(new.period.folder, texts["summary"].to_pylist())
+
+
+def sealed_ends(sealed: Sealed | None, lake: Lake | None) -> Ends | None:
+    """Return the positions of a sealed statement; None where there is none, or it was altered."""
+    if sealed is None:
+        return None
+    folder, manifest = sealed
+    files = {name: facts for name, facts in manifest["files"].items() if name in _SUMMARY}
+    is_whole = manifest["seal"] == seals.seal_of(manifest)
+    if not is_whole or seals.broken_files(folder, {**manifest, "files": files}):
+        return None
+    name = f"{manifest['label']} version {manifest['version']}"
+    return _ends(name, summary_of(sealed), close_again(sealed, lake) if lake else None)
+
+
+def held_to(before: Sealed | None, new: Statement, lake: Lake) -> Statement:
+    """Return a statement, provisional where the sealed one before it closed otherwise."""
+    own = ends_of(new)
+    unmet = mismatches(sealed_ends(before, lake), own, own.opening)
+    reasons = (Reason(each.text) for each in unmet if each.is_known)
+    return replace(new, reasons=(*new.reasons, *reasons))
+
+
+def _ends(name: str, rows: list[dict[str, str]], again: Message | None = None) -> Ends:
+    opening, closing = (
+        {row["currency"]: row.get(column, "") for row in rows}
+        for column in ("opening_position", "closing_position")
+    )
+    return Ends(name, opening, closing, again)
+
+
+def mismatches(
+    before: Ends | None, after: Ends | None, now: Positions | None
+) -> Iterator[Mismatch]:
+    """Yield the coins in which two statements in a row do not meet.
+
+    The one that has another position than the lake gives `now` is to be closed again.
+    """
+    if before is None or after is None:
+        return
+    for coin in sorted(before.closing.keys() | after.opening.keys()):
+        closing, opening = (_position(each, coin) for each in (before.closing, after.opening))
+        if closing is None or opening is None or closing == opening:
+            continue
+        values = {"closed": before.name, "opened": after.name}
+        positions = {"CLOSING": closing or UNKNOWN, "OPENING": opening or UNKNOWN}
+        text = Message("reason.unmet", coin=coin, **values, **positions)
+        given = closing if now is None else _position(now, coin)
+        sides = ((before, closing), (after, opening))
+        stale = [
+            each.again
+            for each, position in sides
+            if each.again and now is not None and position != given
+        ]
+        yield Mismatch(clauses(text, *stale), bool(closing and opening))
+
+
+def _position(positions: Positions, coin: str) -> str | None:
+    """Return the position in a coin: of one that a statement does not name, zero.
+
+    It says nothing of such a coin, None, where a position that it names is unknown.
+    """
+    return positions.get(coin, "0" if all(positions.values()) else None)
+
+
+def unmet_neighbours(
+    sealed: Sealed, places: Iterable[Path], lake: Lake | None, now: Ends | None
+) -> list[Mismatch]:
+    """Return where a sealed statement does not meet the periods before and after it.
+
+    They are looked for beside the folders `places`. `now` is what the lake gives of the period.
+    """
+    manifest = sealed[1]
+    merchant, this = manifest["merchant"].get("id"), seals.stated_period(manifest)
+    before, own, after = (
+        sealed_ends(each, lake)
+        for each in (
+            newest_sealed(this.shift(-1), places, merchant),
+            sealed,
+            newest_sealed(this.shift(1), places, merchant),
+        )
+    )
+    opening, closing = (now.opening, now.closing) if now else (None, None)
+    return [*mismatches(before, own, opening), *mismatches(own, after, closing)]
+
+
+def say_unmet(closed: CloseResult, places: Iterable[Path], lake: Lake) -> CloseResult:
+    """Say of a sealed period, which the lake gives, where it does not meet its neighbours."""
+    if closed.seal is None:
+        return closed
+    sealed = closed.folder, seals.read_manifest(closed.folder)
+    found = unmet_neighbours(sealed, places, lake, sealed_ends(sealed, lake))
+    reasons = (Reason(each.text) for each in found if each.is_known)
+    unknown = (each.text for each in found if not each.is_known)
+    return replace(closed, reasons=(*closed.reasons, *reasons)).with_notes(unknown)
+
+
+def unmet_findings(lake: Lake, schema: pa.Schema) -> pa.Table:
+    """Return a finding for each coin in which two sealed periods in a row do not meet."""
+    newest: dict[tuple[str, str, str], Sealed] = {}
+    for sealed in seals.all_sealed(lake.path / seals.STATEMENTS):
+        if sealed[1]["merchant"].get("id") != lake.merchant_id:
+            continue
+        key = seals.period_key(sealed[1])
+        newest[key] = max(newest.get(key, sealed), sealed, key=lambda one: one[1]["version"])
+    rows = [
+        row
+        for before in newest.values()
+        if (after := newest.get(_key_after(before[1])))
+        for row in _findings(before, after, lake)
+    ]
+    return pa.Table.from_pylist(rows, schema)
+
+
+def _findings(before: Sealed, after: Sealed, lake: Lake) -> Iterator[dict[str, str | None]]:
+    """Yield the findings of two sealed periods; the lake is asked only where there is one."""
+    closing, opening = sealed_ends(before, lake), sealed_ends(after, lake)
+    if any(mismatches(closing, opening, None)):
+        now = ends_of(rederive(lake, after[1])).opening
+        for each in mismatches(closing, opening, now):
+            severity = "blocking" if each.is_known else "advisory"
+            yield {
+                "check_name": RULE,
+                "severity": severity,
+                "month": after[1]["label"],
+                "detail": each.text,
+            }
+
+
+def _key_after(manifest: seals.Manifest) -> tuple[str, str, str]:
+    following = seals.stated_period(manifest).shift(1)
+    return following.folder, following.calendar, following.zone
+
+
+def close_again(sealed: Sealed, lake: Lake) -> Message:
+    """Say that a sealed period is to be closed again, with the command, where it was closed."""
+    folder, manifest = sealed
+    is_in_lake = folder.parent == (lake.path / seals.STATEMENTS).absolute()
+    out = None if is_in_lake else seals.first_folder(folder, manifest)
+    command = command_to_close(seals.stated_period(manifest), out)
+    return Message("reason.close_again", label=manifest["label"], command=command)
+
+
+def command_to_close(period: Period, out: Path | None = None) -> str:
+    """Write the command that closes a period, into the folder `out` if it is not the lake's."""
+    zone = "" if period.zone == "UTC" else f" --zone {period.zone}"
+    place = "" if out is None else f" --out {quote(str(out))}"
+    return f"svc-analytics close --month {period.label}{zone}{place}"

@@ -1,0 +1,51 @@
+"""Two statements by what both name: a newer release may state more, and that is no difference.
+
+A sealed statement is compared with what it names itself: its tables, its columns in their
+order, and its figures.
+"""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from svc_analytics.closing.diff import Tables
+
+_FIGURES = "figures"  # the table with a row for each figure and coin
+
+
+def comparable(sealed: Tables, new: Tables) -> tuple[Tables, Tables]:
+    """Return the tables of two statements with what both name, in the order of the sealed one."""
+    pairs = {name: _both(name, sealed[name], new[name]) for name in sealed if name in new}
+    return {name: pair[0] for name, pair in pairs.items()}, {
+        name: pair[1] for name, pair in pairs.items()
+    }
+
+
+def _both(name: str, sealed: pa.Table, new: pa.Table) -> tuple[pa.Table, pa.Table]:
+    columns = [column for column in sealed.column_names if column in new.column_names]
+    old, now = _select(sealed, columns), _select(new, columns)
+    if name != _FIGURES or not (len(old) and len(now)):
+        return old, now
+    return _of_figures(old, now), _of_figures(now, old)
+
+
+def _select(table: pa.Table, columns: list[str]) -> pa.Table:
+    return table if columns == table.column_names else table.select(columns)
+
+
+def _of_figures(table: pa.Table, other: pa.Table) -> pa.Table:
+    """Return the rows of the figures that the other table has rows of."""
+    is_in_both = pc.is_in(table["name"], value_set=pc.unique(other["name"]))
+    return table if pc.all(is_in_both).as_py() else table.filter(is_in_both)
+
+
+def no_longer_stated(sealed: Tables, new: Tables) -> list[str]:
+    """Name the tables, columns and figures of a sealed statement that a new one does not have."""
+    lacking = [f"the table {name}" for name in sealed if name not in new]
+    for name in (name for name in sealed if name in new):
+        columns = [each for each in sealed[name].column_names if each not in new[name].column_names]
+        lacking += [f"{name}.{column}" for column in columns]
+    if len(sealed.get(_FIGURES, ())) and len(new.get(_FIGURES, ())):
+        known = set(new[_FIGURES]["name"].to_pylist())
+        named = dict.fromkeys(sealed[_FIGURES]["name"].to_pylist())
+        lacking += [f"{_FIGURES}.{name}" for name in named if name not in known]
+    return lacking

@@ -1,0 +1,87 @@
+"""The words of a language: its file, read once."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from svc_analytics.messages import ENGLISH, english_templates
+
+FOLDER = ENGLISH.parent  # of the files
+RULES, TITLES = "rules", "titles of one's own"  # sections of their own kind
+PLACE = re.compile(r"\{([A-Za-z_0-9]+)\}")
+_LANGUAGE, _MESSAGES = "language", "messages"  # what it is like; its messages by their codes
+_PARTS = ("list.", "part.")
+
+
+def other_languages() -> list[str]:
+    """Return the codes of the languages besides English: each is a file."""
+    return sorted(path.stem for path in FOLDER.glob("*.toml") if path.stem != ENGLISH.stem)
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The words of one language, as its file has them."""
+
+    sections: dict[str, dict[str, str]]  # labels and sentences by their English
+    messages: dict[str, str]
+    direction: str = "ltr"
+    digits: str = "latin"
+    calendar: str = ""  # whose days are displayed beside the Gregorian ones
+
+    @cached_property
+    def labels(self) -> dict[str, str]:
+        """Every text by its English, that of messages too."""
+        labels = {
+            english: text for each in self.sections.values() for english, text in each.items()
+        }
+        return labels | {english_templates()[code]: text for code, text in self.messages.items()}
+
+    def words_of(self, code: str) -> str | None:
+        """Return the words of a message, or of a sentence that is its own code."""
+        return self.messages.get(code) or self.labels.get(code)
+
+    def patterns(self, section: str = "") -> tuple[tuple[re.Pattern[str], str], ...]:
+        """Return the texts that have values, those with the longest words first.
+
+        Titles of one's own would fit many a sentence: they are in a section that is asked for.
+        """
+        return self._own_titles if section else self._sentences
+
+    @cached_property
+    def _own_titles(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+        return _patterns(self.sections.get(TITLES, {}))
+
+    @cached_property
+    def _sentences(self) -> tuple[tuple[re.Pattern[str], str], ...]:
+        parts = {text for code, text in english_templates().items() if code.startswith(_PARTS)}
+        others = parts | self.sections.get(TITLES, {}).keys()
+        return _patterns({text: own for text, own in self.labels.items() if text not in others})
+
+
+@cache
+def read_catalogue(code: str = "fa") -> Catalogue:
+    """Return the words of a language; English needs none."""
+    if code == "en":
+        return Catalogue({}, {})
+    parts: dict[str, Any] = tomllib.loads((FOLDER / f"{code}.toml").read_text(encoding="utf-8"))
+    about, messages = parts.pop(_LANGUAGE, {}), parts.pop(_MESSAGES, {})
+    named = {f"{each}.{name}": text for each in messages for name, text in messages[each].items()}
+    return Catalogue(parts, named, **about)
+
+
+def _patterns(texts: dict[str, str]) -> tuple[tuple[re.Pattern[str], str], ...]:
+    found = sorted(english for english in texts if PLACE.search(english))
+    found.sort(key=lambda english: -len(PLACE.sub("", english)))
+    return tuple((_pattern(english), texts[english]) for english in found)
+
+
+def _pattern(english: str) -> re.Pattern[str]:
+    parts = PLACE.split(english)
+    parts[::2] = map(re.escape, parts[::2])
+    # The name of a field is one word; anything else may be a text with blanks.
+    parts[1::2] = [f"(?P<{name}>{'[a-z_]+' if name == 'field' else '.+?'})" for name in parts[1::2]]
+    return re.compile("".join(parts), re.DOTALL)

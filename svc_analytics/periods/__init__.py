@@ -1,0 +1,42 @@
+"""Periods: months, quarters, years and years to date, of any zone and calendar.
+
+`parse_period` reads what a person typed, `parse_month` where only a month will do. `read_label`
+and `month` read how the program writes a period; `month_of` gives the month of an instant. A
+calendar is a file, such as `gregorian`, and its line in `calendars`.
+"""
+
+from svc_analytics.periods.calendar import MONTH, QUARTER, TO_DATE, YEAR, Calendar, noun_of
+from svc_analytics.periods.calendars import CALENDARS, GREGORIAN, JALALI, find_calendar
+from svc_analytics.periods.parse import parse_month, parse_period
+from svc_analytics.periods.period import (
+    Period,
+    known_until,
+    month,
+    month_of,
+    read_label,
+    utc_months,
+)
+from svc_analytics.periods.zones import load_zone, midnight
+
+__all__ = [
+    "CALENDARS",
+    "GREGORIAN",
+    "JALALI",
+    "MONTH",
+    "QUARTER",
+    "TO_DATE",
+    "YEAR",
+    "Calendar",
+    "Period",
+    "find_calendar",
+    "known_until",
+    "load_zone",
+    "midnight",
+    "month",
+    "month_of",
+    "noun_of",
+    "parse_month",
+    "parse_period",
+    "read_label",
+    "utc_months",
+]

@@ -1,0 +1,179 @@
+"""Periods as people write them: by number or by name, in every calendar and its digits."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from svc_analytics.arguments import check
+from svc_analytics.errors import ConfigError
+from svc_analytics.periods.calendar import MONTH, QUARTER, TO_DATE, YEAR
+from svc_analytics.periods.calendars import CALENDARS
+
+_SHIFTS = {"this": 0, "last": -1}
+# Forms, as `_match` takes them.
+_A_QUARTER = r"(?:YEAR ?)?q ?(\d+)(?: ?YEAR)?"
+_A_YEAR = r"(?:year )?YEAR"
+_TO_DATE = r"(.*?) ?\b(?:(?:this )?year to date|to date|ytd)\b ?(.*)"
+# Words of quarters and years that mean the same.
+_SAME = (
+    ("سه ماهه", "سهماهه"),
+    *(
+        (f"سهماهه {name}", f"q{number}")
+        for number, name in enumerate(("اول", "دوم", "سوم", "چهارم"), 1)
+    ),
+    *(
+        (f"{name} quarter", f"q{number}")
+        for number, name in enumerate(("1st", "2nd", "3rd", "4th"), 1)
+    ),
+    ("quarter ", "q"),
+    ("سال ", ""),
+    ("امسال", "this year"),
+    ("پارسال", "last year"),
+)
+_ALMOST_A_NUMBER = re.compile(r"(\d{4})\D?(\d\d?)(?:\D\d+)?", re.ASCII)
+# Persian and Arabic digits, and letters that are typed in either way.
+_FOLDED = str.maketrans("۰۱۲۳۴۵۶۷۸۹٠١٢٣٤٥٦٧٨٩يىكآ", "01234567890123456789ییکا", "\u0654")
+_THE_WORD_MONTH = "ماه"
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a text says of a period: its kind, and what it tells of year, calendar and place.
+
+    `shift` is how many such periods after the running one.
+    """
+
+    kind: str
+    year: int | None = None
+    calendar: str | None = None
+    number: int = 0  # of a month or a quarter in its year; 0 where none is named
+    shift: int = 0
+    month: str = ""  # up to which a year to date goes, as it is written
+
+
+def read_text(text: str) -> Written:
+    """Read a person's month, quarter, year or year to date.
+
+    >>> read_text("q3 2026") == read_text("2026-Q3")
+    True
+    >>> read_text("۱۴۰۵-۰۸") == read_text("آبان ۱۴۰۵") == read_text("Aban 1405")
+    True
+    """
+    check("month", text, str, 'it as text in quotes, such as "2026-10"')
+    words = " ".join(_words(text))
+    for known, same in _SAME:
+        words = words.replace(known, same)
+    if match := _match(_TO_DATE, words):
+        return _read_to_date(" ".join(filter(None, match.groups())))
+    before, _, unit = words.partition(" ")
+    if before in _SHIFTS and unit in (QUARTER, YEAR):
+        return Written(unit, shift=_SHIFTS[before])
+    if match := _match(_A_YEAR, words):
+        return _of_year(YEAR, match[1])
+    if (match := _match(_A_QUARTER, words)) and not (match[1] and match[3]):
+        return _read_quarter(text, match[1] or match[3], int(match[2]))
+    return _read_month(text)
+
+
+def _read_month(text: str) -> Written:
+    """Read a person's month, such as `2026-10`, `oct 2026`, `aban` or `۱۴۰۵-۰۸`."""
+    if match := _match(r"YEAR-(\d\d)", _folded(text).strip()):
+        return _of_year(MONTH, match[1], int(match[2]))
+    words = _words(text)
+    if words[1:] == [MONTH] and words[0] in _SHIFTS:
+        return Written(MONTH, shift=_SHIFTS[words[0]])
+    names = [word for word in words if word.isalpha()]
+    years = [word for word in words if _match("YEAR", word)]
+    if len(names) != 1 or len(words) > 2 or len(names) + len(years) != len(words):
+        raise not_a_month(text)
+    return _named(names[0], next(iter(years), None), text)
+
+
+def _match(form: str, text: str) -> re.Match[str] | None:
+    """Match a text with a form, in which YEAR is a year of any calendar, behind its mark."""
+    years = "|".join(rf"{each.mark.lower()}\d{{4}}" for each in CALENDARS.values())
+    return re.fullmatch(form.replace("YEAR", f"({years})"), text, re.ASCII)
+
+
+def _of_year(kind: str, year: str, number: int = 1) -> Written:
+    return Written(kind, int(year[-4:]), _calendar_of(year), number)
+
+
+def _read_quarter(text: str, year: str | None, number: int) -> Written:
+    if not 1 <= number <= 4:
+        raise ConfigError(f"{text!r} is not a quarter: a year has Q1 to Q4, such as 2026-Q3")
+    return _of_year(QUARTER, year, number) if year else Written(QUARTER, number=number)
+
+
+def _read_to_date(rest: str) -> Written:
+    """Return the year up to what stands beside the words, a year or a month."""
+    if match := _match(_A_YEAR, rest):
+        return _of_year(TO_DATE, match[1])
+    number = _match(r"YEAR (\d\d)", rest)
+    return Written(TO_DATE, month=f"{number[1]}-{number[2]}" if number else rest)
+
+
+def _named(name: str, year: str | None, text: str) -> Written:
+    """Return the month of a name, whose year must be of the name's calendar."""
+    other = year and _calendar_of(year)
+    names = _names(other)
+    if name not in names:
+        raise _no_name(name, text)
+    calendar, number, _ = names[name]
+    if other and other != calendar:
+        example = f"{name} {CALENDARS[calendar].example[:4]}"
+        message = f"{text!r} has a {calendar} month and a {other} year: write it as {example}"
+        raise ConfigError(message)
+    return Written(MONTH, int(year[-4:]) if year else None, calendar, number)
+
+
+def _calendar_of(year: str) -> str | None:
+    """Return the calendar of a year that people alive write, by its mark and number."""
+    mark, number = year[:-4].upper(), int(year[-4:])
+    known = (each for each in CALENDARS.values() if each.mark == mark and number in each.years)
+    return next((each.name for each in known), None)
+
+
+def _names(first: str | None = None) -> dict[str, tuple[str, int, str]]:
+    """Return every way to write a month, folded: its calendar, number, and usual spelling.
+
+    A name of several calendars is that of the `first`, if it is one of them.
+    """
+    found: dict[str, tuple[str, int, str]] = {}
+    for calendar in sorted(CALENDARS.values(), key=lambda each: each.name != first):
+        for number, ways in enumerate(zip(calendar.months, calendar.spellings, strict=True), 1):
+            words = " ".join(ways).lower().split()
+            for word in words:
+                usual = next(each for each in words if each.isascii() == word.isascii())
+                found.setdefault(_folded(word), (calendar.name, number, usual))
+    return found
+
+
+def _folded(text: str) -> str:
+    """Return a text in small letters and Latin digits, without marks of direction."""
+    composed = unicodedata.normalize("NFKC", text)
+    seen = "".join(letter for letter in composed if unicodedata.category(letter) != "Cf")
+    return seen.casefold().translate(_FOLDED)
+
+
+def _words(text: str) -> list[str]:
+    """Split a text into words; in Persian a month may be followed by the word month."""
+    words = [word for word in re.split(r"[\s,._-]+", _folded(text)) if word]
+    return [word.removesuffix(_THE_WORD_MONTH) for word in words if word != _THE_WORD_MONTH]
+
+
+def not_a_month(text: str) -> ConfigError:
+    """Return the error for what is no month, with the way to write what is almost one."""
+    almost = _ALMOST_A_NUMBER.fullmatch(_folded(text).strip())
+    if almost and 1 <= int(almost[2]) <= 12:
+        return ConfigError(f"{text!r} is not a month: write it as {almost[1]}-{int(almost[2]):02d}")
+    return ConfigError(f"{text!r} is not a month: write it as 2026-10, october or aban 1405")
+
+
+def _no_name(name: str, text: str) -> ConfigError:
+    names = _names()
+    likely = get_close_matches(name, names, 1)
+    if not likely:
+        return not_a_month(text)
+    return ConfigError(f"no month {text!r}: did you mean {names[likely[0]][2]}?")

@@ -1,0 +1,195 @@
+"""What the files of a statement say: cells, texts and parts, read back without their looks.
+
+Two releases give the same figures other words and another look. So a verification compares what
+is left when these are gone.
+"""
+
+import csv
+import json
+import re
+import zipfile
+from dataclasses import dataclass, field
+from hashlib import sha256
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+Row = tuple[str, ...]
+ID = "#"  # begins the cell that names a row of a page
+_CELLS = ("td", "th")
+_TOLD = ("title", "aria-label", "alt", "content")  # attributes that a reader sees
+_BLANK = {"", "\N{NO-BREAK SPACE}"}
+_CSS_TEXT = re.compile(r"content:\s*([^;}]+)")
+_SHEET = "xl/worksheets/"
+# Parts of a workbook that hold words, names of sheets or looks of cells.
+_WORDED = ("docProps/app.xml", "docProps/core.xml", "xl/workbook.xml", "xl/sharedStrings.xml")
+_STYLES = "xl/styles.xml"
+_MAIN = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
+_HEADS = {f"{_MAIN}{name}" for name in ("oddHeader", "oddFooter")}
+
+
+@dataclass
+class Contents:
+    """What a file says."""
+
+    rows: list[Row] = field(default_factory=list)  # the cells of tables
+    texts: list[str] = field(default_factory=list)  # what stands outside of tables
+    parts: set[str] = field(default_factory=set)  # the kinds of parts that it is made of
+    is_exact: bool = False  # programs read it: none of its cells is worded
+
+
+def read_json(path: Path) -> Contents:
+    """Read a JSON document: a row for each fact, and for each row of each table."""
+    document = json.loads(path.read_bytes().decode(), object_pairs_hook=_once_each)
+    tables = document.pop("tables")
+    rows: list[Row] = [
+        (name, json.dumps(value, sort_keys=True)) for name, value in document.items()
+    ]
+    for name, table in tables.items():
+        rows += [(name, *map(json.dumps, row), *map(json.dumps, row.values())) for row in table]
+    return Contents(rows, parts=set(tables), is_exact=True)
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a name stands twice")
+    return found
+
+
+def read_journal(path: Path) -> Contents:
+    """Read a journal: a row for each posting, or for each entry of a Beancount file.
+
+    Accounts are numbered: what they are called are words of the release.
+    """
+    text = path.read_bytes().decode()
+    if path.suffix == ".csv":
+        postings = list(csv.DictReader(text.splitlines(keepends=True), strict=True))
+        accounts = _numbered([str(each["account"]) for each in postings])
+        named = [each | {"account": accounts[str(each["account"])]} for each in postings]
+        rows = [(*map(str, each), *map(str, each.values())) for each in named]
+        return Contents(rows, is_exact=True)
+    lines = text.splitlines()
+    accounts = _numbered([line.split()[2] for line in lines if _opens(line)])
+    entries = "\n".join(line for line in lines if not line.startswith(";")).split("\n\n")
+    rows = [tuple(accounts.get(word, word) for word in entry.split()) for entry in entries]
+    return Contents(rows, [line for line in lines if line.startswith(";")], is_exact=True)
+
+
+def _opens(line: str) -> bool:
+    return line.split()[1:2] == ["open"]
+
+
+def _numbered(names: list[str]) -> dict[str, str]:
+    return {name: f"account {number}" for number, name in enumerate(dict.fromkeys(names))}
+
+
+def read_page(path: Path) -> Contents:
+    """Read an HTML page: its tables row by row, every other text that a reader may see."""
+    parser = _Page()
+    parser.feed(path.read_bytes().decode())
+    parser.close()
+    return parser.contents
+
+
+class _Page(HTMLParser):
+    """Collects what a page says; the drawing of a picture is its look."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.contents = Contents()
+        self._row: list[str] | None = None
+        self._open = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = {name: value or "" for name, value in attrs}
+        self.contents.parts.add(f"<{tag}>")
+        self.contents.texts += [told[name] for name in _TOLD if told.get(name)]
+        self._open = tag
+        if tag == "tr":
+            self._row = [f"{ID}{told['id']}"] if "id" in told else []
+        elif tag in _CELLS and self._row is not None:
+            self._row.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._open = ""
+        if tag == "tr" and self._row is not None:
+            self.contents.rows.append(tuple(self._row))
+            self._row = None
+
+    def handle_data(self, data: str) -> None:
+        text = " ".join(data.split())
+        if self._open == "style":
+            self.contents.texts += _CSS_TEXT.findall(data)
+        elif self._row and text not in _BLANK:
+            self._row[-1] = f"{self._row[-1]} {text}".strip()
+        elif text not in _BLANK:
+            self.contents.texts.append(text)
+
+    def handle_comment(self, data: str) -> None:
+        """Take what a picture's outlined letters spell: the library notes it in a comment."""
+        self.contents.texts.append(" ".join(data.split()))
+
+
+def read_workbook(path: Path) -> Contents:
+    """Read a workbook: the cells of its sheets with their formats, its words, its other parts."""
+    found = Contents()
+    with zipfile.ZipFile(path) as workbook:
+        if len(set(workbook.namelist())) < len(workbook.namelist()):
+            raise ValueError("a part stands twice")
+        parts = {name: workbook.read(name) for name in workbook.namelist()}
+    formats = _number_formats(parts[_STYLES])
+    shared = _texts_of(parts.get("xl/sharedStrings.xml", b"<sst/>"), "si")
+    for name, body in parts.items():
+        if name.startswith(_SHEET) and name.endswith(".xml"):
+            _read_sheet(body, formats, shared, found)
+            found.parts.add(name)
+        elif name in _WORDED:
+            found.texts += ["".join(each.itertext()) for each in _leaves(body)]
+        elif name != _STYLES:
+            found.parts.add(f"{name} {sha256(body).hexdigest()}")
+    return found
+
+
+def _parsed(body: bytes) -> ElementTree.Element:
+    if b"<!DOCTYPE" in body or b"<!ENTITY" in body:
+        raise ValueError("a part of a workbook defines entities")
+    return ElementTree.fromstring(body)  # noqa: S314 - without entities it cannot grow
+
+
+def _leaves(body: bytes) -> list[ElementTree.Element]:
+    return [each for each in _parsed(body).iter() if not len(each)]
+
+
+def _texts_of(body: bytes, tag: str) -> list[str]:
+    return ["".join(each.itertext()) for each in _parsed(body).iter(f"{_MAIN}{tag}")]
+
+
+def _number_formats(styles: bytes) -> list[str]:
+    """Return the number format of each look of a cell, by its place."""
+    root = _parsed(styles)
+    codes = {each.get("numFmtId"): each.get("formatCode") for each in root.iter(f"{_MAIN}numFmt")}
+    looks = root.find(f"{_MAIN}cellXfs")
+    used = [each.get("numFmtId", "") for each in looks] if looks is not None else []
+    return [codes.get(each) or each for each in used]
+
+
+def _read_sheet(body: bytes, formats: list[str], shared: list[str], found: Contents) -> None:
+    root = _parsed(body)
+    for row in root.iter(f"{_MAIN}row"):
+        found.rows.append(tuple(_cell(each, formats, shared) for each in row))
+    for each in root.iter():
+        found.parts.add(each.tag.removeprefix(_MAIN))
+        if each.tag in _HEADS:
+            found.texts.append("".join(each.itertext()))
+
+
+def _cell(cell: ElementTree.Element, formats: list[str], shared: list[str]) -> str:
+    """Return a cell's text, or its number with the format that it is shown in."""
+    text = "".join(cell.itertext())
+    if cell.get("t") == "s":
+        return shared[int(text)]
+    if cell.get("t", "n") != "n" or not text:
+        return text
+    return f"{text} [{formats[int(cell.get('s', 0))] if formats else ''}]"

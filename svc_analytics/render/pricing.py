@@ -1,0 +1,25 @@
+"""How far figures in USD rest on values that the service recorded, in lines of text."""
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from svc_analytics.warehouse.definitions import label_of
+
+_COUNTS = {
+    "usd_gross": "payments_count",
+    "usd_refunds": "refunds_count",
+    "usd_payouts": "payouts_count",
+}
+
+
+def describe_pricing(tables: Mapping[str, pa.Table]) -> list[str]:
+    """Say of which coins only some records have a value in USD."""
+    values = {(row["name"], row["currency"]): row["value"] for row in tables["figures"].to_pylist()}
+    return [
+        f"{label_of(name)} of {row['currency']}: {int(priced):,} of {row[count]:,} records "
+        "have a USD value, and the others add nothing"
+        for row in tables["summary"].to_pylist()
+        for name, count in _COUNTS.items()
+        if (priced := values.get((f"{name}_priced_count", row["currency"]))) and priced < row[count]
+    ]

@@ -1,0 +1,180 @@
+"""Where a lake lies: in a folder of this machine, or in a bucket, with a copy in such a folder.
+
+A lake holds its storage and passes it to whoever writes below its folder.
+"""
+
+import os
+import random
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from svc_analytics.bucket.address import copy_folder, is_address, lake_address, read_address
+from svc_analytics.bucket.book import Book
+from svc_analytics.bucket.bundle import STATEMENTS
+from svc_analytics.bucket.lease import Inherited
+from svc_analytics.bucket.mirror import open_folder
+from svc_analytics.bucket.pins import Pins
+from svc_analytics.bucket.store import ObjectStore
+from svc_analytics.bucket.writing import BucketStorage
+from svc_analytics.errors import ConfigError, LakeChanged, LakeError
+from svc_analytics.files import WRITING, DamagedFile, atomic_write
+from svc_analytics.working_folders import replacing_folder
+
+_MOST_TRIES = 40  # to be the first to replace an object of a bucket
+_chance = random.SystemRandom()
+_T = TypeVar("_T")
+
+
+class Storage(Protocol):
+    """Where a lake lies: what is below its folder is read there, and replaced by these methods."""
+
+    @property
+    def folder(self) -> Path:
+        """The folder of this machine in which the lake's files are read."""
+
+    @property
+    def place(self) -> str:
+        """The folder, or the URL of the bucket that it is a copy of."""
+
+    def refresh(self) -> None:
+        """Bring the folder up to date."""
+
+    def still(self) -> AbstractContextManager[object]:
+        """Within, no other machine's version takes the place of a file of the folder."""
+
+    def pins(self, snapshot: Path) -> Pins | None:
+        """Return the objects that a snapshot's files are; nothing for a folder of this machine."""
+
+    def writing(self, now: int) -> AbstractContextManager[Inherited]:
+        """Be the one machine that writes months; on this one, a lock says which process does."""
+
+    def merging(self) -> AbstractContextManager[None]:
+        """Bring the folder up to date; within, only what stands there now is replaced."""
+
+    def write(
+        self, path: Path, *, suffix: str = WRITING, is_durable: bool = True
+    ) -> AbstractContextManager[Path]:
+        """Give a temporary path; once it is written, it replaces a file in one step."""
+
+    def write_folder(self, path: Path) -> AbstractContextManager[Path]:
+        """Give an empty folder; once it is filled, it replaces the folder of a statement."""
+
+    def put_new(self) -> None:
+        """Put all files of the folder where others see them."""
+
+    def mark(self) -> str:
+        """Return a text that no other version of a file has, where equal bytes are one version."""
+
+    def discard(self, path: Path) -> bool:
+        """Remove a damaged file that can be got again; tell whether it is one."""
+
+
+class LocalStorage:
+    """A folder of this machine: whoever writes there replaces its files, and that is all."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.place = str(folder)
+
+    def refresh(self) -> None:
+        """Do nothing: the folder is the lake."""
+
+    def still(self) -> AbstractContextManager[object]:
+        """Hold nobody up: a file that is replaced is linked anew."""
+        return nullcontext()
+
+    def pins(self, snapshot: Path) -> None:
+        """Return nothing."""
+
+    def writing(self, now: int) -> AbstractContextManager[Inherited]:
+        """Inherit nothing: no other machine writes."""
+        return nullcontext(Inherited())
+
+    def merging(self) -> AbstractContextManager[None]:
+        """Do nothing: the folder is up to date."""
+        return nullcontext()
+
+    def write(
+        self, path: Path, *, suffix: str = WRITING, is_durable: bool = True
+    ) -> AbstractContextManager[Path]:
+        """Give a temporary path; once it is written, it replaces a file in one step."""
+        return atomic_write(path, suffix=suffix, is_durable=is_durable)
+
+    def write_folder(self, path: Path) -> AbstractContextManager[Path]:
+        """Give an empty folder; once it is filled, it replaces the folder of a statement."""
+        return replacing_folder(path)
+
+    def put_new(self) -> None:
+        """Do nothing: who sees the folder sees its files."""
+
+    def mark(self) -> str:
+        """Return no text: a file is replaced, whatever its bytes."""
+        return ""
+
+    def discard(self, path: Path) -> bool:
+        """Remove nothing: there is no other copy."""
+        return False
+
+
+def open_storage(place: str | os.PathLike[str]) -> Storage:
+    """Open where a lake lies, its folder or the URL of its bucket; no object is read yet.
+
+    A folder that is the copy of a bucket says so itself. Raises `ConfigError` for a URL of no
+    bucket, and where the copy cannot be kept.
+    """
+    address = lake_address(place)
+    if isinstance(address, Path):
+        folder = address.absolute()
+        book = Book.read(folder)
+        if book is None:
+            return LocalStorage(folder)
+        return BucketStorage(folder, book.url, ObjectStore(book.url))
+    folder = copy_folder(address)
+    open_folder(folder, address)
+    return BucketStorage(folder, address, ObjectStore(address))
+
+
+def statement_folder(given: str | os.PathLike[str]) -> Path:
+    """Return the path of a statement's folder; of one in a bucket, that of its copy.
+
+    Raises `ConfigError` for a URL that is not one of a lake's statement.
+    """
+    if not is_address(given):
+        return Path(given)
+    lake, _, name = read_address(str(given)).rpartition(f"/{STATEMENTS}/")
+    if not lake or "/" in name:
+        message = "give a statement of a bucket as s3://bucket/lake/statements/2026-10"
+        raise ConfigError(message)
+    storage = open_storage(lake)
+    storage.refresh()
+    return storage.folder / STATEMENTS / name.removesuffix(".zip")
+
+
+def merge_into(storage: Storage, work: Callable[[], _T]) -> _T:
+    """Do work that reads files of a lake, and replaces them by what it makes of them.
+
+    Where another machine replaced one of them in the bucket first, it is done again, from the
+    newest versions. Work in a folder of this machine is done once.
+    """
+    for _ in range(_MOST_TRIES - 1):
+        with suppress(LakeChanged), storage.merging(), mended(storage):
+            return work()
+        time.sleep(_chance.uniform(0, 0.2))  # so that the same two do not meet again
+    with storage.merging(), mended(storage):
+        return work()
+
+
+@contextmanager
+def mended(storage: Storage) -> Iterator[None]:
+    """Remove a damaged file that the work within meets, if it can be got again, and say so."""
+    try:
+        yield
+    except DamagedFile as error:
+        if not storage.discard(error.path):
+            raise
+        again = f"this copy of an object of {storage.place} is removed: run the command again"
+        remedy = f"{again}; if that does not help, the object itself is damaged: {error.remedy}"
+        raise LakeError(str(DamagedFile(error.path, remedy))) from error
