@@ -1,7 +1,7 @@
 """Fixtures shared by all tests: a model service, settings for it, an empty lake, the desk.
 
-And how the tests are run: the files that take longest first, each by one worker, which then
-makes what its tests share once; how many examples a property is tried with in either ring.
+And how the tests are run: where they write, and how many examples a property is tried with in
+either ring.
 """
 
 import gc
@@ -29,16 +29,6 @@ from tests.support.fake_service import (
 )
 
 EXAMPLES = {"usual": 100, "thorough": 2_000}
-LONGEST = [
-    *("test_notebooks", "test_close", "test_forgery", "test_crash_points", "test_lab"),
-    *("test_notebook_pages", "test_kills", "test_seal", "test_warehouse", "test_pickers"),
-    *("test_seeds", "test_flips", "test_close_cli", "test_hostile_answers", "test_final"),
-    *("test_compare_cli", "test_explain", "test_fault_files", "test_deep_check", "test_cli"),
-    *("test_page_in_browser", "test_statement_arithmetic", "test_comparison", "test_statement"),
-    *("test_blocks", "test_site", "test_full_scan", "test_hostile_names", "test_kill"),
-    *("test_statement_properties", "test_interrupts", "test_layout_1", "test_forms_page"),
-    *("test_differences", "test_openapi_fuzzing", "test_money_machine", "test_browser"),
-]
 
 for name, count in EXAMPLES.items():
     hypothesis_settings.register_profile(name, max_examples=count)
@@ -71,9 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put the longest files first; in the deep ring, let the properties take part."""
-    places = {stem: place for place, stem in enumerate(LONGEST)}
-    items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+    """In the deep ring, let the properties take part."""
     for item in items if is_thorough(config) else ():
         if is_hypothesis_test(getattr(item, "function", None)):
             item.add_marker("thorough")

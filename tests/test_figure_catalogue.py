@@ -1,12 +1,15 @@
 """The catalogue of figures: each is whole, and the statement is made from nothing else."""
 
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import duckdb
 import pytest
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
+from svc_analytics.messages import Message
 from svc_analytics.render.document import Unknown
 from svc_analytics.signing import receipts
 from svc_analytics.statements.statement import statement
@@ -49,11 +52,11 @@ EXAMPLE = """\
 -- was none. It is one refund.
 -- label: Largest refund. formula: largest amount of completed
 -- refunds.
--- group: Refunds. unit: coin. sign: out. needs: payouts, parents.
+-- group: Refunds. unit: coin. sign: out. needs: payouts, parents. adds: nothing.
 -- source: int_period_refunds(starts_at, ends_at).
 -- rows: amount > 0. empty: undefined.
 
-max(amount)
+max(amount) filter (where {rows})
 """
 
 
@@ -80,9 +83,12 @@ def test_a_figure_is_read_from_its_file() -> None:
     )
     assert figure.needs == ("payouts", "parents")
     assert (figure.rows, figure.is_zero_when_empty) == ("amount > 0", False)
-    assert "select max(amount) as refunds_max from records" in select_one(figure)
+    assert "max(amount) filter (where amount > 0) as refunds_max" in select_one(figure)
+    assert figure.adds == ()
     with pytest.raises(ValueError, match="without a meaning"):
         parse_figure("-- refunds_max\n\nmax(amount)\n")
+    with pytest.raises(ValueError, match="does not say what it adds over"):
+        parse_figure(EXAMPLE.replace(" adds: nothing.", ""))
 
 
 @pytest.mark.parametrize("figure", read_figures().values(), ids=lambda figure: figure.name)
@@ -94,6 +100,7 @@ def test_every_figure_says_what_it_is(figure: Figure) -> None:
     assert figure.source.partition("(")[0] in sources
     assert set(figure.operands) <= read_figures().keys()
     assert not figure.operands or all(name in figure.expression for name in figure.operands)
+    assert {*figure.adds} <= {"months", "merchants"}
     assert not any(read_figures()[name].operands for name in figure.operands)
 
 
@@ -134,7 +141,9 @@ def test_the_glossary_holds_every_stated_figure_once() -> None:
     }
 
 
-@pytest.mark.parametrize("text", ["net_settlement", "Net settlement", " NET  settlement"])
+@pytest.mark.parametrize(
+    "text", ["net_settlement", "Sales less fees and refunds", " SALES  less fees and refunds"]
+)
 def test_a_figure_is_found_by_name_and_by_label(text: str) -> None:
     """However it is capitalised."""
     assert find_figure(text).name == "net_settlement"
@@ -182,6 +191,13 @@ def test_sql_and_python_name_the_same_verdicts() -> None:
             assert {verdict for (verdict,) in found} == set(names)
 
 
+def test_every_rule_is_named_by_some_test() -> None:
+    """A rule that can never fire passes all other tests, and finds nothing in a lake."""
+    tests = "".join(path.read_text() for path in Path(__file__).parent.rglob("test_*.py"))
+    named = {*re.findall(r"\w+", tests)}
+    assert not {rule.name for rule in (*read_checks(), *read_footings())} - named
+
+
 @pytest.mark.parametrize("rule", [*read_checks(), *read_footings()], ids=lambda rule: rule.name)
 def test_every_rule_is_said_in_a_sentence(rule: Check) -> None:
     """Of one row that breaks it and of many, without a name that only the code knows."""
@@ -193,8 +209,59 @@ def test_every_rule_is_said_in_a_sentence(rule: Check) -> None:
 
 def test_what_a_statement_leaves_open_is_said_by_label() -> None:
     """In the words of its rows; the manifest keeps the names."""
-    unknown = Unknown(("net_settlement", "usd_gross"), ("btc", "eth"), "payout_records were lost")
+    because = Message("unknown.before", STREAM=Message("stream.payout_records"), end="2026-10-01")
+    unknown = Unknown(("net_settlement", "usd_gross"), ("btc", "eth"), because)
     assert unknown.text == (
-        "net settlement and USD gross sales of btc and eth are unknown: payout records were lost"
+        "sales less fees and refunds and USD gross sales of btc and eth are unknown: "
+        "payout records before 2026-10-01 were not read"
     )
-    assert unknown.to_json()["figures"] == ["net_settlement", "usd_gross"]
+    facts = unknown.to_json()
+    assert facts["figures"] == ["net_settlement", "usd_gross"]
+    assert facts["because"] == "payout_records before 2026-10-01 were not read"
+    assert facts["message"]["code"] == "unknown.before"
+    assert Unknown.from_json(facts) == unknown
+    assert Unknown.from_json({**facts, "message": None}).because == facts["because"]
+
+
+# Words that an accountant, or an auditor, reads as something that no figure here is.
+MISLEADING = ("net sales", "settlement", "exposure", "lost", "attested", "proven")
+
+
+def test_no_label_says_what_a_figure_is_not() -> None:
+    """Net sales are sales less returns, a settlement is paid out, an exposure is a risk."""
+    labels = {figure.label.casefold() for figure in stated_figures()}
+    assert [(text, word) for text in labels for word in MISLEADING if word in text] == []
+
+
+def test_a_signature_is_said_to_show_no_more_than_it_does() -> None:
+    """The merchant holds the key too: a third party learns that nothing changed, not who signed."""
+    signed = [figure for figure in stated_figures() if "signed" in figure.definition]
+    assert len(signed) == 5
+    assert all("not who made it" in figure.definition for figure in signed)
+
+
+# What must be read for the records of a source to be all there.
+NEEDED = {
+    "int_period_payments": {"payments"},
+    "int_period_fees": {"payments"},
+    "int_period_receipts": {"payments", "verdicts"},
+    "int_period_returned": {"payments", "refunds_to_date"},
+    "int_period_refunds": {"payouts"},
+    "int_period_payouts": {"payouts"},
+    "int_movements_summed": {"payments", "payouts"},
+    "int_movements_until_asserted": {"closing"},
+    "int_newest_priced": {"rate"},
+    "int_asserted": set(),
+}
+ALL_TIME = {"opening", "closing"}  # each means that all records up to an instant were read
+
+
+@pytest.mark.parametrize("figure", stated_figures(), ids=lambda figure: figure.name)
+def test_a_figure_needs_all_that_its_sql_reads(figure: Figure) -> None:
+    """The records of its source or of its operands, and those that a refund's columns look up."""
+    parts = [read_figures()[name] for name in figure.operands] or [figure]
+    needed = set().union(*(NEEDED[part.source.partition("(")[0]] for part in parts))
+    words = {word for part in parts for word in re.findall(r"\w+", part.expression)}
+    if words & {"fee_kept", "usd_drift", "payment_paid_at"}:
+        needed |= {"parents_within" if figure.name == "refunds_same_period" else "parents"}
+    assert needed <= {*figure.needs} or ALL_TIME & {*figure.needs}

@@ -2,28 +2,29 @@
 
 import inspect
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import svc_analytics as svc
-from svc_analytics.closing.differences import StatementDiff
-from svc_analytics.closing.verification.verify import SealVerification
-from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.statements.explain import Explanation
+from svc_analytics import errors
 
-# What public functions return, and people then ask for more.
-RETURNED = {each.__name__: each for each in (Lakehouse, Explanation, SealVerification)}
-RETURNED[StatementDiff.__name__] = StatementDiff
 PUBLIC = {name: getattr(svc, name) for name in svc.__all__}
 FUNCTIONS = {name: found for name, found in PUBLIC.items() if inspect.isfunction(found)}
-CLASSES = {name: found for name, found in PUBLIC.items() if inspect.isclass(found)}
+CLASSES = {
+    name: found
+    for name, found in PUBLIC.items()
+    if inspect.isclass(found) and not issubclass(found, Exception)
+}
 SILENT = {"notebook_errors"}  # raises nothing
 
 
 def methods() -> Iterator[tuple[str, Any]]:
-    for name, kind in (CLASSES | RETURNED).items():
+    for name, kind in CLASSES.items():
         for own, found in vars(kind).items():
             if not own.startswith("_") and isinstance(found, property) | inspect.isfunction(found):
                 yield f"{name}.{own}", found
@@ -42,10 +43,10 @@ def test_a_function_says_what_it_returns_and_raises_and_shows_a_call(name: str) 
     assert f"{name}(" in text.partition("\nExamples:\n")[2], text
 
 
-@pytest.mark.parametrize("name", [*CLASSES, *RETURNED])
+@pytest.mark.parametrize("name", CLASSES)
 def test_a_class_shows_an_example(name: str) -> None:
     """Or, for a lake, each of its methods does."""
-    found = (CLASSES | RETURNED)[name]
+    found = CLASSES[name]
     texts = [help_of(found), *(help_of(own) for own in vars(found).values() if callable(own))]
     assert any("Examples:\n" in text for text in texts), texts[0]
 
@@ -67,6 +68,32 @@ def test_an_argument_in_a_unit_names_the_unit(name: str) -> None:
     assert not wanted or re.search(r"microseconds|seconds", text), text
 
 
+# Each with its first arguments: the others are `**options`.
+WITH_OPTIONS = {
+    "close": ("data", "2026-10"),
+    "close_all_due": ("data",),
+    "compare": ("data",),
+    "statement": ("data", "2026-10"),
+}
+
+
+@pytest.mark.parametrize("name", WITH_OPTIONS)
+def test_the_options_of_a_function_are_the_ones_of_its_type(name: str) -> None:
+    """What `help` and Tab list, with a default each, is what type checkers know."""
+    function = inspect.unwrap(FUNCTIONS[name])
+    [options] = inspect.get_annotations(function, eval_str=True)["options"].__args__
+    parameters = inspect.signature(FUNCTIONS[name]).parameters.values()
+    listed = {each.name for each in parameters if each.kind is each.KEYWORD_ONLY}
+    assert listed == {*options.__annotations__} and len(listed) > 4
+
+
+@pytest.mark.parametrize("name", WITH_OPTIONS)
+def test_an_option_that_does_not_exist_is_refused(name: str) -> None:
+    """A name that is spelled wrongly must not be passed over."""
+    with pytest.raises(TypeError, match="unexpected keyword argument 'zome'"):
+        FUNCTIONS[name](*WITH_OPTIONS[name], zome="UTC")
+
+
 def test_the_help_of_a_statement_answers_the_first_questions() -> None:
     """What do I get, which columns, in which unit, what can go wrong."""
     text = help_of(svc.statement) + help_of(svc.Statement)
@@ -79,3 +106,55 @@ def test_the_help_of_a_statement_answers_the_first_questions() -> None:
         "has not begun",
     ):
         assert word in text, word
+
+
+def test_every_error_is_public() -> None:
+    """A script catches what can be raised by the name that it imports."""
+    classes = filter(inspect.isclass, vars(errors).values())
+    assert {each.__name__ for each in classes if issubclass(each, svc.SvcError)} <= {*svc.__all__}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_a_help_text_says_that_is_raised_is_public(name: str) -> None:
+    """Each error of a section *Raises* is one of `svc`."""
+    raises = help_of(FUNCTIONS[name]).partition("\nRaises:\n")[2].partition("\n\n")[0]
+    assert set(re.findall(r"^    (\w+):", raises, re.MULTILINE)) <= {*svc.__all__}
+
+
+IN_NOTEBOOKS = {"Display", "Live", "Picture", "SearchableTable", "Picked", "Desk"}  # only shown
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_a_function_returns_is_public(name: str) -> None:
+    """Whoever annotates their own functions finds the type in `svc`."""
+    returned = inspect.signature(FUNCTIONS[name]).return_annotation
+    types = set(re.findall(r"\b[A-Z]\w+", str(returned))) - {"DataFrame", "None"}
+    assert types <= {*svc.__all__} | IN_NOTEBOOKS
+
+
+SCRIPT = """
+import svc_analytics as svc
+
+lake: svc.Lakehouse = svc.open_lake("data")
+closed: svc.CloseResult = svc.close(lake, "2026-10")
+made: svc.Statement = svc.statement(lake, "2026-10")
+reasons: list[str] = [reason.text for reason in made.reasons]
+try:
+    done: svc.ExtractionResult = svc.extract(lake, svc.read_settings())
+except svc.Unavailable as error:
+    raise SystemExit(error.exit_code) from error
+svc.statement(lake, month=10)
+"""
+
+
+@pytest.mark.thorough
+def test_a_users_type_checker_sees_our_types(tmp_path: Path) -> None:
+    """No public name is `Any`: the one wrong argument of a script is named, and nothing else."""
+    names = "".join(f"reveal_type(svc.{name})\n" for name in svc.__all__)
+    (tmp_path / "use.py").write_text(SCRIPT + names, encoding="utf-8")
+    words = [sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "use.py"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    notes = [line for line in done.stdout.splitlines() if " note: Revealed type" in line]
+    assert not [line for line in notes if line.endswith('"Any"')] and len(notes) == len(svc.__all__)
+    [wrong] = [line for line in done.stdout.splitlines() if " error: " in line]
+    assert 'Argument "month" to "statement" has incompatible type "int"' in wrong

@@ -51,7 +51,8 @@ def answering(document: Any = PROFILE) -> FakeService:
 def test_client_has_a_call_for_every_route_and_no_more() -> None:
     """The public methods of the client are the table's calls."""
     public = {name for name in dir(Client) if not name.startswith("_")} - {"close"}
-    assert public == {"me", "page", "payment", "payout", "session", "binding", "verify_receipt"}
+    others = "session", "binding", "verify_receipt"
+    assert public == {"me", "page", "record", "payment", "payout", *others}
     assert set(CALLS) == set(ROUTES)
 
 

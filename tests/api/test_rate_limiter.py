@@ -52,32 +52,6 @@ def test_calls_go_out_freely_until_the_first_429(hours: Hours, limiter: RateLimi
     assert (hours.waits, limiter.rate) == ([], None)
 
 
-def test_first_429_sets_a_rate_below_the_one_that_met_it(
-    hours: Hours, limiter: RateLimiter
-) -> None:
-    """A3: what passed within the last second, less a little, is kept to from then on."""
-    refused_at(hours, limiter, 30)
-    assert limiter.rate == pytest.approx(30 * BETA, abs=1)
-
-
-def test_late_answers_count_for_the_first_guess(hours: Hours, limiter: RateLimiter) -> None:
-    """Calls on their way while the first was refused, and let through, are part of the limit."""
-    entered = [limiter.acquire() for _ in range(21)]
-    for at in entered[:15]:
-        limiter.on_success(at)
-    hours.now += 0.05
-    limiter.on_throttle(entered[15], None)
-    for at in entered[16:]:
-        limiter.on_success(at)
-    assert limiter.rate == 20 * BETA
-
-
-def test_few_calls_before_the_first_429_say_nothing(hours: Hours, limiter: RateLimiter) -> None:
-    """A bucket that held three calls may fill quickly: the first guess is not below ten."""
-    refused_at(hours, limiter, 1)
-    assert limiter.rate == FIRST_GUESS * BETA
-
-
 def test_every_429_lowers_the_rate_by_a_share(hours: Hours, limiter: RateLimiter) -> None:
     """A3: each refusal after a success takes the rate down, by a twentieth to a half."""
     refused_at(hours, limiter, 16)
@@ -87,17 +61,6 @@ def test_every_429_lowers_the_rate_by_a_share(hours: Hours, limiter: RateLimiter
         hours.now += 1
         limiter.on_throttle(hours.now, None)
         assert before / 2 <= (limiter.rate or 0) <= before * 0.95
-
-
-def test_refusals_of_one_burst_lower_the_rate_once(hours: Hours, limiter: RateLimiter) -> None:
-    """A3: sixteen requests sent together, four of them refused, are one sign, not four."""
-    entered = [limiter.acquire() for _ in range(16)]
-    for at in entered[:12]:
-        limiter.on_success(at)
-    hours.now += 0.2
-    for at in entered[12:]:
-        limiter.on_throttle(at, None)
-    assert limiter.rate == 12 * BETA
 
 
 def test_refusals_in_a_row_shut_the_gate_for_longer_and_longer(
@@ -124,29 +87,6 @@ def test_rate_never_falls_to_nothing(hours: Hours, limiter: RateLimiter) -> None
         hours.now += 60
     assert limiter.rate == LEAST
     assert limiter.acquire() <= hours.now
-
-
-def test_rate_rises_with_success(hours: Hours, limiter: RateLimiter) -> None:
-    """A3: while calls pass, the rate rises: slowly where it was refused, then ever faster."""
-    refused_at(hours, limiter, 20)
-    rates = []
-    for _ in range(4):
-        until = hours.now + 4
-        while hours.now < until:
-            limiter.on_success(limiter.acquire())
-        rates.append(limiter.rate or 0)
-    gains = [later - earlier for earlier, later in pairwise(rates)]
-    assert 0 < gains[0] < gains[1] < gains[2]
-
-
-def test_rate_grows_with_calls_and_not_with_time(hours: Hours, limiter: RateLimiter) -> None:
-    """An hour without a call earns no right to a burst."""
-    refused_at(hours, limiter, 20)
-    before = limiter.rate
-    hours.now += 3600
-    entered = [limiter.acquire() for _ in range(3)]
-    assert limiter.rate == before
-    assert entered[2] - entered[1] == pytest.approx(1 / (before or 1))
 
 
 @examples
@@ -336,3 +276,42 @@ def test_wait_that_was_interrupted_lets_nothing_pass(hours: Hours, limiter: Rate
     hours.is_stopped = True
     with pytest.raises(Cancelled):
         limiter.acquire()
+
+
+def test_late_answers_count_for_the_first_guess(hours: Hours, limiter: RateLimiter) -> None:
+    """Calls on their way while the first was refused, and let through, are part of the limit."""
+    entered = [limiter.acquire() for _ in range(21)]
+    for at in entered[:15]:
+        limiter.on_success(at)
+    hours.now += 0.05
+    limiter.on_throttle(entered[15], None)
+    for at in entered[16:]:
+        limiter.on_success(at)
+    assert limiter.rate == 20 * BETA
+
+
+def test_few_calls_before_the_first_429_say_nothing(hours: Hours, limiter: RateLimiter) -> None:
+    """A bucket that held three calls may fill quickly: the first guess is not below ten."""
+    refused_at(hours, limiter, 1)
+    assert limiter.rate == FIRST_GUESS * BETA
+
+
+def test_refusals_of_one_burst_lower_the_rate_once(hours: Hours, limiter: RateLimiter) -> None:
+    """A3: sixteen requests sent together, four of them refused, are one sign, not four."""
+    entered = [limiter.acquire() for _ in range(16)]
+    for at in entered[:12]:
+        limiter.on_success(at)
+    hours.now += 0.2
+    for at in entered[12:]:
+        limiter.on_throttle(at, None)
+    assert limiter.rate == 12 * BETA
+
+
+def test_rate_grows_with_calls_and_not_with_time(hours: Hours, limiter: RateLimiter) -> None:
+    """An hour without a call earns no right to a burst."""
+    refused_at(hours, limiter, 20)
+    before = limiter.rate
+    hours.now += 3600
+    entered = [limiter.acquire() for _ in range(3)]
+    assert limiter.rate == before
+    assert entered[2] - entered[1] == pytest.approx(1 / (before or 1))

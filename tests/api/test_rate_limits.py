@@ -6,6 +6,7 @@ from random import Random
 import pytest
 
 from svc_analytics.api import rate_limiter
+from tests.support.rings import sample
 from tests.support.timeline import Away, Bucket, Fixed, Limit, Shop, Sliding
 
 TWO_MINUTES = 120.0
@@ -28,7 +29,7 @@ TOLD = pytest.mark.parametrize("retry_after", [None, 1.0], ids=["untold", "told 
 
 @LIMITED
 @TOLD
-@pytest.mark.parametrize("workers", [1, 8, 16])
+@pytest.mark.parametrize("workers", sample([8, 1, 16], 3))
 def test_nearly_all_of_a_limit_is_used_and_hardly_a_call_refused(
     limit: Callable[[int], Limit], retry_after: float | None, workers: int
 ) -> None:
@@ -59,7 +60,7 @@ DIPS: dict[str, Callable[[], Limit]] = {
 
 @TOLD
 @pytest.mark.parametrize("dip", DIPS.values(), ids=DIPS.keys())
-@pytest.mark.parametrize("length", [10, 60])
+@pytest.mark.parametrize("length", sample([10, 60], 2))
 def test_half_a_minute_after_a_dip_the_pace_is_back(
     dip: Callable[[], Limit], retry_after: float | None, length: int
 ) -> None:

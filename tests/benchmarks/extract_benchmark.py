@@ -1,14 +1,13 @@
 """The speed and memory of `extract`, as ratios taken in one run on one machine.
 
     python -m tests.benchmarks.extract_benchmark [--payments N] [--millions N]
-        [--limited] [--news] [--dlt]
+        [--limited] [--news]
 
 The floor is the same pages fetched by the same HTTP client one after another and
 thrown away. Times suffer from whatever else the machine does; the ratios of processor
 time, which stand in the notes, suffer less. Exits 1 when a bound does not hold.
 """
 
-import json
 import math
 import os
 import re
@@ -18,7 +17,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import venv
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -263,32 +261,6 @@ def before_a_limit() -> list[Bound]:
     ]
 
 
-def against_dlt(payments: int) -> list[Bound]:
-    """Compare an extraction with dlt's, from the same service, into Parquet."""
-    with tempfile.TemporaryDirectory() as folder:
-        python = make_dlt(Path(folder) / "environment")
-        if python is None:
-            note("dlt could not be installed from the package index here: nothing to compare with")
-            return []
-        with serve(payments) as base_url:
-            script = Path(__file__).with_name("dlt_extract.py")
-            command = [python, script, base_url, CHECKOUT_KEY, folder]
-            theirs = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
-            ours = median(seconds_to_extract(base_url) for _ in range(REPEATS))
-    if theirs["rows"] != payments:
-        raise click.ClickException(f"dlt wrote {theirs['rows']:,} of {payments:,} payments")
-    note(f"dlt {_each(theirs['seconds'], payments)}, extract {_each(ours, payments)}")
-    return [Bound("dlt / extract", theirs["seconds"] / ours, 4, "x", True)]
-
-
-def make_dlt(environment: Path) -> Path | None:
-    """Make an environment with dlt in it; None where the index does not have it."""
-    venv.create(environment, with_pip=True)
-    python = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    command = [python, "-m", "pip", "install", "-q", "dlt[parquet]"]
-    return None if subprocess.run(command, capture_output=True).returncode else python
-
-
 def of_help() -> list[Bound]:
     """Time the answer to `--help`."""
     command = [Path(sys.executable).with_name("svc-analytics"), "--help"]
@@ -307,14 +279,12 @@ def _each(total: float, payments: int) -> str:
 @click.option("--millions", default=0, help="Also weigh the extraction of so many million.")
 @click.option("--limited", is_flag=True, help="Also extract for a minute before a limit.")
 @click.option("--news", is_flag=True, help="Also add to lakes of one year and of ten.")
-@click.option("--dlt", is_flag=True, help="Also compare with dlt, in an environment made for it.")
-def main(payments: int, millions: int, limited: bool, news: bool, dlt: bool) -> None:
+def main(payments: int, millions: int, limited: bool, news: bool) -> None:
     """Measure `extract` and compare the figures with their bounds."""
     bounds = [*of_help(), *against_the_floor(payments), *with_latency()]
     bounds += of_millions(millions) if millions else []
     bounds += before_a_limit() if limited else []
     bounds += of_news() if news else []
-    bounds += against_dlt(payments) if dlt else []
     for bound in bounds:
         click.echo(bound)
     raise SystemExit(not all(bound.holds for bound in bounds))

@@ -17,7 +17,7 @@ from svc_analytics.coverage import Coverage
 from svc_analytics.instants import BEGINNING, MINUTE, to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.lake.layout import ORIGIN
-from svc_analytics.lake.month_files import MonthFiles, PublishStats
+from svc_analytics.lake.month_files import MonthClaim, MonthFiles, PublishStats
 from svc_analytics.lake.writing.writer import open_writer
 from svc_analytics.periods import Period, month_of
 from svc_analytics.schema import INSTANT, MONEY, PAYMENTS, PAYOUT_RECORDS, STREAMS, Stream
@@ -89,13 +89,13 @@ def make_lake(lake: Lake, shape: Shape) -> None:
         for part in parts(shape):
             for stream in STREAMS.values():
                 span = (part.period.start, part.period.end)
-                rows, read = batches(stream, part), Coverage((span,))
-                files[stream.name].write(
-                    part.period.label, rows, read, 0, None, incoming=(), confirmed=(span,)
-                )
+                claim = MonthClaim(Coverage((span,)), confirmed=(span,))
+                rows, label = batches(stream, part), part.period.label
+                files[stream.name].write(label, rows, claim, None, incoming=())
         for each in files.values():
             before = Coverage(((BEGINNING, parts(shape)[0].period.start),))
-            each.write(ORIGIN, (), before, 0, None, incoming=(), confirmed=before.complete)
+            claim = MonthClaim(before, confirmed=before.complete)
+            each.write(ORIGIN, (), claim, None, incoming=())
 
 
 def batches(

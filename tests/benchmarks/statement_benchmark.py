@@ -155,12 +155,12 @@ def _write(
     table = table.sort_by([(stream.instant, "ascending"), ("id", "ascending")])
     span = (period.start, period.end)
     path = lake.month_path(stream, period.label)
-    write_partition(path, stream, [table], _footer(stream, span))
+    write_partition(lake.storage, path, stream, [table], _footer(stream, span))
 
 
 def _prove_origin(lake: Lake, stream: Stream, start: int) -> None:
     path = lake.month_path(stream, ORIGIN)
-    write_partition(path, stream, (), _footer(stream, (BEGINNING, start)))
+    write_partition(lake.storage, path, stream, (), _footer(stream, (BEGINNING, start)))
 
 
 def _footer(stream: Stream, span: tuple[int, int]) -> PartitionFooter:

@@ -32,16 +32,12 @@ def test_the_benchmark_extracts_exactly_the_payments_served(base_url, tmp_path):
 
 
 def test_the_floor_fetches_every_page(base_url):
-    """
-    The floor is the same work on the wire: every page of the list, and not one more.
-    """
+    """The floor is the same work on the wire: every page of the list, and not one more."""
     assert fetch_all(base_url) == PAYMENTS / 100
 
 
 def test_the_generated_lake_is_a_whole_one(tmp_path):
-    """
-    What the statement benchmark times is a true summary: every month's rows, all known.
-    """
+    """What the statement benchmark times is a true summary: every month's rows, all known."""
     lake = Lake(tmp_path / "lake")
     period = generate(lake, 3_600, 3)
     with open_warehouse(lake) as warehouse:

@@ -25,10 +25,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_the_newest_month_of_a_lake_can_be_sealed(made: Path) -> None:
-    """
-    What the benchmark states is a whole month: its rows, and nothing that is against a rule.
-    """
+    """What the benchmark states is a whole month: its rows, and nothing that is against a rule."""
     work.state(made)  # which must be final
     work.check(made)  # which must find nothing
     rows = {label: footer.totals.rows for label, footer in Lake(made).footers(PAYMENTS).items()}
@@ -36,9 +35,7 @@ def test_the_newest_month_of_a_lake_can_be_sealed(made: Path) -> None:
 
 
 def test_what_follows_from_a_record_is_written_exactly() -> None:
-    """
-    The lakes' amounts are chosen so that nothing must be divided: the quotients are the same.
-    """
+    """The lakes' amounts are chosen so that nothing must be divided: the quotients are the same."""
     for stream in STREAMS.values():
         rows = next(batches(stream, parts(SHAPE)[0]))
         assert with_derived(stream, rows.select(stream.record_schema.names)).equals(rows)
@@ -57,9 +54,7 @@ def test_records_handed_to_a_writer_make_the_same_lake(made: Path, tmp_path: Pat
 
 
 def test_a_refresh_adds_its_payments_to_the_newest_month(tmp_path: Path) -> None:
-    """
-    The refresh that is measured publishes 100 payments more.
-    """
+    """The refresh that is measured publishes 100 payments more."""
     make_lake(Lake(tmp_path / "lake"), Shape(200, months=2))
     work.refresh(tmp_path / "lake", Shape(200, months=2))
     footers = Lake(tmp_path / "lake").footers(PAYMENTS)
@@ -67,9 +62,7 @@ def test_a_refresh_adds_its_payments_to_the_newest_month(tmp_path: Path) -> None
 
 
 def test_the_newest_months_receipts_are_verified(tmp_path: Path) -> None:
-    """
-    The verification that is measured judges each receipt of that month.
-    """
+    """The verification that is measured judges each receipt of that month."""
     make_lake(Lake(tmp_path / "lake"), Shape(200, months=2))
     work.verify_newest(tmp_path / "lake")
     found = read_verdicts(tmp_path / "lake" / VERDICTS_FOLDER / f"{NEWEST.label}.parquet")
@@ -77,23 +70,18 @@ def test_the_newest_months_receipts_are_verified(tmp_path: Path) -> None:
 
 
 def test_a_drill_leads_to_a_record(made: Path) -> None:
-    """
-    What is measured ends at a record of the newest month.
-    """
+    """What is measured ends at a record of the newest month."""
     work.drill(made)
 
 
+@pytest.mark.thorough
 def test_a_cost_is_that_of_the_work(made: Path) -> None:
-    """
-    A piece of work is measured in a process of its own, down to the bytes that it reads.
-    """
+    """A piece of work is measured in a process of its own, down to the bytes that it reads."""
     cost = cost_of(work.query, made)
     assert min(cost.seconds, cost.memory, cost.read) > 0
 
 
 def test_growth_is_told_as_a_power_of_the_size() -> None:
-    """
-    Ten times the lake at ten times the seconds, the same memory and a hundredfold of bytes.
-    """
+    """Ten times the lake at ten times the seconds, the same memory and a hundredfold of bytes."""
     found = {1_000: Cost(1, 50, 2, 0), 10_000: Cost(10, 50, 200, 0)}
     assert line("sql", found).split()[-3:] == ["1.00", "0.00", "2.00"]

@@ -13,17 +13,17 @@ from svc_analytics.lake.lake import Lake
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.statement import statement
 from tests.benchmarks.growth_lakes import END, NEWEST, Shape, make_lake
-from tests.support.buckets import copy, copy_object
+from tests.support.buckets import copy_object
 from tests.support.engine_at_bucket import EngineAtBucket
-from tests.support.engines import spark_address
+from tests.support.engines import spark_address, speak_as_spark
 
 SUM = "select count(*) as n, sum(net) as net from ledger_entries where kind = 'payment'"
-LAYOUT_1 = Path(__file__).parents[1] / "lake" / "layout_1" / "lake"
 
 
 @pytest.fixture
 def engine(monkeypatch: pytest.MonkeyPatch) -> EngineAtBucket:
     """An engine that stands in for the one at the address of the settings."""
+    speak_as_spark(monkeypatch)
     found = EngineAtBucket()
     monkeypatch.setattr(connect, "connect", lambda address: found if address else None)
     monkeypatch.setattr(dialects, "guard_sums", lambda tree, dialect: tree)  # DuckDB raises
@@ -69,6 +69,7 @@ def test_an_engine_is_shown_the_objects_by_their_keys(bucket: str, engine: Engin
     assert not any(".snapshot" in place for place in shown)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("moment", ["before", "between", "behind"])
 def test_an_answer_is_of_one_state_whenever_objects_are_replaced(
     moment: str, bucket: str, engine: EngineAtBucket
@@ -80,6 +81,7 @@ def test_an_answer_is_of_one_state_whenever_objects_are_replaced(
     assert len(engine.asked) == 2
 
 
+@pytest.mark.thorough
 def test_an_object_that_was_put_back_is_counted_anew(bucket: str, engine: EngineAtBucket) -> None:
     """Its ETag is the old one again; the time when it was put is not."""
     lake, key = counted(bucket), "payments/2026-10.parquet"
@@ -96,6 +98,7 @@ def test_an_object_that_was_put_back_is_counted_anew(bucket: str, engine: Engine
     assert asked(lake) == wanted and len(engine.asked) == 2
 
 
+@pytest.mark.thorough
 def test_a_lake_that_never_stands_still_is_told_in_one_line(
     bucket: str, engine: EngineAtBucket
 ) -> None:
@@ -130,22 +133,13 @@ def test_an_engine_that_fails_over_a_replaced_object_is_asked_again(
         asked(counted(bucket))
 
 
+@pytest.mark.thorough
 def test_a_statement_has_the_same_digest(bucket: str, engine: EngineAtBucket) -> None:
     """What is made here for the period, beside the objects, is handed over."""
     lake = counted(bucket)
     here, there = (statement(each, NEWEST.label, now=END) for each in (Lakehouse(lake.place), lake))
     assert here.content_digest() == there.content_digest()
     assert any(rows is not None and len(rows) for rows in engine.handed.values())
-
-
-def test_a_month_file_of_an_earlier_layout_is_refused_by_name(
-    url: str, engine: EngineAtBucket
-) -> None:
-    """A snapshot holds it as a file of today's layout, and the bucket does not."""
-    bucket = url.split("/")[2]
-    copy(LAYOUT_1, bucket, "lake")
-    with pytest.raises(LakeError, match=r"payments/.*parquet is of an earlier layout.*run svc-an"):
-        asked(counted(bucket))
 
 
 def test_another_lake_in_the_place_of_the_listed_one_is_refused(
@@ -191,8 +185,6 @@ def test_spark_counts_the_objects_where_it_sees_them(on_spark: Lakehouse) -> Non
 
 @pytest.mark.thorough
 def test_spark_states_a_month_of_objects_to_the_same_digest(on_spark: Lakehouse) -> None:
-    """
-    What is made here for the period, beside the objects, is handed over to it.
-    """
+    """What is made here for the period, beside the objects, is handed over to it."""
     here = statement(Lakehouse(on_spark.place), NEWEST.label, now=END)
     assert statement(on_spark, NEWEST.label, now=END).content_digest() == here.content_digest()

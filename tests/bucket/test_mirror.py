@@ -7,12 +7,12 @@ import pytest
 from svc_analytics.bucket import lease
 from svc_analytics.bucket.book import FILE
 from svc_analytics.bucket.mirror import open_folder
-from svc_analytics.bucket.mounts import register
 from svc_analytics.bucket.store import Conflict, Version
-from svc_analytics.bucket.writing import Bucket
+from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import LakeBusy, LakeChanged, StoreError
-from svc_analytics.files import atomic_write, merge_into, write_json
-from svc_analytics.typed_files import append_row
+from svc_analytics.files import write_json
+from svc_analytics.lake.typed_files import append_row
+from svc_analytics.storage import merge_into
 from tests.support.buckets import MemoryStore
 
 MONTH = "payments/2026-10.parquet"
@@ -26,9 +26,9 @@ class Machines:
         self.folder = folder
         self.store = MemoryStore()
 
-    def open(self, name: str, store: MemoryStore | None = None) -> Bucket:
+    def open(self, name: str, store: MemoryStore | None = None) -> BucketStorage:
         open_folder(self.folder / name, "s3://bucket/lake")
-        bucket = register(self.folder / name, "s3://bucket/lake", store or self.store)
+        bucket = BucketStorage(self.folder / name, "s3://bucket/lake", store or self.store)
         bucket._is_probed = True
         bucket.refresh()
         return bucket
@@ -39,10 +39,10 @@ def machines(tmp_path: Path) -> Machines:
     return Machines(tmp_path)
 
 
-def put(bucket: Bucket, text: str, key: str = MONTH) -> None:
+def put(bucket: BucketStorage, text: str, key: str = MONTH) -> None:
     path = bucket.folder / key
     path.parent.mkdir(exist_ok=True)
-    with atomic_write(path) as temporary:
+    with bucket.write(path) as temporary:
         temporary.write_text(text)
 
 
@@ -72,11 +72,11 @@ def test_who_loses_reads_again_and_merges_again(machines: Machines) -> None:
     def add() -> None:
         before = paths[1].read_text() if paths[1].exists() else "check,by\n"
         if not raced:
-            raced.append(append_row(paths[0], COLUMNS, {"check": "a", "by": "Ann"}))
-        with atomic_write(paths[1]) as temporary:
+            raced.append(append_row(ann, paths[0].name, COLUMNS, {"check": "a", "by": "Ann"}))
+        with bob.write(paths[1]) as temporary:
             temporary.write_text(f"{before}b,Bob\n")
 
-    merge_into(paths[1], add)
+    merge_into(bob, add)
     assert machines.store.objects["acknowledgements.csv"] == b"check,by\na,Ann\nb,Bob\n"
 
 
@@ -148,18 +148,14 @@ def test_what_is_of_this_machine_alone_stays_here(machines: Machines) -> None:
     ann = machines.open("ann")
     for key in (".ids/payments.hashes", ".views.json", "analytics.duckdb"):
         (ann.folder / key).parent.mkdir(exist_ok=True)
-        write_json(ann.folder / key, {})
+        write_json(ann.write(ann.folder / key), {})
     assert machines.store.objects == {}
 
 
-def state(bucket: Bucket, text: str) -> None:
+def state(bucket: BucketStorage, text: str) -> None:
     """Write a statement of October, as a folder with one file."""
-    made, out = bucket.folder / ".made", bucket.folder / "statements" / "2026-10"
-    made.mkdir()
-    out.parent.mkdir(exist_ok=True)
-    (made / "manifest.json").write_text(text)
-    with bucket.replacing_folder(made, out):
-        made.rename(out)
+    with bucket.write_folder(bucket.folder / "statements" / "2026-10") as folder:
+        (folder / "manifest.json").write_text(text)
 
 
 def test_a_statement_is_one_object_that_the_first_closer_puts(machines: Machines) -> None:

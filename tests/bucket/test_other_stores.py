@@ -53,6 +53,7 @@ def test_both_keep_the_conditions_that_a_lake_rests_on(url: str) -> None:
     assert ObjectStore(url).list() == {}
 
 
+@pytest.mark.thorough
 def test_an_object_put_again_with_the_same_bytes_stops_no_writer(url: str) -> None:
     """As another class of storage does it: the copy knows the ETag, but not the generation."""
     extract(url, before())

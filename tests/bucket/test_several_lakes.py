@@ -77,13 +77,12 @@ WORDS = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", WORDS, ids=lambda words: words[0])
 def test_a_command_prints_the_same_whoever_counts_the_objects(
     urls: list[str], engine: EngineAtBucket, words: tuple[str, ...]
 ) -> None:
-    """
-    To the letter, and with the same exit code; the objects of both buckets are read in place.
-    """
+    """To the letter, and with the same exit code; the objects of both buckets are read in place."""
     here, there = run(urls, *words), run(urls, *words, engine_data=places(urls))
     assert here.stdout and (there.stdout, there.exit_code) == (here.stdout, here.exit_code)
     read = {place for found in engine.places.values() for place in found}
@@ -91,12 +90,11 @@ def test_a_command_prints_the_same_whoever_counts_the_objects(
         assert any(each.startswith(f"{place}/payments/") for each in read)
 
 
+@pytest.mark.thorough
 def test_without_places_an_engine_reads_the_copies_of_this_machine(
     urls: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """
-    A server on this machine finds both copies by their paths.
-    """
+    """A server on this machine finds both copies by their paths."""
     engine = let_duckdb_count(monkeypatch)
     assert run(urls, "sql", RATES, "--csv", engine_data=[]).stdout == (
         run(urls, "sql", RATES, "--csv").stdout
@@ -107,9 +105,7 @@ def test_without_places_an_engine_reads_the_copies_of_this_machine(
 def test_the_place_of_another_lake_is_refused_by_name(
     urls: list[str], engine: EngineAtBucket
 ) -> None:
-    """
-    In the wrong order each merchant would get the other's figures.
-    """
+    """In the wrong order each merchant would get the other's figures."""
     found = run(urls, "sql", COUNT, engine_data=places(urls)[::-1])
     assert isinstance(found.exception, LakeError) and "as it is listed" in str(found.exception)
     found = run(urls, "sql", COUNT, engine_data=places(urls)[:1])
@@ -139,12 +135,11 @@ def test_an_object_of_any_lake_that_is_replaced_is_counted_anew(
         copy_object("second", f"kept/{month}", f"lake/{month}")
 
 
+@pytest.mark.thorough
 def test_a_lake_that_never_stands_still_is_told_by_name(
     urls: list[str], engine: EngineAtBucket
 ) -> None:
-    """
-    Exit code 75: another time it may.
-    """
+    """Exit code 75: another time it may."""
     month = MONTHS[1]
     copy_object("second", f"lake/{month}", f"kept/{month}")
     sources = ["kept", "other"] * 9
@@ -160,9 +155,7 @@ def test_a_lake_that_never_stands_still_is_told_by_name(
 def test_a_longer_period_of_several_buckets_has_the_same_figures_by_an_engine(
     urls: list[str], engine: EngineAtBucket, period: str
 ) -> None:
-    """
-    Of both calendars, each merchant's with the same digest.
-    """
+    """Of both calendars, each merchant's with the same digest."""
     here = run(urls, "statement", period, "--json")
     there = run(urls, "statement", period, "--json", engine_data=places(urls))
     assert json.loads(here.stdout) == json.loads(there.stdout)

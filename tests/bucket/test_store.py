@@ -71,7 +71,7 @@ def test_a_store_that_is_away_is_tried_later(url: str, monkeypatch: pytest.Monke
 
 def test_without_the_extra_its_name_is_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with pytest.raises(ConfigError, match=r'pip install -e "\.\[bucket\]"'):
+    with pytest.raises(ConfigError, match=r'pip install "svc-analytics\[bucket\]"'):
         ObjectStore(url).list()
 
 

@@ -11,8 +11,8 @@ from svc_analytics.api.client import Client
 from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.bucket import lease
 from svc_analytics.bucket.mirror import open_folder
-from svc_analytics.bucket.mounts import register
 from svc_analytics.bucket.store import Conflict, Version
+from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import LakeChanged, StoreUnavailable
 from svc_analytics.extraction import run
 from svc_analytics.extraction.plan import ExtractionResult, Request
@@ -48,8 +48,9 @@ def leases_are_over_at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def machine(folder: Path, store: MemoryStore) -> Lake:
     open_folder(folder, URL)
-    register(folder, URL, store)._is_probed = True
-    return Lake(folder)
+    bucket = BucketStorage(folder, URL, store)
+    bucket._is_probed = True
+    return Lake(folder, storage=bucket)
 
 
 def extract(

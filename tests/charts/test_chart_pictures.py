@@ -24,7 +24,7 @@ from PIL import Image
 
 from svc_analytics import charts
 from svc_analytics.formatting.standing import Standing, attach
-from svc_analytics.render.picture import LOOK, save_picture
+from svc_analytics.render.picture import STYLE, Look, save_picture
 
 KEPT = Path(__file__).parent / "pictures"
 # Root mean square over all pixels, of 255. Drawn by matplotlib 3.9 with FreeType 2.6 rather
@@ -152,7 +152,7 @@ def picture(tmp_path: Path, draw: Callable[[Axes], None]) -> Path:
     path = tmp_path / "drawn.png"
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(LOOK | {"text.hinting": "no_hinting"})
+        mpl.rcParams.update(STYLE | {"text.hinting": "no_hinting"})
         figure = Figure(figsize=(5.0, 2.4), dpi=72)
         draw(figure.add_axes((0.24, 0.26, 0.72, 0.6)))
         figure.savefig(path)
@@ -218,7 +218,7 @@ def test_persian_names_are_joined_and_run_from_right_to_left(tmp_path: Path) -> 
     written, joined = "سلام", "\u202d\ufee1\ufefc\ufeb3\u202c"
     paths = [tmp_path / "written.png", tmp_path / "joined.png", tmp_path / "apart.png"]
     for path, text in zip(paths, (written, joined, "\u200c".join(written)), strict=True):
-        save_picture(path, "png", partial(_write, text), (2, 1))
+        save_picture(path, "png", partial(_write, text), Look((2, 1)))
     assert compare_images(str(paths[1]), str(paths[0]), 0.5) is None
     assert compare_images(str(paths[2]), str(paths[0]), 0.5) is not None
 

@@ -15,10 +15,11 @@ from matplotlib.figure import Figure
 from svc_analytics import charts, draw
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.language import fonts
-from svc_analytics.language.catalogue import ENGLISH, Language, _pattern
+from svc_analytics.language.catalogue import ENGLISH, Language
+from svc_analytics.language.words import _pattern
 from svc_analytics.notebook.pictures import _caption
 from svc_analytics.render.dates import CALENDARS_NAMED
-from svc_analytics.render.picture import LOOK, draw_svg
+from svc_analytics.render.picture import STYLE, Look, draw_svg
 from svc_analytics.render.wording import mark_missing, word
 from tests.charts.test_chart_pictures import (
     COHORTS,
@@ -94,7 +95,7 @@ OTHERS = {"btc", "eth", "sol", "usdt", "Net by month"}  # names, and a column of
 
 def drawn(draw: Callable[[Axes], None], language: Language, width: float = 5.4) -> Axes:
     """Return axes whose texts are in a language."""
-    with mpl.rc_context(LOOK):
+    with mpl.rc_context(STYLE):
         axes = Figure(figsize=(width, 2.5)).subplots()
         draw(axes)
         word(axes, language)
@@ -109,7 +110,9 @@ def test_every_text_of_ours_is_translated(name: str) -> None:
     lines = {line for text in english for line in text.split("\n")} - OTHERS
     words = {line for line in lines if any(letter.isalpha() for letter in line)}
     persian = Language("fa")
-    untranslated = {line for line in words if not (persian.persian(line) or persian.title(line))}
+    untranslated = {
+        line for line in words if not (persian.translation(line) or persian.title(line))
+    }
     assert not untranslated
 
 
@@ -194,7 +197,7 @@ def test_a_picture_has_the_fonts_of_the_page_that_are_there(
 
 
 def picture_of(chart: Callable[[Axes], None], lang: str) -> str:
-    return draw_svg("a", chart, "a", language=Language(lang))
+    return draw_svg("a", chart, "a", Look(language=Language(lang)))
 
 
 def test_a_letter_comes_from_the_next_font_that_has_it() -> None:
@@ -218,7 +221,7 @@ def test_persian_digits_stand_on_the_axes_and_the_marks() -> None:
 def test_in_two_languages_the_persian_has_a_line_of_its_own() -> None:
     """A legend has both in one line; the mark stands before them."""
     axes = drawn(DRAWN["net_settlement_daily"], Language("en+fa"))
-    assert axes.get_title().split("\n")[0] == "Net settlement by day, btc"
+    assert axes.get_title().split("\n")[0] == "Sales less fees and refunds by day, btc"
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names == ["unknown نامعلوم", "above zero بالای صفر", "below zero زیر صفر"]
 
@@ -248,7 +251,6 @@ def test_a_picture_in_a_notebook_takes_a_language() -> None:
         "net_settlement_daily-0",
         DRAWN["net_settlement_daily"],
         "net settlement daily, btc",
-        (7.2, 3.0),
-        language=Language("fa", "fa"),
+        Look((7.2, 3.0), language=Language("fa", "fa")),
     )
     assert persian.drawings == [expected]

@@ -46,7 +46,10 @@ def test_a_view_is_drawn_as_it_is(axes: Axes) -> None:
     charts.monthly_trend(axes, monthly(*rows), "btc")
     assert [bar.get_height() for bar in axes.patches] == [2.0]
     assert marks(axes) == {"unknown": [2.0], "no record": [1.0]}
-    assert axes.get_ylabel() == "btc" and axes.get_title() == "Net settlement by month, btc"
+    assert (
+        axes.get_ylabel() == "btc"
+        and axes.get_title() == "Sales less fees and refunds by month, btc"
+    )
 
 
 def test_the_year_is_its_newest_twelve_months(axes: Axes) -> None:

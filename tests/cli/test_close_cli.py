@@ -2,15 +2,18 @@
 
 import json
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from svc_analytics.instants import to_micros
 from tests.support.closings import Closer
 from tests.support.commands import Run, runner
 from tests.support.desks import Desk
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, payment, refusal
+from tests.support.rings import sample
 
 OCTOBER = Path("data/statements/2026-10")
 
@@ -49,6 +52,7 @@ def test_close_says_what_it_sealed_and_that_it_is_done(call: Run) -> None:
     assert verified.code == 0 and " holds: the files and the lake agree with seal " in verified.out
 
 
+@pytest.mark.thorough
 def test_a_restatement_is_3_and_shown_once(call: Run, closer: Closer) -> None:
     """A person should look at it; after that the month is done again."""
     closer.sealed()
@@ -62,6 +66,67 @@ def test_a_restatement_is_3_and_shown_once(call: Run, closer: Closer) -> None:
     assert shown.code == 0 and "Gross sales" in shown.out
 
 
+def test_months_behind_one_that_cannot_be_sealed_are_named(call: Run, closer: Closer) -> None:
+    """They were not tried, and each seal names that of the month before."""
+    closer.desk.service.payments[0]["status"] = "disputed"
+    done = call("close", "--all-due")
+    assert done.code == 3 and "2026-08 is provisional and not sealed" in done.out
+    said = "note: 2026-09 to 2026-10 were not tried: each seal names that of the month before"
+    assert said in done.out
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("ahead", sample(["this machine's clock", "the service's clock"], 2))
+def test_a_month_that_one_clock_alone_calls_over_is_3(
+    call: Run, closer: Closer, ahead: str
+) -> None:
+    """It is not closed, and stderr names the month and both clocks; nor is it read as done."""
+    early, late = (datetime(2026, *at, tzinfo=UTC) for at in ((11, 25), (12, 5)))
+    clocks = (early, late) if ahead == "this machine's clock" else (late, early)
+    closer.desk.service.now, machine = clocks
+    closer.desk.machine = lambda: to_micros(machine)
+    done = call("close", "--all-due")
+    behind = {"this machine's clock": "the service's clock"}.get(ahead, "this machine's clock")
+    assert done.code == 3 and "2026-10 sealed as" in done.out
+    assert "2026-11 " not in done.out
+    assert (
+        f"2026-11 is not closed because it is due by {ahead}, 2026-12-05T00:00:00Z, and not by "
+        f"{behind}, 2026-11-25T00:00:00Z: correct the one that is wrong"
+    ) in done.err
+    last = json.loads(call("close", "--all-due", "--json").out)["months"][-1]
+    assert (last["label"], last["state"]) == ("2026-11", "waiting")
+
+
+def test_a_month_sealed_with_an_unknown_figure_is_3_once(call: Run, closer: Closer) -> None:
+    """The figures are named each time; only the close that seals them asks for a person."""
+    closer.desk.service.payments.append(
+        payment(95, "2026-09-20T10:00:00Z", "1e3", net_amount="1", currency="btc")
+    )
+    first, again = (call("close", "--month", "2026-10") for _ in range(2))
+    assert (first.code, again.code) == (3, 0) and "2026-10 sealed as" in first.out
+    for done in (first, again):
+        assert "opening position, closing position" in done.out and " are unknown: " in done.out
+
+
+@pytest.mark.thorough
+def test_check_finds_sealed_months_that_do_not_meet(call: Run, closer: Closer) -> None:
+    """The coin, both figures, and which of the two the lake no longer gives; then verify too."""
+    closer.closed("2026-09")
+    closer.closed("2026-10")
+    closer.desk.service.payments.append(late := payment(99, "2026-09-30T10:00:00Z", "7", "0"))
+    closer.desk.extract(rereads=True)
+    assert late["currency"] == "usdt" and call("check").code == 0
+    call("close", "--month", "2026-09")
+    done = call("check", "--wide")
+    said = "in usdt 2026-09 version 2 closes with 7, and 2026-10 version 1 opens with 0; close"
+    assert done.code == 3 and f"{said} 2026-10 again" in done.out
+    assert "sealed_months_meet" in done.out and "1 of them blocking" in done.err
+    assert said in call("statement-verify", str(OCTOBER)).out
+    call("close", "--month", "2026-10")
+    assert call("check").code == 0
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize("is_terminal", [True, False], ids=["terminal", "pipe"])
 def test_only_a_terminal_cuts_a_long_difference(
     call: Run, closer: Closer, monkeypatch: pytest.MonkeyPatch, is_terminal: bool
@@ -78,6 +143,7 @@ def test_only_a_terminal_cuts_a_long_difference(
     assert "implied_usd_rate, payer_ref" in call("statement-verify", str(OCTOBER), "--wide").out
 
 
+@pytest.mark.thorough
 def test_all_of_it_as_json(call: Run, closer: Closer) -> None:
     """One document each, for whatever reads them."""
     months = json.loads(call("close", "--all-due", "--json").out)["months"]
@@ -114,8 +180,11 @@ def test_an_accepted_finding_is_printed_on_the_statement(call: Run, closer: Clos
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("check,record_id,reason,at\n", "line 1: the columns must be check,record_id,reason,by,at"),
-        ("check,record_id,reason,by,at\nx,1,why,Mina\n", "line 2: 4 values, not 5"),
+        ("check,record_id,reason,at\n", "line 1: the column by is missing"),
+        (
+            "check,record_id,reason,by,at\nx,1,why,Mina\n",
+            "line 2: 4 cells, and the first line names 5",
+        ),
         ("check,record_id,reason,by,at\n\nx,1,,Mina,2026-11-05\n", "line 3: reason is empty"),
         ("check,record_id,reason,by,at\nx,1,why,Mina,soon\n", "line 2: at: 'soon' is not a date"),
     ],

@@ -88,6 +88,7 @@ def test_a_running_month_is_0(call: Run, read: Closer) -> None:
     assert done.code == 0 and "2026-11 is not over" in done.out
 
 
+@pytest.mark.thorough
 def test_versions_show_figures_first_then_what_else_differs(call: Run, restated: Closer) -> None:
     """How many records of each table, and how to see them; --rows shows them."""
     shown = call("statement-diff", str(OCTOBER), f"{OCTOBER}-v2")
@@ -97,6 +98,7 @@ def test_versions_show_figures_first_then_what_else_differs(call: Run, restated:
     assert restated.desk.service.payments[-1]["id"] in opened.out
 
 
+@pytest.mark.thorough
 def test_csv_of_versions_has_every_difference(call: Run, restated: Closer) -> None:
     """The columns of a restatement, and the figures of JSON beside them."""
     words = ("statement-diff", str(OCTOBER), f"{OCTOBER}-v2")
@@ -107,6 +109,7 @@ def test_csv_of_versions_has_every_difference(call: Run, restated: Closer) -> No
     assert (sales["difference"], sales["cause"]) == ("7", "late")
 
 
+@pytest.mark.thorough
 def test_a_page_is_written_whole_or_not_at_all(call: Run, restated: Closer) -> None:
     """A name that is no page's is refused."""
     words = ("statement-diff", str(OCTOBER), f"{OCTOBER}-v2", "--out")

@@ -12,6 +12,7 @@ from tests.cli.test_cli import run
 from tests.support.commands import Run
 
 
+@pytest.mark.thorough
 def test_the_demos_merchant_can_be_served_again(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the options that are printed: the same keys, secrets and records as in the lake."""
     out = run("demo", "--months", "2", "--payments", "300").out

@@ -41,16 +41,19 @@ def test_the_glossary_fits_a_terminal(run: Run) -> None:
         assert f"{figure.label} ({figure.name})" in lines
 
 
-@pytest.mark.parametrize("name", ["net_settlement", "Net settlement", "net settlement"])
+@pytest.mark.parametrize(
+    "name", ["net_settlement", "Sales less fees and refunds", "net settlement"]
+)
 def test_one_figure_is_said_by_name_or_by_label(run: Run, name: str) -> None:
     """Label and name, then what it means and how it is made."""
     code, out, _ = run(name)
     assert code == 0
     assert out == (
-        "Net settlement (net_settlement)\n"
-        "    What sales left in the wallet: net sales of the period less what its refunds\n"
-        "    took out. Payouts are not taken off.\n"
-        "    formula  net sales - refunds debited\n"
+        "Sales less fees and refunds (net_settlement)\n"
+        "    What sales left in the wallet: sales of the period after fees, less what its\n"
+        "    refunds took out. Payouts are not taken off. It is not a settlement that the\n"
+        "    service pays out.\n"
+        "    formula  sales after fees - refunds debited\n"
         "    unit     coin\n"
         "    sign     either way\n"
         "    needs    payments of the period; payout records of the period\n"
@@ -73,4 +76,4 @@ def test_programs_read_the_glossary_as_json_and_csv(run: Run) -> None:
     assert [row["name"] for row in rows] == [figure.name for figure in stated_figures()]
     assert list(csv.DictReader(io.StringIO(run("--csv")[1]))) == rows
     [row] = json.loads(run("usd_exposure", "--json")[1])["figures"]
-    assert (row["label"], row["unit"], row["sign"]) == ("USD exposure", "USD", "either way")
+    assert (row["label"], row["unit"], row["sign"]) == ("Position in USD", "USD", "either way")

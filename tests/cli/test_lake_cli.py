@@ -39,6 +39,7 @@ def test_only_a_terminal_cuts_long_cells(
     assert (LONG in out, "…" in out) == (is_whole, not is_whole)
 
 
+@pytest.mark.thorough
 def test_views_as_json_tell_the_name_type_and_meaning_of_each_column(
     lake: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

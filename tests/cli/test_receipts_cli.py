@@ -145,6 +145,7 @@ def test_a_webhook_secret_in_the_wrong_place_is_called_a_settings_error(
     assert done.code == 3
     assert "settings error: 3 receipts are signed with a webhook secret" in done.err
     assert {row["verdict"] for row in rows(done.out)} == {"bad_signature"}
+    assert "receipts are signed with a webhook secret" in run("receipts", "verify").err
 
 
 def test_without_a_secret_it_is_2(

@@ -1,6 +1,5 @@
 """Closing months: sealed once, restated beside, refused while open."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -21,7 +20,7 @@ from svc_analytics.errors import (
     PeriodNotClosed,
     Unavailable,
 )
-from svc_analytics.render import folder as folders
+from svc_analytics.working_folders import restore_folders
 from tests.support.closings import LEDGER, Closer, figure, row_causes, table
 from tests.support.fake_service import payment, refusal
 
@@ -70,17 +69,6 @@ def test_closing_again_changes_nothing(closer: Closer) -> None:
     assert content(first.folder) == before
 
 
-def test_closing_again_removes_what_a_killed_run_left(closer: Closer) -> None:
-    """Of a month that is never written again, too; but nothing that may be at work."""
-    [first] = closer.closed("2026-10")
-    old, new = (first.folder.with_name(f".2026-10.{n}.writing") for n in (1, 2))
-    old.mkdir()
-    new.mkdir()
-    os.utime(old, (0, 0))
-    assert closer.close().state == "unchanged"
-    assert new.exists() and not old.exists()
-
-
 def test_the_same_lake_closes_to_the_same_bytes(closer: Closer, tmp_path: Path) -> None:
     """Two copies of a lake, closed apart: every file and the seal are one."""
     closer.desk.extract()
@@ -116,6 +104,7 @@ def test_a_late_record_restates_the_month_beside_its_seal(
     assert closer.close().state == "unchanged"
 
 
+@pytest.mark.thorough
 def test_a_restated_month_is_what_the_next_one_is_chained_to(
     closer: Closer, late: dict[str, Any]
 ) -> None:
@@ -126,17 +115,19 @@ def test_a_restated_month_is_what_the_next_one_is_chained_to(
     assert read_manifest(november.folder)["previous_seal"] == newest.seal
 
 
+@pytest.mark.thorough
 def test_a_late_record_of_an_earlier_month_moves_positions_only(closer: Closer) -> None:
-    """No row of October differs; its opening position does, for a cause elsewhere."""
+    """No row of October differs; its opening position does, for September's sake."""
     closer.sealed()
     closer.desk.service.payments.append(payment(98, "2026-09-20T10:00:00Z", "7", "0.5"))
     closer.desk.extract(rereads=True)
     assert closer.close("2026-09").state == "sealed"
     rows = table(closer.close().folder, "restatement")
     assert row_causes(rows) == []
-    assert figure(rows, "opening_position") == ("0", "6.5", "6.5", "elsewhere")
+    assert figure(rows, "opening_position") == ("0", "6.5", "6.5", "earlier_month")
 
 
+@pytest.mark.thorough
 def test_a_changed_note_is_a_changed_row_without_a_figure(closer: Closer) -> None:
     """Metadata is no money: the record is named, no figure moves, nothing blocks."""
     closer.sealed()
@@ -165,6 +156,7 @@ def test_a_changed_amount_waits_for_a_person(closer: Closer) -> None:
     assert figure(rows, "gross_sales") == ("100", "110", "10", "changed")
 
 
+@pytest.mark.thorough
 def test_a_refund_whose_payment_turns_up_is_reclassified(closer: Closer) -> None:
     """The refund is the same; what it is counted as is not."""
     september = closer.desk.service.payments.pop(1)
@@ -262,6 +254,7 @@ def test_a_service_that_is_away_leaves_the_month_alone(closer: Closer) -> None:
     assert not (closer.desk.lake.path / "statements").exists()
 
 
+@pytest.mark.thorough
 def test_all_due_catches_up_and_skips_what_is_sealed(closer: Closer) -> None:
     """Sealed months that still hold are not even read again."""
     closer.sealed("2026-08")
@@ -271,6 +264,7 @@ def test_all_due_catches_up_and_skips_what_is_sealed(closer: Closer) -> None:
     assert len(closer.asked) == 1 + 2 * 2
 
 
+@pytest.mark.thorough
 def test_all_due_stops_where_a_month_cannot_be_sealed(closer: Closer) -> None:
     """Later months would be chained to nothing."""
     closer.desk.service.payments[1]["status"] = "disputed"
@@ -293,6 +287,7 @@ def test_all_due_of_an_empty_history_is_done(closer: Closer) -> None:
     assert closer.close_all_due() == []
 
 
+@pytest.mark.thorough
 def test_a_zone_has_a_chain_of_its_own(closer: Closer) -> None:
     """2026-10 in Tehran is not chained to 2026-09 in UTC."""
     closer.sealed("2026-09")
@@ -351,6 +346,7 @@ statement(open_lake("data"), "2026-10").save("data/statements/2026-10")
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("move", ["1", "2"], ids=["before the swap", "within the swap"])
 def test_a_kill_leaves_the_old_folder_or_the_new(closer: Closer, move: str) -> None:
     """Dead between write and swap, or between its two moves: the next run finds the old."""
@@ -359,6 +355,6 @@ def test_a_kill_leaves_the_old_folder_or_the_new(closer: Closer, move: str) -> N
     before = content(folder)
     assert subprocess.run([sys.executable, "-c", KILLED, move]).returncode == 9
     assert folder.exists() == (move == "1")
-    folders.recover(folder)
+    restore_folders(folder.parent)
     assert content(folder) == before
     assert closer.close().folder == folder

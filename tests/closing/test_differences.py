@@ -63,6 +63,7 @@ def test_two_versions_are_side_by_side_with_the_cause(versions: tuple[Path, Path
     assert "version 1" in text and "version 2" in text and "lines: 1 record differs" in text
 
 
+@pytest.mark.thorough
 def test_changed_rows_open_below_the_figures(versions: tuple[Path, Path]) -> None:
     """A table each, which names the record, in a notebook and on a page."""
     found = diff_statements(*versions)
@@ -94,6 +95,7 @@ def test_a_running_month_is_marked_in_a_comparison_of_folders(
     assert "2026-11 (running)" in text and "the month is not over" in text
 
 
+@pytest.mark.thorough
 def test_a_hostile_name_of_a_merchant_is_text(versions: tuple[Path, Path]) -> None:
     """Whatever a manifest or a table says is escaped."""
     folder = versions[1]

@@ -20,10 +20,12 @@ from svc_analytics.closing.verification.facts import period_of, sealed_statement
 from svc_analytics.closing.verification.verify import SealVerification
 from svc_analytics.errors import LakeError
 from svc_analytics.files import hash_file
-from svc_analytics.render.folder import write_folder
+from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.statements.tables import TABLES
+from svc_analytics.storage import LocalStorage
 from tests.support.closings import Closer, figure
 from tests.support.fake_service import payment
+from tests.support.rings import sample
 
 FORMS = ("csv", "parquet", "xlsx", "json", "journal")
 PAGE = ("csv", "html")
@@ -100,7 +102,7 @@ FILES: dict[str, Change] = {
     "statement.xlsx is not": another_sheet,
     "journal.csv is not": replaced("journal.csv", ",-50.5,", ",-51.5,"),
     "journal.beancount is not": replaced("journal.beancount", "48.5 ~", "58.5 ~"),
-    "definitions.csv is not": replaced("definitions.csv", "Net sales", "Sales"),
+    "definitions.csv is not": replaced("definitions.csv", "Sales after fees", "Sales"),
     "definitions.csv is missing": lost("definitions.csv"),
     "checks.csv is missing": lost("checks.csv"),
     "journal.csv is missing": lost("journal.csv"),
@@ -110,7 +112,7 @@ FILES: dict[str, Change] = {
 }
 
 
-@pytest.mark.parametrize("named", FILES)
+@pytest.mark.parametrize("named", sample(FILES, 8))
 def test_a_forged_file_is_named(closer: Closer, named: str) -> None:
     """One file, whose hash and the seal fit; the line of the register is gone too."""
     folder = closer.sealed(formats=PAGE if "html" in named else FORMS)
@@ -161,12 +163,11 @@ FACTS: list[tuple[str, Manifest]] = [
     ("approved_by is no fact", {"approved_by": "Mina"}),
     ("merchant.display_name is", {"merchant": MERCHANT | {"display_name": "Other"}}),
     ("it is of merchant 2", {"merchant": {"id": "2"}}),
-    ("svc-analytics 0.0.9 sealed it", {"tool_version": "0.0.9"}),
     ("the lake's register of seals", {"as_of": "2026-11-19T00:00:00Z"}),
 ]
 
 
-@pytest.mark.parametrize(("named", "facts"), FACTS)
+@pytest.mark.parametrize(("named", "facts"), sample(FACTS, 8))
 def test_a_forged_fact_is_named(closer: Closer, named: str, facts: Manifest) -> None:
     """One fact of the manifest, with a seal that fits; the line of the register is gone too."""
 
@@ -218,6 +219,7 @@ def test_a_fact_that_stands_twice_makes_no_manifest(closer: Closer) -> None:
         verify_statement(path.parent)
 
 
+@pytest.mark.thorough
 def test_a_dropped_link_to_the_version_before_is_named(closer: Closer) -> None:
     """Version 2 supersedes something."""
     closer.sealed()
@@ -228,6 +230,7 @@ def test_a_dropped_link_to_the_version_before_is_named(closer: Closer) -> None:
     assert found.broken == ("supersedes is None, and this is version 2",)
 
 
+@pytest.mark.thorough
 def test_a_forged_restatement_is_named(closer: Closer) -> None:
     """It follows from the two versions, in every form of it."""
     closer.sealed()
@@ -249,6 +252,7 @@ def as_of_a_day_earlier(folder: Path, manifest: Manifest) -> None:
     manifest["as_of"] = "2026-11-19T12:00:00Z"
 
 
+@pytest.mark.thorough
 def test_after_a_restatement_an_altered_form_is_still_named(closer: Closer) -> None:
     """The lake gives other figures for a reason; the page contradicts the tables beside it."""
     folder = closer.sealed(formats=FORMS)
@@ -261,6 +265,7 @@ def test_after_a_restatement_an_altered_form_is_still_named(closer: Closer) -> N
     assert text.startswith("statement.json is not") and found.table.num_rows
 
 
+@pytest.mark.thorough
 def test_csv_alone_is_held_against_the_lake_too(closer: Closer) -> None:
     """Its values get their types from the tables that the lake gives."""
     folder = closer.sealed(formats=("csv", "json"))
@@ -284,7 +289,7 @@ def rewritten(name: str, column: str, value: str) -> Change:
         tables[name] = table.set_column(place, table.schema.field(column), figures)
         sealed = sealed_statement(manifest, period_of(manifest), {n: tables[n] for n in TABLES})
         shutil.rmtree(folder)
-        write_folder(sealed, folder, ("csv", "parquet"))
+        write_folder(sealed, folder, Output(("csv", "parquet")))
         manifest |= sealed.manifest(read_manifest(folder)["files"])
 
     return change
@@ -303,35 +308,14 @@ def test_a_column_that_follows_from_others_is_held_too(closer: Closer) -> None:
     assert "lines is not what the lake gives now, though no figure differs" in found.unproven
 
 
-def test_what_other_libraries_wrote_holds_if_the_lake_made_the_seal(closer: Closer) -> None:
-    """A newer pyarrow gives other bytes of the same table."""
+def test_what_other_libraries_wrote_is_not_proven(closer: Closer) -> None:
+    """A newer pyarrow gives other bytes of the same table: each file is named, and none broken."""
     folder = closer.sealed()
     found = forge(folder, other_library)
-    [_, text] = found.unproven
+    register_seal(LocalStorage(folder.parents[1]), read_manifest(folder), str(found.seal))
+    found = verify_statement(folder)
+    [text] = found.unproven
     assert text.startswith("summary.parquet was written by other libraries") and not found.broken
-    register_seal(folder.parent, read_manifest(folder), str(found.seal))
-    assert verify_statement(folder).holds
-
-
-def test_what_an_earlier_build_sealed_holds_without_definitions(closer: Closer) -> None:
-    """It wrote none, and the lake made the seal."""
-    folder = closer.sealed()
-    found = forge(folder, lost("definitions.csv"))
-    assert not found.broken
-    register_seal(folder.parent, read_manifest(folder), str(found.seal))
-    assert verify_statement(folder).holds
-
-
-def test_another_release_may_define_a_figure_in_other_words(closer: Closer) -> None:
-    """They cannot be proven; nothing is broken, and no figure differs."""
-
-    def change(folder: Path, manifest: Manifest) -> None:
-        replaced("definitions.csv", "Net sales", "Sales")(folder, manifest)
-        manifest["tool_version"] = "0.0.9"
-
-    found = forge(closer.sealed(), change)
-    assert found.broken == () and found.table.num_rows == 0
-    assert any("svc-analytics 0.0.9 sealed it" in text for text in found.unproven)
 
 
 def other_library(folder: Path, manifest: Manifest) -> None:
@@ -339,7 +323,7 @@ def other_library(folder: Path, manifest: Manifest) -> None:
     replaced("summary.parquet", ours, ours.replace("parquet-cpp", "parquet-abc"))(folder, manifest)
 
 
-@pytest.mark.parametrize("keeps_register", [True, False], ids=["known", "register gone"])
+@pytest.mark.parametrize("keeps_register", sample([True, False], 2), ids=["known", "register gone"])
 def test_a_forged_month_is_not_built_upon(closer: Closer, keeps_register: bool) -> None:
     """Closing again stops, and the forged folder is not restated as if it had been sealed."""
     folder = closer.sealed()

@@ -58,6 +58,7 @@ def test_a_sealed_quarter_names_the_seals_and_digests_of_its_months(quarter: Pat
     ]
 
 
+@pytest.mark.thorough
 def test_the_flows_of_the_sealed_months_add_up_to_the_quarter(quarter: Path) -> None:
     """In plain decimals over the sealed files; opening and closing are the first's and last's."""
     months = [
@@ -78,6 +79,7 @@ def test_the_flows_of_the_sealed_months_add_up_to_the_quarter(quarter: Path) -> 
     assert (stated["opening_position"], stated["closing_position"]) == ("0", "4.95")
 
 
+@pytest.mark.thorough
 def test_a_sealed_quarter_holds_and_is_packed(
     quarter: Path, closer: Closer, tmp_path: Path
 ) -> None:
@@ -86,11 +88,13 @@ def test_a_sealed_quarter_holds_and_is_packed(
     assert package(closer.desk.lake, "2026-Q3", out=tmp_path / "q3.zip").folder == quarter
 
 
+@pytest.mark.thorough
 def test_closing_a_sealed_quarter_again_changes_nothing(quarter: Path, closer: Closer) -> None:
     """As with a month."""
     assert closer.close("2026-Q3").state == "unchanged"
 
 
+@pytest.mark.thorough
 def test_a_month_that_is_gone_or_altered_breaks_the_quarter(quarter: Path, closer: Closer) -> None:
     """Verifying a quarter looks at the statements whose seals it names."""
     with (quarter.with_name("2026-08") / "lines.csv").open("a") as file:
@@ -109,6 +113,7 @@ def test_a_seal_of_a_month_that_is_exchanged_is_found(quarter: Path, closer: Clo
     assert "manifest.json differs from the seal" in verify_statement(quarter).broken
 
 
+@pytest.mark.thorough
 def test_a_late_payment_is_restated_in_its_month_before_the_quarter(
     quarter: Path, closer: Closer
 ) -> None:
@@ -133,6 +138,7 @@ def test_a_year_to_date_is_not_sealed(closer: Closer) -> None:
         closer.close("2026-10-ytd")
 
 
+@pytest.mark.thorough
 def test_months_alone_are_due_unless_longer_periods_are_asked_for(closer: Closer) -> None:
     """August to October are due; of the quarters none has all its months, so none is closed."""
     labels = [done.label for done in closer.close_all_due()]
@@ -140,6 +146,7 @@ def test_months_alone_are_due_unless_longer_periods_are_asked_for(closer: Closer
     assert labels == ["2026-08", "2026-09", "2026-10"]
 
 
+@pytest.mark.thorough
 def test_a_quarter_is_due_behind_its_months_when_asked_for(closer: Closer) -> None:
     """Its first month has a record, so all three are closed before it."""
     closer.desk.service.payments.append(payment(98, "2026-07-20T10:00:00Z", "7", "0.07"))

@@ -1,5 +1,8 @@
 """How often months are read before they are sealed: the first alone, those behind it together."""
 
+from dataclasses import replace
+from datetime import timedelta
+
 import pytest
 
 from svc_analytics.closing import readings
@@ -32,6 +35,7 @@ def test_where_the_first_month_cannot_be_sealed_no_other_is_read(closer: Closer)
     assert spans(closer.asked) == [AUGUST, AUGUST]
 
 
+@pytest.mark.thorough
 def test_months_that_move_while_they_are_read_together_are_read_alone(closer: Closer) -> None:
     """No two readings of both agree, but two of each do."""
 
@@ -45,6 +49,7 @@ def test_months_that_move_while_they_are_read_together_are_read_alone(closer: Cl
     assert [one.state for one in found] == ["sealed"] * 3
 
 
+@pytest.mark.thorough
 def test_a_month_that_moves_at_each_reading_is_not_sealed(closer: Closer) -> None:
     """Nor are those behind it, although each other month was read twice alike."""
 
@@ -58,6 +63,7 @@ def test_a_month_that_moves_at_each_reading_is_not_sealed(closer: Closer) -> Non
     assert "it still changes" in found[-1].reasons[0].text
 
 
+@pytest.mark.thorough
 def test_a_month_behind_a_sealed_one_is_not_read_with_those_before(closer: Closer) -> None:
     """September has its seal and still holds: it is not read again for the sake of October."""
     closer.sealed("2026-09")
@@ -66,6 +72,7 @@ def test_a_month_behind_a_sealed_one_is_not_read_with_those_before(closer: Close
     assert spans(closer.asked) == [AUGUST, AUGUST, OCTOBER, OCTOBER]
 
 
+@pytest.mark.thorough
 def test_months_of_many_records_are_read_alone(
     closer: Closer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -73,3 +80,24 @@ def test_months_of_many_records_are_read_alone(
     monkeypatch.setattr(readings, "MOST_TOGETHER", 2)
     closer.close_all_due()
     assert spans(closer.asked)[2:] == [SEPTEMBER] * 2 + [OCTOBER] * 2
+
+
+def test_a_month_without_the_key_of_payouts_has_that_one_reason(closer: Closer) -> None:
+    """While time passes, nothing changes between its readings, and nothing says that it did."""
+    closer.desk.settings = replace(closer.desk.settings, payout_key=None)
+
+    def read(request: Request) -> ExtractionResult:
+        closer.desk.service.now += timedelta(minutes=1)
+        return closer.read(request)
+
+    [closed] = close_all_due(closer.desk.lake, read=read)
+    said = "payout records were never extracted: every figure that needs them is unknown"
+    assert [reason.text for reason in closed.reasons] == [said]
+
+
+def test_a_month_whose_payouts_cannot_be_read_again_says_why(closer: Closer) -> None:
+    """They were read once, with a key that is gone."""
+    closer.desk.extract()
+    closer.desk.settings = replace(closer.desk.settings, payout_key=None)
+    [reason] = closer.close("2026-10").reasons
+    assert reason.text.startswith("payout records could not be read again: it needs a payout")

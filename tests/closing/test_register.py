@@ -1,5 +1,6 @@
 """The register of seals: what a lake has sealed, in which order."""
 
+import hashlib
 import json
 from pathlib import Path
 
@@ -25,6 +26,29 @@ def test_each_seal_has_a_line_in_the_order_of_sealing(closer: Closer) -> None:
     assert read_register(register(closer)).rows == tuple(
         (seal, label, "gregorian", "UTC", "1") for seal, label in rows
     )
+
+
+def chained(lines: list[str]) -> list[str]:
+    """The check of each line: of its own text behind the check of the line before it."""
+    checks = ["check"]
+    for line in lines:
+        text = f"{checks[-1]},{line.rpartition(',')[0]}\n"
+        checks.append(hashlib.sha256(text.encode()).hexdigest()[:16])
+    return checks[1:]
+
+
+def test_the_check_of_a_line_covers_all_lines_before_it(closer: Closer) -> None:
+    """So a line that is altered, check and all, does not fit those behind it."""
+    closer.closed("2026-08", "2026-09", "2026-10")
+    path = register(closer) / "seals.csv"
+    header, *lines = path.read_text().splitlines()
+    assert header == "seal,label,calendar,zone,version,check"
+    assert [line.rpartition(",")[2] for line in lines] == chained(lines)
+    first = lines[0].replace("2026-08", "2026-07")
+    altered = [f"{first.rpartition(',')[0]},{chained([first])[0]}", *lines[1:]]
+    path.write_text("\n".join([header, *altered]) + "\n")
+    with pytest.raises(LakeError, match=r"seals\.csv is torn or altered"):
+        read_register(register(closer))
 
 
 def test_a_statement_beside_the_lake_is_registered_in_it(closer: Closer, tmp_path: Path) -> None:

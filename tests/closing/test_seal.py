@@ -15,9 +15,9 @@ from svc_analytics.closing.diff import as_texts, compare, read_tables
 from svc_analytics.closing.seals import read_manifest, seal_of
 from svc_analytics.errors import LakeError
 from svc_analytics.instants import parse_bound
+from svc_analytics.lake.lake import write_description
+from svc_analytics.lake.layout import LAYOUT
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.render import folder as forms
-from svc_analytics.statements.statement import statement
 from svc_analytics.warehouse.definitions import definitions_table
 from tests.support.closings import Closer, figure, row_causes
 from tests.support.fake_service import payment
@@ -41,6 +41,7 @@ def test_a_sealed_statement_holds(sealed: Path) -> None:
     assert found.holds and found.seal == read_manifest(sealed)["seal"]
 
 
+@pytest.mark.thorough
 def test_a_statement_sealed_in_persian_holds(closer: Closer) -> None:
     """Its pages are rendered again in the language that its manifest names."""
     forms = ("csv", "html", "xlsx")
@@ -49,6 +50,7 @@ def test_a_statement_sealed_in_persian_holds(closer: Closer) -> None:
     assert verify_statement(folder).holds
 
 
+@pytest.mark.thorough
 def test_a_language_that_the_manifest_names_wrongly_is_told(closer: Closer) -> None:
     """Pages in Persian are not those of a manifest that says both languages."""
     folder = closer.sealed(formats=("csv", "html"), lang="fa")
@@ -108,13 +110,22 @@ def test_a_manifest_changed_by_hand_is_found(sealed: Path) -> None:
 
 
 def test_files_that_were_added_or_lost_are_found(sealed: Path) -> None:
-    """The seal names what there is, no more and no less; hidden files are no matter."""
+    """The seal names what there is; what a file manager of this machine leaves is no matter."""
     (sealed / ".DS_Store").touch()
+    (sealed / ".note").touch()
     (sealed / "daily.csv").rename(sealed / "days.csv")
     assert verify_statement(sealed).broken == (
         "daily.csv is missing",
+        ".note does not belong to the statement",
         "days.csv does not belong to the statement",
     )
+
+
+def test_a_link_is_no_file_of_a_sealed_folder(sealed: Path) -> None:
+    """What it points at may be exchanged without a trace."""
+    moved = (sealed / "daily.csv").rename(sealed.parent / "daily.csv")
+    (sealed / "daily.csv").symlink_to(moved)
+    assert verify_statement(sealed).broken == ("daily.csv is a link, and no file of the statement",)
 
 
 def test_a_seal_re_made_by_a_forger_breaks_the_chain(closer: Closer) -> None:
@@ -125,6 +136,7 @@ def test_a_seal_re_made_by_a_forger_breaks_the_chain(closer: Closer) -> None:
     assert text.startswith("the statement of the month before, with the seal ")
 
 
+@pytest.mark.thorough
 def test_a_restated_month_does_not_break_the_chain(closer: Closer) -> None:
     """The seal that the next month names stands on version 1 still."""
     _, october = closer.closed("2026-09", "2026-10")
@@ -154,6 +166,7 @@ def test_a_figure_forged_in_the_csv_is_not_taken_for_the_lakes_fault(sealed: Pat
     assert len(found.broken) == 2 and found.table.num_rows == 0
 
 
+@pytest.mark.thorough
 def test_a_later_blocking_finding_is_told(closer: Closer, sealed: Path) -> None:
     """Figures that lack a record are unknown now, and the month would not be final today."""
     closer.desk.service.payments.append(payment(95, "2026-10-20T10:00:00Z", "1e3", net_amount="1"))
@@ -167,13 +180,21 @@ def test_a_later_blocking_finding_is_told(closer: Closer, sealed: Path) -> None:
 
 def test_another_merchants_lake_proves_nothing(sealed: Path, closer: Closer) -> None:
     """Its figures would be compared with somebody else's; the folder is compared with itself."""
-    lake = closer.desk.lake.path / "lake.json"
-    # Without a checksum, as an earlier version wrote it.
-    lake.write_text(lake.read_text().replace('"sha256"', '"was"').replace('"id": "1', '"id": "9'))
+    other = closer.desk.lake.merchant | {"id": "9"}
+    write_description(closer.desk.lake.storage, {"layout": LAYOUT, "merchant": other})
     found = verify_statement(sealed)
     [text] = found.unproven
     assert text.startswith("it is of merchant 1") and "is the lake of 9" in text
     assert not found.holds and found.broken == ()
+
+
+def test_a_merchant_that_has_changed_its_name_keeps_its_seals(closer: Closer, sealed: Path) -> None:
+    """The lake keeps the profiles that it read before, so each seal names one of them."""
+    for name in ("Store", "Bazaar"):
+        closer.desk.service.merchant["display_name"] = name
+        closer.desk.extract()
+    assert [each["display_name"] for each in closer.desk.lake.earlier_profiles] == ["Shop", "Store"]
+    assert verify_statement(sealed).holds
 
 
 def test_without_a_lake_a_folder_is_held_against_itself(sealed: Path, tmp_path: Path) -> None:
@@ -208,6 +229,7 @@ def test_a_lake_that_was_read_less_far_cannot_yield_it(
     assert "was read only up to 2026-10-01" in found.unproven[0] and not found.holds
 
 
+@pytest.mark.thorough
 def test_two_versions_are_compared_from_whatever_files_they_have(
     closer: Closer, tmp_path: Path
 ) -> None:
@@ -223,6 +245,7 @@ def test_two_versions_are_compared_from_whatever_files_they_have(
     assert diff_statements(new, new).table.num_rows == 0
 
 
+@pytest.mark.thorough
 def test_what_is_added_to_the_old_figure_gives_the_new(closer: Closer, sealed: Path) -> None:
     """Delta is exact to the 18th digit."""
     closer.desk.service.payments.append(
@@ -273,30 +296,3 @@ def test_parquet_says_what_each_column_means(closer: Closer) -> None:
     comments = {field.name: (field.metadata or {}).get(b"comment", b"") for field in schema}
     assert comments["currency"] == b"coin slug"
     assert [name for name, text in comments.items() if not text] == ["flags"]
-
-
-def test_a_folder_sealed_before_there_were_comments_holds(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What its Parquet lacks is nothing that was altered."""
-    with monkeypatch.context() as earlier:
-        earlier.setitem(forms.TABLE_FORMATS, "parquet", forms.write_bare_parquet)
-        sealed = closer.close().folder
-    assert pq.read_schema(sealed / "lines.parquet").field("currency").metadata is None
-    assert verify_statement(sealed, closer.desk.lake).holds
-
-
-def test_a_folder_sealed_with_larger_row_groups_holds(
-    closer: Closer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Earlier builds wrote long tables in groups of a million rows: here two, and one now."""
-    monkeypatch.setattr(forms, "WHOLE_GROUP", 2)
-    monkeypatch.setattr("svc_analytics.closing.verification.forms.WHOLE_GROUP", 2)
-    with monkeypatch.context() as earlier:
-        earlier.setattr(forms, "_GROUP", 2)
-        sealed = closer.close().folder
-    monkeypatch.setattr(forms, "_GROUP", 1)
-    again = statement(closer.desk.lake, "2026-10").save(sealed.with_name("again"))
-    for folder, groups in ((sealed, 2), (again, 3)):
-        assert pq.read_metadata(folder / "lines.parquet").num_row_groups == groups
-    assert verify_statement(sealed, closer.desk.lake).holds

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-import svc_analytics
 from svc_analytics import errors
+from svc_analytics.environment import SETTINGS, is_known
 from svc_analytics.lake.layout import data_folders
 from svc_analytics.render.folder import FORMATS
 from svc_analytics.warehouse.figures import read_figures
+from tests.mutation.ring import WANTED
 from tests.support.desks import Desk
 from tests.support.documents import PAGES, README, ROOT, name_of
 from tests.support.prepared import stated
@@ -60,12 +61,17 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
 
 def test_the_settings_are_those_that_the_code_reads() -> None:
     """Each variable stands on the page, and no other."""
-    files = (ROOT / "svc_analytics" / name for name in ("config.py", "bucket/address.py"))
-    code = "".join(file.read_text(encoding="utf-8") for file in files)
-    read = set(re.findall(r"\bSVC_[A-Z_]+", code))
     shown = {word for word in words_of("settings.md") if re.fullmatch(r"SVC_[A-Z_]+", word)}
-    assert read <= shown
-    assert shown - read <= {"SVC_CHECKOUT_KEY_FILE", "SVC_STATEMENT_ZONE"}
+    assert shown >= set(SETTINGS)
+    assert all(is_known(name) for name in shown)
+
+
+def test_every_setting_that_the_code_reads_is_a_known_one() -> None:
+    """Another would be refused in `.env`."""
+    reads = re.compile(r"""\b(?:read|find|text)\(\s*"(SVC_[A-Z_]+)\"""")
+    files = (ROOT / "svc_analytics").rglob("*.py")
+    read = {name for file in files for name in reads.findall(file.read_text(encoding="utf-8"))}
+    assert len(read) > 10 and read <= set(SETTINGS)
 
 
 def test_the_exit_codes_are_those_of_the_errors() -> None:
@@ -104,13 +110,21 @@ def test_the_table_of_layers_names_every_package() -> None:
     assert not [name for name in packages if f"`{name}`" not in page]
 
 
-def test_the_changelog_names_what_can_be_called() -> None:
-    """Every command and every public name is something that this version added."""
+def test_the_changelog_is_short_and_names_every_command() -> None:
+    """What a user can do now, at a reading."""
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     words = set(re.findall(r"[\w-]+", changelog))
     assert {word for name, _ in commands() for word in name.split()} <= words
-    assert set(svc_analytics.__all__) <= words
-    assert version("svc-analytics") in changelog
+    assert version("svc-analytics") in changelog and len(changelog.splitlines()) <= 60
+
+
+def test_the_files_that_pages_name_are_there() -> None:
+    """A page that sends a reader to a file was written for the code as it is."""
+    package = ROOT / "svc_analytics"
+    for page in (ROOT / "docs" / "pages").rglob("*.md"):
+        named = re.findall(r"`((?:[a-z_]+/)+[a-z_]+\.(?:py|sql|toml))`", page.read_text("utf-8"))
+        lost = [name for name in named if not ((ROOT / name).exists() or (package / name).exists())]
+        assert not lost, page
 
 
 def test_every_picture_is_shown_and_small() -> None:
@@ -124,3 +138,10 @@ def test_every_picture_is_shown_and_small() -> None:
     made = re.findall(r'Picture\(\s*"([\w-]+)"', (ROOT / "docs" / "pictures.py").read_text("utf-8"))
     assert set(pictures) == shown == {f"{name}.png" for name in made}
     assert all(path.stat().st_size < 200_000 for path in pictures.values())
+
+
+def test_no_figure_of_the_tests_is_typed() -> None:
+    """Its page is made of what can be counted; the one number on it is the mutants' limit."""
+    page = (ROOT / "docs" / "pages" / "explanation" / "how-it-is-tested.md").read_text("utf-8")
+    assert re.findall(r"<!-- made: (\w+) -->", page) == ["rings", "mutants"]
+    assert re.findall(r"\b\d+\b", page) == [f"{100 * WANTED:.0f}"]

@@ -4,9 +4,12 @@ import html
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
+from markdown.extensions.toc import slugify
 from playwright.sync_api import sync_playwright
 
 import svc_analytics
@@ -25,12 +28,65 @@ _LOADS = re.compile(r"<(?:script|img|iframe|source)[^>]+src=\"([^\"]+)|<link[^>]
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the built site; a warning ends the build."""
     folder = tmp_path_factory.mktemp("site")
-    words = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
-    done = subprocess.run(
-        [*words, "-f", ROOT / "docs" / "mkdocs.yml", "-d", folder], capture_output=True, text=True
-    )
+    build = [sys.executable, ROOT / "docs" / "make.py", folder]
+    done = subprocess.run(build, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return folder
+    return folder / "docs"
+
+
+class Links(HTMLParser):
+    """The ids of a page, and what it links to or shows, without what lies on other machines."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.targets: set[str] = set()
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the id and the target of an element."""
+        for name, value in attrs:
+            if name == "id":
+                self.ids.add(value or "")
+            elif name in ("href", "src") and not urlsplit(value or "").scheme:
+                self.targets.add(value or "")
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Links]:
+    """The built pages, each with its ids and its links."""
+    return {path: Links(path) for path in site.rglob("*.html") if path.name != "404.html"}
+
+
+def test_every_link_of_the_site_leads_somewhere(pages: dict[Path, Links]) -> None:
+    """To a file of the site, and to an id of it where the link names one."""
+    for page, links in pages.items():
+        for target in links.targets:
+            name, _, anchor = unquote(target).partition("#")
+            path = (page.parent / name).resolve() if name else page
+            assert path.exists(), (page, target)
+            assert not anchor or anchor in pages[path].ids, (page, target)
+
+
+def test_every_heading_and_every_name_has_its_anchor(site: Path, pages: dict[Path, Links]) -> None:
+    """A link from outside leads to the place it was made for, whatever builds the site."""
+    written = site.parent / "pages"
+    for page in written.rglob("*.md"):
+        text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE)
+        ids = {
+            anchor or slugify(html.unescape(title), "-")
+            for title, anchor in re.findall(r"^#+ (.+?)(?: \{: #(\w+) \})?$", text, re.MULTILINE)
+        }
+        ids |= set(re.findall(r"^::: (\S+)$", text, re.MULTILINE))
+        found = pages[site / page.relative_to(written).with_suffix(".html")].ids
+        assert ids and not ids - found, page
+
+
+def test_the_navigation_names_every_page() -> None:
+    """A page that is left out of it is built, and found by nobody."""
+    settings = (ROOT / "docs" / "zensical.toml").read_text(encoding="utf-8")
+    named = re.findall(r'"([\w/-]+\.md)"', settings)
+    assert sorted(named) == [page.relative_to(ROOT / "docs" / "pages").as_posix() for page in PAGES]
 
 
 def text_of(site: Path, page: str) -> str:

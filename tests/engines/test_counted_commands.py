@@ -17,6 +17,7 @@ from svc_analytics.statements.comparison import compare
 from svc_analytics.statements.explain import explain
 from svc_analytics.statements.statement import statement
 from tests.support.engines import DuckEngine, let_duckdb_count
+from tests.support.rings import sample
 from tests.support.seeded_lakes import Seeded, make_seeded_lake
 
 ADDRESS = "sc://engine.example:15002"
@@ -45,12 +46,11 @@ def digests(lakes: tuple[Lakehouse, Lakehouse], label: str, zone: str, now: int)
     return [statement(lake, label, zone=zone, now=now).content_digest() for lake in lakes]
 
 
+@pytest.mark.thorough
 def test_a_longer_period_asks_for_all_its_months_at_once(
     engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], seeded: Seeded
 ) -> None:
-    """
-    Payments, payouts and movements: three queries more than a month, and none twice.
-    """
+    """Payments, payouts and movements: three queries more than a month, and none twice."""
     counts = {}
     for label in ("2026-10", "2026-Q4", "2026"):
         engine.asked.clear()
@@ -70,31 +70,26 @@ def test_long_periods_have_the_same_digest(
     label: str,
     zone: str,
 ) -> None:
-    """
-    A quarter, a year, a year to date; of both calendars, and of another zone.
-    """
+    """A quarter, a year, a year to date; of both calendars, and of another zone."""
     here, there = digests(lakes, label, zone, seeded.now)
     assert here == there and engine.asked
 
 
-@pytest.mark.parametrize("figure", EXPLAINED)
+@pytest.mark.parametrize("figure", sample(EXPLAINED, 4))
 def test_a_figure_is_explained_by_the_same_value_and_records(
     engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], figure: str
 ) -> None:
-    """
-    The records behind it too, in the same order.
-    """
+    """The records behind it too, in the same order."""
     here, there = (explain(lake, "2026-10", COIN, figure) for lake in lakes)
     assert (there.value, there.sql) == (here.value, here.sql) and engine.asked
     assert there.table.equals(here.table)
 
 
+@pytest.mark.thorough
 def test_two_months_and_their_trend_compare_to_the_same_rows(
     engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], seeded: Seeded
 ) -> None:
-    """
-    The trend asks for several intervals, one after the other.
-    """
+    """The trend asks for several intervals, one after the other."""
     here, there = (compare(lake, "2026-09", "2026-10", now=seeded.now) for lake in lakes)
     assert there.table.equals(here.table)
     asked = len(engine.asked)
@@ -103,9 +98,7 @@ def test_two_months_and_their_trend_compare_to_the_same_rows(
 
 
 def test_check_finds_the_same_rows(engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse]) -> None:
-    """
-    The rules of statements, and those of the lake alone.
-    """
+    """The rules of statements, and those of the lake alone."""
     query = "from exceptions order by all"
     found = []
     for lake in lakes:
@@ -117,9 +110,7 @@ def test_check_finds_the_same_rows(engine: DuckEngine, lakes: tuple[Lakehouse, L
 def test_commands_take_the_engine_and_where_it_finds_the_lake(
     engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], tmp_path: Path
 ) -> None:
-    """
-    Each command that counts reads the files below the folder that --engine-data names.
-    """
+    """Each command that counts reads the files below the folder that --engine-data names."""
     place = lakes[0].path
     (tmp_path / "seen").symlink_to(place)
     given = ["--data-dir", str(place), "--engine", ADDRESS, "--engine-data", str(tmp_path / "seen")]
@@ -132,9 +123,7 @@ def test_commands_take_the_engine_and_where_it_finds_the_lake(
 
 
 def test_one_lake_has_one_place_on_the_engine(lakes: tuple[Lakehouse, Lakehouse]) -> None:
-    """
-    A second --engine-data has no lake.
-    """
+    """A second --engine-data has no lake."""
     given = ["--data-dir", str(lakes[0].path), "--engine-data", "/mnt/a", "--engine-data", "/mnt/b"]
     found = CliRunner().invoke(cli, ["check", *given])
     assert isinstance(found.exception, ConfigError)

@@ -15,12 +15,11 @@ from tests.support.relays import Relay
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """
-    The first try, and one more after 10 milliseconds.
-    """
+    """The first try, and one more after 10 milliseconds."""
     monkeypatch.setattr(spark, "RETRIES", {"max_retries": 1, "initial_backoff": 10})
 
 
+@pytest.mark.thorough
 def test_a_spark_server_that_goes_is_told_at_once_and_forgets_silently() -> None:
     relay = Relay(*spark_place())
     engine = SparkConnect(f"sc://127.0.0.1:{relay.port}")

@@ -3,6 +3,7 @@
 import json
 import random
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from itertools import chain, repeat
@@ -22,7 +23,7 @@ from tests.support.closings import Closer
 from tests.support.desks import Desk
 from tests.support.fake_service import NOW, FakeService, ids, payment, spread
 from tests.support.model_ledger import assert_same
-from tests.support.rings import rings
+from tests.support.rings import rings, sample
 
 DAYS = timedelta(days=1)
 MONTH = timedelta(days=30)
@@ -108,7 +109,7 @@ def test_each_row_of_the_table(
 
 
 @pytest.mark.parametrize("at", [NOW + MONTH, NOW - MONTH], ids=["ahead", "behind"])
-@pytest.mark.parametrize("place", [0, 1, 2, 5, 9], ids=lambda place: f"answer {place}")
+@pytest.mark.parametrize("place", sample([0, 1, 2, 5, 9], 2), ids=lambda place: f"answer {place}")
 def test_one_answer_moves_nothing(desk: Desk, at: datetime, place: int) -> None:
     """Whichever answer it is, the first of the run or one in its middle."""
     desk.service.page_size = lambda page: 7
@@ -126,6 +127,22 @@ def test_a_clock_that_moves_within_a_run_moves_nothing(desk: Desk, then: datetim
     tell(desk.service, NOW, NOW, NOW, then=then)
     assert not desk.extract(workers=1).notes
     assert covered(desk) == (NOW - minutes(5), NOW)
+
+
+@pytest.mark.parametrize("hours", [75, -75], ids=["ahead", "behind"])
+def test_an_answer_that_is_off_is_noted_with_by_how_much(desk: Desk, hours: int) -> None:
+    """One of five answers; the other four are right."""
+    tell(desk.service, NOW + timedelta(hours=hours))
+    [note] = desk.extract(workers=1).notes
+    assert note == "1 answer of the service told a time that is off by 3 days: not counted"
+
+
+@pytest.mark.parametrize("sign", [1, -1], ids=["ahead", "behind"])
+def test_a_quarter_of_an_hour_is_no_doubt_and_a_microsecond_more_is(sign: int) -> None:
+    """The clocks of two machines that are both right may be so far apart."""
+    clock = RunClock(0, 0, to_micros(NOW), to_micros(NOW) + sign * 15 * MINUTE)
+    assert not clock.is_doubtful
+    assert replace(clock, machine=clock.machine - sign).is_doubtful
 
 
 def test_clocks_that_agree_cost_no_request(desk: Desk) -> None:
@@ -187,6 +204,7 @@ def findings(desk: Desk) -> set[str]:
     return set(desk.lake.sql("select check_name from exceptions")["check_name"])
 
 
+@pytest.mark.thorough
 def test_a_lake_that_claims_the_future_says_so(misled: Desk) -> None:
     """Before it heals, `check` blocks and `status` warns."""
     assert "coverage_does_not_claim_the_future" in findings(misled)
@@ -194,7 +212,7 @@ def test_a_lake_that_claims_the_future_says_so(misled: Desk) -> None:
     assert "too early   2026-11-20T12:00:00Z .. 2026-12-20T12:00:00Z: run extract" in text
 
 
-@pytest.mark.parametrize("passed", [DAYS, 45 * DAYS], ids=["a day later", "long after"])
+@pytest.mark.parametrize("passed", sample([DAYS, 45 * DAYS], 2), ids=["a day later", "long after"])
 def test_a_lake_that_claims_the_future_heals(misled: Desk, passed: timedelta) -> None:
     """Also when that future has come meanwhile: the file says when it was written."""
     service = misled.service
@@ -241,7 +259,7 @@ def test_a_clock_that_says_1970_once_forgets_no_record(desk: Desk) -> None:
     assert (start, end) == (BEGINNING, to_micros(FOUR_HOURS_AGO - minutes(15)) + 1)
 
 
-@pytest.mark.parametrize("seed", rings(range(5), range(5, 100)))
+@pytest.mark.parametrize("seed", rings(range(3), range(100)))
 def test_whatever_is_told_nothing_is_covered_before_its_time(desk: Desk, seed: int) -> None:
     """Any answers, any clock of this machine that is not ahead: never beyond it and all records."""
     chance = random.Random(seed)

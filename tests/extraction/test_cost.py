@@ -19,6 +19,7 @@ from svc_analytics.lake.writing.writer import LakeWriter
 from svc_analytics.lakehouse import Lakehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, ids, payment, spread
+from tests.support.rings import sample
 
 START = datetime(2026, 1, 3, tzinfo=UTC)
 
@@ -145,7 +146,7 @@ SPOILT: dict[str, Callable[[Desk], None]] = {
 }
 
 
-@pytest.mark.parametrize("spoilt", SPOILT.values(), ids=SPOILT.keys())
+@pytest.mark.parametrize("spoilt", sample(SPOILT.values(), 3), ids=SPOILT.keys())
 def test_a_payment_that_moved_months_is_found_whatever_befell_the_hashes(
     desk: Desk, spoilt: Callable[[Desk], None]
 ) -> None:

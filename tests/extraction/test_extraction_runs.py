@@ -2,13 +2,20 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import httpx
 import pytest
 
 from svc_analytics.errors import ApiError, ConfigError, KeyRefused, Unavailable
-from svc_analytics.instants import BEGINNING, DAY, HOUR, MINUTE, parse_instant, to_micros
+from svc_analytics.instants import (
+    BEGINNING,
+    DAY,
+    HOUR,
+    MINUTE,
+    parse_bound,
+    parse_instant,
+    to_micros,
+)
 from svc_analytics.schema import PAYMENTS, PAYOUT_RECORDS
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, ids, once, payment, refusal, spread
@@ -29,26 +36,6 @@ def test_without_order_a_broken_run_claims_nothing(history: FakeService, desk: D
     assert desk.lake.coverage(PAYMENTS).read == ()
 
 
-def test_rows_inserted_while_paging_are_not_doubled_and_push_none_out(
-    history: FakeService, desk: Desk
-) -> None:
-    """B6: with cursors that count places, new rows shift the pages; nothing is lost."""
-    history.bounds, history.page_size = "", lambda page: 10
-
-    def insert(request: httpx.Request) -> None:
-        number = 5000 + len(history.requests)
-        at = datetime(2026, 11, 20, 11, 59, 59, number, tzinfo=UTC)
-        history.payments.append(payment(number, at.isoformat().replace("+00:00", "Z")))
-
-    before = ids(history.payments)
-    history.intercept = insert
-    desk.extract(workers=1)
-    assert set(before) <= set(desk.ids())
-    history.intercept = None
-    desk.extract()
-    assert desk.ids() == ids(history.payments)
-
-
 def test_a_second_run_asks_little_and_rewrites_only_what_it_touched(
     history: FakeService, desk: Desk, file_times: Callable[[], dict[str, int]]
 ) -> None:
@@ -61,15 +48,6 @@ def test_a_second_run_asks_little_and_rewrites_only_what_it_touched(
     changed = {name for name in after if after[name] != before[name]}
     assert len(history.requests) <= 8
     assert changed == {"payments/2026-11.parquet", "payout_records/2026-11.parquet"}
-
-
-def test_a_late_row_within_the_overlap_is_found(history: FakeService, desk: Desk) -> None:
-    """C1: a row that becomes listable 20 hours after its instant is read by the next run."""
-    desk.extract()
-    late = payment(7000, "2026-11-19T16:00:00Z")
-    history.payments.append(late)
-    desk.extract()
-    assert late["id"] in desk.ids()
 
 
 @pytest.mark.parametrize("workers", [1, 4])
@@ -138,30 +116,6 @@ def test_from_after_to_is_refused(desk: Desk) -> None:
     """An interval without time is a mistake, not an empty answer."""
     with pytest.raises(ConfigError, match="--from must be before --to"):
         desk.extract(start=DAY, end=HOUR)
-
-
-def test_a_broken_run_keeps_what_it_proved_and_the_next_goes_on(
-    history: FakeService, desk: Desk
-) -> None:
-    """A4, I6, I7: coverage claims only what was read, and a later run completes it."""
-    history.page_size = lambda page: 10
-    history.intercept = lambda request: (
-        refusal(503, "MAINTENANCE_MODE") if len(history.requests) > 12 else None
-    )
-    with pytest.raises(Unavailable):
-        desk.extract(workers=1, streams=("payments",))
-    read = desk.lake.coverage(PAYMENTS).read
-    inside = [p for p in history.payments if _is_in(p, read)]
-    assert inside and set(ids(inside)) <= set(desk.ids())
-    history.intercept = None
-    desk.extract(workers=1)
-    pages = sum(path == "/payments" for path in history.paths())
-    assert desk.ids() == ids(history.payments) and pages < 40
-
-
-def _is_in(record: dict[str, Any], spans: tuple[tuple[int, int], ...]) -> bool:
-    instant = parse_instant(record["paid_at"])[0]
-    return any(start <= instant < end for start, end in spans)
 
 
 def test_a_key_revoked_during_the_run_stops_it_and_keeps_what_was_proven(
@@ -233,28 +187,40 @@ def test_another_merchants_keys_are_refused_on_an_existing_lake(
     assert file_times() == before
 
 
-def test_a_record_that_cannot_be_held_is_set_aside_with_its_bytes(
-    history: FakeService, desk: Desk
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((None, "2026-10-01"), ("2026-10-01", None)),
+        ((None, "2026-10-01"), ("2026-10-01", "2026-11-01")),
+        (("2026-09-01", "2026-10-01T12:00:00Z"), ("2026-10-01T18:00:00Z", None)),
+        (("2026-09-01", "2026-10-01"), ("2026-10-15", None)),
+    ],
+    ids=["all the rest", "a month more", "a few hours left out", "weeks left out"],
+)
+def test_what_was_read_long_after_it_passed_stays_complete(
+    history: FakeService, desk: Desk, first: tuple[str | None, str], second: tuple[str, str | None]
 ) -> None:
-    """D1, I4: the rest of the page lives, and a person is told."""
-    history.payments[50]["amount"] = 1.5
-    run = desk.extract()
-    assert run.published.quarantined == 1 and run.needs_attention
-    kept = desk.lake.sql("select record_id, reason from stg_quarantine").to_dict("records")
-    assert kept == [
-        {"record_id": history.payments[50]["id"], "reason": "amount is not a text: 1.5"}
-    ]
-    assert len(desk.rows()) == len(history.payments) - 1
+    """Read weeks later, the last day before the bound needs no second look: nothing is late."""
+    for start, end in (first, second):
+        bounds = {"start": start, "end": end}
+        desk.extract(**{name: parse_bound(text) for name, text in bounds.items() if text})
+    watermark = to_micros(datetime(2026, 11, 20, 11, 55, tzinfo=UTC))
+    for stream in (PAYMENTS, PAYOUT_RECORDS):
+        assert all(start >= watermark for start, _ in desk.lake.coverage(stream).provisional)
 
 
-def test_a_record_set_aside_is_resolved_once_it_reads_right(
+def test_what_was_read_at_once_is_provisional_until_it_is_read_again(
     history: FakeService, desk: Desk
 ) -> None:
-    """A mended record takes its place; the quarantine keeps the old bytes, resolved."""
-    history.payments[-1]["amount"] = "1e3"
+    """Also where the file of its month was written anew meanwhile, without reading it again."""
+    noon = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+    end = to_micros(noon) - 6 * MINUTE
+    desk.extract(end=end)
+    history.now = noon + timedelta(days=3)
+    history.payments[-20]["amount"] = "11"  # of November: its file is written anew
+    bounds = parse_bound("2026-11-01"), parse_bound("2026-11-19")
+    assert desk.extract(start=bounds[0], end=bounds[1], rereads=True).published.files
+    desk.extract(start=end)
+    assert (to_micros(noon) - DAY, end) in desk.lake.coverage(PAYMENTS).provisional
     desk.extract()
-    history.payments[-1]["amount"] = "10"
-    run = desk.extract(rereads=True)
-    assert run.published.quarantined == 0
-    assert desk.ids() == ids(history.payments)
-    assert len(desk.lake.sql("from stg_quarantine")) == 0
+    assert not [span for span in desk.lake.coverage(PAYMENTS).provisional if span[0] < end]

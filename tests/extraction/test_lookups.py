@@ -87,6 +87,17 @@ def test_a_session_is_held_exactly(filled: Desk, service: FakeService) -> None:
     assert json.loads(row["extra"]) == {"mood": "good"}
 
 
+def test_a_lost_file_of_sessions_is_missed(filled: Desk) -> None:
+    """No figure rests on it; it is advice, until they are looked up again."""
+    look_up(filled, sessions_of=OCTOBER)
+    files = {path.stem: path for path in (filled.lake.path / "sessions").glob("*.parquet")}
+    [name] = files.keys() - {"0000-00"}
+    files[name].unlink()
+    query = "select record_id, severity from exceptions where check_name = $rule"
+    found = filled.lake.sql(query, {"rule": "looked_up_objects_are_on_file"}).to_dict("records")
+    assert found == [{"record_id": f"sessions/{name}", "severity": "advisory"}]
+
+
 def test_a_session_that_is_not_there_is_noted(filled: Desk, service: FakeService) -> None:
     """The others are fetched, and it is asked for again next time."""
     gone = SECOND["session_id"]
@@ -101,10 +112,8 @@ def test_a_session_that_is_not_there_is_noted(filled: Desk, service: FakeService
     ("wrong", "reason"),
     [
         ({"id": "another"}, "another session"),
-        ({"price_usd": "1e3"}, "price_usd"),
-        ({"price_usd": 10}, "price_usd"),
         ({"status": None}, "status is missing"),
-        ({"created_at": "yesterday"}, "created_at"),
+        ({"status": 1}, "status is not a text"),
     ],
 )
 def test_what_cannot_be_held_is_said_and_not_held(
@@ -115,6 +124,36 @@ def test_what_cannot_be_held_is_said_and_not_held(
     [done] = look_up(filled, sessions_of=EVER)
     assert done.fetched == 2 and reason in done.rejected[SECOND["session_id"]]
     assert SECOND["session_id"] not in [row["session_id"] for row in held(filled)]
+
+
+@pytest.mark.parametrize(
+    ("name", "odd"),
+    [
+        *(("price_usd", "1e3"), ("price_usd", 10), ("created_at", "yesterday")),
+        *(("title", 5), ("expires_at", "")),
+    ],
+)
+def test_an_odd_optional_fact_of_a_session_is_left_out(
+    filled: Desk, service: FakeService, name: str, odd: Any
+) -> None:
+    """The session is held, and what was received stands in `extra`."""
+    service.sessions[SECOND["session_id"]] = session(SECOND, **{name: odd})
+    [done] = look_up(filled, sessions_of=EVER)
+    assert (done.fetched, done.rejected) == (3, {})
+    [row] = [row for row in held(filled) if row["session_id"] == SECOND["session_id"]]
+    assert row[name] is None and json.loads(row["extra"]) == {name: odd}
+
+
+def test_a_session_in_capitals_and_with_half_a_pair_is_the_session_asked_for(
+    filled: Desk, service: FakeService
+) -> None:
+    """Its title is held as every file can hold it, and its id in lower case."""
+    odd = session(SECOND, title="tea \ud83d") | {"id": SECOND["session_id"].upper()}
+    service.sessions[SECOND["session_id"]] = odd
+    [done] = look_up(filled, sessions_of=EVER)
+    assert (done.fetched, done.rejected) == (3, {})
+    [row] = [row for row in held(filled) if row["session_id"] == SECOND["session_id"]]
+    assert row["title"] == r"tea \ud83d"
 
 
 def test_a_busy_service_is_asked_again(filled: Desk, service: FakeService) -> None:

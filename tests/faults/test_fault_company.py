@@ -159,6 +159,7 @@ STATE = """
 """
 
 
+@pytest.mark.thorough
 def test_readers_see_one_state_while_months_are_replaced(filled: Desk) -> None:
     """E4: every figure of a query, and of a statement, is of one published state."""
     with publishing(filled) as published:

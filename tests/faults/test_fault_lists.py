@@ -7,9 +7,7 @@ import httpx
 import pytest
 
 from svc_analytics.errors import ProtocolError
-from svc_analytics.extraction import batch_queue, page_size, sweep
-from svc_analytics.extraction.batch_queue import BatchQueue
-from svc_analytics.extraction.batches import PageBatch
+from svc_analytics.extraction import page_size
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, Handler, refusal, spread
 from tests.support.model_ledger import assert_no_false_claim, assert_same
@@ -111,40 +109,3 @@ def test_large_and_small_records_of_one_instant_are_read_to_their_end(
     desk.extract(workers=4)
     assert len(limits_of(service)) < 800
     assert_same(desk)
-
-
-def test_a_batch_of_large_pages_is_delivered_early(
-    october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """H6: a page that is a batch's worth of bytes goes to the writer by itself."""
-    monkeypatch.setattr(sweep, "BATCH_BYTES", 1_000)
-    batches: list[PageBatch] = []
-    put = BatchQueue.put
-
-    def note(self: BatchQueue, batch: PageBatch) -> None:
-        batches.append(batch)
-        put(self, batch)
-
-    monkeypatch.setattr(BatchQueue, "put", note)
-    desk.extract(workers=1)
-    assert {len(batch.pages) for batch in batches if batch.size > 1_000} == {1}
-
-
-def test_a_batch_larger_than_most_waits_until_the_queue_is_empty(
-    october: FakeService, desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """H6: so that one page of the largest kind is in memory beside the writer's, not five."""
-    monkeypatch.setattr(sweep, "BATCH_BYTES", 1_000)
-    monkeypatch.setattr(batch_queue, "MOST_BYTES", 1_000)
-    waiting: list[int] = []
-    has_room = BatchQueue._has_room
-
-    def note(self: BatchQueue, size: int) -> bool:
-        found = has_room(self, size)
-        waiting.extend([len(self._batches)] * found)
-        return found
-
-    monkeypatch.setattr(BatchQueue, "_has_room", note)
-    desk.extract(workers=1)
-    assert_same(desk)
-    assert len(waiting) > 8 and not any(waiting)

@@ -1,14 +1,11 @@
 """Time in trouble: late records, wrong clocks, a hundred thousand records at once (C)."""
 
-import time
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from itertools import count
 
 import httpx
 import pytest
 
-from svc_analytics.instants import MINUTE, parse_instant, to_micros
+from svc_analytics.instants import parse_instant, to_micros
 from svc_analytics.schema import PAYMENTS
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
@@ -64,44 +61,6 @@ def test_a_record_older_than_any_overlap_is_found_by_the_close(desk: Desk) -> No
     assert sold["usdt"] == "107"
 
 
-# How many hours the local clock is off, at the first look at it, the second, and so on.
-CLOCKS: dict[str, Callable[[int], int]] = {
-    "right": lambda look: 0,
-    "a day behind": lambda look: -24,
-    "a day ahead": lambda look: 24,
-    "stepping back": lambda look: -look,
-    "stepping to and fro": lambda look: (-1) ** look,
-}
-
-
-@pytest.mark.parametrize("has_date", [True, False], ids=["with Date", "without Date"])
-@pytest.mark.parametrize("clock", CLOCKS.values(), ids=CLOCKS.keys())
-def test_a_wrong_local_clock_loses_nothing(
-    busy: FakeService,
-    desk: Desk,
-    monkeypatch: pytest.MonkeyPatch,
-    clock: Callable[[int], int],
-    has_date: bool,
-) -> None:
-    """C3: the service's clock counts; without it, the next runs still find what came."""
-    looks = count()
-    now = int(NOON.timestamp()) * 10**9
-    monkeypatch.setattr(time, "time_ns", lambda: now + clock(next(looks)) * 3600 * 10**9)
-    desk.machine = lambda: time.time_ns() // 1000
-    for hour in range(3):
-        at = NOON + timedelta(hours=hour)
-        busy.now = at if has_date else None
-        desk.extract()
-        busy.payments.append(payment(900 + hour, stamp(at)))
-    monkeypatch.undo()
-    busy.now = NOON + timedelta(hours=3)
-    desk.extract()
-    assert_same(desk)
-    complete = desk.lake.coverage(PAYMENTS).complete
-    assert all(start < end for start, end in complete)
-    assert not has_date or complete[-1][1] == to_micros(busy.now) - 5 * MINUTE
-
-
 def test_a_leap_second_and_clock_changes_are_instants_like_others(desk: Desk) -> None:
     """C3: the same instant in any offset; 23:59:60 is held at the end of its minute."""
     at = {
@@ -118,6 +77,7 @@ def test_a_leap_second_and_clock_changes_are_instants_like_others(desk: Desk) ->
         assert to_micros(held[record["id"]]) == parse_instant(instant)[0]
 
 
+@pytest.mark.thorough
 def test_a_hundred_thousand_records_in_one_microsecond_are_paged_through(desk: Desk) -> None:
     """C4: no instant splits them, so no worker tries to; each is kept once."""
     text = httpx.Response(200, json=payment(0, "2026-10-01T00:00:00Z")).text

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 LINES = (Path(__file__).parent / "faults.txt").read_text(encoding="utf-8").splitlines()
-SIZES = {"A": 10, "B": 8, "C": 5, "D": 8, "E": 6, "G": 5, "H": 6, "I": 8, "J": 9}
+SIZES = {"A": 10, "B": 8, "C": 5, "D": 8, "E": 6, "G": 5, "H": 6, "I": 8, "J": 10}
 ROWS = [f"{letter}{number}" for letter, size in SIZES.items() for number in range(1, size + 1)]
 
 

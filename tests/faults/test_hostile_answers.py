@@ -405,10 +405,6 @@ PLANTED: dict[str, tuple[type[Hostile], Any, str, Any]] = {
         *(Hostile, page, "_find_cursor"),
         lambda envelope: envelope.get("next_cursor") or None,
     ),
-    "an error quotes whatever the service calls a code": (
-        *(Hostile, responses, "_CODE"),
-        re.compile(r".{0,100}\Z"),
-    ),
     "a wait that is no number ends in an error of Python's": (
         *(Hostile, responses, "_read_retry_after"),
         lambda text, date: float(text) if text else None,
@@ -423,7 +419,6 @@ PLANTED: dict[str, tuple[type[Hostile], Any, str, Any]] = {
 # The first seed that finds each bug; where it no longer does, another is searched for.
 FOUND_BY = {
     "a page without a cursor is taken for the last": 26,
-    "an error quotes whatever the service calls a code": 11,
     "a wait that is no number ends in an error of Python's": 9,
     "what follows an answer is taken for the next": 48,
 }

@@ -56,6 +56,14 @@ MISTAKES: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda _: svc.verify_webhook("{}", "t=1,v1=a", "s", 0),
         "body is the text '{}': give the raw body as bytes",
     ),
+    "a header": (
+        lambda _: svc.verify_webhook(b"{}", 5, "s", 0),
+        "header is the number 5: give the x-pay-signature header as text",
+    ),
+    "a month": (
+        lambda lake: svc.statement(lake, 202610),
+        'month is the number 202610: give it as text in quotes, such as "2026-10"',
+    ),
     "settings": (
         lambda _: svc.Client("data"),
         "settings is the text 'data': give what svc.read_set",

@@ -12,6 +12,7 @@ from svc_analytics.config import (
     read_settings,
 )
 from svc_analytics.errors import ConfigError
+from svc_analytics.lake.lake import Lake
 from svc_analytics.signing.secrets import Secret
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY
 
@@ -79,6 +80,19 @@ def test_option_comes_before_everything(tmp_path: Path) -> None:
     assert read_data_dir("option", environ=environ, folder=tmp_path) == Path("option")
     assert read_data_dir(environ=environ, folder=tmp_path) == Path("from-environment")
     assert read_data_dir(environ={}, folder=tmp_path) == Path("from-dotenv")
+
+
+def test_reading_where_a_lake_is_touches_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bucket that does not exist is an address like any other, until its lake is opened."""
+    monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path / "cache"))
+    environ = {"SVC_DATA_DIR": "s3://no-such-bucket/lake/"}
+    settings = read_settings(environ=environ, folder=tmp_path)
+    assert settings.data_dir == "s3://no-such-bucket/lake"
+    assert list(tmp_path.iterdir()) == []
+    Lake(settings.data_dir)
+    assert (tmp_path / "cache").is_dir()
 
 
 def test_working_folder_and_process_environment_are_the_default(
@@ -165,6 +179,8 @@ GOOD_URLS = {
     "http://[::1]:8000": "http://[::1]:8000",
     "http://localhost:8000/": "http://localhost:8000",
     "http://LOCALHOST": "http://LOCALHOST",
+    "https://pay.example/api/pay/v1": "https://pay.example",
+    "https://pay.example/sub/api/pay/v1/": "https://pay.example/sub",
 }
 
 
@@ -216,6 +232,22 @@ def test_secrets_in_the_wrong_order_are_refused_by_name(tmp_path: Path) -> None:
     ring = "a@2026-01-01T00:00:00Z,b@2026-08-15T00:00:00Z"
     with pytest.raises(ConfigError, match=r"SVC_RECEIPT_SECRETS: .* newest first"):
         read_settings(environ={"SVC_RECEIPT_SECRETS": ring}, folder=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["SVC_RECEIPT_SECRETS", "SVC_WEBHOOK_SECRETS"])
+def test_a_secrets_file_with_one_secret_a_line_is_several_secrets(
+    tmp_path: Path, name: str
+) -> None:
+    """Each is one of the ring; a date that is none is refused by the name of the variable."""
+    file = tmp_path / "secrets"
+    environ = {f"{name}_FILE": str(file)}
+    file.write_bytes(b'\xef\xbb\xbf"new"@2026-08-15\r\n\r\n  old\r\n')
+    settings = read_settings(environ=environ, folder=tmp_path)
+    ring = settings.receipt_secrets or settings.webhook_secrets
+    assert [entry.secret.reveal() for entry in ring] == ["new", "old"]
+    file.write_text("new@yesterday\nold\n")
+    with pytest.raises(ConfigError, match=f"^{name}: what follows the @"):
+        read_settings(environ=environ, folder=tmp_path)
 
 
 @pytest.mark.parametrize(

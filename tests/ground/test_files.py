@@ -53,9 +53,9 @@ def test_a_failure_leaves_the_old_file_and_nothing_beside_it(
 
 def test_json_is_written_for_people_too(tmp_path: Path) -> None:
     make_folder(tmp_path / "deep" / "down")
-    write_json(tmp_path / "deep" / "down" / "a.json", {"name": "فروشگاه"})
-    text = (tmp_path / "deep" / "down" / "a.json").read_text(encoding="utf-8")
-    assert text == '{\n  "name": "فروشگاه"\n}\n'
+    path = tmp_path / "deep" / "down" / "a.json"
+    write_json(atomic_write(path), {"name": "فروشگاه"})
+    assert path.read_text(encoding="utf-8") == '{\n  "name": "فروشگاه"\n}\n'
 
 
 def test_a_lock_is_waited_for_and_then_its_holder_is_named(tmp_path: Path) -> None:

@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_analytics.errors import ConfigError, DataError
+from svc_analytics import instants
+from svc_analytics.errors import ConfigError, DataError, SvcError
 from svc_analytics.instants import (
     BEGINNING,
+    DAY,
+    HOUR,
+    MINUTE,
     SECOND,
+    ago,
     format_instant,
     from_micros,
     parse_bound,
@@ -171,3 +176,30 @@ def test_other_bound_is_a_usage_error_that_shows_how(text: str) -> None:
     with pytest.raises(ConfigError, match="write 2026-10-01 or") as refusal:
         parse_bound(text)
     assert refusal.value.exit_code == 2
+
+
+PASSED = {-SECOND: "just now", 0: "just now", SECOND - 1: "just now", SECOND: "1 second ago"}
+PASSED |= {90 * MINUTE: "1 hour ago", 2 * HOUR: "2 hours ago", 3 * DAY + HOUR: "3 days ago"}
+
+
+@pytest.mark.parametrize(("passed", "text"), PASSED.items())
+def test_how_long_ago_is_said_in_the_largest_unit(
+    monkeypatch: pytest.MonkeyPatch, passed: int, text: str
+) -> None:
+    """An instant that has not come, by a clock that is behind, is just now."""
+    monkeypatch.setattr(instants, "now", lambda: NINE)
+    assert ago(NINE - passed) == text
+
+
+def test_a_clock_that_is_centuries_wrong_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A microsecond before 1970, and what does not fit into 64 bits; 1970 itself is a time."""
+
+    def overflow() -> int:
+        raise OverflowError
+
+    monkeypatch.setattr("time.time_ns", lambda: 999)
+    assert instants.now() == 0
+    for wrong in (lambda: -1, overflow):
+        monkeypatch.setattr("time.time_ns", wrong)
+        with pytest.raises(SvcError, match="before 1970 or after 2262: set it right"):
+            instants.now()

@@ -1,14 +1,15 @@
-"""Ctrl-C during a query: it stops at once, and other errors stay what they are."""
+"""Ctrl-C, or a stop, during a query: it ends at once, and other errors stay what they are."""
 
 import signal
 import threading
 import weakref
+from collections.abc import Iterator
 from queue import SimpleQueue
 
 import duckdb
 import pytest
 
-from svc_analytics.interrupts import QueryThread, interruptible
+from svc_analytics.interrupts import QueryThread, check_stop, interruptible, stopped_by
 
 ENDLESS = (
     "select count(*) from range(10000000) a, range(10000000) b where a.range * b.range % 7 = 3"
@@ -27,6 +28,15 @@ def test_another_error_stays_what_it_is() -> None:
         raise RuntimeError("out of memory")
 
 
+@pytest.fixture
+def heard() -> Iterator[None]:
+    """Ctrl-C reaches Python, also where the tests were started in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("heard")
 def test_a_query_without_end_stops_when_asked() -> None:
     """In the main thread, DuckDB would go on joining for days."""
     connection, main = duckdb.connect(), threading.main_thread().ident
@@ -54,6 +64,18 @@ def test_a_query_interrupted_as_it_starts_leaves_its_connection_free(
     with pytest.raises(KeyboardInterrupt):
         QueryThread(connection).run(lambda: connection.sql(ENDLESS).fetchall())
     assert connection.sql("select 1").fetchall() == [(1,)]
+
+
+def test_a_stopped_thread_leaves_its_query_and_tidies_up_undisturbed() -> None:
+    """A stop is heard once, and only by the thread that is to stop."""
+    connection, stop = duckdb.connect(), threading.Event()
+    threading.Timer(0.1, stop.set).start()
+    with stopped_by(stop):
+        with pytest.raises(KeyboardInterrupt):
+            QueryThread(connection).run(lambda: connection.sql(ENDLESS).fetchall())
+        assert QueryThread(connection).run(lambda: connection.sql("select 1").fetchall()) == [(1,)]
+    stop.set()
+    check_stop()  # outside of the block it says nothing
 
 
 def test_its_thread_runs_the_next_query_and_keeps_no_answer() -> None:

@@ -9,7 +9,7 @@ from IPython.core.interactiveshell import InteractiveShell
 import svc_analytics as svc
 from svc_analytics.cli.app import cli
 from svc_analytics.cli.reports import what_next
-from svc_analytics.errors import ConfigError, LakeError
+from svc_analytics.errors import ConfigError, LakeError, install
 from svc_analytics.instants import parse_bound
 from svc_analytics.lake.lake import known_months
 from svc_analytics.notebook.errors import INTERRUPTED
@@ -119,7 +119,7 @@ def test_the_demo_ends_with_the_command_that_opens_the_lab(desk: Desk) -> None:
     text = what_next(svc.statement(desk.lake, "2026-08"), "my data")
     assert "svc-analytics sandbox serve --env-file .env\n" in text
     last = text.splitlines()[-1].strip()
-    assert last == "pip install -e \".[lab,sandbox]\" && svc-analytics lab --data-dir 'my data'"
+    assert last == f"{install('lab,sandbox')} && svc-analytics lab --data-dir 'my data'"
 
 
 @pytest.fixture

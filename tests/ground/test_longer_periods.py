@@ -6,8 +6,7 @@ import pytest
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import from_micros, to_micros
-from svc_analytics.named_periods import named_period
-from svc_analytics.periods import month, period
+from svc_analytics.periods import month, parse_period, read_label
 
 NOW = to_micros(datetime(2026, 11, 20, 12, tzinfo=UTC))  # 29 Aban 1405
 ZONES = ("UTC", "Asia/Tehran", "America/New_York", "Africa/Cairo", "America/Asuncion")
@@ -30,7 +29,7 @@ def test_a_longer_period_begins_and_ends_with_its_months(
     zone: str, label: str, calendar: str, first: str, last: str, count: int
 ) -> None:
     """No gap between its months, whatever the clocks of the zone do."""
-    made = period(label, zone, calendar)
+    made = read_label(label, zone, calendar)
     assert made.start == month(first, zone, calendar).start
     assert made.end == month(last, zone, calendar).end
     assert [each.label for each in made.months][:: count - 1 or 1] == [first, last][:count]
@@ -40,8 +39,8 @@ def test_a_longer_period_begins_and_ends_with_its_months(
 
 def test_a_leap_year_has_a_day_more() -> None:
     """2028 has 366 days; 1408 is the next leap year of the Jalali calendar."""
-    days = {year: _days(period(year)) for year in ("2027", "2028")}
-    jalali = {year: _days(period(year, calendar="jalali")) for year in ("1407", "1408")}
+    days = {year: _days(read_label(year)) for year in ("2027", "2028")}
+    jalali = {year: _days(read_label(year, calendar="jalali")) for year in ("1407", "1408")}
     assert days == {"2027": 365, "2028": 366} and jalali == {"1407": 365, "1408": 366}
 
 
@@ -82,13 +81,13 @@ WRITTEN = {
 @pytest.mark.parametrize(("text", "label"), WRITTEN.items(), ids=WRITTEN.keys())
 def test_a_period_is_taken_as_people_write_it(text: str, label: str) -> None:
     """Four digits and a Q, words, Persian; without a year it is the latest that has begun."""
-    assert named_period(text, NOW).label == label
+    assert parse_period(text, NOW).label == label
 
 
 def test_a_relative_period_is_of_the_chosen_calendar() -> None:
     """On 29 Aban 1405 the running quarter is the third, and Mehr is the newest month over."""
     labels = [
-        named_period(text, NOW, "Asia/Tehran", "jalali").label
+        parse_period(text, NOW, "Asia/Tehran", "jalali").label
         for text in ("this quarter", "last quarter", "this year", "ytd")
     ]
     assert labels == ["1405-Q3", "1405-Q2", "1405", "1405-07-ytd"]
@@ -107,7 +106,7 @@ REFUSED = {
 def test_what_is_no_period_is_refused_in_one_line(text: str, says: str) -> None:
     """The line names what was written, or what to write."""
     with pytest.raises(ConfigError, match=says) as caught:
-        named_period(text, NOW)
+        parse_period(text, NOW)
     assert "\n" not in str(caught.value)
 
 
@@ -115,16 +114,18 @@ def test_a_year_to_date_in_january_names_what_to_write() -> None:
     """No month of the year is over: nothing is guessed."""
     january = to_micros(datetime(2027, 1, 9, tzinfo=UTC))
     with pytest.raises(ConfigError, match=r"write 2027-01-ytd .* or 2026 for the year before"):
-        named_period("ytd", january)
+        parse_period("ytd", january)
 
 
 def test_a_quarter_of_another_calendar_names_those_it_lies_in() -> None:
     """The third quarter of 2026 begins in the second of 1405."""
     with pytest.raises(ConfigError, match="write 1405-Q2 or 1405-Q3"):
-        named_period("2026-Q3", NOW, calendar="jalali")
+        parse_period("2026-Q3", NOW, calendar="jalali")
 
 
 def test_the_period_before_is_of_the_same_length() -> None:
     """Of a year to date, the same months of the year before."""
-    before = {label: period(label).shift(-1).label for label in ("2026-Q1", "2026", "2026-10-ytd")}
+    before = {
+        label: read_label(label).shift(-1).label for label in ("2026-Q1", "2026", "2026-10-ytd")
+    }
     assert before == {"2026-Q1": "2025-Q4", "2026": "2025", "2026-10-ytd": "2025-10-ytd"}

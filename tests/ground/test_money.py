@@ -1,13 +1,20 @@
 """Amounts: exact or refused, and never written with an exponent."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.errors import DataError
-from svc_analytics.money import format_amount, group_digits, parse_amount, percent_change
+from svc_analytics.money import (
+    drop_surplus_zeros,
+    format_amount,
+    group_digits,
+    parse_amount,
+    percent_change,
+)
 from tests.support.unit_material import PERSIAN, examples
 
 WIDEST = "9" * 20 + "." + "9" * 18
@@ -45,10 +52,15 @@ REFUSED = {
     "full-width digits": "\uff11\uff12",
     "minus sign of print": "\u22121",
     "NUL": "1\0",
-    "19 decimals": "0." + "0" * 18 + "1",
-    "19 decimals, the last a zero": "1." + "0" * 19,
-    "21 digits": "1" + "0" * 20,
-    "a million digits": "9" * 1_000_000,
+}
+TOO_WIDE = {
+    "19 decimals": ("0." + "0" * 18 + "1", "has 19 places after the point"),
+    "19 decimals, the last a zero": ("1." + "0" * 19, "has 19 places after the point"),
+    "21 digits": ("1" + "0" * 20, "too large: 21 digits before the point"),
+    "a million digits": (
+        "9" * 1_000_000,
+        "too large: 1,000,000 digits before the point",
+    ),
 }
 
 
@@ -64,6 +76,36 @@ def test_anything_else_is_refused(text: str) -> None:
     """D1, D2: what is not plain digits, or does not fit, is refused and never rounded."""
     with pytest.raises(DataError, match="not a plain decimal amount"):
         parse_amount(text)
+
+
+@pytest.mark.parametrize(("text", "reason"), TOO_WIDE.values(), ids=TOO_WIDE.keys())
+def test_what_does_not_fit_is_refused_for_that_reason(text: str, reason: str) -> None:
+    """A digit that has no place is never rounded away, and the amount is not called no decimal."""
+    with pytest.raises(DataError, match=reason):
+        parse_amount(text)
+
+
+ZEROS = st.integers(0, 30).map("0".__mul__)
+
+
+@examples
+@given(
+    st.sampled_from(["", "-"]),
+    ZEROS,
+    st.integers(0, 10**22),
+    st.none() | st.integers(0, 10**20),
+    ZEROS,
+)
+def test_an_amount_is_held_if_its_value_fits(
+    sign: str, before: str, whole: int, places: int | None, behind: str
+) -> None:
+    """Zeros that have no place are no loss: without them the value is the same, or refused."""
+    text = f"{sign}{before}{whole}" + ("" if places is None else f".{before}{places}{behind}")
+    value = Fraction(text)
+    try:
+        assert Fraction(parse_amount(drop_surplus_zeros(text))) == value
+    except DataError:
+        assert abs(value) >= 10**20 or (value * 10**18).denominator > 1
 
 
 @pytest.mark.parametrize("value", [1, 1.0, Decimal(1), None, True, b"1", ["1"]], ids=repr)

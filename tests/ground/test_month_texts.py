@@ -7,7 +7,7 @@ import pytest
 import svc_analytics as svc
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import to_micros
-from svc_analytics.periods import month, named_month
+from svc_analytics.periods import month, parse_month
 from tests.support.desks import Desk
 
 # 20 November 2026 is 29 Aban 1405.
@@ -37,9 +37,9 @@ SAME = {
 @pytest.mark.parametrize("text", SAME.values(), ids=SAME.keys())
 def test_a_jalali_month_is_the_same_however_it_is_written(text: str) -> None:
     """Without being told the calendar, or with it."""
-    assert named_month(text, NOW, calendar="jalali") == ABAN
+    assert parse_month(text, NOW, calendar="jalali") == ABAN
     if text != "this month":
-        assert named_month(text, NOW) == ABAN
+        assert parse_month(text, NOW) == ABAN
 
 
 @pytest.mark.parametrize(
@@ -60,8 +60,8 @@ def test_a_jalali_month_is_the_same_however_it_is_written(text: str) -> None:
 )
 def test_a_gregorian_month_is_taken_in_short(text: str, label: str) -> None:
     """A name without a year is the latest such month that has begun."""
-    assert named_month(text, NOW) == month(label)
-    assert named_month(text, NOW, calendar="gregorian") == month(label)
+    assert parse_month(text, NOW) == month(label)
+    assert parse_month(text, NOW, calendar="gregorian") == month(label)
 
 
 @pytest.mark.parametrize(
@@ -80,12 +80,12 @@ def test_a_gregorian_month_is_taken_in_short(text: str, label: str) -> None:
 )
 def test_a_jalali_name_is_the_latest_month_of_its_name(text: str, label: str) -> None:
     """Azar 1405 begins on 22 November 2026, so on the 20th `azar` is that of 1404."""
-    assert named_month(text, NOW, "Asia/Tehran") == month(label, "Asia/Tehran", "jalali")
+    assert parse_month(text, NOW, "Asia/Tehran") == month(label, "Asia/Tehran", "jalali")
 
 
 def test_last_month_is_of_the_calendar_that_is_asked_for() -> None:
     """A text that names no month leaves the calendar to its option."""
-    assert named_month("last month", NOW, calendar="jalali") == ABAN.shift(-1)
+    assert parse_month("last month", NOW, calendar="jalali") == ABAN.shift(-1)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_last_month_is_of_the_calendar_that_is_asked_for() -> None:
 def test_a_near_miss_names_the_month_that_was_meant(text: str, said: str) -> None:
     """One line, with the way to write it."""
     with pytest.raises(ConfigError) as raised:
-        named_month(text, NOW)
+        parse_month(text, NOW)
     assert str(raised.value) == said
 
 
@@ -122,7 +122,7 @@ def test_a_month_of_another_calendar_names_those_it_lies_in(
 ) -> None:
     """1 Aban 1405 is 23 October 2026, and 1 Mehr 1405 is 23 September."""
     with pytest.raises(ConfigError, match=said):
-        named_month(text, NOW, calendar=calendar)
+        parse_month(text, NOW, calendar=calendar)
 
 
 def test_a_month_that_is_no_text_is_one_line(desk: Desk) -> None:

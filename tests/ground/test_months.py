@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from svc_analytics.calendars import CALENDARS
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import DAY, HOUR, MINUTE, from_micros, to_micros
-from svc_analytics.periods import load_zone, month, month_of, named_month, utc_months
+from svc_analytics.periods import CALENDARS, load_zone, month, month_of, parse_month, utc_months
 from tests.support.unit_material import PERSIAN, examples
 
 ZONES = [
@@ -167,14 +166,14 @@ NAMED = {
 @pytest.mark.parametrize(("text", "label"), NAMED.items())
 def test_named_month_is_the_latest_of_its_name_so_far(text: str, label: str) -> None:
     """`december` said in November is last year's."""
-    assert named_month(text, NOW).label == label
+    assert parse_month(text, NOW).label == label
 
 
 def test_named_month_is_counted_in_its_zone() -> None:
     """At the edge of a year the zone decides which month is running, and so which year."""
     edge = to_micros(datetime(2026, 12, 31, 21, 0, tzinfo=UTC))
-    assert named_month("january", edge, "Asia/Tehran") == month("2027-01", "Asia/Tehran")
-    assert named_month("january", edge) == month("2026-01")
+    assert parse_month("january", edge, "Asia/Tehran") == month("2027-01", "Asia/Tehran")
+    assert parse_month("january", edge) == month("2026-01")
 
 
 BAD_MONTHS = [
@@ -200,7 +199,7 @@ BAD_MONTHS = [
 def test_bad_month_is_a_usage_error(text: str) -> None:
     """What is not a month is bad usage, exit code 2."""
     with pytest.raises(ConfigError, match="not a month"):
-        named_month(text, NOW)
+        parse_month(text, NOW)
     with pytest.raises(ConfigError):
         month(text)
 

@@ -18,7 +18,7 @@ BY_MACROS = {
     "usd_rate": "muldiv18(usd_value, 1, abs(amount))",
     "fee_rate": "ratio(fee_amount, amount)",
 }
-# Around what the macros treat in another way: 9 places, 1e10, and 8e15 as a divisor; in 1e-18.
+# Around what the macros treat in another way: 9 places, 1e10, 8e15 as a divisor; in 1e-18.
 EDGES = [0, 1, 2, 3, 10**8, 10**9, 15 * 10**15, 10**18, 15 * 10**17, 9_999_999_999 * 10**9]
 EDGES += [10**28 - 1, 10**28, 8 * 10**33 - 1, 8 * 10**33, 10**38 - 2, 10**38 - 1]
 WIDE = Context(prec=60)

@@ -39,13 +39,6 @@ def test_portions_are_all_hashes_in_order(folder: Path) -> None:
     assert all(one == other or not one & other for one, other in ends)
 
 
-def test_hashes_added_after_a_reading_are_there_too(folder: Path) -> None:
-    pile = pile_of(folder, some(30, 1))
-    assert sum(map(len, pile.portions())) == 32
-    pile.add(some(8, 2))
-    assert sum(map(len, pile.portions())) == 42
-
-
 def test_what_occurs_twice_is_found_in_one_pile_and_in_two(folder: Path) -> None:
     one, other = some(300, 1), some(300, 2)
     twice = [0, *sorted(one[5:9].tolist()), 2**64 - 1]
@@ -60,14 +53,3 @@ def test_piles_share_a_hash_or_none(folder: Path) -> None:
     assert not share_any(one, other) and not one.holds_any(np.array([7], np.uint64))
     other.add(some(300, 1)[17:18])
     assert share_any(one, other) and one.holds_any(some(300, 1)[17:18])
-
-
-def test_an_empty_pile_has_nothing(folder: Path) -> None:
-    pile = HashPile(folder)
-    assert [*pile.portions()] == [] and not pile.holds_any(some(3, 1))
-
-
-def test_a_pile_leaves_no_file(folder: Path) -> None:
-    pile = pile_of(folder, some(3_000, 1))
-    del pile
-    assert not [*folder.iterdir()]

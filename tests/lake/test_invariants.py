@@ -194,3 +194,31 @@ def test_equal_tallies_are_equal_whatever_their_way() -> None:
     check_totals("a month", "nothing", whole - second - first, ControlTotals())
     with pytest.raises(LakeError, match="amount of eth off by -2"):
         check_totals("a month", "its parts", first, whole)
+
+
+def totals_of(*records: tuple[str, str, int]) -> ControlTotals:
+    """Return the totals of payments of an id, a status and an amount."""
+    of = [
+        NOTHING | {"id": id_, "currency": "btc", "status": status, "amount": amount}
+        for id_, status, amount in records
+    ]
+    return control_totals(PAYMENTS, pa.Table.from_pylist(of, schema=PAYMENTS.record_schema))
+
+
+OTHERS = {
+    "another id": totals_of(("a", "completed", 0), ("c", "completed", 5)),
+    "another amount": totals_of(("a", "completed", 0), ("b", "completed", 6)),
+    "another status of an amount of 0": totals_of(("a", "disputed", 0), ("b", "completed", 5)),
+    "two rows more, whose ids cancel out": totals_of(
+        ("a", "completed", 0), ("b", "completed", 5), ("c", "completed", 0), ("c", "completed", 0)
+    ),
+}
+
+
+@pytest.mark.parametrize("other", OTHERS.values(), ids=OTHERS.keys())
+def test_totals_of_other_rows_are_not_the_same(other: ControlTotals) -> None:
+    """Whatever they have in common: ids, count, sums and groups each count."""
+    rows = [("a", "completed", 0), ("b", "completed", 5)]
+    whole = totals_of(*rows)
+    assert whole.is_same(totals_of(*reversed(rows)))
+    assert not whole.is_same(other) and not other.is_same(whole)

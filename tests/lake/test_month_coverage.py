@@ -3,10 +3,12 @@
 import pytest
 
 from svc_analytics.coverage import Coverage, Spans
-from svc_analytics.instants import BEGINNING, DAY
+from svc_analytics.instants import BEGINNING, DAY, MINUTE
+from svc_analytics.lake.footer import PartitionFooter
 from svc_analytics.lake.month_coverage import (
     CoverageUpdate,
     coverage_by_month,
+    early_claims,
     first_month_start,
     lookback_window,
     owned_span,
@@ -79,3 +81,22 @@ def test_what_was_not_read_again_becomes_provisional(covered: Spans, stale: Span
     update = CoverageUpdate(retracted=((10, 20),), stale=stale)
     assert update.apply("2026-10", held).read == ((0, 10), (20, 100))
     assert update.apply("2026-10", held).provisional == stale
+
+
+@pytest.mark.parametrize(
+    ("claimed_until", "written_at", "early"),
+    [
+        (NOW + DAY, NOW, ((NOW, NOW + DAY),)),
+        (NOW - DAY, NOW - 2 * DAY, ((NOW - 2 * DAY, NOW - DAY),)),  # it has come since
+        (NOW + 15 * MINUTE, NOW, ()),  # both clocks may be right
+        (NOW + 15 * MINUTE + 1, NOW, ((NOW, NOW + 15 * MINUTE + 1),)),
+        (NOW, NOW, ()),
+    ],
+)
+def test_time_that_had_not_come_was_not_read(
+    claimed_until: int, written_at: int, early: Spans
+) -> None:
+    """One stretch that reaches into the future is taken back from there on."""
+    coverage = Coverage(((BEGINNING, claimed_until),))
+    footer = PartitionFooter("payments", "m-1", (BEGINNING, NOW), coverage, 0, written_at)
+    assert early_claims([footer], NOW) == early

@@ -17,7 +17,7 @@ from svc_analytics.schema import PAYOUT_RECORDS
 from tests.simulation.disk import Disk
 from tests.simulation.virtual import Killed
 from tests.support.desks import Desk
-from tests.support.fake_service import FakeService, ids, payment, payout, spread
+from tests.support.fake_service import FakeService, ids, payout, spread
 
 CUTS = range(6)
 
@@ -74,20 +74,6 @@ def test_a_power_cut_takes_nothing_of_a_run_that_is_over(desk: Desk, seed: int) 
     disk.lose_power(random.Random(seed))
     assert len(desk.ids()) == len(desk.service.payments) - 1
     assert rows_beside(desk, "quarantine/payments") == rows_beside(desk, "changes/payments") == 1
-
-
-@pytest.mark.parametrize("seed", CUTS)
-def test_what_a_killed_run_left_is_safe_once_the_next_is_over(desk: Desk, seed: int) -> None:
-    """G1: a run says done only of what a power cut cannot take, whoever wrote it."""
-    desk.extract()
-    disk = Disk(disk_of(desk))
-    desk.service.payments.append(payment(901, "2026-11-20T11:00:00Z"))
-    with killed_at(disk, "replace", "deep/data/payments/2026-11.parquet"):
-        desk.extract(workers=1)
-    with disk.installed():
-        desk.extract(streams=("payout_records",))
-    disk.lose_power(random.Random(seed))
-    assert payment(901, "")["id"] in desk.ids()
 
 
 def test_a_killed_run_has_its_months_read_by_the_next(desk: Desk) -> None:

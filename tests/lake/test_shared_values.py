@@ -30,13 +30,8 @@ def held(service: FakeService, desk: Desk) -> Desk:
 
 
 def listed(desk: Desk) -> dict[str, Shared]:
-    """What each month's footer lists; of one that lists nothing, every value may be in others."""
-    unknown: Shared = dict.fromkeys(COLUMNS)
-    footers = desk.lake.footers(PAYMENTS)
-    return {
-        label: unknown if footer.shared is None else footer.shared
-        for label, footer in footers.items()
-    }
+    """What each month's footer lists."""
+    return {label: footer.shared for label, footer in desk.lake.footers(PAYMENTS).items()}
 
 
 def unlisted(desk: Desk) -> list[tuple[str, str, str]]:
@@ -82,29 +77,6 @@ def test_where_there_are_many_a_month_says_so_and_goes_on_saying_it(
     held.service.payments.append(payment(95, "2026-06-21T00:00:00Z"))
     held.extract(rereads=True)
     assert listed(held)["2026-06"] == {"receipt_no": None, "reference_id": ()}
-
-
-def test_months_of_which_nothing_was_listed_are_looked_through_once_when_written(
-    held: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As an earlier layout left them: April and May share a number, and so do May and June."""
-    numbers = [held.service.payments[n]["receipt_no"] for n in (6, 8)]
-    more = [("2026-05-20", numbers[0]), ("2026-06-20", numbers[1])]
-    for n, (day, number) in enumerate(more):
-        held.service.payments.append(payment(90 + n, f"{day}T00:00:00Z", receipt_no=number))
-    with monkeypatch.context() as earlier:
-        earlier.setattr(MonthFiles, "_shared", lambda *args: None)
-        for row in held.service.payments:
-            row["metadata"] = {"changed": "so that every month is written"}
-        held.extract(rereads=True)
-    assert {label for label, each in listed(held).items() if each["receipt_no"] is None} == {
-        f"2026-{month:02}" for month in range(1, 7)
-    }
-    for month in (5, 6, 4):
-        held.service.payments[2 * month - 2]["metadata"] = {"changed": "again"}
-        held.extract(rereads=True)
-        assert listed(held)[f"2026-{month:02}"]["receipt_no"] is not None and not unlisted(held)
-    assert listed(held)["2026-05"]["receipt_no"] == tuple(numbers)
 
 
 def one_of(service: FakeService, chance: random.Random) -> Any:

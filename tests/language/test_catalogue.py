@@ -13,9 +13,9 @@ LATIN = str.maketrans("۰۱۲۳۴۵۶۷۸۹٫٬", "0123456789.,")
 
 def test_a_label_is_given_in_the_language() -> None:
     """English as it is, Persian from the catalogue, both with the Persian isolated."""
-    assert Language("en").text("Net settlement") == "Net settlement"
-    assert Language("fa").text("Net settlement") == "تسویهٔ خالص"
-    assert Language("en+fa").text("Net settlement") == "Net settlement · \u2067تسویهٔ خالص\u2069"
+    assert Language("en").text("Gross sales") == "Gross sales"
+    assert Language("fa").text("Gross sales") == "فروش ناخالص"
+    assert Language("en+fa").text("Gross sales") == "Gross sales · \u2067فروش ناخالص\u2069"
 
 
 def test_a_sentence_is_found_by_its_pattern_and_its_values_are_isolated() -> None:
@@ -27,7 +27,7 @@ def test_a_sentence_is_found_by_its_pattern_and_its_values_are_isolated() -> Non
 def test_a_text_that_nobody_translated_is_displayed_in_english() -> None:
     """The name of a product is no text of the catalogue."""
     assert Language("fa").text("Saffron & Tile") == "Saffron & Tile"
-    assert Language("fa").persian("Saffron & Tile") is None
+    assert Language("fa").translation("Saffron & Tile") is None
 
 
 def test_persian_digits_keep_every_digit_of_38() -> None:
@@ -57,13 +57,13 @@ def test_an_id_is_no_number() -> None:
 
 def test_no_persian_text_loses_or_invents_a_value() -> None:
     """Each value of an English sentence stands in its Persian, and no other does."""
-    for english, persian in read_catalogue().items():
+    for english, persian in read_catalogue().labels.items():
         assert set(re.findall(r"\{\w+\}", english)) == set(re.findall(r"\{\w+\}", persian)), english
 
 
 def test_persian_is_written_with_persian_letters() -> None:
     """No yeh, kaf or digit of Arabic, no blank where a joined word needs its narrow one."""
-    text = "\n".join(read_catalogue().values())
+    text = "\n".join(read_catalogue().labels.values())
     assert set("يكىئۀة٠١٢٣٤٥٦٧٨٩") & set(text) <= {"ئ"}
     assert re.findall(r"(?:^|\s)(?:ن?می) [آ-ی]\w*|[آ-ی] (?:های|ها|هایی|ترین)\b", text) == []
     assert "\u200c " not in text and " \u200c" not in text and "  " not in text
@@ -71,6 +71,6 @@ def test_persian_is_written_with_persian_letters() -> None:
 
 def test_one_word_is_kept_for_one_thing() -> None:
     """Words that stood for the same thing before, and another reading of a letter."""
-    text = "\n".join(read_catalogue().values())
+    text = "\n".join(read_catalogue().labels.values())
     for word in ("بازپرداخت", "صورتحساب", "تراکنش", "مشتری‌ها", "ه ی "):
         assert word not in text, word

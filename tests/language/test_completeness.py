@@ -5,11 +5,12 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from svc_analytics.calendars import CALENDARS
 from svc_analytics.closing.diff import compare
 from svc_analytics.formatting.display import label
 from svc_analytics.language.catalogue import Language, read_catalogue
-from svc_analytics.render import standing
+from svc_analytics.language.words import other_languages
+from svc_analytics.messages import english_templates
+from svc_analytics.periods import CALENDARS
 from svc_analytics.render.figures import meaning
 from svc_analytics.render.page import page
 from svc_analytics.statements.tables import TABLES
@@ -23,27 +24,36 @@ CATALOGUE = PACKAGE / "language" / "fa.toml"
 TEMPLATE = PACKAGE / "render" / "page" / "templates" / "statement.html"
 PLACE = re.compile(r"\{\w+\}")
 SECTIONS = tomllib.loads(CATALOGUE.read_text("utf-8"))
+del SECTIONS["language"]
+PERSIAN_MESSAGES = {
+    f"{section}.{name}": text
+    for section, texts in SECTIONS.pop("messages").items()
+    for name, text in texts.items()
+}
+MESSAGES = set(english_templates().values())
 # What findings say, in test_details; what charts say, in tests/charts.
-TESTED_APART = ("details", "receipts", "rules", "charts", "titles of one's own")
+TESTED_APART = ("details", "rules", "charts", "titles of one's own")
 # Sentences that the program puts together from several pieces.
 COMPOSED = {
     "Asserted balance {balance} {coin}, read off the console at {at}; explained by the records "
     "unknown; movement outside the API unknown",
+    "Asserted balance {balance} {coin}, read off the console at {at}; it replaces {balances}; "
+    "explained by the records unknown; movement outside the API unknown",
     "Each figure is in the coin above it, unless its label says USD. A label leads to what the "
     "figure means. – means that a figure is unknown or undefined. A position is the part of the "
     "wallet that this API explains, not the balance of the wallet.",
     *("Coverage of payments", "Coverage of payout_records", "coverage payments"),
     *("coverage payout_records", "merchant display_name", "merchant display_name_fa"),
     *("changed, late, reclassified", "late, reclassified"),
+    *("earlier_month, late", "earlier_month, reclassified", "changed, earlier_month"),
+    *("changed, earlier_month, late", "changed, earlier_month, reclassified"),
+    *("earlier_month, late, reclassified", "changed, earlier_month, late, reclassified"),
     *("changed, late", "changed, reclassified"),
     *("so far (running)", "– {REASON}", "{COLUMN}, Jalali (Gregorian)"),
     *("running day", "Payments read, by day", "Payout records read, by day"),
     "• is a letter that the font lacks: {codes}",
     "shades, the same for all coins: white {least}, darkest {share}",
     "total {total} USD; shares are of the worth without sign",
-    "the month is not over: it ends at {instant}",
-    *(standing._FINAL, standing._SEALED),
-    *(text.format("{PERIOD}") for text in (standing._LONGER_FINAL, standing._LONGER_SEALED)),
 }
 
 
@@ -83,16 +93,22 @@ def sayings() -> Iterator[str]:
             yield from said[1].split(" / ")
 
 
-def test_every_text_that_is_displayed_has_its_persian() -> None:
+def test_every_text_that_is_displayed_has_its_words_in_every_language() -> None:
     """Labels, definitions, formulas, units, columns and their meanings, findings, months."""
-    persian = Language("fa").persian
-    assert [text for text in dict.fromkeys(displayed()) if not persian(text)] == []
+    others = [Language(code) for code in other_languages()]
+    assert [language.code for language in others] == ["fa"]
+    missing = {
+        text: codes
+        for text in dict.fromkeys(displayed())
+        if (codes := [each.code for each in others if not each.translation(text)])
+    }
+    assert missing == {}
 
 
 def test_every_sentence_of_the_template_has_its_persian() -> None:
     """Each run of words between two tags or values stands in an English text of the catalogue."""
     text = re.sub(r"\{#.*?#\}|\{%.*?%\}|\{\{.*?\}\}|<[^>]+>", "\0", TEMPLATE.read_text("utf-8"))
-    known = list(read_catalogue())
+    known = list(read_catalogue().labels)
     for piece in filter(None, (" ".join(each.split()) for each in text.split("\0"))):
         if re.search("[A-Za-z]{2}", piece):
             assert any(piece in english for english in known), piece
@@ -102,12 +118,12 @@ def test_every_text_of_the_catalogue_is_used() -> None:
     """Its English words stand in the program: a sentence that was changed is not forgotten."""
     used = {text for each in displayed() for text in (each, each[:1].lower() + each[1:])}
     sources = program_text()
-    for english in read_catalogue():
-        if any(english in SECTIONS[name] for name in TESTED_APART):
+    for english in read_catalogue().labels:
+        if any(english in SECTIONS[name] for name in TESTED_APART) or english in MESSAGES:
             continue
         words = max(PLACE.split(english), key=len).strip(" ,;:.()")
         assert english in used or english in COMPOSED or words in sources, english
-    assert {*read_catalogue()} >= COMPOSED
+    assert {*read_catalogue().labels} >= COMPOSED
 
 
 def program_text() -> str:
@@ -122,4 +138,18 @@ def program_text() -> str:
 
 def test_one_english_text_has_one_persian() -> None:
     """No text stands in two sections."""
-    assert sum(map(len, SECTIONS.values())) == len(read_catalogue())
+    assert sum(map(len, (*SECTIONS.values(), PERSIAN_MESSAGES))) == len(read_catalogue().labels)
+
+
+def test_every_message_has_its_persian_with_the_same_values() -> None:
+    """Each code of the English catalogue, and no other."""
+    english = english_templates()
+    assert PERSIAN_MESSAGES.keys() == english.keys()
+    for code, text in PERSIAN_MESSAGES.items():
+        assert sorted(PLACE.findall(text)) == sorted(PLACE.findall(english[code])), code
+
+
+def test_every_message_is_said_somewhere() -> None:
+    """Its code stands in the program: one that nobody says any more is not forgotten."""
+    sources = program_text()
+    assert [code for code in english_templates() if f'"{code}"' not in sources] == []

@@ -5,6 +5,8 @@ import inspect
 import re
 import tomllib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 from decimal import Decimal
 from itertools import product
 from pathlib import Path
@@ -15,20 +17,19 @@ import pytest
 
 from svc_analytics.errors import DataError
 from svc_analytics.instants import parse_instant
-from svc_analytics.language import catalogue
+from svc_analytics.language import words
 from svc_analytics.language.catalogue import Language
 from svc_analytics.language.isolation import isolate
 from svc_analytics.money import parse_amount
 from svc_analytics.periods import month
-from svc_analytics.receipts import bulk
 from svc_analytics.records import raw_json, record_parser
 from svc_analytics.render.balances import UNPLACED
-from svc_analytics.signing import receipts, token_form
 from svc_analytics.statements import deep_check
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
+from svc_analytics.warehouse.acknowledgements import Acknowledgement
 from svc_analytics.webhooks import findings
 
-PACKAGE = Path(catalogue.__file__).parents[1]
+PACKAGE = Path(words.__file__).parents[1]
 SQL = PACKAGE / "warehouse" / "sql"
 RULES = sorted([*SQL.glob("*checks/*.sql"), *SQL.glob("footings/*.sql")])
 SECTIONS = tomllib.loads((PACKAGE / "language" / "fa.toml").read_text("utf-8"))
@@ -43,17 +44,25 @@ PLAIN = {
     **dict.fromkeys(("created_at", "settled_at", "claimed_at", "span_end"), MOMENT),
     **dict.fromkeys(("extracted_at", "gap_start", "gap_end"), MOMENT),
     **dict.fromkeys(("payment_id", "reference_id", "receipt_no"), "'SVC-1'"),
+    **dict.fromkeys(("usd_value", "usd_exposure", "largest"), "1.5"),
+    "payment_paid_at": MOMENT,
+    "rate_age_days": "40",
+    "is_usd": "true",
     "payment_currency": "'btc'",
     "fee_bearer": "'payer'",
     "status": "'held'",
+    "state": "'gone'",
     "file_label": "'payments/2026-10'",
     "label": "'2026-10'",
     "folder": "'payments'",
     "reason": "'id is missing'",
     "kind": "'payout'",
+    "currency": "'USDT'",
+    "names": "'usd_value, receipt'",
     "stream": "'payments'",
     "tier": "{'rate': 0.01}",
     "found": "{'rows': 3, 'without_receipt': 3}",
+    "stg_changes": f"{{'extracted_at': {MOMENT}}}",
     "stg_files": "{'rows': 4, 'without_receipt': 4}",
     "held": "{'stream': 'payments'}",
     "totals": "{'stream': 'payments'}",
@@ -65,7 +74,8 @@ OTHERS = (
     {},
     {"kind": "'refund'", "stream": "'payout_records'", "payment_id": "null", "fee_bearer": "null"},
     {"label": "'0000-00'", "totals": "{'stream': 'payout_records'}", "held_count": "null"},
-    {"folder": "'receipt_verdicts'", "closed_before": "null"},
+    {"folder": "'receipt_verdicts'", "closed_before": "null", "state": "'known'"},
+    {"state": "'not asked'"},
 )
 LATE = "2026-13-01T00:00:00Z"
 
@@ -79,17 +89,13 @@ def said(parse: Callable[[str], object], text: str) -> str:
 
 # What stands in the place of a value in a sentence of the program.
 VALUES = {
-    "CUT": [token_form.CUT],
-    "_OTHER_FORM": [token_form._OTHER_FORM],
-    "error": [said(parse_amount, "x"), said(parse_instant, "x"), said(parse_instant, LATE)],
-    "why": [receipts.NO_SIGNER, "signed by an older secret after it had expired"],
-    "facts": ["the record holds the same facts", "no record holds the same facts"],
-    "OLDER": [receipts.OLDER],
-    "WEBHOOK_SIGNED": [receipts.WEBHOOK_SIGNED],
-    "BY_NEWEST": [receipts.BY_NEWEST],
-    "BY_OLDER": [receipts.BY_OLDER],
-    "NO_PAYMENT": [receipts.NO_PAYMENT, bulk._NOT_COVERED],
-    "names": ["amount, paid_at"],
+    "error": [
+        said(parse_amount, "x"),
+        said(parse_amount, "0." + "1" * 19),
+        said(parse_amount, "1" * 30),
+        said(parse_instant, "x"),
+        said(parse_instant, LATE),
+    ],
 }
 DIFFERS = "differs in {}: do not rely on it, and report it"
 
@@ -128,7 +134,7 @@ def test_every_detail_of_a_rule_has_its_persian(path: Path) -> None:
     sql = path.read_text("utf-8")
     told = details(sql)
     assert len(told) >= len(set(expressions(sql))) > 0
-    assert {text for text in told if not Language("fa").persian(text)} == set()
+    assert {text for text in told if not Language("fa").translation(text)} == set()
 
 
 def test_every_rule_has_a_persian_name() -> None:
@@ -145,41 +151,34 @@ def test_the_name_of_a_rule_stands_behind_its_persian() -> None:
 
 
 def test_what_other_findings_say_has_its_persian() -> None:
-    """A typed balance, the deep check, and a log of webhooks."""
+    """A typed balance, the deep check, a log of webhooks, and what was accepted before."""
     told = others()
-    assert len(told) == 6
-    assert {text for text in told if not Language("fa").persian(text)} == set()
+    assert len(told) == 9
+    assert {text for text in told if not Language("fa").translation(text)} == set()
 
 
-def test_every_reason_against_a_record_or_a_receipt_has_its_persian() -> None:
-    """Each sentence that is raised or returned where they are read, from the code itself."""
+def test_every_reason_against_a_record_has_its_persian() -> None:
+    """Each sentence that is raised where they are read, from the code itself."""
     of_records = {text for module in (record_parser, raw_json) for text in sentences(module)}
-    of_tokens = {text for module in (receipts, bulk, token_form) for text in sentences(module)}
-    assert len(of_records) > 8 and len(of_tokens) > 24
+    assert len(of_records) > 8
     told = {f"payments: {text}": text for text in of_records}
-    told |= {f"malformed: {text}": text for text in of_tokens}
     left = {text for whole, text in told.items() if isolate(text) in Language("fa").text(whole)}
     assert left == set()
 
 
 def test_a_reason_in_older_words_stays_in_english_isolated() -> None:
     """Verdicts of an earlier version stand in the lake for good."""
-    told = Language("fa").persian("bad_signature: some older words")
+    told = Language("fa").translation("bad_signature: some older words")
     assert told == "امضای نادرست: \u2066some older words\u2069"
 
 
 def test_every_text_of_these_sections_is_used() -> None:
     """A rule or a reason that was reworded leaves none behind."""
     told = {text for path in RULES for text in details(path.read_text("utf-8"))} | others()
-    modules = (record_parser, raw_json, receipts, bulk, token_form)
-    told |= {part for each in modules for text in sentences(each) for part in parts(text)}
-    for english in (*SECTIONS["details"], *SECTIONS["receipts"]):
-        pattern = catalogue._pattern(english)
+    told |= {text for each in (record_parser, raw_json) for text in sentences(each)}
+    for english in SECTIONS["details"]:
+        pattern = words._pattern(english)
         assert any(map(pattern.fullmatch, told)), english
-
-
-def parts(text: str) -> list[str]:
-    return [text, *text.split("; ")]
 
 
 def others() -> set[str]:
@@ -187,25 +186,30 @@ def others() -> set[str]:
     log = findings._LogSummary(month("2026-10"))
     log._verdicts.update({"bad_signature": 1, "valid": 1200})
     log._missing = {(subject, "SVC-1"): log._period.start for subject in ("payment", "payout")}
-    unplaced = unplaced_balances([Assertion(log._period.end, "btc", Decimal(1))], log._period, ())
+    unplaced = unplaced_balances(
+        [Assertion(log._period.end, "btc", Decimal(1), 2)], log._period, ()
+    )
     rows = [*log.findings("log.ndjson"), *unplaced, deep_check._unchecked("2026-10")]
-    return {row["detail"] for row in rows} | {DIFFERS.format("lines, daily")}
+    return {row["detail"] for row in rows} | {DIFFERS.format("lines, daily"), *accepted_before()}
+
+
+def accepted_before() -> set[str]:
+    """Return the details of findings of which another content was accepted."""
+    mark = Acknowledgement(
+        "amounts_are_not_zero", "1", "a test", "Mina", month("2026-10").end, "0" * 64
+    )
+    row = {"content": "1" * 64, "seen_at": None}
+    seen = {"content": "1" * 64, "seen_at": datetime(2026, 11, 2, tzinfo=UTC)}
+    old = replace(mark, content="")
+    return {f"amount 0; {text}" for text in (mark.unlike(row), old.unlike(row), old.unlike(seen))}
 
 
 def sentences(module: ModuleType) -> Iterator[str]:
-    """Yield what a module raises, returns or finds as a sentence, its values filled in."""
+    """Yield what a module raises as a sentence, its values filled in."""
     for node in ast.walk(ast.parse(inspect.getsource(module))):
         match node:
-            case ast.Raise(exc=ast.Call(func=ast.Name(id="DataError" | "MalformedToken"))):
-                texts = node.exc.args[:1]  # type: ignore[union-attr]
-            case ast.Call(func=ast.Name(id="Verdict"), args=[ast.Constant(), text, *_]):
-                texts = [text]
-            case ast.Assign(targets=[ast.Name(id="reason")], value=ast.JoinedStr()):
-                texts = [node.value]
-            case ast.Return(
-                value=ast.JoinedStr() | ast.Constant() | ast.Name(id="_OTHER_FORM")
-            ) if module is token_form:
-                texts = [node.value]
+            case ast.Raise(exc=ast.Call(func=ast.Name(id="DataError"), args=texts)):
+                pass
             case _:
                 texts = []
         yield from (each for text in texts for each in filled(text) if " " in each)
@@ -217,7 +221,5 @@ def filled(node: ast.expr) -> list[str]:
         return list(map("".join, product(*map(filled, node.values))))
     if isinstance(node, ast.Constant):
         return [str(node.value)]
-    if isinstance(node, ast.BinOp):  # and notes on what is tolerated
-        return filled(node.left)
     name = node.value if isinstance(node, ast.FormattedValue) else node
     return VALUES.get(getattr(name, "id", ""), ["field"])

@@ -114,6 +114,7 @@ def opened(page: Page, address: str) -> Locator:
     return notebook.locator(".svc-desk")
 
 
+@pytest.mark.thorough
 def test_a_month_is_closed_and_looked_into_by_keys_alone(
     page: Page,
     address: str,

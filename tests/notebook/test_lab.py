@@ -130,13 +130,14 @@ def _is_here(url: str) -> bool:
     return url.startswith(("http://127.0.0.1:", "ws://127.0.0.1:", "data:", "blob:"))
 
 
+@pytest.mark.thorough
 def test_the_notebook_in_jupyterlab_follows_its_pickers(
     page: Page, address: str, errors: list[str], lake: Lakehouse, tmp_path: Path
 ) -> None:
     """Notebook 02: every table, picture and check is of the month and the coin that are picked."""
     month = svc.last_full_month(lake)
     notebook = run_all(page, address)
-    notebook.get_by_role("cell", name="Net settlement", exact=True).wait_for()
+    notebook.get_by_role("cell", name="Sales less fees and refunds", exact=True).wait_for()
     notebook.get_by_role("heading", name="What is the statement").scroll_into_view_if_needed()
     notebook.locator(".jupyter-widgets select").first.wait_for()
     months, _, coins = notebook.locator(".jupyter-widgets select").all()
@@ -177,6 +178,7 @@ def test_lab_gives_a_copy_of_the_notebooks_to_work_in(address: str, lake: Lakeho
     assert sorted(path.name for path in copied) == NOTEBOOKS
 
 
+@pytest.mark.thorough
 def test_lab_opens_on_the_first_notebook_and_asks_nothing(
     page: Page, address: str, folder: Path, errors: list[str]
 ) -> None:
@@ -197,6 +199,7 @@ def test_lab_opens_on_the_first_notebook_and_asks_nothing(
     assert errors == []
 
 
+@pytest.mark.thorough
 def test_a_notebook_runs_from_the_installed_wheel(
     installed: Path, lake: Lakehouse, tmp_path: Path, environment: dict[str, str]
 ) -> None:
@@ -204,4 +207,4 @@ def test_a_notebook_runs_from_the_installed_wheel(
     words = [installed, "notebook", "05", "--data-dir", str(lake.path), "--out", "page.html"]
     subprocess.run(words, cwd=tmp_path, env=environment, check=True)
     page = (tmp_path / "page.html").read_text()
-    assert "the figures agree" in page and "Exposure" in page
+    assert "the figures agree" in page and "Position in USD" in page

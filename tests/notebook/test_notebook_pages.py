@@ -17,6 +17,7 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.page import make_page
 from tests.support.browsers import browser, pdf_words
 from tests.support.demos import demo_copy
+from tests.support.rings import sample
 
 NUMBER = re.compile(r"-?[0-9][0-9,]*\.[0-9]+")
 MANY = ("02", "05")
@@ -96,6 +97,7 @@ def test_a_picker_leaves_its_heading_and_takes_its_prose(tmp_path: Path) -> None
     assert "pick another month" in make_page(notebook, {}, tmp_path, has_code=True)
 
 
+@pytest.mark.thorough
 def test_a_page_with_code_of_a_running_month(demo: Lakehouse, tmp_path: Path, page: Page) -> None:
     """It has this run's parameters and no local path; its head says that it is provisional."""
     running = max(demo.sql("select max(month) as month from payments")["month"])
@@ -108,7 +110,7 @@ def test_a_page_with_code_of_a_running_month(demo: Lakehouse, tmp_path: Path, pa
     assert f"{running}, Asia/Tehran · provisional" in head and "the month is not over" in head
 
 
-@pytest.mark.parametrize("name", MANY)
+@pytest.mark.parametrize("name", sample(MANY, 2))
 def test_every_number_is_whole_on_paper(paths: dict[str, Path], page: Page, name: str) -> None:
     """No digit goes on in the next line, and none is beyond the edge of the sheet."""
     opened(page, paths[name])
@@ -126,6 +128,7 @@ def printed(page: Page, path: Path) -> tuple[list[tuple[str, float]], float]:
     return pdf_words(pdf)
 
 
+@pytest.mark.thorough
 def test_every_row_is_printed(demo: Lakehouse, paths: dict[str, Path], page: Page) -> None:
     """A screen shows ten movements of the month and a pager; paper all, and no pager."""
     lines = svc.statement(demo, svc.last_full_month(demo)).lines
@@ -157,7 +160,7 @@ def column(table: Locator, head: Locator) -> list[Decimal]:
     return [Decimal(NUMBER.search(text)[0].replace(",", "")) for text in cells]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("width", [390, 1024, 1440])
+@pytest.mark.parametrize("width", sample([390, 1024, 1440], 3))
 def test_no_page_is_wider_than_its_screen(paths: dict[str, Path], page: Page, width: int) -> None:
     """Wide tables move sideways on their own, their first column in sight."""
     page.set_viewport_size({"width": width, "height": 800})

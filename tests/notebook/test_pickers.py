@@ -251,6 +251,7 @@ def _outputs(notebook: Any) -> Iterator[str]:
 NUMBERS = ["02", "03", "04", "05", "06"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("number", rings(["06"], NUMBERS))
 def test_a_pick_in_a_running_notebook_changes_every_cell(
     number: str, lake: Lakehouse, made: svc.Statement, tmp_path: Path

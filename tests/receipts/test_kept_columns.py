@@ -61,7 +61,6 @@ FILES: dict[str, tuple[str, str | bytes, Rows]] = {
             f'{{"token":"{A}","n":0.10}}\n[1]\n{{"token":"{B}","late":{{"a":[1]}}}}\n',
             [{"token": A, "n": "0.10", "late": None}, {"token": None, "n": None, "late": None},
              {"token": B, "n": None, "late": '{"a":[1]}'}]),
-    "empty": ("a.csv", "", []),
 }  # fmt: skip
 
 

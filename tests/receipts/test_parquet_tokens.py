@@ -21,7 +21,7 @@ from svc_analytics.signing.token_form import MAX_TOKEN_LENGTH
 from tests.support.receipt_material import FACTS, signed
 
 A, B = (signed(FACTS | {"receipt_no": f"SVC-{n}"}) for n in range(2))
-LONG = "x" * 1_000_000
+LONG = "v1." + "x" * 999_997
 
 
 def read(path: Path) -> list[str | None]:
@@ -74,6 +74,46 @@ def test_every_form_gives_the_same_tokens(tmp_path: Path, form: dict[str, Any]) 
     assert read(path) == tokens
 
 
+KINDS = {
+    "bytes": pa.binary(),
+    "many bytes": pa.large_binary(),
+    "views of bytes": pa.binary_view(),
+    "many texts": pa.large_string(),
+    "views": pa.string_view(),
+    "numbered texts": pa.dictionary(pa.int32(), pa.string()),
+    "numbered bytes": pa.dictionary(pa.int32(), pa.binary()),
+}
+
+
+@pytest.mark.parametrize("is_alone", [False, True], ids=["beside a text", "alone"])
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS.keys())
+def test_tokens_are_read_whatever_the_type_of_their_texts(
+    tmp_path: Path, kind: pa.DataType, is_alone: bool
+) -> None:
+    """Also as bytes, as a database may write them; a long one is cut as everywhere."""
+    tokens = [A, None, LONG, B] * 3
+    columns = {"x" if is_alone else "receipt": pa.array(tokens).cast(kind)}
+    others = {} if is_alone else {"note": ["a text"] * len(tokens)}
+    pq.write_table(pa.table(others | columns), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet") == [A, None, LONG[: MAX_TOKEN_LENGTH + 1], B] * 3
+
+
+def test_bytes_of_one_length_and_bytes_that_are_no_text_are_no_other_rows(tmp_path: Path) -> None:
+    """What is not UTF-8 is a text that is no token: its row is malformed, and not missing."""
+    token = A.encode()
+    kind = pa.binary(len(token))
+    column = pa.array([token, b"\xff" * len(token), None], kind)
+    pq.write_table(pa.table({"receipt": column}), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet") == [A, "\ufffd" * len(token), None]
+
+
+def test_bytes_are_not_taken_for_tokens_where_a_text_is_there(tmp_path: Path) -> None:
+    """The only column of texts holds the tokens, whatever hashes stand beside it."""
+    columns = {"x": [A, B], "hash": pa.array([b"\x01", b"\x02"])}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    assert read(tmp_path / "a.parquet") == [A, B]
+
+
 def header(kind: int, size: int, values: int = 1, encoding: int = 0) -> bytes:
     """Write a page's header in Thrift's compact protocol: the page itself has no bytes."""
     own = [b"\x15" + number(each) for each in (kind, size, 0)]  # fields 1, 2, 3
@@ -89,7 +129,7 @@ def number(value: int) -> bytes:
     return bytes([*out, coded])
 
 
-def plan(headers: list[bytes]) -> parquet_pages.Reading:
+def plan(headers: list[bytes]) -> parquet_pages.ReadPlan:
     content = b"PAR1" + b"".join(headers)
     made = type("Chunk", (), {"data_page_offset": 4, "dictionary_page_offset": None,
                 "total_compressed_size": len(content) - 4, "path_in_schema": "a"})  # fmt: skip
@@ -137,8 +177,8 @@ def test_a_file_of_duckdbs_second_version_is_read(tmp_path: Path, distinct: int)
 def test_a_long_numbered_text_beside_other_encodings_is_read_row_by_row() -> None:
     """Arrow could not number such a chunk, so each row would be a copy."""
     pages = [header(kind=2, size=9 << 20), header(kind=0, size=9, values=4, encoding=7)]
-    assert plan(pages) == parquet_pages.Reading(rows=1, is_numbered=False)
-    assert plan(pages[:1]) == parquet_pages.Reading(parquet_pages.ROWS, is_numbered=True)
+    assert plan(pages) == parquet_pages.ReadPlan(rows=1, is_numbered=False)
+    assert plan(pages[:1]) == parquet_pages.ReadPlan(parquet_pages.ROWS, is_numbered=True)
 
 
 def test_what_pages_hold_is_added_up_once() -> None:

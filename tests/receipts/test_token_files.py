@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from svc_analytics.errors import ConfigError, DataError, SvcError
-from svc_analytics.receipts.duplicates import DuplicateFinder, is_duplicate
+from svc_analytics.receipts.duplicates import IDENTICAL, SAME_PAYMENT, DuplicateFinder
 from svc_analytics.receipts.token_files import Batch, read_sources
 from tests.support.receipt_material import FACTS, signed
 from tests.support.unit_material import examples
@@ -49,7 +49,16 @@ FILES: dict[str, tuple[str, str | bytes, Rows]] = {
     "without a suffix": ("tickets", f"receipt\n{A}\n", [(2, A)]),
     "ndjson": ("a.ndjson", f'{{"token":"{A}"}}\n{{"x":"{B}"}}\n"{C}"\n', [(1, A), (2, B), (3, C)]),
     "broken ndjson": ("a.jsonl", f'{{"token":1}}\n{"[" * 9999}\n"{C}"', [(1, None), (2, None), (3, C)]),  # noqa: E501
-    "empty": ("a.csv", "", []),
+    "a header alone": ("a.csv", "id,receipt\n", []),
+    "a separator that is told": ("a.csv", f"sep=;\nid;receipt\n1;{A}\n", [(3, A)]),
+    "titles": ("a.csv", f"October\n\nid,receipt\n1,{A}\n", [(4, A)]),
+    "titles, and a header of another name": ("a.csv", f"October\n\nid;beleg\n1;{A}\n", [(4, A)]),
+    "links in a column": ("a.csv", f"id,receipt\n1,https://s.example/?receipt={A}&payment_id=1\n", [(2, A)]),  # noqa: E501
+    "links that are encoded": ("a.csv", f"receipt\nhttps://s.example/?receipt={A.replace('.', '%2E')}\n", [(2, A)]),  # noqa: E501
+    "quotes and brackets": ("a.csv", f"receipt\n<{A}>\n\u200b{B}\n\u201c{C}\u201d\n", [(2, A), (3, B), (4, C)]),  # noqa: E501
+    "brackets in text": ("a.txt", f"<{A}>\n'{B}'\n", [(1, A), (2, B)]),
+    "a link in ndjson": ("a.ndjson", f'{{"url":"https://s.example/?receipt={A}"}}\n', [(1, A)]),
+    "a named column that is empty": ("a.csv", f"receipt,note\n,{A}\n,{B}\n", [(2, A), (3, B)]),
 }  # fmt: skip
 
 
@@ -66,6 +75,59 @@ def test_a_column_can_be_named(tmp_path: Path) -> None:
     assert rows(tmp_path / "a.csv", content, "older") == [(2, B)]
     with pytest.raises(ConfigError, match=r"no column 'newer'.*receipt, older"):
         rows(tmp_path / "a.csv", content, "newer")
+
+
+TWO: dict[str, tuple[str, str]] = {
+    "csv": ("a.csv", f"receipt,older\n{A},{B}\n"),
+    "csv without a header": ("a.csv", f"{A},{B}\n"),
+    "in different rows": ("a.csv", f"receipt,older\n{A},\n,{B}\n"),
+    "two columns of one name": ("a.csv", f"receipt,receipt\n{A},{B}\n"),
+    "ndjson": ("a.ndjson", f'{{"receipt":"{A}","older":"{B}"}}\n'),
+}
+
+
+@pytest.mark.parametrize(("name", "content"), TWO.values(), ids=TWO.keys())
+def test_nobody_chooses_among_two_columns_of_tokens(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    """A forged token in the second one would never be seen."""
+    with pytest.raises(ConfigError, match=r"has receipt tokens in .*name one with --column"):
+        rows(tmp_path / name, content)
+
+
+def test_a_name_that_two_columns_have_names_none(tmp_path: Path) -> None:
+    """Not the first one, without a word."""
+    with pytest.raises(ConfigError, match="2 columns named 'receipt'"):
+        rows(tmp_path / "a.csv", f"receipt,receipt\n{A},{B}\n", "receipt")
+
+
+NO_TOKENS: dict[str, tuple[str, bytes]] = {
+    "empty": ("a.csv", b""),
+    "an invoice": ("a.csv", b"no,amount\n1,12.50\n2,13.00\n"),
+    "receipt numbers": ("a.csv", b"receipt\nSVC-000017\nSVC-000018\n"),
+    "prose": ("a.txt", b"Dear Sara,\nplease find the receipts attached.\n"),
+    "other JSON": ("a.ndjson", b'{"amount":"1.50"}\n'),
+    "a workbook": ("a.csv", b"PK\x03\x04rest"),
+    "a PDF": ("a.txt", b"%PDF-1.7\n"),
+    "a page": ("a.csv", b"<!DOCTYPE html><p>receipt"),
+    "a picture": ("a", b"\x89PNG\r\n"),
+    "bytes": ("a.txt", bytes(range(256))),
+}
+
+
+@pytest.mark.parametrize(("name", "content"), NO_TOKENS.values(), ids=NO_TOKENS.keys())
+def test_a_file_without_a_token_is_refused_by_name(
+    tmp_path: Path, name: str, content: bytes
+) -> None:
+    """Its lines are no malformed receipts."""
+    with pytest.raises(ConfigError, match=rf"{name}.* holds? (no )?receipt tokens"):
+        rows(tmp_path / name, content)
+
+
+def test_a_broken_token_among_others_is_one_malformed_row(tmp_path: Path) -> None:
+    """The file is a list of tokens all the same."""
+    assert rows(tmp_path / "a.txt", f"{A}\nv1.broken\n") == [(1, A), (2, "v1.broken")]
+    assert rows(tmp_path / "b.txt", "v1.broken\n") == [(1, "v1.broken")]
 
 
 def test_a_line_of_megabytes_is_cut(tmp_path: Path) -> None:
@@ -103,6 +165,7 @@ def test_a_batch_of_long_lines_is_a_small_batch(
     assert [line for batch in batches for line in batch.lines] == list(range(1, 18))
 
 
+@pytest.mark.thorough
 def test_rows_of_many_long_lines_are_not_held_together(tmp_path: Path) -> None:
     """A quote that opens on every line joins no fifty megabytes, nor are a hundred rows kept."""
     line = '"' + "a," * 400_000 + "\n"
@@ -133,7 +196,7 @@ def test_arbitrary_bytes_are_rows_or_one_clear_error(
     try:
         found = rows(tmp_path_factory.getbasetemp() / name, content)
     except ConfigError as error:
-        assert "--column" in str(error)
+        assert "--column" in str(error)  # or it holds none at all
     except DataError as error:
         assert content.startswith(b"PAR1") and "not a Parquet file" in str(error)
     else:
@@ -145,20 +208,13 @@ def test_duplicates_are_pointed_out_across_batches() -> None:
     finder = DuplicateFinder()
     first = finder.notes_on(Batch("a.csv", [2, 3, 4], [A, B, A]), ["p", "q", "p"])
     second = finder.notes_on(Batch("b.csv", [7, 8, 9], [C, None, B]), ["p", None, "q"])
-    assert first == ["", "", "; the same token is in a.csv line 2"]
+    assert first == [None, None, "the same token is in a.csv line 2"]
     assert second == [
-        "; another token for this payment is in a.csv line 2",
-        "",
-        "; the same token is in a.csv line 3",
+        "another token for this payment is in a.csv line 2",
+        None,
+        "the same token is in a.csv line 3",
     ]
-    assert [is_duplicate(note) for note in first + second] == [
-        False,
-        False,
-        True,
-        True,
-        False,
-        True,
-    ]
+    assert [note and note.code for note in second] == [SAME_PAYMENT, None, IDENTICAL]
 
 
 def test_many_duplicates_are_found_as_by_a_dictionary() -> None:
@@ -167,7 +223,7 @@ def test_many_duplicates_are_found_as_by_a_dictionary() -> None:
     finder, expected, notes = DuplicateFinder(), [], []
     first: dict[str, int] = {}
     for number, token in enumerate(tokens, 1):
-        place = f"; the same token is in s line {first[token]}" if token in first else ""
+        place = f"the same token is in s line {first[token]}" if token in first else None
         expected.append(place)
         first.setdefault(token, number)
     for start in range(0, 1_000, 70):

@@ -2,15 +2,18 @@
 
 from typing import Any
 
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 from filelock import FileLock
 
 from svc_analytics.config import Settings
 from svc_analytics.errors import ConfigError, LakeBusy, LakeError
+from svc_analytics.lake.side_files import read_about, read_side_file, replace_file
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.periods import month
 from svc_analytics.receipts import verify_lake as module
+from svc_analytics.receipts.verdict_files import count_codes
 from svc_analytics.receipts.verify_lake import ring_fingerprint, verify_lake, verify_month
 from svc_analytics.signing.secrets import parse_secrets
 from svc_analytics.signing.token_form import FACTS
@@ -111,6 +114,22 @@ def test_verdicts_by_earlier_rules_are_found_anew(
     verify_lake(lake, KEPT)
     monkeypatch.undo()
     assert (verify_lake(lake, KEPT).checked, verify_lake(lake, KEPT).checked) == (4, 0)
+
+
+def test_what_the_service_proved_stays_proven_where_a_file_has_no_messages(
+    lake: Lakehouse,
+) -> None:
+    """An earlier release kept none: only what was not proven is verified again, for its code."""
+    verify_lake(lake, KEPT)
+    path = lake.path / "receipt_verdicts" / "2026-10.parquet"
+    table, about = read_side_file(path).drop_columns("message"), read_about(path)
+    wrong = pc.equal(table["verdict"], "bad_signature")
+    verdicts = pc.if_else(wrong, "valid", table["verdict"])
+    online = table.set_column(table.column_names.index("verdict"), "verdict", verdicts)
+    replace_file(lake.storage.write(path), online.schema, [online], about=about)
+    assert verify_lake(lake, KEPT).checked == 2  # facts_mismatch and malformed
+    assert statuses(lake)[PAYMENTS["bad_signature"]["id"]] == "valid"
+    assert count_codes([path])["receipt.record_differs_in"] == 1
 
 
 def test_a_torn_file_of_verdicts_is_made_anew(lake: Lakehouse) -> None:

@@ -45,6 +45,9 @@ AMOUNTS = {
     "leading zeros": "00001.5",
     "minus zero": "-0",
     "no point": "12",
+    "surplus zeros behind": "1.50000000000000000000",
+    "surplus zeros before": "0" * 30 + "1.5",
+    "nothing but zeros": "-" + "0" * 40 + "." + "0" * 40,
 }
 
 
@@ -93,9 +96,9 @@ METADATA = {
     "an id of its own": b'{"id":"x","paid_at":"1999-01-01T00:00:00Z"}',
     "a formula": b'{"note":"=cmd()"}',
     "NUL": b'{"a":"\\u0000"}',
-    "a huge exponent": b'{"a":1e999}',
-    "half a surrogate pair": b'{"a":"\\ud800"}',
-    "depth of 400": b"[" * 400 + b"]" * 400,
+    "4300 digits": b'{"a":' + b"9" * 4300 + b"}",
+    "the largest double": b'{"a":1.7976931348623157e308}',
+    "depth of 500": b"[" * 500 + b"]" * 500,
     "1 MB": b'"' + b"x" * 1_000_000 + b'"',
 }
 

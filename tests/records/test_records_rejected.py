@@ -26,7 +26,7 @@ AMOUNTS = [
     pytest.param(stream, column, id=f"{stream.name}.{column.name}")
     for stream in STREAMS.values()
     for column in stream.columns
-    if column.kind == "money"
+    if column.kind == "money" and column.is_required
 ]
 
 
@@ -60,10 +60,10 @@ WRONG_TYPES = [b"0", b"1.5", b"false", b"[]", b'{"x":1}']
         pytest.param(stream, column, id=f"{stream.name}.{column.name}")
         for stream in STREAMS.values()
         for column in stream.columns
-        if column.kind != "json"
+        if column.is_required
     ],
 )
-def test_property_of_the_wrong_type_is_set_aside(
+def test_required_property_of_the_wrong_type_is_set_aside(
     stream: Stream, column: Column, text: bytes
 ) -> None:
     """D1, D3: a text is promised; a number, boolean, list or object in its place is not cast."""
@@ -79,9 +79,6 @@ BAD_AMOUNTS = {
     "nothing behind the point": "1.",
     "NaN": "NaN",
     "infinity": "Infinity",
-    "19 decimals": "0.0000000000000000001",
-    "19 decimals, the last a zero": "1.1000000000000000000",
-    "21 digits": "100000000000000000000",
     "line end": "1\n",
     "persian digits": "\u06f1",
     "full-width digits": "\uff11",
@@ -97,6 +94,25 @@ def test_bad_amount_is_set_aside(stream: Stream, column: Column, text: str) -> N
     found = rejected(raw(BASE[stream.name], **{column.name: json.dumps(text).encode()}), stream)
     assert found.reason.startswith(f"{column.name}: not a plain decimal amount")
     assert (found.record_id, found.instant) == (BASE[stream.name]["id"], parse_instant(AT)[0])
+
+
+TOO_WIDE = {
+    "1.5678901234567890123": "too precise: it has 19 places after the point, and 18 can be held",
+    "345.67891000000000000001": "too precise: it has 20 places after the point, and 18 can be held",
+    "0." + "0" * 18 + "1": "too precise: it has 19 places after the point, and 18 can be held",
+    "100000000000000000000": "too large: 21 digits before the point",
+    "-" + "9" * 25 + ".5": "too large: 25 digits before the point",
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), TOO_WIDE.items())
+@pytest.mark.parametrize(("stream", "column"), AMOUNTS)
+def test_amount_too_wide_is_set_aside_with_the_true_reason(
+    stream: Stream, column: Column, text: str, reason: str
+) -> None:
+    """A plain decimal is not called none: what is said is which of its digits have no place."""
+    found = rejected(raw(BASE[stream.name], **{column.name: json.dumps(text).encode()}), stream)
+    assert found.reason == f"{column.name}: {reason}: {text!r}"
 
 
 BAD_INSTANTS = {
@@ -144,22 +160,15 @@ def test_record_with_a_key_twice_is_set_aside(more: bytes, name: str) -> None:
 
 
 ODD = {
-    "NaN in metadata": ("metadata", b'{"a":NaN}', "is not JSON"),
     "NaN as amount": ("amount", b"NaN", "is not JSON"),
-    "minus infinity": ("metadata", b"[-Infinity]", "is not JSON"),
     "half a surrogate pair": ("reference_id", b'"\\ud800"', "holds half of a surrogate pair"),
     "the other half": ("currency", b'"a\\udc00"', "holds half of a surrogate pair"),
     "not UTF-8": ("receipt_no", b'"\xff"', "is not JSON"),
-    "not UTF-8 in metadata": ("metadata", b'{"a":"\xff"}', "is not JSON"),
     "a control character": ("reference_id", b'"a\nb"', "is not JSON"),
     "a byte order mark": ("currency", b'\xef\xbb\xbf"usdt"', "is not JSON"),
     "UTF-16 within": ("currency", b'"\0u\0s\0d\0t\0"\0', "is not JSON"),
     "a bad escape": ("reference_id", b'"\\x41"', "is not JSON"),
-    "a leading zero": ("metadata", b"01", "is not JSON"),
-    "a word": ("metadata", b"undefined", "is not JSON"),
     "a number of 5000 digits": ("id", b"1" * 5000, "is not"),
-    "depth of 10,000": ("metadata", b"[" * 10_000 + b"]" * 10_000, "is nested too deep"),
-    "objects 10,000 deep": ("metadata", b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "is nested too"),
     "depth in an amount": ("amount", b"[" * 10_000 + b"]" * 10_000, "is nested too deep"),
 }
 
@@ -168,15 +177,6 @@ ODD = {
 def test_odd_json_is_set_aside_with_its_bytes(name: str, text: bytes, reason: str) -> None:
     """D3, D6: a record beyond the contract is kept as bytes, with a reason naming the property."""
     assert rejected(raw(BASE["payments"], **{name: text})).reason.startswith(f"{name} {reason}")
-
-
-@pytest.mark.parametrize("depth", [600, 700, 900, 990])
-def test_depth_near_the_limit_is_held_or_set_aside(depth: int) -> None:
-    """D6: a record a few hundred levels deep crashes nothing, and is one row or one reject."""
-    body = raw(BASE["payments"], metadata=b'{"a":' * depth + b"1" + b"}" * depth)
-    found = read(*GOOD["payments"], body)
-    assert found.received == 3
-    assert [item.body for item in found.rejected] in ([], [body])
 
 
 NO_RECORDS = [b"null", b"1", b'"x"', b"[]", b"true", b"{}", b'["id"]']

@@ -25,6 +25,7 @@ BARE = {"LC_ALL": "C", "TZ": "Asia/Tehran", "PYTHONHASHSEED": "5", "HOME": "/now
 ASCII = BARE | {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "TZ": "America/Havana"}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "environment", [ASCII, pytest.param(BARE, marks=pytest.mark.thorough)], ids=["ASCII", "C"]
 )

@@ -16,7 +16,7 @@ from svc_analytics import charts
 from svc_analytics.charts.axes import amounts
 from svc_analytics.charts.ticks import tick_texts
 from svc_analytics.formatting.standing import Standing, attach
-from svc_analytics.render.picture import draw_svg
+from svc_analytics.render.picture import Look, draw_svg
 from tests.support.artists import hatched_places
 
 DAYS = pa.table(
@@ -171,8 +171,8 @@ def test_ticks_of_one_axis_have_the_same_places(axes: Axes) -> None:
 def test_a_picture_has_the_same_bytes_whatever_the_user_has_set() -> None:
     """No date in it, and no setting of a notebook changes it."""
     draw = partial(charts.net_settlement_daily, table=DAYS, currency="btc")
-    first = draw_svg("a", draw, 'Net "settlement"')
+    first = draw_svg("a", draw, 'Net "settlement"', Look())
     with mpl.rc_context({"font.size": 20, "axes.grid": True}):
-        assert draw_svg("a", draw, 'Net "settlement"') == first
+        assert draw_svg("a", draw, 'Net "settlement"', Look()) == first
     assert "dc:date" not in first and "&quot;settlement&quot;" in first
-    assert first.startswith("<svg") and draw_svg("b", draw, "") != first
+    assert first.startswith("<svg") and draw_svg("b", draw, "", Look()) != first

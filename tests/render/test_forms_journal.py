@@ -91,7 +91,7 @@ def test_a_payment_splits_into_wallet_fee_and_sales(save: Save) -> None:
     eth = Decimal("1.000000000000000003")
     assert of_entry(folder, "payment", "eth") == {"Assets:Wallet": eth, "Income:Sales": -eth}
     assert of_entry(folder, "payout", "sol") == {
-        "Expenses:Customer-Payouts": Decimal(7),
+        "Liabilities:Customer-Payouts": Decimal(7),
         "Expenses:Payout-Fees": Decimal("0.07"),
         "Assets:Wallet": Decimal("-7.07"),
     }
@@ -124,6 +124,7 @@ def test_without_a_known_position_nothing_is_asserted(
     folder = make().save(tmp_path / "out", ("journal",))
     text = (folder / "journal.beancount").read_text(encoding="utf-8")
     assert " balance " not in text and "opening:" not in text and "; because " in text
+    assert "complete" not in text and "month" not in text
     assert bean_check(folder / "journal.beancount").returncode == 0
 
 

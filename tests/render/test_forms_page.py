@@ -15,7 +15,7 @@ from svc_analytics.closing.seals import seal_of
 from svc_analytics.config import Settings
 from svc_analytics.formatting.cells import DASH
 from svc_analytics.formatting.standing import Standing
-from svc_analytics.render.folder import write_folder
+from svc_analytics.render.folder import Output, write_folder
 from svc_analytics.render.page import matrix, page
 from svc_analytics.render.page import tables as page_tables
 from svc_analytics.warehouse.definitions import definitions_table
@@ -109,7 +109,7 @@ LARGE = """
 def test_a_page_names_figures_by_their_labels(text: str) -> None:
     """Those of the summary and the others alike; the glossary alone adds the names of columns."""
     assert "Refund ratio by sale date" in text and "Median sale" in text
-    assert "Formula: net sales - refunds debited." in text
+    assert "Formula: sales after fees - refunds debited." in text
     names = "refund_ratio_cohort|ticket_median|outside_movement"
     assert not re.search(rf"(?<!<code)>({names})<", text)
 
@@ -213,7 +213,7 @@ def test_a_sealed_statement_says_so(make: Make, tmp_path: Path) -> None:
     """The page of a seal is known for one, with its version and what it replaces."""
     made = make()
     chain = {"version": 2, "previous_seal": "a" * 64, "supersedes": "b" * 64}
-    text = html(write_folder(made, tmp_path / "out", ("html",), chain, seal_of))
+    text = html(write_folder(made, tmp_path / "out", Output(("html",)), chain, seal_of))
     assert '<div class="badge sealed">sealed</div>' in text
     assert "<dd>2, replaces the version with the seal" in text and "b" * 64 in text
     assert "2026-10, UTC · sealed" in text and "· final" not in text

@@ -11,7 +11,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from svc_analytics.render.layout import arrange
-from svc_analytics.render.picture import LOOK
+from svc_analytics.render.picture import STYLE
 from tests.charts.test_chart_pictures import DRAWN
 
 SIZES = {"usd_exposure": (7.2, 3.0), "refund_ratio": (3.5, 1.9), "fee_rate": (3.5, 1.9)}
@@ -21,7 +21,7 @@ def arranged(draw: Callable[[Axes], None], size: tuple[float, float]) -> tuple[F
     """Return a figure that was laid out and drawn."""
     with mpl.rc_context():
         mpl.rcdefaults()
-        mpl.rcParams.update(LOOK)
+        mpl.rcParams.update(STYLE)
         figure = Figure(figsize=size, dpi=72)
         axes = figure.add_axes((0, 0, 1, 1))
         draw(axes)

@@ -15,7 +15,7 @@ from svc_analytics.render.standing import standing_text
 from svc_analytics.statements.statement import Statement
 from tests.support.browsers import browser, pdf_words
 from tests.support.form_material import Make
-from tests.support.rings import rings
+from tests.support.rings import rings, sample
 
 PHONE, TABLET, DESK = (390, 844), (1024, 768), (1440, 900)
 PORTRAIT, LANDSCAPE = 703, 1047  # the width between the margins of A4, in pixels
@@ -59,7 +59,7 @@ def digits(text: str) -> str:
     return "".join(text.split())
 
 
-@pytest.mark.parametrize("size", [PHONE, TABLET, DESK], ids=["phone", "tablet", "desk"])
+@pytest.mark.parametrize(("size",), sample([(PHONE,), (TABLET,), (DESK,)], 3))
 def test_the_page_begins_with_figures_and_never_moves_sideways(
     browser: Browser, made: Statement, tmp_path: Path, size: tuple[int, int]
 ) -> None:
@@ -71,7 +71,7 @@ def test_the_page_begins_with_figures_and_never_moves_sideways(
 
 @pytest.mark.parametrize(
     ("size", "lang"),
-    rings([(PHONE, "en+fa"), (DESK, "fa")], product([PHONE, TABLET, DESK], ["fa", "en+fa"])),
+    rings([(PHONE, "en+fa")], product([PHONE, TABLET, DESK], ["fa", "en+fa"])),
 )
 def test_an_instant_in_two_calendars_leaves_the_labels_their_room(
     browser: Browser, made: Statement, tmp_path: Path, size: tuple[int, int], lang: str
@@ -104,7 +104,7 @@ def test_the_first_column_stays_in_sight(browser: Browser, made: Statement, tmp_
     assert before and after and before["x"] == after["x"]
 
 
-@pytest.mark.parametrize("month", ["2026-10", "2026-11"], ids=["final", "running"])
+@pytest.mark.parametrize("month", sample(["2026-11", "2026-10"], 2), ids=["running", "final"])
 def test_every_table_and_picture_says_what_it_is_worth(
     browser: Browser, make: Make, tmp_path: Path, month: str
 ) -> None:
@@ -146,7 +146,7 @@ def test_the_switch_works_by_keyboard(browser: Browser, made: Statement, tmp_pat
     assert page.locator("#every-digit").is_checked()
 
 
-@pytest.mark.parametrize("is_exact", [False, True], ids=["rounded", "exact"])
+@pytest.mark.parametrize("is_exact", sample([False, True], 2), ids=["rounded", "exact"])
 def test_on_paper_no_number_is_broken_or_cut(
     browser: Browser, made: Statement, tmp_path: Path, is_exact: bool
 ) -> None:

@@ -23,9 +23,7 @@ def console(shop):
     [("checkout", r"svc_live_[0-9a-f]{64}"), ("payout", r"svc_payout_[0-9a-f]{64}")],
 )
 def test_minted_key_is_shown_once_and_works(shop, console, key_class, form):
-    """
-    Authentication 2 and 3: its form, its class; no list and no table holds its value.
-    """
+    """Authentication 2 and 3: its form, its class; no list and no table holds its value."""
     minted = console.mint_key({"class": key_class})
     assert re.fullmatch(form, minted["key"])
     assert shop.service.me(minted["key"])["status"] == "active"
@@ -34,9 +32,7 @@ def test_minted_key_is_shown_once_and_works(shop, console, key_class, form):
 
 
 def test_five_keys_of_a_class_can_be_enabled(console, refusal, shop):
-    """
-    The sixth is MERCHANT_KEY_LIMIT; the other class has its own five; revoking makes room.
-    """
+    """The sixth is MERCHANT_KEY_LIMIT; the other class has its own five; revoking makes room."""
     minted = [console.mint_key({"class": "checkout"}) for _ in range(4)]
     limit = (422, "MERCHANT_KEY_LIMIT")
     assert refusal(console.mint_key, {"class": "checkout"}) == limit
@@ -47,9 +43,7 @@ def test_five_keys_of_a_class_can_be_enabled(console, refusal, shop):
 
 
 def test_revoked_key_is_refused_for_good(shop, console, refusal):
-    """
-    A key of the scenario too; the other keys go on.
-    """
+    """A key of the scenario too; the other keys go on."""
     [first, _] = shop.platform.api_keys.all()
     console.revoke_key(first["id"])
     assert refusal(shop.service.me, shop.checkout) == UNAUTHORIZED
@@ -68,9 +62,7 @@ def test_revoked_key_is_refused_for_good(shop, console, refusal):
     ],
 )
 def test_key_is_bound_to_its_addresses(shop, console, refusal, allowlist, address, is_allowed):
-    """
-    Authentication 7: an unlisted address is UNAUTHORIZED, an empty list no restriction.
-    """
+    """Authentication 7: an unlisted address is UNAUTHORIZED, an empty list no restriction."""
     minted = console.mint_key({"class": "payout", "allowlist": allowlist})
     presented = PresentedKey(minted["key"], address)
     if is_allowed:
@@ -81,9 +73,7 @@ def test_key_is_bound_to_its_addresses(shop, console, refusal, allowlist, addres
 
 @pytest.mark.parametrize("body", [{}, {"class": "root"}, {"class": "payout", "allowlist": ["x"]}])
 def test_key_of_no_class_or_address_is_not_minted(console, refusal, body):
-    """
-    The console takes the two classes, and addresses or networks.
-    """
+    """The console takes the two classes, and addresses or networks."""
     assert refusal(console.mint_key, body) == (422, "VALIDATION_FAILED")
 
 
@@ -97,9 +87,7 @@ REACH = [
 
 @pytest.mark.parametrize(("route", "classes"), REACH, ids=[one.operation for one, _ in REACH])
 def test_each_route_is_reached_by_its_classes_only(shop, route, classes):
-    """
-    Authentication 4 and 5; whatever else is wrong with the request.
-    """
+    """Authentication 4 and 5; whatever else is wrong with the request."""
     operation = attrgetter(route.operation)(shop.service)
     arguments = ["x"] * bool(route.id_name) + [{}] * bool(route.filters or route.body)
     for key_class, key in (("checkout", shop.checkout), ("payout", shop.payout)):
@@ -112,9 +100,7 @@ def test_each_route_is_reached_by_its_classes_only(shop, route, classes):
 
 
 def test_maintenance_turns_reads_and_writes_off(shop, refusal):
-    """
-    MAINTENANCE_MODE (503) for everyone, the customer in the widget too.
-    """
+    """MAINTENANCE_MODE (503) for everyone, the customer in the widget too."""
     session = shop.session()
     shop.bind()
     shop.platform.settings["is_maintenance"] = True
@@ -124,18 +110,14 @@ def test_maintenance_turns_reads_and_writes_off(shop, refusal):
 
 
 def test_account_that_is_no_business_is_not_found(shop, refusal):
-    """
-    Authentication 9.
-    """
+    """Authentication 9."""
     shop.platform.settings["is_business"] = False
     assert refusal(shop.service.me, shop.checkout) == (404, "MERCHANT_NOT_FOUND")
     assert refusal(shop.service.me, "unknown") == UNAUTHORIZED
 
 
 def test_key_is_revoked_once(console, refusal):
-    """
-    No more specific code says that it is revoked already.
-    """
+    """No more specific code says that it is revoked already."""
     key_id = console.mint_key({"class": "payout"})["id"]
     console.revoke_key(key_id)
     assert refusal(console.revoke_key, key_id) == (409, "CONFLICT")

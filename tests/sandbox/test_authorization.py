@@ -5,7 +5,6 @@ import pytest
 from svc_analytics.sandbox.past.scenario import Scenario
 from svc_analytics.sandbox.state.account import account_of
 
-WRONG_KIND = (403, "PAY_WRONG_KEY_KIND")
 REFUSED = (401, "UNAUTHORIZED")
 OPERATIONS = {
     "me": (),
@@ -18,60 +17,27 @@ OPERATIONS = {
 every_operation = pytest.mark.parametrize("operation", OPERATIONS)
 
 
-@pytest.mark.parametrize("operation", ["me", "payments", "payment"])
-def test_both_classes_reach_profile_and_payments(service, checkout_key, payout_key, operation):
-    """
-    GET /me, /payments and /payments/{id} answer either key class.
-    """
-    call, arguments = getattr(service, operation), OPERATIONS[operation]
-    assert call(checkout_key, *arguments).keys() == call(payout_key, *arguments).keys()
-
-
-@pytest.mark.parametrize("operation", ["payouts", "payout"])
-def test_checkout_class_does_not_reach_payouts(service, checkout_key, refusal, operation):
-    """
-    A checkout-class key on a payout route is of the wrong kind, not unauthenticated.
-    """
-    call, arguments = getattr(service, operation), OPERATIONS[operation]
-    assert refusal(call, checkout_key, *arguments) == WRONG_KIND
-
-
-def test_payout_class_does_not_reach_receipts(service, payout_key, refusal):
-    """
-    Receipts are verified with a checkout-class key only, whatever the token.
-    """
-    assert refusal(service.verify_receipt, payout_key, {"receipt": "v1.e30.x"}) == WRONG_KIND
-
-
 @every_operation
 @pytest.mark.parametrize("key", [None, "", "svc_live_", "svc_payout_" + "0" * 64])
 def test_missing_malformed_and_unknown_keys_are_one_refusal(service, refusal, operation, key):
-    """
-    One code for every bad key, so that nothing can be probed.
-    """
+    """One code for every bad key, so that nothing can be probed."""
     assert refusal(getattr(service, operation), key, *OPERATIONS[operation]) == REFUSED
 
 
 @every_operation
 def test_revoked_key_answers_like_an_unknown_one(service, payout_key, refusal, operation):
-    """
-    A revoked key is refused at once, on every route.
-    """
+    """A revoked key is refused at once, on every route."""
     service.revoke("payout")
     assert refusal(getattr(service, operation), payout_key, *OPERATIONS[operation]) == REFUSED
 
 
 def test_key_is_judged_before_the_query(service, refusal):
-    """
-    Without a good key a bad request learns nothing about its query.
-    """
+    """Without a good key a bad request learns nothing about its query."""
     assert refusal(service.payments, None, {"limit": "0"}) == REFUSED
 
 
 def test_another_scenario_is_another_business(service):
-    """
-    Merchant, keys and secrets all differ when any parameter of the scenario does.
-    """
+    """Merchant, keys and secrets all differ when any parameter of the scenario does."""
     other = account_of(Scenario(seed=8, months=4, payments=300))
     assert other.merchant_id != service.account.merchant_id
     theirs, ours = other.environment("theirs"), service.account.environment("ours")

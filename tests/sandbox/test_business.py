@@ -42,9 +42,7 @@ def test_tampered_receipts_are_of_three_kinds_and_of_the_full_months():
 
 
 def test_receipt_secret_can_have_been_rotated_several_times():
-    """
-    On the 12th of each of the last months; the ring handed out verifies every receipt.
-    """
+    """On the 12th of each of the last months; the ring handed out verifies every receipt."""
     service, payments, _ = lived(receipt_rotations=3)
     since = [entry.valid_from for entry in service.account.receipt_ring]
     texts = ("2026-10-12T08:00:00Z", "2026-09-12T08:00:00Z", "2026-08-12T08:00:00Z")
@@ -55,18 +53,14 @@ def test_receipt_secret_can_have_been_rotated_several_times():
 
 
 def test_without_a_rotation_there_is_one_secret():
-    """
-    In force since the beginning.
-    """
+    """In force since the beginning."""
     service, payments, _ = lived(receipt_rotations=0)
     assert len(service.account.receipt_ring) == 1
     assert {verdict_of(service, payment) for payment in payments} == {"valid"}
 
 
 def test_a_shop_sells_for_the_coins_it_is_told():
-    """
-    And accepts no other, until its console says otherwise.
-    """
+    """And accepts no other, until its console says otherwise."""
     service, payments, records = lived(coins=("eth", "btc"))
     assert {row["currency"] for row in (*payments, *records)} == {"btc", "eth"}
     key = service.account.checkout_key.reveal()
@@ -74,9 +68,7 @@ def test_a_shop_sells_for_the_coins_it_is_told():
 
 
 def test_busy_months_hold_more():
-    """
-    August a hundred times as busy as September and October.
-    """
+    """August a hundred times as busy as September and October."""
     _, payments, _ = lived(season=(1, 1, 1, 1, 1, 1, 1, 100, 1, 1, 1, 1))
     months = Counter(payment["paid_at"][:7] for payment in payments)
     assert (
@@ -86,9 +78,7 @@ def test_busy_months_hold_more():
 
 
 def test_fee_tiers_follow_each_other():
-    """
-    Two of them: 3 % from the start, 2 % from the middle of the second month on.
-    """
+    """Two of them: 3 % from the start, 2 % from the middle of the second month on."""
     scenario = Scenario(months=3, business=Business(fee_tiers=(300, 200)))
     changed = month_of(scenario.start).shift(1).start + 15 * DAY
     assert scenario.fee_tiers == ((scenario.start, 300), (changed, 200))
@@ -97,9 +87,7 @@ def test_fee_tiers_follow_each_other():
 
 @pytest.mark.parametrize(("one_in", "least", "most"), [(0, 0, 0), (1, 120, 10_000)])
 def test_refunds_are_as_frequent_as_told(one_in, least, most):
-    """
-    Never, or every payment; on the next day.
-    """
+    """Never, or every payment; on the next day."""
     _, payments, records = lived(refunded_one_in=one_in, refund_days=(1,))
     refunds = [row for row in records if row["kind"] == "refund"]
     assert least <= len(refunds) <= most
@@ -109,9 +97,7 @@ def test_refunds_are_as_frequent_as_told(one_in, least, most):
 
 
 def test_what_is_told_is_part_of_who_it_is(tmp_path):
-    """
-    Another habit, another merchant; the file remembers it, and the usual one needs no word.
-    """
+    """Another habit, another merchant; the file remembers it, and the usual one needs no word."""
     usual, other = Scenario(), Scenario(business=Business(refunded_one_in=10))
     spelt = Business(coins=("usdt", "btc", "sol", "eth"), refunded_one_in=24)
     assert usual.identity == Scenario(business=spelt).identity == "1/7/12/20000/2026-11"
@@ -123,9 +109,7 @@ def test_what_is_told_is_part_of_who_it_is(tmp_path):
 
 
 def test_a_file_of_before_such_words_is_the_usual_merchant(tmp_path):
-    """
-    Its row has no column for them.
-    """
+    """Its row has no column for them."""
     with Store(tmp_path / "shop.db") as store:
         seed(store, Scenario(months=1, payments=5))
         store.fetch("alter table scenario drop column business")
@@ -133,9 +117,7 @@ def test_a_file_of_before_such_words_is_the_usual_merchant(tmp_path):
 
 
 def test_a_scenario_file_is_read_whole(tmp_path):
-    """
-    TOML: sizes and habits by their names.
-    """
+    """TOML: sizes and habits by their names."""
     path = tmp_path / "shop.toml"
     path.write_text('payments = 50\ncoins = ["btc"]\nfee_tiers = [90]\n')
     told = read_scenario_file(path)
@@ -158,9 +140,7 @@ def test_a_scenario_file_is_read_whole(tmp_path):
     ],
 )
 def test_a_file_that_describes_no_scenario_is_an_error(tmp_path, text):
-    """
-    Told with the file's name, whatever is wrong with it.
-    """
+    """Told with the file's name, whatever is wrong with it."""
     path = tmp_path / "shop.toml"
     path.write_text(text)
     with pytest.raises(ConfigError, match=r"shop\.toml"):
@@ -168,9 +148,7 @@ def test_a_file_that_describes_no_scenario_is_an_error(tmp_path, text):
 
 
 def test_more_rotations_than_months_or_no_file_is_an_error(tmp_path):
-    """
-    One rotation a month; and a file that is not there is named.
-    """
+    """One rotation a month; and a file that is not there is named."""
     with pytest.raises(ConfigError, match="receipt_rotations"):
         Scenario(months=1, business=Business(receipt_rotations=2))
     with pytest.raises(ConfigError, match="cannot read"):

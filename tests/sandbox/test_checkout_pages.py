@@ -28,9 +28,7 @@ def words(answer):
 
 
 def test_widget_binds_pays_and_returns_to_the_shop(shop, site):
-    """
-    Sign in, link, choose the coin, confirm; back with receipt and payment_id appended.
-    """
+    """Sign in, link, choose the coin, confirm; back with receipt and payment_id appended."""
     made = shop.session(return_url=f"{SHOP}/done?o=1")
     page = made["checkout_url"]
     assert "Sign in" in site.get(page).text
@@ -46,9 +44,7 @@ def test_widget_binds_pays_and_returns_to_the_shop(shop, site):
 
 
 def test_widget_says_why_it_refuses(shop, site):
-    """
-    A sentence, the code in small print, the contract's status, and the way back.
-    """
+    """A sentence, the code in small print, the contract's status, and the way back."""
     made = shop.session(cancel_url=f"{SHOP}/cart", title="<b>Tea</b>")
     answer = site.post(made["checkout_url"], data={**SARA, "currency": "usdt"})
     assert answer.status_code == 403
@@ -61,9 +57,7 @@ def test_widget_says_why_it_refuses(shop, site):
 
 
 def test_widget_asks_for_the_second_factor(shop, site):
-    """
-    The field is there when the step is asked for, and only then.
-    """
+    """The field is there when the step is asked for, and only then."""
     made = shop.session()
     shop.bind("leila")
     assert "totp" not in site.get(made["checkout_url"], params=LEILA).text
@@ -74,9 +68,7 @@ def test_widget_asks_for_the_second_factor(shop, site):
 
 
 def test_unknown_checkout_is_not_found(site, shop):
-    """
-    A reference is no address either.
-    """
+    """A reference is no address either."""
     shop.session()
     for name in ("nowhere", "order-a"):
         answer = site.get(f"/checkout/{name}")
@@ -84,9 +76,7 @@ def test_unknown_checkout_is_not_found(site, shop):
 
 
 def test_checkout_names_shop_sum_and_time_before_anybody_signs_in(shop, site):
-    """
-    The price, each coin exactly and about in USD, and until when, on the sandbox's clock.
-    """
+    """The price, each coin exactly and about in USD, and until when, on the sandbox's clock."""
     quotes = [{"currency": "eth", "amount": "0.011281753340202391"}]
     quotes += [{"currency": "usdt", "amount": "1234.5"}]
     made = shop.session(amounts=quotes)
@@ -100,9 +90,7 @@ def test_checkout_names_shop_sum_and_time_before_anybody_signs_in(shop, site):
 
 
 def test_checkout_is_loaded_anew_when_it_expires(shop, site):
-    """
-    Without a script: a minute before the end, the page reloads after 61 seconds.
-    """
+    """Without a script: a minute before the end, the page reloads after 61 seconds."""
     page = shop.session(ttl_minutes=5)["checkout_url"]
     shop.clock.advance(4 * MINUTE)
     text = site.get(page).text
@@ -129,18 +117,14 @@ def test_logo_is_the_one_file_a_page_may_load(shop, site):
 
 
 def test_merchants_texts_run_in_their_own_direction(shop, site):
-    """
-    Persian from right to left, decided by each text.
-    """
+    """Persian from right to left, decided by each text."""
     made = shop.session(title="کاشی آبی", description="ارسال رایگان")
     text = site.get(made["checkout_url"]).text
     assert '<h1 dir="auto">کاشی آبی</h1>' in text and '<p dir="auto">ارسال رایگان</p>' in text
 
 
 def test_merchants_texts_are_never_markup(shop, site):
-    """
-    Before paying and on the receipt, in texts and in attributes.
-    """
+    """Before paying and on the receipt, in texts and in attributes."""
     odd = '"><img/src=x>'  # without a blank: it may stand in an address
     made = {"title": odd, "description": odd, "customer": shop.order()["customer"] | {"name": odd}}
     open_ = site.get(shop.session(odd, **made, cancel_url=f"{SHOP}/{odd}")["checkout_url"])
@@ -150,18 +134,14 @@ def test_merchants_texts_are_never_markup(shop, site):
 
 
 def test_checkout_of_the_seeded_past_is_a_receipt(shop, site):
-    """
-    As far as it is known: the reference stands for the title.
-    """
+    """As far as it is known: the reference stands for the title."""
     payment = next(iter(shop.service.records("payments")))
     said = words(site.get(f"/checkout/{payment['session_id']}"))
     assert f"Receipt number {payment['receipt_no']}" in said and payment["reference_id"] in said
 
 
 def test_receipt_says_what_was_paid_and_leads_back(shop, site):
-    """
-    Amount, coin, value, number, date; the link has the receipt and payment_id appended.
-    """
+    """Amount, coin, value, number, date; the link has the receipt and payment_id appended."""
     payment = shop.paid(return_url=f"{SHOP}/done")
     answer = site.get(f"/checkout/{payment['session_id']}")
     number = payment["receipt_no"]
@@ -174,9 +154,7 @@ def test_receipt_says_what_was_paid_and_leads_back(shop, site):
 
 
 def test_browser_signs_in_once_and_no_later_form_names_the_account(shop, site, own):
-    """
-    A signed cookie of this checkout says who pays; the field `as` counts no more.
-    """
+    """A signed cookie of this checkout says who pays; the field `as` counts no more."""
     shop.bind()
     page = shop.session()["checkout_url"]
     signed = site.post(page, data={**SARA, "action": "sign-in"}, headers=own)
@@ -191,9 +169,7 @@ def test_browser_signs_in_once_and_no_later_form_names_the_account(shop, site, o
 
 
 def test_altered_cookie_signs_nobody_in(shop, site, own):
-    """
-    Nor does that of another checkout.
-    """
+    """Nor does that of another checkout."""
     shop.bind()
     first, second = (shop.session(name)["checkout_url"] for name in ("order-a", "order-b"))
     site.post(first, data={**SARA, "action": "sign-in"}, headers=own)
@@ -228,9 +204,7 @@ def test_customer_who_is_somebody_else_signs_out(shop, site, own):
     ids=["site", "hidden", "port", "no-origin"],
 )
 def test_page_of_another_site_neither_signs_in_nor_links_nor_pays(shop, site, foreign, action):
-    """
-    The customer signs in and confirms on the platform's own origin.
-    """
+    """The customer signs in and confirms on the platform's own origin."""
     page = shop.session()["checkout_url"]
     site.get(page, params=SARA)  # the cookie is there
     data = {**SARA, "action": action, "currency": "usdt"}
@@ -240,18 +214,14 @@ def test_page_of_another_site_neither_signs_in_nor_links_nor_pays(shop, site, fo
 
 
 def test_address_on_another_site_signs_nobody_in(shop, site):
-    """
-    A link with `as` in it shows the choice of an account.
-    """
+    """A link with `as` in it shows the choice of an account."""
     page = shop.session()["checkout_url"]
     answer = site.get(page, params=SARA, headers={"sec-fetch-site": "cross-site"})
     assert "Sign in to pay" in words(answer) and "set-cookie" not in answer.headers
 
 
 def test_wrong_codes_are_limited(shop, site):
-    """
-    After ten the right one waits too, until a quarter of an hour has passed.
-    """
+    """After ten the right one waits too, until a quarter of an hour has passed."""
     shop.platform.settings["asks_totp"] = True
     shop.bind("leila")
     page = shop.session()["checkout_url"]
@@ -265,9 +235,7 @@ def test_wrong_codes_are_limited(shop, site):
 
 
 def test_right_code_ends_the_count_of_wrong_ones(shop, refusal):
-    """
-    Only wrong codes in a row count.
-    """
+    """Only wrong codes in a row count."""
     shop.platform.settings["asks_totp"] = True
     shop.bind("leila")
     for reference in ("order-a", "order-b"):
@@ -278,9 +246,7 @@ def test_right_code_ends_the_count_of_wrong_ones(shop, refusal):
 
 
 def test_file_of_an_older_sandbox_counts_wrong_codes_too(shop, refusal):
-    """
-    It gets what it lacks when it is opened.
-    """
+    """It gets what it lacks when it is opened."""
     store = shop.platform.store
     store.fetch("drop table wrong_codes")
     store.fetch("insert or replace into settings values ('asks_totp', 'true')")
@@ -292,9 +258,7 @@ def test_file_of_an_older_sandbox_counts_wrong_codes_too(shop, refusal):
 
 
 def test_chosen_coin_stays_after_a_refusal(shop, site):
-    """
-    Only the code is to be typed again.
-    """
+    """Only the code is to be typed again."""
     shop.platform.settings["asks_totp"] = True
     shop.bind("leila")
     page = shop.session(amounts=None, price_usd="20")["checkout_url"]
@@ -303,9 +267,7 @@ def test_chosen_coin_stays_after_a_refusal(shop, site):
 
 
 def test_linking_says_what_it_means(shop, site):
-    """
-    And what the shop will see of the account.
-    """
+    """And what the shop will see of the account."""
     said = words(site.get(shop.session()["checkout_url"], params=SARA))
     assert "Link your account to Saffron & Tile" in said
     assert "The shop sees your name as S*** R*** and never your email address." in said
@@ -319,9 +281,7 @@ def test_linking_says_what_it_means(shop, site):
     ],
 )
 def test_account_that_cannot_pay_is_told_so_and_offered_nothing(shop, site, email, code):
-    """
-    Beside the way to another account.
-    """
+    """Beside the way to another account."""
     shop.bind()
     answer = site.get(shop.session()["checkout_url"], params={"as": email})
     assert words(answer).count(code) == 1
@@ -336,9 +296,7 @@ def test_account_that_cannot_pay_is_told_so_and_offered_nothing(shop, site, emai
     ],
 )
 def test_closed_shop_says_so_and_offers_no_sign_in(shop, site, setting, sentence):
-    """
-    Nothing is asked of a customer who cannot pay.
-    """
+    """Nothing is asked of a customer who cannot pay."""
     made = shop.session(cancel_url=f"{SHOP}/cart")
     shop.platform.settings[setting] = True
     answer = site.get(made["checkout_url"])
@@ -350,9 +308,7 @@ def test_closed_shop_says_so_and_offers_no_sign_in(shop, site, setting, sentence
 
 @pytest.mark.parametrize("post", [False, True], ids=["looked at", "confirmed"])
 def test_expired_checkout_says_so_once(shop, site, post):
-    """
-    Whether it is looked at or paid too late.
-    """
+    """Whether it is looked at or paid too late."""
     page = shop.session(ttl_minutes=5)["checkout_url"]
     shop.clock.advance(5 * MINUTE)
     answer = site.post(page, data={**SARA, "currency": "usdt"}) if post else site.get(page)
@@ -361,9 +317,7 @@ def test_expired_checkout_says_so_once(shop, site, post):
 
 
 def test_paying_twice_shows_the_receipt_and_takes_nothing(shop, site):
-    """
-    Whoever reloads or presses twice is told that nothing was charged again.
-    """
+    """Whoever reloads or presses twice is told that nothing was charged again."""
     payment = shop.paid()
     answer = site.post(f"/checkout/{payment['session_id']}", data={**SARA, "currency": "usdt"})
     assert answer.status_code == 409 and "Nothing was charged again." in words(answer)
@@ -379,9 +333,7 @@ def test_paying_twice_shows_the_receipt_and_takes_nothing(shop, site):
     ids=["coin", "usd"],
 )
 def test_embed_button_is_told_shop_and_sum(shop, site, amounts, label):
-    """
-    On any page, without the customer's cookies; afterwards it says how it ended.
-    """
+    """On any page, without the customer's cookies; afterwards it says how it ended."""
     made = shop.session(**amounts)
     answer = site.get(f"{made['checkout_url']}/button")
     assert answer.json() == {"label": label, "shop": "Saffron & Tile"}

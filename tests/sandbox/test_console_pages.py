@@ -33,9 +33,7 @@ def once(page):
 
 
 def test_console_shows_a_minted_key_once(site, press):
-    """
-    On the page that the redirect leads to, not on its reload and not later.
-    """
+    """On the page that the redirect leads to, not on its reload and not later."""
     shown = press("mint-payout")
     [key] = re.findall(r"svc_payout_[0-9a-f]{64}", shown.text)
     assert "A payout key is minted. It is shown only now" in words(shown)
@@ -43,9 +41,7 @@ def test_console_shows_a_minted_key_once(site, press):
 
 
 def test_console_mints_a_key_with_an_allowlist(shop, press):
-    """
-    Its addresses stand beside it; what is no address is refused in a sentence.
-    """
+    """Its addresses stand beside it; what is no address is refused in a sentence."""
     form = {"class": "payout", "allowlist": "203.0.113.9, 10.0.0.0/8"}
     assert "from 203.0.113.9, 10.0.0.0/8 alone" in press("mint", **form).text
     assert shop.platform.api_keys.all()[-1]["allowlist"] == ["203.0.113.9", "10.0.0.0/8"]
@@ -55,9 +51,7 @@ def test_console_mints_a_key_with_an_allowlist(shop, press):
 
 
 def test_console_lists_the_newest_hundred_events(shop, site):
-    """
-    A year of them would bury the page; the control API has them all.
-    """
+    """A year of them would bury the page; the control API has them all."""
     with shop.platform.store.transaction():
         for _ in range(101):
             shop.platform.outbox.emit("test.ping", shop.clock.now(), source="console")
@@ -69,9 +63,7 @@ def test_console_lists_the_newest_hundred_events(shop, site):
 
 
 def test_console_says_of_an_event_when_what_and_how_often(shop, site):
-    """
-    Time, type, what it is about, and each attempt with its reason.
-    """
+    """Time, type, what it is about, and each attempt with its reason."""
     payment = shop.paid()
     shop.service.webhooks.deliver_due()
     said = words(site.get("/console")).partition("Time Event What Attempts ")[2]
@@ -82,9 +74,7 @@ def test_console_says_of_an_event_when_what_and_how_often(shop, site):
 
 
 def test_console_sets_what_the_shop_may_do(shop, press):
-    """
-    Each form says what is set now; what is refused changes nothing.
-    """
+    """Each form says what is set now; what is refused changes nothing."""
     coins = press("accept", coin=["btc", "eth"])
     assert "The shop accepts btc, eth now." in words(coins)
     url = press("webhook-url", url="https://shop.example/hook")
@@ -103,9 +93,7 @@ def test_console_sets_what_the_shop_may_do(shop, press):
 
 @pytest.mark.parametrize("limit", ["much", "9" * 5000, "٣"], ids=["word", "long", "foreign"])
 def test_refused_form_keeps_what_was_typed(shop, press, limit):
-    """
-    Every field of it, ticks too.
-    """
+    """Every field of it, ticks too."""
     typed = {"scope": "any", "payout_max_usd": "77", "payout_day_usd": limit}
     text = press("payout-terms", **typed).text
     assert f'name="payout_day_usd" value="{limit}"' in text
@@ -114,9 +102,7 @@ def test_refused_form_keeps_what_was_typed(shop, press, limit):
 
 
 def test_no_coin_ticked_is_said_clearly(shop, site, press):
-    """
-    Once as the answer, and above every page for as long as it is so.
-    """
+    """Once as the answer, and above every page for as long as it is so."""
     assert "No coin is ticked: the shop accepts none now" in words(press("accept"))
     assert shop.platform.settings["accepted_currencies"] == []
     for page in ("/console", "/console/suspend"):
@@ -124,9 +110,7 @@ def test_no_coin_ticked_is_said_clearly(shop, site, press):
 
 
 def test_console_pays_a_customer(shop, press):
-    """
-    The page says what was paid; a refusal is a sentence with its code.
-    """
+    """The page says what was paid; a refusal is a sentence with its code."""
     payer_id = shop.paid()["payer_id"]
     sent = {"currency": "usdt", "payer_id": payer_id, "amount": "5"}
     paid = words(press("pay-out", **sent))
@@ -138,9 +122,7 @@ def test_console_pays_a_customer(shop, press):
 
 
 def test_reload_of_a_payout_pays_nothing(shop, site):
-    """
-    The answer is a redirect; the same form again, or pressed twice, is not carried out.
-    """
+    """The answer is a redirect; the same form again, or pressed twice, is not carried out."""
     sent = {"currency": "usdt", "payer_id": shop.paid()["payer_id"], "amount": "3"}
     asked = site.get("/console/pay-out", params=sent)
     form = {**sent, "once": once(asked.text)}
@@ -153,9 +135,7 @@ def test_reload_of_a_payout_pays_nothing(shop, site):
 
 
 def test_reload_of_a_refused_payout_pays_nothing_later(shop, site):
-    """
-    Even when what stood in its way is gone.
-    """
+    """Even when what stood in its way is gone."""
     shop.platform.settings["payouts_armed"] = False
     sent = {"currency": "usdt", "payer_id": shop.paid()["payer_id"], "amount": "3"}
     form = {**sent, "once": once(site.get("/console/pay-out", params=sent).text)}
@@ -166,9 +146,7 @@ def test_reload_of_a_refused_payout_pays_nothing_later(shop, site):
 
 
 def test_what_moves_money_or_stays_is_marked_and_asks_once(site):
-    """
-    Its button looks different and leads to a question; nothing is done before the answer.
-    """
+    """Its button looks different and leads to a question; nothing is done before the answer."""
     assert {name for name, action in ACTIONS.items() if action.ask} == MONEY_OR_FOR_GOOD
     page = site.get("/console").text
     for name in MONEY_OR_FOR_GOOD:
@@ -179,19 +157,41 @@ def test_what_moves_money_or_stays_is_marked_and_asks_once(site):
         assert "No, back to the console" in words(asked)
 
 
+def test_going_back_and_saying_yes_again_pays_no_second_time(site, shop):
+    """The form of the console goes on to its question: one form, one payout."""
+    payer_id = shop.paid()["payer_id"]
+    form = site.get("/console").text.partition('action="/console/pay-out"')[2]
+    number = once(form.partition("</form>")[0])
+    sent = {"currency": "usdt", "payer_id": payer_id, "amount": "1", "comment": "", "once": number}
+    for status in (303, 409):
+        asked = site.get("/console/pay-out", params=sent)
+        answer = site.post("/console/pay-out", data={**sent, "once": once(asked.text)})
+        assert answer.status_code == status
+    made = [row for row in shop.service.records("payout_records") if row["amount"] == "1.000000"]
+    assert len(made) == 1
+
+
+def test_the_sections_of_the_long_page_are_listed_first(site):
+    """Each link leads to a heading of the page."""
+    page = site.get("/console").text
+    listed = re.findall(r'<a href="#([^"]+)"', page)
+    assert listed == re.findall(r'<h2 id="([^"]+)"', page) and len(listed) > 5
+
+
+def test_a_path_of_the_console_names_every_method_that_it_has(site):
+    """Allow, of a path that is read and posted to."""
+    assert site.put("/console/suspend").headers["allow"] == "GET, HEAD, POST"
+
+
 def test_question_repeats_what_was_typed(site):
-    """
-    So that a wrong figure is seen before the money leaves.
-    """
+    """So that a wrong figure is seen before the money leaves."""
     sent = {"currency": "btc", "payer_id": "who", "amount": "0.5", "comment": "<b>thanks"}
     asked = site.get("/console/pay-out", params=sent)
-    assert "currency btc payer_id who amount 0.5 comment <b>thanks" in words(asked)
+    assert "Coin btc Recipient (payer_id) who Amount 0.5 Comment <b>thanks" in words(asked)
 
 
 def test_asking_changes_nothing(shop, site):
-    """
-    A question is only read; one that another site leads to is not even shown.
-    """
+    """A question is only read; one that another site leads to is not even shown."""
     for name in MONEY_OR_FOR_GOOD:
         site.get(f"/console/{name}")
         led = site.get(f"/console/{name}", headers={"sec-fetch-site": "cross-site"})
@@ -202,9 +202,7 @@ def test_asking_changes_nothing(shop, site):
 
 
 def test_console_begins_and_ends_maintenance(shop, site, press):
-    """
-    It stands above every page while it lasts; the button turns into the way back.
-    """
+    """It stands above every page while it lasts; the button turns into the way back."""
     begun = words(press("maintain"))
     assert "Maintenance has begun." in begun and "End maintenance" in begun
     headers = {"authorization": f"Bearer {shop.checkout}"}
@@ -217,9 +215,7 @@ def test_console_begins_and_ends_maintenance(shop, site, press):
 
 
 def test_suspension_stands_above_every_page(site, press):
-    """
-    Until the business is resumed.
-    """
+    """Until the business is resumed."""
     banner = "The business is suspended: it takes no payments and pays nothing out."
     assert banner in words(press("suspend"))
     assert banner in words(site.get("/console/pay-out"))
@@ -228,9 +224,7 @@ def test_suspension_stands_above_every_page(site, press):
 
 
 def test_rotated_secret_is_shown_with_what_it_means(shop, site, press):
-    """
-    The question says what ends; the answer shows the new secret once.
-    """
+    """The question says what ends; the answer shows the new secret once."""
     asked = words(site.get("/console/rotate-receipt"))
     assert "The previous one is accepted for 24 hours more, then never again" in asked
     shown = press("rotate-receipt")
@@ -239,9 +233,7 @@ def test_rotated_secret_is_shown_with_what_it_means(shop, site, press):
 
 
 def test_form_of_another_site_presses_no_button(shop, site):
-    """
-    Whatever it says of its origin.
-    """
+    """Whatever it says of its origin."""
     for origin in ("https://evil.example", "null", "http://127.0.0.1:1", "http://["):
         answer = site.post("/console/suspend", headers={"origin": origin})
         assert answer.status_code in (403, 404)  # 403 for what is no origin at all
@@ -249,25 +241,19 @@ def test_form_of_another_site_presses_no_button(shop, site):
 
 
 def test_address_of_an_action_leads_to_the_console(site):
-    """
-    Who asks for the address that a form was posted to gets a page, not an error.
-    """
+    """Who asks for the address that a form was posted to gets a page, not an error."""
     for name in ("accept", "mint-checkout", "nothing"):
         assert site.get(f"/console/{name}").headers["location"] == "/console"
 
 
 def test_every_field_has_a_label(site):
-    """
-    On the console and on its questions; a screen reader reads each.
-    """
+    """On the console and on its questions; a screen reader reads each."""
     page = re.sub(r"<input[^>]*hidden[^>]*>", "", site.get("/console").text)
     fields = len(re.findall(r"<(?:input|select)\b", page))
     assert fields and fields == len(re.findall(r"<label>[^/]*<(?:input|select)\b", page))
 
 
 def test_each_revoke_button_says_of_which_key(site):
-    """
-    To whoever hears the page and does not see the row.
-    """
+    """To whoever hears the page and does not see the row."""
     names = re.findall(r'aria-label="(Revoke… \w+ \w{8}),', site.get("/console").text)
     assert len(names) == len(set(names)) == 2

@@ -59,9 +59,7 @@ def names_in(file):
 
 
 def test_every_section_of_the_contract_has_its_rules():
-    """
-    In the contract's order, so that both can be read side by side.
-    """
+    """In the contract's order, so that both can be read side by side."""
     assert tuple(dict.fromkeys(section for section, _, _ in RULES)) == SECTIONS
 
 
@@ -69,18 +67,14 @@ def test_every_section_of_the_contract_has_its_rules():
     ("section", "rule", "tests"), RULES, ids=[f"{section}: {rule}" for section, rule, _ in RULES]
 )
 def test_rule_has_its_tests(section, rule, tests):
-    """
-    Each named test exists in the named file.
-    """
+    """Each named test exists in the named file."""
     for test in tests:
         file, _, name = test.partition(".")
         assert name in names_in(file), f"{section}: {rule}"
 
 
 def test_no_rule_stands_twice_in_a_section():
-    """
-    A rule that was copied and not changed hides the one that was meant.
-    """
+    """A rule that was copied and not changed hides the one that was meant."""
     places = [(section, rule) for section, rule, _ in RULES]
     assert len(set(places)) == len(places)
 
@@ -96,9 +90,7 @@ def test_our_choices_stand_in_the_document():
 
 @pytest.mark.parametrize("code", CODES)
 def test_code_of_the_contract_is_raised_and_shown(code):
-    """
-    Each code stands in the sandbox, in the table of rules, and in a test that expects it.
-    """
+    """Each code stands in the sandbox, in the table of rules, and in a test that expects it."""
     tests = "".join(
         path.read_text() for path in HERE.glob("test_*.py") if path.name != Path(__file__).name
     )
@@ -108,18 +100,14 @@ def test_code_of_the_contract_is_raised_and_shown(code):
 
 
 def test_sandbox_raises_no_code_of_its_own():
-    """
-    Beyond the contract there are only the codes of HTTP itself.
-    """
+    """Beyond the contract there are only the codes of HTTP itself."""
     raised = set(re.findall(r'"((?:PAY|MERCHANT|TOTP)_[A-Z_]+)"', SOURCE))
     assert raised <= set(CODES)
 
 
 @pytest.mark.parametrize("event", FIELDS)
 def test_event_of_the_contract_is_in_the_table(event):
-    """
-    All seven types.
-    """
+    """All seven types."""
     assert any(rule.startswith(f"event {event}") for _, rule, _ in RULES)
 
 
@@ -130,9 +118,7 @@ def read_fields():
 
 @pytest.mark.parametrize(("resource", "fields"), [(one, rest) for one, *rest in read_fields()])
 def test_resource_has_exactly_the_contracts_fields(resource, fields):
-    """
-    As the description says, which is compared with real answers: required ones, and limits.
-    """
+    """As the description says, which is compared with real answers: required ones, and limits."""
     schema = SCHEMAS[resource]
     told = {}
     for name, field in schema["properties"].items():
@@ -145,9 +131,7 @@ def test_resource_has_exactly_the_contracts_fields(resource, fields):
 
 
 def test_document_names_every_control_path_and_fault(shop):
-    """
-    Nothing that can be done to a sandbox is left for its source to tell.
-    """
+    """Nothing that can be done to a sandbox is left for its source to tell."""
     paths = {route.path for route in control_routes(shop.service)}
     assert [path for path in paths if f" {path}`" not in DOCUMENT] == []
     names = [*Behaviour.__dataclass_fields__, *EVERY_FAILURE]

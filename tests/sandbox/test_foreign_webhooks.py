@@ -59,9 +59,7 @@ def signed_their_way(body, secret, at):
 
 
 def test_other_library_verifies_our_deliveries(deliver, secret):
-    """
-    The body as sent, by its secret, and no other body or secret.
-    """
+    """The body as sent, by its secret, and no other body or secret."""
     body, header = deliver()
     assert is_theirs(body, header, secret)
     assert not is_theirs(body + " ", header, secret)
@@ -69,9 +67,7 @@ def test_other_library_verifies_our_deliveries(deliver, secret):
 
 
 def test_other_library_verifies_by_either_secret_of_a_rotation(shop, deliver, secret):
-    """
-    Delivery 7: the header carries two v1.
-    """
+    """Delivery 7: the header carries two v1."""
     Console(shop.service).rotate_secret("webhook")
     newest = shop.service.account.webhook_ring[0].secret.reveal()
     body, header = deliver()
@@ -80,9 +76,7 @@ def test_other_library_verifies_by_either_secret_of_a_rotation(shop, deliver, se
 
 
 def test_we_verify_what_the_other_library_signs(shop, secret):
-    """
-    Unknown schemes beside v1 are passed over; another body or secret is refused.
-    """
+    """Unknown schemes beside v1 are passed over; another body or secret is refused."""
     ring, at = shop.service.account.webhook_ring, int(time.time())
     header = signed_their_way(BODY, secret, at)
     assert verify_webhook(BODY.encode(), header, ring, at * SECOND) is None
@@ -93,9 +87,7 @@ def test_we_verify_what_the_other_library_signs(shop, secret):
 
 @pytest.mark.parametrize(("age", "is_good"), [(0, True), (290, True), (310, False)])
 def test_both_libraries_agree_on_a_delivery_too_old(shop, secret, age, is_good):
-    """
-    Signature 4: five minutes. Of times in the future only we are strict.
-    """
+    """Signature 4: five minutes. Of times in the future only we are strict."""
     now = int(time.time())
     header = signed_their_way(BODY, secret, now - age)
     assert bool(is_theirs(BODY, header, secret)) is is_good

@@ -42,9 +42,7 @@ def payouts(past):
 
 
 def test_records_have_the_contracts_columns_in_text(past):
-    """
-    Every value of a record is a string, but for metadata and what may be null.
-    """
+    """Every value of a record is a string, but for metadata and what may be null."""
     for stream, records in zip(STREAMS.values(), past, strict=True):
         for record in records:
             assert record.keys() == {column.name for column in stream.columns}
@@ -53,9 +51,7 @@ def test_records_have_the_contracts_columns_in_text(past):
 
 
 def test_payment_fee_is_a_tier_of_its_amount_rounded_half_up(payments):
-    """
-    fee = amount x tier at the coin's decimals, and net = charged - fee, exactly.
-    """
+    """fee = amount x tier at the coin's decimals, and net = charged - fee, exactly."""
     for payment in payments:
         unit, charged = ONE_UNIT[payment["currency"]], Decimal(payment["charged_amount"])
         tier = _tier(payment["paid_at"])
@@ -66,9 +62,7 @@ def test_payment_fee_is_a_tier_of_its_amount_rounded_half_up(payments):
 
 
 def test_payout_pays_the_tier_of_that_time_on_top(payouts):
-    """
-    Fee rule 1: debited = amount + fee, at the rate the payments pay.
-    """
+    """Fee rule 1: debited = amount + fee, at the rate the payments pay."""
     for payout in payouts:
         amount, tier = Decimal(payout["amount"]), _tier(payout["created_at"])
         fee = (amount * tier).quantize(ONE_UNIT[payout["currency"]], ROUND_HALF_UP)
@@ -79,9 +73,7 @@ def test_payout_pays_the_tier_of_that_time_on_top(payouts):
 
 
 def test_refund_costs_nothing_and_goes_back_to_the_payer(payments, refunds):
-    """
-    Fee rule 2; and recipient and currency are the payment's own.
-    """
+    """Fee rule 2; and recipient and currency are the payment's own."""
     by_id = {payment["id"]: payment for payment in payments}
     for refund in refunds:
         payment = by_id[refund["payment_id"]]
@@ -93,9 +85,7 @@ def test_refund_costs_nothing_and_goes_back_to_the_payer(payments, refunds):
 
 
 def test_refunds_of_a_payment_stay_within_what_was_charged(payments, refunds):
-    """
-    Limits: cumulative refunds are at most the charged amount, and some reach it in parts.
-    """
+    """Limits: cumulative refunds are at most the charged amount, and some reach it in parts."""
     charged = {payment["id"]: Decimal(payment["charged_amount"]) for payment in payments}
     parts = defaultdict(list)
     for refund in refunds:
@@ -108,9 +98,7 @@ def test_refunds_of_a_payment_stay_within_what_was_charged(payments, refunds):
 
 @pytest.mark.parametrize("instant", ["created_at", "settled_at"])
 def test_wallet_never_goes_below_zero(past, instant):
-    """
-    At no instant has more left a coin's wallet than had come in.
-    """
+    """At no instant has more left a coin's wallet than had come in."""
     payments, payout_records = past
     moves = [(_at(row["paid_at"]), 0, row["currency"], row["net_amount"]) for row in payments]
     moves += [
@@ -124,9 +112,7 @@ def test_wallet_never_goes_below_zero(past, instant):
 
 
 def test_usd_value_is_the_days_price_times_the_amount(past):
-    """
-    All records of a coin on one day agree on a price, each within its own rounding.
-    """
+    """All records of a coin on one day agree on a price, each within its own rounding."""
     lowest, highest = defaultdict(Decimal), defaultdict(lambda: Decimal("Infinity"))
     for row in [*past[0], *past[1]]:
         key = row["currency"], row.get("paid_at", row.get("created_at"))[:10]
@@ -139,9 +125,7 @@ def test_usd_value_is_the_days_price_times_the_amount(past):
 
 
 def test_ids_receipts_and_references_are_unique(past):
-    """
-    No two records share what they are looked up by.
-    """
+    """No two records share what they are looked up by."""
     payments, payout_records = past
     references = [row["reference_id"] for row in payout_records if row["reference_id"] is not None]
     ids = [row["id"] for row in [*payments, *payout_records]]
@@ -150,9 +134,7 @@ def test_ids_receipts_and_references_are_unique(past):
 
 
 def test_only_payouts_of_the_console_lack_a_reference(past, refunds):
-    """
-    The merchant gives every refund and most payouts an id of its own; the console gives none.
-    """
+    """The merchant gives every refund and most payouts an id of its own; the console gives none."""
     assert all(refund["reference_id"] for refund in refunds)
     assert any(record["reference_id"] is None for record in past[1])
     assert any("/" in (record["reference_id"] or "") for record in past[1])
@@ -160,25 +142,19 @@ def test_only_payouts_of_the_console_lack_a_reference(past, refunds):
 
 @pytest.mark.parametrize("edge", ["01T00:00:00Z", "T23:59:59.999999Z", "T20:30:00Z"])
 def test_every_month_has_payments_on_its_edges(payments, edge):
-    """
-    The first and last microsecond of a UTC month, and the month's turn in Tehran.
-    """
+    """The first and last microsecond of a UTC month, and the month's turn in Tehran."""
     months = {row["paid_at"][:7] for row in payments if row["paid_at"].endswith(edge)}
     assert months >= {"2026-06", "2026-07", "2026-08", "2026-09", "2026-10", "2026-11"}
 
 
 def test_several_payments_share_one_instant(payments):
-    """
-    A flash sale: ties that only the id can order.
-    """
+    """A flash sale: ties that only the id can order."""
     sizes = [len(list(same)) for _, same in groupby(row["paid_at"] for row in payments)]
     assert max(sizes) >= 4
 
 
 def test_instants_are_written_as_finely_as_they_are(payments):
-    """
-    Most instants have milliseconds, some microseconds, some no fraction.
-    """
+    """Most instants have milliseconds, some microseconds, some no fraction."""
     digits = [len(row["paid_at"].partition(".")[2].rstrip("Z")) for row in payments]
     counts = {size: digits.count(size) for size in set(digits)}
     assert counts.keys() == {0, 3, 6}
@@ -186,18 +162,14 @@ def test_instants_are_written_as_finely_as_they_are(payments):
 
 
 def test_some_settlements_fall_into_the_next_month(past):
-    """
-    A record created on a month's last instant may settle in the next.
-    """
+    """A record created on a month's last instant may settle in the next."""
     crossing = [row for row in past[1] if row["created_at"][:7] != row["settled_at"][:7]]
     assert crossing
     assert all(_at(row["created_at"]) <= _at(row["settled_at"]) for row in past[1])
 
 
 def test_refunds_fall_into_later_months(payments, refunds):
-    """
-    Some refunds come in the month of their payment, some months behind it.
-    """
+    """Some refunds come in the month of their payment, some months behind it."""
     paid = {payment["id"]: month_of(_at(payment["paid_at"])) for payment in payments}
     behind = [
         month_of(_at(refund["created_at"])) != paid[refund["payment_id"]] for refund in refunds
@@ -207,9 +179,7 @@ def test_refunds_fall_into_later_months(payments, refunds):
 
 
 def test_fee_tier_changes_within_a_month(payments):
-    """
-    The last step falls into mid-month, so that one month has two rates.
-    """
+    """The last step falls into mid-month, so that one month has two rates."""
     tiers = defaultdict(set)
     for payment in payments:
         tiers[payment["paid_at"][:7]].add(_tier(payment["paid_at"]))
@@ -217,9 +187,7 @@ def test_fee_tier_changes_within_a_month(payments):
 
 
 def test_metadata_nests_and_speaks_persian(payments):
-    """
-    Metadata is a free-form object, echoed as it was.
-    """
+    """Metadata is a free-form object, echoed as it was."""
     assert all(isinstance(payment["metadata"], dict) for payment in payments)
     assert any(payment["metadata"].get("campaign") == "نوروز" for payment in payments)
     assert any("items" in payment["metadata"].get("cart", {}) for payment in payments)

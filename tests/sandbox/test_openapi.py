@@ -1,9 +1,11 @@
 """The published description, compared with real answers."""
 
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
+from svc_analytics.sandbox import Refusal
 from svc_analytics.sandbox.http.openapi import describe
 from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
 
@@ -64,9 +66,7 @@ def answers(shop):
 
 
 def test_every_answer_has_exactly_the_described_shape(answers):
-    """
-    No property is missing from the description, and none is promised that does not come.
-    """
+    """No property is missing from the description, and none is promised that does not come."""
     assert answers.keys() == {route.operation for route in ROUTES}
     for route in ROUTES:
         responses = DOCUMENT["paths"][PREFIX + route.path][route.method.lower()]["responses"]
@@ -83,9 +83,7 @@ def refusals(route):
 
 
 def test_each_refusal_names_the_codes_of_its_route():
-    """
-    As examples of the envelope: every code of the contract, but those of widget and console.
-    """
+    """As examples of the envelope: every code of the contract, but those of widget and console."""
     named = set()
     for route in ROUTES:
         told = dict(refusals(route))
@@ -103,8 +101,24 @@ def test_each_refusal_names_the_codes_of_its_route():
     [("sessions.create", 201), ("pay_out", 201), ("refund", 201), ("sessions.cancel", 200)],
 )
 def test_what_is_made_is_a_201(operation, status):
-    """
-    Sessions, payouts and refunds are created; a cancelled session is not.
-    """
+    """Sessions, payouts and refunds are created; a cancelled session is not."""
     [route] = [route for route in ROUTES if route.operation == operation]
     assert route.status == status
+
+
+def test_each_operation_says_which_keys_reach_it(shop):
+    """As the service decides: a key of another class gets PAY_WRONG_KEY_KIND."""
+    keys = {"checkout": shop.checkout, "payout": shop.payout}
+    for route in ROUTES:
+        operation = attrgetter(route.operation)(shop.service)
+        named = ("x",) * bool(route.id_name) + ({},) * bool(route.body or route.filters)
+        reached = [name for name, key in keys.items() if not is_wrong(operation, key, *named)]
+        assert tuple(reached) == route.classes, route
+
+
+def is_wrong(operation, *arguments):
+    try:
+        operation(*arguments)
+    except Refusal as refusal:
+        return "PAY_WRONG_KEY_KIND" in refusal.codes
+    return False

@@ -62,9 +62,7 @@ def attack(shop, description):
 @pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
 def test_request_of_the_described_form_breaks_no_schema(attack, route, examples):
-    """
-    It may be refused by a rule with a code of its own, but only a cursor may be invalid.
-    """
+    """It may be refused by a rule with a code of its own, but only a cursor may be invalid."""
     answers = attack(route, GenerationMode.POSITIVE, examples)
     refused = [case for case, answer in answers if "VALIDATION_FAILED" in answer.text]
     assert answers and all("cursor" in (case.query or {}) for case in refused)
@@ -73,9 +71,7 @@ def test_request_of_the_described_form_breaks_no_schema(attack, route, examples)
 @pytest.mark.parametrize("examples", EXAMPLES)
 @pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.operation)
 def test_request_of_another_form_is_refused_as_described(attack, route, examples):
-    """
-    Statuses, types, envelopes and keys are compared with the description.
-    """
+    """Statuses, types, envelopes and keys are compared with the description."""
     if not (route.filters or route.body or route.id_name):
         assert route.operation == "me"  # the one that takes nothing
         return

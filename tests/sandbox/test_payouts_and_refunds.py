@@ -40,9 +40,7 @@ def by_token(found, **changes):
 
 
 def test_payout_charges_its_fee_on_top(shop):
-    """
-    5 USDT at 1 %: the recipient gets 5, the wallet loses 5.05.
-    """
+    """5 USDT at 1 %: the recipient gets 5, the wallet loses 5.05."""
     record = shop.pay_out(comment="thanks")
     figures = {
         "kind": "payout",
@@ -63,9 +61,7 @@ def test_payout_charges_its_fee_on_top(shop):
 
 
 def test_refund_costs_nothing_and_names_its_payment(shop):
-    """
-    Debited what is refunded; the fee of the payment is kept.
-    """
+    """Debited what is refunded; the fee of the payment is kept."""
     payment = shop.paid()
     record = shop.refund(payment, "7.5", comment="broken")
     figures = {
@@ -84,9 +80,7 @@ def test_refund_costs_nothing_and_names_its_payment(shop):
 
 @pytest.mark.parametrize("kind", ["payout", "refund"])
 def test_each_outflow_tells_one_event(shop, kind):
-    """
-    payout.completed with the kind, also for refunds.
-    """
+    """payout.completed with the kind, also for refunds."""
     record = shop.pay_out() if kind == "payout" else shop.refund(shop.paid(), "1")
     event = shop.events()[-1]
     ids = {"event_id": event["event_id"], "payout_id": record["id"]}
@@ -95,9 +89,7 @@ def test_each_outflow_tells_one_event(shop, kind):
 
 
 def test_replayed_payout_pays_once(shop, refusal):
-    """
-    Identical: the original; different: PAY_DUPLICATE_REFERENCE; nothing moves either time.
-    """
+    """Identical: the original; different: PAY_DUPLICATE_REFERENCE; nothing moves either time."""
     first = shop.pay_out()
     balance = shop.balance(BUSINESS)
     shop.platform.settings["payouts_armed"] = False
@@ -107,9 +99,7 @@ def test_replayed_payout_pays_once(shop, refusal):
 
 
 def test_replayed_refund_refunds_once(shop, refusal):
-    """
-    Identical: the original, even when nothing is left to refund; another payment is another.
-    """
+    """Identical: the original, even when nothing is left to refund; another payment is another."""
     payment, other = shop.paid(), shop.paid("order-b")
     first = shop.refund(payment, "20")
     assert shop.refund(payment, "20") == first
@@ -118,9 +108,7 @@ def test_replayed_refund_refunds_once(shop, refusal):
 
 
 def test_reference_of_the_past_or_of_a_refund_is_taken(shop, refusal):
-    """
-    Payouts and refunds share one space of references.
-    """
+    """Payouts and refunds share one space of references."""
     past = next(row for row in shop.service.records("payout_records") if row["reference_id"])
     shop.refund(shop.paid(), "1")
     for reference in (past["reference_id"], "back-a"):
@@ -152,16 +140,12 @@ def test_reference_of_the_past_or_of_a_refund_is_taken(shop, refusal):
     ids=lambda value: str(value)[:50],
 )
 def test_each_rule_of_a_payout_has_its_code(shop, refusal, changes, answer):
-    """
-    Schema, amount, coin and recipient.
-    """
+    """Schema, amount, coin and recipient."""
     assert refusal(shop.pay_out, **changes) == answer
 
 
 def test_payout_needs_a_recipient(shop, refusal):
-    """
-    Rule 1: neither path is refused like both.
-    """
+    """Rule 1: neither path is refused like both."""
     body = {"reference_id": "out-a", "currency": "usdt", "amount": "5"}
     assert refusal(shop.service.pay_out, shop.payout, body) == NO_RECIPIENT
 
@@ -177,17 +161,13 @@ def test_payout_needs_a_recipient(shop, refusal):
     ],
 )
 def test_payouts_that_are_not_armed_are_refused(shop, refusal, name, value):
-    """
-    Rule 5, each of its causes.
-    """
+    """Rule 5, each of its causes."""
     shop.platform.settings[name] = value
     assert refusal(shop.pay_out) == DISABLED
 
 
 def test_payouts_are_held_to_both_limits(shop, refusal):
-    """
-    Rule 7: per payout, and over the trailing 24 hours; a day later there is room again.
-    """
+    """Rule 7: per payout, and over the trailing 24 hours; a day later there is room again."""
     shop.platform.settings["payout_max_usd"] = 10
     shop.platform.settings["payout_day_usd"] = 15
     over = (422, "PAY_PAYOUT_LIMIT")
@@ -201,17 +181,13 @@ def test_payouts_are_held_to_both_limits(shop, refusal):
 
 
 def test_payout_without_a_rate_is_not_sent_unmetered(shop, refusal):
-    """
-    Rule 9.
-    """
+    """Rule 9."""
     shop.platform.settings["absent_rates"] = ["usdt"]
     assert refusal(shop.pay_out) == (503, "PAY_RATE_UNAVAILABLE")
 
 
 def test_wallet_must_cover_amount_and_fee(shop, refusal):
-    """
-    Rule 8: with 1.01 TON at a fee of 1 % it is 1 TON that can be sent, and not a unit more.
-    """
+    """Rule 8: with 1.01 TON at a fee of 1 % it is 1 TON that can be sent, and not a unit more."""
     assert refusal(shop.pay_out, currency="ton", amount="1") == POOR
     flows = {OUTSIDE: -1_010_000_000, BUSINESS: 1_010_000_000}
     shop.platform.wallet.move("deposit", shop.clock.now(), "ton", flows)
@@ -220,26 +196,20 @@ def test_wallet_must_cover_amount_and_fee(shop, refusal):
 
 
 def test_wallet_must_cover_a_refund(shop, refusal):
-    """
-    What was paid in may have been sent on since.
-    """
+    """What was paid in may have been sent on since."""
     payment, held = shop.paid(), shop.balance(BUSINESS)
     shop.platform.wallet.move("sent on", shop.clock.now(), "usdt", {BUSINESS: -held, OUTSIDE: held})
     assert refusal(shop.refund, payment, "0.000001") == POOR
 
 
 def test_coin_need_not_be_accepted_to_be_paid_out(shop):
-    """
-    Any enabled coin that the wallet holds.
-    """
+    """Any enabled coin that the wallet holds."""
     shop.platform.settings["accepted_currencies"] = ["btc"]
     assert shop.pay_out()["currency"] == "usdt"
 
 
 def test_payer_of_a_payment_is_a_recipient(shop):
-    """
-    The payment's `payer_id` is the handle.
-    """
+    """The payment's `payer_id` is the handle."""
     payment = shop.paid()
     assert shop.pay_out(payer_id=payment["payer_id"])["payer_id"] == payment["payer_id"]
 
@@ -257,17 +227,13 @@ def test_payer_of_a_payment_is_a_recipient(shop):
     ids=lambda value: str(value)[:50],
 )
 def test_each_rule_of_a_refund_has_its_code(shop, refusal, body, answer):
-    """
-    Cap, amount and schema.
-    """
+    """Cap, amount and schema."""
     payment = shop.paid()
     assert refusal(shop.service.refund, shop.payout, payment["receipt_no"], body) == answer
 
 
 def test_refunds_add_up_to_the_charged_amount_and_no_further(shop, refusal):
-    """
-    Partial and repeated refunds; the last unit can be refunded, the next cannot.
-    """
+    """Partial and repeated refunds; the last unit can be refunded, the next cannot."""
     payment = shop.paid()
     shop.refund(payment, "12", "one")
     shop.refund(payment, "8", "two")
@@ -275,9 +241,7 @@ def test_refunds_add_up_to_the_charged_amount_and_no_further(shop, refusal):
 
 
 def test_refund_of_the_past_counts_what_was_refunded_then(shop, refusal):
-    """
-    A payment fully refunded in the seeded past has nothing left.
-    """
+    """A payment fully refunded in the seeded past has nothing left."""
     payment = shop.service.payment(shop.payout, _fully_refunded(shop)[0])
     decimals = len(payment["charged_amount"].partition(".")[2])
     answer = refusal(shop.refund, payment, f"0.{1:0{decimals}}")
@@ -285,9 +249,7 @@ def test_refund_of_the_past_counts_what_was_refunded_then(shop, refusal):
 
 
 def test_refund_goes_where_the_payment_came_from(shop):
-    """
-    No request field can redirect the money.
-    """
+    """No request field can redirect the money."""
     payment = shop.paid()
     other = shop.people["omid"].payer_id
     record = shop.refund(payment, "1", payer_id=other, currency="btc")
@@ -295,9 +257,7 @@ def test_refund_goes_where_the_payment_came_from(shop):
 
 
 def test_suspended_business_refunds_nothing(shop, refusal):
-    """
-    But payouts need not be armed for a refund, nor its coin have a rate.
-    """
+    """But payouts need not be armed for a refund, nor its coin have a rate."""
     payment = shop.paid()
     shop.platform.settings["payouts_armed"] = False
     shop.platform.settings["absent_rates"] = ["usdt"]
@@ -307,28 +267,14 @@ def test_suspended_business_refunds_nothing(shop, refusal):
 
 
 def test_refund_of_an_unknown_payment_is_not_found(shop, refusal):
-    """
-    Like any other object that is not there.
-    """
+    """Like any other object that is not there."""
     body = {"reference_id": "r", "amount": "1"}
     answer = refusal(shop.service.refund, shop.payout, "SVC-999999999", body)
     assert answer == (404, "PAY_SESSION_NOT_FOUND")
 
 
-def test_checkout_class_moves_no_money_out(shop, refusal):
-    """
-    PAY_WRONG_KEY_KIND on all three routes.
-    """
-    wrong = (403, "PAY_WRONG_KEY_KIND")
-    assert refusal(shop.service.pay_out, shop.checkout, {}) == wrong
-    assert refusal(shop.service.refund, shop.checkout, "x", {}) == wrong
-    assert refusal(shop.service.lookups.create, shop.checkout, {}) == wrong
-
-
 def test_looked_up_recipient_is_paid(shop, look_up):
-    """
-    The token with the masked name echoed; no email stands in token or answer.
-    """
+    """The token with the masked name echoed; no email stands in token or answer."""
     found = look_up()
     assert found["masked_name"] == "S*** R***" and shop.events() == []
     assert found["expires_at"] == "2026-11-20T12:10:00Z"
@@ -337,9 +283,7 @@ def test_looked_up_recipient_is_paid(shop, look_up):
 
 
 def test_token_expires_after_ten_minutes(shop, look_up, refusal):
-    """
-    Valid until then, refused from then on.
-    """
+    """Valid until then, refused from then on."""
     found = look_up()
     shop.clock.advance(10 * MINUTE - 1)
     shop.pay_out(**by_token(found))
@@ -349,9 +293,7 @@ def test_token_expires_after_ten_minutes(shop, look_up, refusal):
 
 @pytest.mark.parametrize("flaw", ["confirm", "altered", "respelt", "foreign", "garbage"])
 def test_token_must_be_ours_and_confirmed(shop, look_up, refusal, flaw):
-    """
-    Rule 3: one code for a mismatch, a forgery and another merchant's token.
-    """
+    """Rule 3: one code for a mismatch, a forgery and another merchant's token."""
     found = look_up()
     token = found["recipient_token"]
     changes = {
@@ -365,9 +307,7 @@ def test_token_must_be_ours_and_confirmed(shop, look_up, refusal, flaw):
 
 
 def test_token_path_needs_the_scope(shop, look_up, refusal):
-    """
-    Rule 2: also for a token minted while it was open.
-    """
+    """Rule 2: also for a token minted while it was open."""
     found = look_up()
     shop.platform.settings["payout_scope"] = "payers"
     assert refusal(lambda: shop.pay_out(**by_token(found))) == DISABLED
@@ -376,16 +316,12 @@ def test_token_path_needs_the_scope(shop, look_up, refusal):
 
 @pytest.mark.parametrize("name", ["nobody", "disabled", "unverified", "owner"])
 def test_recipients_that_cannot_be_paid_answer_alike(look_up, refusal, name):
-    """
-    One code, so that nobody learns who has an account.
-    """
+    """One code, so that nobody learns who has an account."""
     assert refusal(look_up, name) == NO_RECIPIENT
 
 
 def test_lookups_are_metered_by_minute_and_day(shop, look_up, refusal):
-    """
-    10 a minute and 12 a day here; payouts by payer_id are unaffected.
-    """
+    """10 a minute and 12 a day here; payouts by payer_id are unaffected."""
     shop.platform.settings["lookups_per_day"] = 12
     throttled = (429, "PAY_LOOKUP_THROTTLED")
     for _ in range(10):

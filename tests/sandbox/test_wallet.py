@@ -11,8 +11,10 @@ import pytest
 from svc_analytics.instants import DAY
 from svc_analytics.sandbox import Clock, Refusal, Service, Store
 from svc_analytics.sandbox.core.coins import COINS, decimal_text
+from svc_analytics.sandbox.http.control_api import ControlApi
 from svc_analytics.sandbox.resources.console import Console
-from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, customer
+from svc_analytics.sandbox.state.wallet import BUSINESS, FEES, PAST_CUSTOMERS, customer
+from svc_analytics.schema import PAYOUT_RECORDS
 
 
 def test_wallet_opens_with_what_the_past_left(shop):
@@ -28,23 +30,20 @@ def test_wallet_opens_with_what_the_past_left(shop):
 
 
 def test_every_coin_sums_to_zero_whatever_moves(shop):
-    """
-    Entries of all accounts cancel out, and balances are the sums of entries.
-    """
+    """Entries of all accounts cancel out, and balances are the sums of entries."""
     payment = shop.paid()
     shop.refund(payment, "7.5")
     shop.pay_out()
     assert set(shop.sums().values()) == {0}
-    for account, currency, units in shop.platform.wallet.balances():
+    end = shop.platform.scenario.current_month.end
+    for account, currency, held in shop.platform.wallet.balances(end):
         sql = "select units from entries where account = ? and currency = ?"
         rows = shop.platform.store.fetch(sql, (account, currency))
-        assert units == sum(int(text) for (text,) in rows)
+        assert held == sum(int(text) for (text,) in rows)
 
 
 def test_payment_moves_from_payer_to_business_and_fees(shop):
-    """
-    20 USDT at the last tier of 1 %: 19.80 to the business, 0.20 to the fees.
-    """
+    """20 USDT at the last tier of 1 %: 19.80 to the business, 0.20 to the fees."""
     payer = customer(shop.people["sara"].payer_id)
     before = [shop.balance(account) for account in (payer, BUSINESS, FEES)]
     shop.paid()
@@ -54,9 +53,7 @@ def test_payment_moves_from_payer_to_business_and_fees(shop):
 
 
 def test_payout_moves_from_business_to_recipient_and_fees(shop):
-    """
-    5 USDT at 1 %: the business loses 5.05, the recipient gets exactly 5, the fees 0.05.
-    """
+    """5 USDT at 1 %: the business loses 5.05, the recipient gets exactly 5, the fees 0.05."""
     payment = shop.paid()
     accounts = (BUSINESS, customer(payment["payer_id"]), FEES)
     before = [shop.balance(account) for account in accounts]
@@ -67,9 +64,7 @@ def test_payout_moves_from_business_to_recipient_and_fees(shop):
 
 
 def test_refund_leaves_the_fee_of_its_payment_where_it_is(shop):
-    """
-    Fee rule 2: the whole 20 USDT go back, of which the business had got 19.80.
-    """
+    """Fee rule 2: the whole 20 USDT go back, of which the business had got 19.80."""
     accounts = (BUSINESS, customer(shop.people["sara"].payer_id), FEES)
     before = [shop.balance(account) for account in accounts]
     shop.refund(shop.paid(), "20")
@@ -79,38 +74,124 @@ def test_refund_leaves_the_fee_of_its_payment_where_it_is(shop):
 
 
 def test_refused_operation_moves_nothing(shop, refusal):
-    """
-    All or nothing: after a refusal every balance is what it was.
-    """
+    """All or nothing: after a refusal every balance is what it was."""
     payment = shop.paid()
-    before = sorted(shop.platform.wallet.balances())
+    before = sorted(shop.platform.wallet.balances(shop.clock.now()))
     assert refusal(shop.refund, payment, "20.000001")[1] == "PAY_REFUND_EXCEEDS_PAYMENT"
     assert refusal(shop.pay_out, amount="1000000")[1] == "PAY_PAYOUT_LIMIT"
-    assert sorted(shop.platform.wallet.balances()) == before
+    assert sorted(shop.platform.wallet.balances(shop.clock.now())) == before
 
 
-def test_what_the_coming_days_will_take_cannot_be_spent(shop):
+def coming(shop, **columns):
+    """Add a payout of 10 USDT of the seeded past that will show in a millisecond."""
+    at = shop.clock.now() + 1000
+    made = {"id": "x", "reference_id": None, "kind": "payout", "status": "completed"}
+    made |= {"currency": "usdt", "amount": "9", "debited_amount": "10", "fee_amount": "1"}
+    made |= {"fee_percent": "1", "usd_value": None, "payer_id": "", "payment_id": None}
+    made |= {"comment": "", "created_at": at, "settled_at": at, **columns}
+    shop.platform.store.add(PAYOUT_RECORDS, made)
+    entries = {BUSINESS: -units(made["debited_amount"]), FEES: units(made["fee_amount"])}
+    entries |= {PAST_CUSTOMERS: units(made["amount"])}
+    shop.platform.wallet.move("opening", 0, "usdt", entries)
+    return made
+
+
+def units(text):
+    return int(Decimal(text) * 10**6)
+
+
+def records_left(shop, coin=COINS[0]):
+    """What the records that are listed now bring and take, in units."""
+    brought = _sum(shop, "payments", "net_amount", coin)
+    return units(brought - _sum(shop, "payout_records", "debited_amount", coin))
+
+
+def business(shop):
+    wallets = ControlApi(shop.service).state()["wallets"]
+    [found] = [
+        each["balance"]
+        for each in wallets
+        if (each["account"], each["currency"]) == (BUSINESS, "usdt")
+    ]
+    return units(found)
+
+
+@pytest.mark.parametrize("days", [0, 1, 5, 30, -3])
+def test_the_wallet_is_what_the_listed_records_left(shop, days):
+    """On any day, shown and for spending alike: days to come bring and take nothing yet."""
+    shop.clock.advance(days * DAY)
+    free = shop.platform.wallet.available(COINS[0], shop.platform.shown_until())
+    assert business(shop) == free == records_left(shop)
+
+
+def test_all_that_is_there_now_can_be_spent_and_what_then_no_longer_fits_does_not_come(shop):
     """
-    Payouts of the seeded past that are yet to show keep their money: no balance goes negative.
+    A seeded payout of the next millisecond is dropped; the wallet still is what the list says.
     """
-    store, now = shop.platform.store, shop.clock.now()
-    store.fetch(
-        "insert into payout_records select 'x', null, kind, status, 'usdt', '9', '10.000000',"
-        " '1', fee_percent, usd_value, payer_id, payment_id, comment, ?, ? from payout_records"
-        " limit 1",
-        (now + 1000, now + 1000),
-    )
-    usdt = COINS[0]
-    free = shop.platform.wallet.available(usdt, now)
+    coming(shop)
+    configured = {"payout_max_usd": 10**9, "payout_day_usd": 10**9}
+    Console(shop.service).configure(configured)
+    held = business(shop)
+    shop.pay_out(amount=str(Decimal(held * 100 // 101) / 10**6))
     shop.clock.advance(1000)
-    assert free <= shop.balance(BUSINESS) - 10_000_000
-    assert free <= shop.platform.wallet.available(usdt, shop.clock.now())
+    assert "x" not in {record["id"] for record in shop.service.records("payout_records")}
+    assert 0 <= business(shop) == records_left(shop)
+    assert set(shop.sums().values()) == {0}
+
+
+def test_a_seeded_payout_that_still_fits_comes(shop):
+    """Spending a little drops nothing."""
+    coming(shop)
+    shop.pay_out()
+    shop.clock.advance(1000)
+    assert "x" in {record["id"] for record in shop.service.records("payout_records")}
+
+
+def test_a_payment_is_refunded_whole_though_a_seeded_refund_of_it_is_to_come(shop):
+    """The cap counts what happened: the refund of the next millisecond gives way."""
+    payment = shop.paid()
+    coming(
+        shop,
+        kind="refund",
+        payment_id=payment["id"],
+        amount="5",
+        debited_amount="5",
+        fee_amount="0",
+    )
+    assert shop.refund(payment, "20")["amount"] == "20.000000"
+    shop.clock.advance(1000)
+    made = [row for row in shop.service.records("payout_records") if row["payment_id"]]
+    assert [row["amount"] for row in made if row["payment_id"] == payment["id"]] == ["20.000000"]
+    assert business(shop) == records_left(shop)
+
+
+def test_every_seeded_payment_without_a_listed_refund_can_be_refunded(shop):
+    """Whole, on the day of the newest record, whatever the coming days would have brought."""
+    refunded = {row["payment_id"] for row in shop.service.records("payout_records")}
+    payments = [row for row in shop.service.records("payments") if row["id"] not in refunded]
+    newest = [row for row in payments[-12:] if row["currency"] == "usdt"]
+    amounts = [row["charged_amount"] for row in newest]
+    made = [shop.refund(row, row["charged_amount"], row["id"]) for row in newest]
+    assert [row["amount"] for row in made] == amounts and amounts
+
+
+def test_a_clock_that_is_set_back_loses_no_record_and_no_replay(shop):
+    """
+    Made an hour ahead, a payment and a payout are there when the clock is back; asked for
+    again, the same payout comes, and the day's limit holds nothing of the hours to come.
+    """
+    now = shop.clock.now()
+    shop.clock.advance(3600 * 10**6)
+    payment, payout = shop.paid(), shop.pay_out()
+    shop.clock.set(now)
+    assert shop.service.payment(shop.checkout, payment["id"]) == payment
+    assert shop.service.sessions.create(shop.checkout, shop.order())["payment"] == payment
+    assert shop.pay_out() == payout
+    assert business(shop) == records_left(shop)
 
 
 def test_200_refunds_at_once_never_exceed_what_was_charged(shop):
-    """
-    Of 200 concurrent refunds of 1 USDT of a payment of 20, exactly 20 succeed.
-    """
+    """Of 200 concurrent refunds of 1 USDT of a payment of 20, exactly 20 succeed."""
     payment = shop.paid()
 
     def attempt(number):
@@ -127,9 +208,7 @@ def test_200_refunds_at_once_never_exceed_what_was_charged(shop):
 
 
 def test_one_reference_sent_50_times_at_once_pays_once(shop):
-    """
-    Concurrent replays all answer with the one record.
-    """
+    """Concurrent replays all answer with the one record."""
     before = shop.balance(BUSINESS)
     with ThreadPoolExecutor(16) as pool:
         ids = {record["id"] for record in pool.map(lambda _: shop.pay_out(), range(50))}
@@ -138,9 +217,7 @@ def test_one_reference_sent_50_times_at_once_pays_once(shop):
 
 
 def test_two_services_on_one_file_share_its_money(shop):
-    """
-    Two connections refund one payment in turns; the cap holds across them.
-    """
+    """Two connections refund one payment in turns; the cap holds across them."""
     payment = shop.paid()
     with Store(shop.platform.store.name) as store:
         other = Service(store, Clock(shop.clock.now()))
@@ -151,9 +228,7 @@ def test_two_services_on_one_file_share_its_money(shop):
 
 
 def test_what_was_answered_survives_a_kill(shop):
-    """
-    A process killed right after its answer has paid; asked again, it pays no second time.
-    """
+    """A process killed right after its answer has paid; asked again, it pays no second time."""
     code = (
         "import os, signal, sys\n"
         "from svc_analytics.sandbox import Clock, Service, Store\n"
@@ -202,9 +277,7 @@ def test_kill_while_paying_out_loses_and_doubles_nothing(shop):
 
 
 def test_everything_is_there_when_the_file_is_opened_again(shop):
-    """
-    Sessions, keys, settings, rotated secrets and undelivered events outlive their process.
-    """
+    """Sessions, keys, settings, rotated secrets and undelivered events outlive their process."""
     console = Console(shop.service)
     session, key = shop.session(), console.mint_key({"class": "checkout"})["key"]
     secret = console.rotate_secret("receipt")["secret"]

@@ -74,9 +74,7 @@ def received():
 
 
 def test_delivery_is_signed_over_its_raw_body(shop, deliveries, receiver, ping):
-    """
-    One v1 by the webhook secret, at the sandbox's own time.
-    """
+    """One v1 by the webhook secret, at the sandbox's own time."""
     event_id = ping()["event_id"]
     assert deliveries.deliver_due() == 1
     [(_, body, signature)] = receiver.posts
@@ -89,18 +87,14 @@ def test_delivery_is_signed_over_its_raw_body(shop, deliveries, receiver, ping):
 
 
 def test_delivered_event_is_not_sent_again(deliveries, receiver, ping):
-    """
-    A 2xx ends it.
-    """
+    """A 2xx ends it."""
     ping()
     assert [deliveries.deliver_due(), deliveries.deliver_due()] == [1, 0]
     assert deliveries.log()[0]["state"] == "delivered"
 
 
 def test_rotation_signs_with_both_secrets_for_a_day(shop, deliveries, receiver, ping):
-    """
-    Delivery 7: two v1 until 24 hours after, then one; either secret verifies meanwhile.
-    """
+    """Delivery 7: two v1 until 24 hours after, then one; either secret verifies meanwhile."""
     old = shop.service.account.webhook_ring
     Console(shop.service).rotate_secret("webhook")
     shop.clock.advance(DAY - 1)
@@ -117,9 +111,7 @@ def test_rotation_signs_with_both_secrets_for_a_day(shop, deliveries, receiver, 
 
 
 def test_every_rotation_leaves_each_secret_its_own_day(shop, deliveries, receiver, ping):
-    """
-    Delivery 7: one more rotation takes back nothing that was promised.
-    """
+    """Delivery 7: one more rotation takes back nothing that was promised."""
     rings = [shop.service.account.webhook_ring[:1]]
     for _ in range(2):
         shop.clock.advance(HOUR)
@@ -144,9 +136,7 @@ def test_every_rotation_leaves_each_secret_its_own_day(shop, deliveries, receive
 
 
 def test_failed_attempts_are_repeated_over_a_day_and_abandoned(shop, deliveries, receiver, ping):
-    """
-    Exponential backoff on the clock, one event_id throughout, every reason in the log.
-    """
+    """Exponential backoff on the clock, one event_id throughout, every reason in the log."""
     receiver.failure = "answered 500"
     event_id = ping()["event_id"]
     started = shop.clock.now()
@@ -164,9 +154,7 @@ def test_failed_attempts_are_repeated_over_a_day_and_abandoned(shop, deliveries,
 
 
 def test_whatever_goes_wrong_is_a_failed_attempt(shop, deliveries, ping):
-    """
-    Delivery 1: anything but a 2xx; and the events behind it are not held up.
-    """
+    """Delivery 1: anything but a 2xx; and the events behind it are not held up."""
     ping(), ping()
     sender = WebhookSender(shop.platform, lambda *_: 1 / 0)
     assert sender.deliver_due() == 2
@@ -178,18 +166,14 @@ def test_whatever_goes_wrong_is_a_failed_attempt(shop, deliveries, ping):
 
 
 def test_path_beyond_ascii_is_percent_encoded(received):
-    """
-    As the standard of URLs has it; what is encoded already stays as it is.
-    """
+    """As the standard of URLs has it; what is encoded already stays as it is."""
     url, paths = received
     assert post_to_this_machine(f"{url}/چای/é%20b?q=ß&r=%C3%9F#x", b"{}", {}) == ""
     assert paths == ["/%DA%86%D8%A7%DB%8C/%C3%A9%20b?q=%C3%9F&r=%C3%9F"]
 
 
 def test_attempt_after_a_failure_can_succeed(shop, deliveries, receiver, ping):
-    """
-    Then the event is delivered and rests.
-    """
+    """Then the event is delivered and rests."""
     receiver.failure = "answered 503"
     ping()
     deliveries.deliver_due()
@@ -203,18 +187,14 @@ def test_attempt_after_a_failure_can_succeed(shop, deliveries, receiver, ping):
 
 
 def test_operation_does_not_wait_for_its_delivery(shop, deliveries, receiver):
-    """
-    A payment is done before anything is posted.
-    """
+    """A payment is done before anything is posted."""
     shop.paid()
     assert receiver.posts == []
     assert deliveries.deliver_due() == 2
 
 
 def test_refused_operation_emits_nothing(shop, refusal):
-    """
-    An event is queued in the transaction of what it tells.
-    """
+    """An event is queued in the transaction of what it tells."""
     payment = shop.paid()
     before = shop.events()
     refusal(shop.refund, payment, "21")
@@ -222,9 +202,7 @@ def test_refused_operation_emits_nothing(shop, refusal):
 
 
 def test_without_a_receiver_nothing_leaves_the_machine(shop, ping):
-    """
-    The log says why, as it does for what never reached a receiver.
-    """
+    """The log says why, as it does for what never reached a receiver."""
     ping()
     shop.service.webhooks.deliver_due()
     [attempt] = shop.service.webhooks.log()[0]["attempts"]
@@ -236,9 +214,7 @@ def test_without_a_receiver_nothing_leaves_the_machine(shop, ping):
     [(204, ""), (302, "answered 302"), (400, "answered 400"), (500, "answered 500")],
 )
 def test_any_2xx_is_success_and_nothing_else(status, outcome):
-    """
-    Delivery 1, against a real receiver; a redirect is not followed.
-    """
+    """Delivery 1, against a real receiver; a redirect is not followed."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
         def do_POST(self):
@@ -259,16 +235,12 @@ def test_any_2xx_is_success_and_nothing_else(status, outcome):
 
 
 def test_receiver_that_is_not_there_is_a_failure():
-    """
-    With its kind as the reason.
-    """
+    """With its kind as the reason."""
     assert post_to_this_machine("http://127.0.0.1:1/", b"", {}).startswith("no answer: ")
 
 
 def test_receiver_that_does_not_answer_in_time_is_a_failure(monkeypatch):
-    """
-    It took the connection, and then its time.
-    """
+    """It took the connection, and then its time."""
     monkeypatch.setattr("svc_analytics.sandbox.resources.webhook_delivery.ATTEMPT_SECONDS", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}/hook"
@@ -276,9 +248,7 @@ def test_receiver_that_does_not_answer_in_time_is_a_failure(monkeypatch):
 
 
 def test_receiver_that_answers_drop_by_drop_gets_no_more_time(monkeypatch):
-    """
-    Each byte comes soon after the last, and the whole far too late.
-    """
+    """Each byte comes soon after the last, and the whole far too late."""
     monkeypatch.setattr("svc_analytics.sandbox.resources.webhook_delivery.ATTEMPT_SECONDS", 0.1)
 
     def drip():
@@ -294,18 +264,14 @@ def test_receiver_that_answers_drop_by_drop_gets_no_more_time(monkeypatch):
 
 
 def test_stop_is_heard_between_two_attempts(deliveries, receiver, ping):
-    """
-    However many are due, and however long their receiver takes: the rest stays queued.
-    """
+    """However many are due, and however long their receiver takes: the rest stays queued."""
     [ping() for _ in range(3)]
     assert deliveries.deliver_due(lambda: len(receiver.posts) == 1) == 1
     assert [one["state"] for one in deliveries.log()] == ["pending", "pending", "delivered"]
 
 
 def test_ids_of_events_are_uuids(shop, ping):
-    """
-    All but the merchant's own strings.
-    """
+    """All but the merchant's own strings."""
     payment = shop.paid()
     shop.refund(payment, "1")
     shop.session("order-b", ttl_minutes=5)
@@ -321,9 +287,7 @@ def test_ids_of_events_are_uuids(shop, ping):
 
 
 def test_test_event_needs_the_secret_to_have_been_seen(shop, refusal):
-    """
-    Delivery 6.
-    """
+    """Delivery 6."""
     console = Console(shop.service)
     unseen = (422, "MERCHANT_WEBHOOK_SECRET_UNSEEN")
     assert refusal(console.send_test_event) == unseen
@@ -333,9 +297,7 @@ def test_test_event_needs_the_secret_to_have_been_seen(shop, refusal):
 
 @pytest.mark.parametrize("host", ["127.0.0.1:9000", "localhost:9000", "[::1]:9000"])
 def test_receiver_on_this_machine_can_be_the_webhook_url(shop, receiver, ping, host):
-    """
-    A liberty of the sandbox: plain http to loopback; then that is where events go.
-    """
+    """A liberty of the sandbox: plain http to loopback; then that is where events go."""
     url = f"http://{host}/hook"
     Console(shop.service).set_webhook_url({"url": url})
     ping()
@@ -344,17 +306,13 @@ def test_receiver_on_this_machine_can_be_the_webhook_url(shop, receiver, ping, h
 
 
 def test_registered_url_shows_in_the_profile(shop):
-    """
-    GET /me.
-    """
+    """GET /me."""
     Console(shop.service).set_webhook_url({"url": "https://shop.example/new"})
     assert shop.service.me(shop.checkout)["webhook_url"] == "https://shop.example/new"
 
 
 def test_console_payout_has_no_reference_and_tells_its_event(shop):
-    """
-    Also for payouts made from the console.
-    """
+    """Also for payouts made from the console."""
     payer_id = shop.paid()["payer_id"]
     body = {"currency": "usdt", "amount": "5", "payer_id": payer_id, "reference_id": "mine"}
     record = Console(shop.service).pay_out(body)

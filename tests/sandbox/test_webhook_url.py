@@ -49,9 +49,7 @@ INVALID = (422, "MERCHANT_WEBHOOK_URL_INVALID")
 
 @pytest.mark.parametrize("host", PRIVATE_HOSTS)
 def test_private_host_is_refused_in_every_spelling(answer, host):
-    """
-    Loopback, private and unparsable hosts, also behind a port and a user.
-    """
+    """Loopback, private and unparsable hosts, also behind a port and a user."""
     assert answer(f"https://{host}/hook") == INVALID
     assert answer(f"https://shop.example@{host}:443") == INVALID
 
@@ -74,9 +72,7 @@ def test_private_host_is_refused_in_every_spelling(answer, host):
     ids=lambda url: ascii(url)[:50],
 )
 def test_url_that_cannot_be_called_is_refused(answer, url):
-    """
-    Another scheme, no text, no host, no port, a character that is not shown.
-    """
+    """Another scheme, no text, no host, no port, a character that is not shown."""
     assert answer(url) == INVALID
 
 
@@ -92,17 +88,13 @@ def test_url_that_cannot_be_called_is_refused(answer, url):
     ],
 )
 def test_public_https_is_registered_as_it_was_sent(shop, url):
-    """
-    And so is http on this machine, our liberty.
-    """
+    """And so is http on this machine, our liberty."""
     assert Console(shop.service).set_webhook_url({"url": url}) == {"webhook_url": url}
     assert shop.service.me(shop.checkout)["webhook_url"] == url
 
 
 @pytest.mark.parametrize("url", [[], {}, ["http://127.0.0.1:1/"], 7, "http://127.0.0.1:0/"])
 def test_receiver_must_be_a_url_too(shop, refusal, url):
-    """
-    The setting that overrides the webhook URL is held to this machine.
-    """
+    """The setting that overrides the webhook URL is held to this machine."""
     refused = refusal(Console(shop.service).configure, {"deliver_to": url})
     assert refused == (422, "VALIDATION_FAILED")

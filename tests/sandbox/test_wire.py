@@ -52,18 +52,14 @@ NO_HTTP = {
 
 @pytest.mark.parametrize("raw", NO_HTTP.values(), ids=NO_HTTP.keys())
 def test_what_is_no_http_is_answered_in_the_envelope(talk, raw):
-    """
-    Errors: every answer that is not 2xx, also those from below the app.
-    """
+    """Errors: every answer that is not 2xx, also those from below the app."""
     head, body = talk(raw)
     assert head.startswith("http/1.1 400 ") and "application/json" in head and "date: " in head
     assert json.loads(body) == {"statusCode": 400, "errors": {"error": ["BAD_REQUEST"]}}
 
 
 def test_broken_chunk_of_a_body_that_is_read_is_one_answer(talk, headers, caplog):
-    """
-    The app waits for the body meanwhile, and must not answer too.
-    """
+    """The app waits for the body meanwhile, and must not answer too."""
     head, _ = talk(f"{CREATE}\r\n{headers}Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n")
     assert head.startswith("http/1.1 400 ")
     assert "Traceback" not in caplog.text
@@ -73,9 +69,7 @@ def test_broken_chunk_of_a_body_that_is_read_is_one_answer(talk, headers, caplog
     "path", [ME, f"{PREFIX}/payments", "/openapi.json", "/control", "/console"]
 )
 def test_head_is_wherever_get_is(talk, headers, path):
-    """
-    The same head, and no body.
-    """
+    """The same head, and no body."""
     got, body = talk(f"GET {path} HTTP/1.1\r\n{headers}\r\n")
     assert talk(f"HEAD {path} HTTP/1.1\r\n{headers}\r\n") == (got, b"")
     assert got.startswith("http/1.1 200 ") and body
@@ -91,9 +85,7 @@ METHODS["/control/settings"] = {"POST"}
 
 @pytest.mark.parametrize(("path", "methods"), METHODS.items(), ids=METHODS.keys())
 def test_other_method_is_told_every_method_of_its_path(talk, headers, path, methods):
-    """
-    405 with Allow, whatever else the path could be; PATCH and OPTIONS are nowhere.
-    """
+    """405 with Allow, whatever else the path could be; PATCH and OPTIONS are nowhere."""
     served = methods | ({"HEAD"} if "GET" in methods else set())
     for method in {"GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"} - methods:
         head, body = talk(
@@ -104,9 +96,7 @@ def test_other_method_is_told_every_method_of_its_path(talk, headers, path, meth
 
 
 def test_path_may_come_with_its_host(talk, headers):
-    """
-    RFC 9112: the absolute form is the same request, and its host is the one that counts.
-    """
+    """RFC 9112: the absolute form is the same request, and its host is the one that counts."""
     assert talk(f"GET http://any.example{ME} HTTP/1.1\r\n{headers}\r\n")[0].startswith(
         "http/1.1 200"
     )
@@ -115,9 +105,7 @@ def test_path_may_come_with_its_host(talk, headers):
 
 
 def test_paths_of_the_pages_may_end_in_a_slash(talk, headers):
-    """
-    A redirect would be an answer without the envelope.
-    """
+    """A redirect would be an answer without the envelope."""
     assert talk(f"GET /control/ HTTP/1.1\r\n{headers}\r\n")[0].startswith("http/1.1 200 ")
     assert talk(f"GET {ME}/ HTTP/1.1\r\n{headers}\r\n")[0].startswith("http/1.1 404 ")
 
@@ -132,9 +120,7 @@ FOREIGN = (
 @pytest.mark.parametrize("host", FOREIGN)
 @pytest.mark.parametrize("path", ["/control", "/console", "/checkout/x", "/embed.js"])
 def test_host_that_is_not_plainly_this_machine_is_forbidden(talk, path, host):
-    """
-    What cannot be read is foreign.
-    """
+    """What cannot be read is foreign."""
     head, body = talk(f"GET {path} HTTP/1.1\r\nHost: {host}\r\n\r\n")
     assert head.startswith("http/1.1 403 ")
     assert json.loads(body) == {"statusCode": 403, "errors": {"error": ["FORBIDDEN"]}}
@@ -144,16 +130,12 @@ def test_host_that_is_not_plainly_this_machine_is_forbidden(talk, path, host):
     "host", ["localhost", "LOCALHOST:1", "127.0.0.1:8700", "127.9.9.9", "[::1]:9"]
 )
 def test_host_of_this_machine_reaches_the_pages(talk, host):
-    """
-    By name or address, with any port.
-    """
+    """By name or address, with any port."""
     assert talk(f"GET /control HTTP/1.1\r\nHost: {host}\r\n\r\n")[0].startswith("http/1.1 200 ")
 
 
 def test_origin_that_cannot_be_read_is_foreign(talk):
-    """
-    As the host is.
-    """
+    """As the host is."""
     origin = "Host: 127.0.0.1\r\nOrigin: http://[\r\nContent-Length: 0\r\n\r\n"
     assert talk(f"POST /console/maintain HTTP/1.1\r\n{origin}")[0].startswith("http/1.1 403 ")
 
@@ -162,9 +144,7 @@ ENDLESS = "Content-Length: 100000000\r\n\r\n{"
 
 
 def test_key_is_judged_before_the_body_is_read(talk):
-    """
-    Whoever has none need not send it: 401 while most of it is still to come.
-    """
+    """Whoever has none need not send it: 401 while most of it is still to come."""
     head, body = talk(f"{CREATE}\r\nHost: a\r\n{ENDLESS}")
     assert head.startswith("http/1.1 401 ") and "www-authenticate: bearer" in head
     assert json.loads(body) == {"statusCode": 401, "errors": {"error": ["UNAUTHORIZED"]}}
@@ -172,9 +152,7 @@ def test_key_is_judged_before_the_body_is_read(talk):
 
 @pytest.mark.parametrize("path", [f"{PREFIX}/sessions", "/control/settings", "/console/mint"])
 def test_body_beyond_a_mebibyte_is_refused(talk, headers, path):
-    """
-    By what it says, before any of it is read; and by what has come, if it says nothing.
-    """
+    """By what it says, before any of it is read; and by what has come, if it says nothing."""
     start = f"POST {path} HTTP/1.1\r\n{headers}Content-Type: application/json\r\n"
     chunk = f"{MAX_BODY:x}\r\n{'x' * MAX_BODY}\r\n1\r\nx\r\n0\r\n\r\n"
     for raw in (f"{start}{ENDLESS}", f"{start}Transfer-Encoding: chunked\r\n\r\n{chunk}"):
@@ -184,9 +162,7 @@ def test_body_beyond_a_mebibyte_is_refused(talk, headers, path):
 
 
 def test_connection_serves_on_after_an_early_answer(live, served, headers):
-    """
-    The rest of the refused body is read past, and the next request is answered.
-    """
+    """The rest of the refused body is read past, and the next request is answered."""
     port = int(live[1].base_url.rpartition(":")[2])
     first = f"{CREATE}\r\nHost: a\r\nContent-Length: 300000\r\n\r\n{'x' * 300_000}"
     second = f"GET {ME} HTTP/1.1\r\n{headers}Connection: close\r\n\r\n"
@@ -198,9 +174,7 @@ def test_connection_serves_on_after_an_early_answer(live, served, headers):
 
 
 def test_client_that_goes_away_leaves_no_trace(live, served, headers, caplog):
-    """
-    Half a request is nobody's failure.
-    """
+    """Half a request is nobody's failure."""
     port = int(live[1].base_url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(f"{CREATE}\r\n{headers}Content-Length: 9\r\n\r\n{{".encode())
@@ -211,9 +185,7 @@ def test_client_that_goes_away_leaves_no_trace(live, served, headers, caplog):
 
 
 def test_no_date_is_hidden_everywhere(service):
-    """
-    The fault reaches the answers from below the app too.
-    """
+    """The fault reaches the answers from below the app too."""
     service.behaviour = Behaviour(no_date_header=True)
     with serve(service) as running:
         port = int(running.base_url.rpartition(":")[2])

@@ -102,16 +102,18 @@ def test_padding_that_was_not_signed_is_refused(blanks: int) -> None:
     head, payload, mac = token.split(".")
     padding = "=" * (-len(payload) % 4)
     texts = [f"{head}.{payload}{more}.{mac}" for more in ("=", "==")]
-    texts += [f"{token}="]
-    texts += [f"{head}.{payload}{padding}.{mac}="] if padding else []
+    texts += [f"{token}=", f"{head}.{payload}{padding}.{mac}="] if padding else []
     assert {verdict(text) for text in texts} <= {"malformed", "bad_signature"}
     assert verdict(token) == "valid"
 
 
-def test_a_service_may_pad_its_base64url() -> None:
-    """RFC 4648 pads unless told otherwise, and the contract tells nothing: MAC as received."""
-    lengths = (json.dumps(RECORD).encode() + b" " * blanks for blanks in range(3))
-    payload = next(text for text in lengths if len(text) % 3)
+@pytest.mark.parametrize("blanks", [0, 1, 2])
+def test_a_service_may_pad_its_base64url(blanks: int) -> None:
+    """RFC 4648 pads unless told otherwise, and the contract tells nothing: MAC as received.
+
+    A payload of a third of all lengths needs no padding; its signature always does.
+    """
+    payload = json.dumps(RECORD).encode() + b" " * blanks
     signed = "v1." + base64.urlsafe_b64encode(payload).decode()
     mac = hmac.new(SECRET.encode(), signed.encode(), hashlib.sha256).digest()
     assert verdict(f"{signed}.{base64.urlsafe_b64encode(mac).decode()}") == "valid"

@@ -200,6 +200,18 @@ RINGS = {
     "dates": (f"b@{ROTATED},a@1970-01-01T00:00:01Z", [("b", ROTATED_AT), ("a", 1_000_000)]),
     "an @ in a secret": ("p@ss", [("p@ss", None)]),
     "an @ in a dated secret": ("p@ss@1970-01-01T00:00:00Z", [("p@ss", 0)]),
+    "one a line": ("b\na\n", [("b", None), ("a", None)]),
+    "lines of Windows, and empty ones": ("b\r\n\r\n a \r\n", [("b", None), ("a", None)]),
+    "lines and commas": ("c,b\na", [("c", None), ("b", None), ("a", None)]),
+    "dates in lines": (f"b@{ROTATED}\na@1970-01-01", [("b", ROTATED_AT), ("a", 0)]),
+    "quotes around each": ("\"b\"\n'a'", [("b", None), ("a", None)]),
+    "quotes around all": ('"b,a"', [("b", None), ("a", None)]),
+    "quotes before a date": ("'a'@1970-01-01", [("a", 0)]),
+    "a quote in a secret": ("it's,o'neil", [("it's", None), ("o'neil", None)]),
+    "blanks around an @": ("a @ 1970-01-01", [("a", 0)]),
+    "an @ at the end": ("a@", [("a@", None)]),
+    "an @ before a word": ("p@market", [("p@market", None)]),
+    "what a date would be is dated": ("p@2026/01@1970-01-01", [("p@2026/01", 0)]),
     "only the newest dated": ("b@1970-01-01T00:00:00Z,a", [("b", 0), ("a", None)]),
 }
 
@@ -216,3 +228,23 @@ def test_ring_in_the_wrong_order_or_with_an_empty_secret_is_refused(text: str) -
     """Oldest first would verify by the wrong dates; an empty secret would verify anyone's MAC."""
     with pytest.raises(ConfigError):
         parse_secrets(text)
+
+
+NO_INSTANTS = [
+    *("yesterday", "today", "Monday", "last week", "Aug", "15 August 2026", "august 15, 2026"),
+    *("2026-13-01", "2026-8-15", "2026/08/15", "15.08.2026", "20260815", "2026-08", "2026"),
+    *("2026-08-15T00:00:00", "2026-08-15 00:00", "2026-08-15-hush", "10:30", "1786752000"),
+    "۱۴۰۵-۰۵-۲۴",
+]
+
+
+@pytest.mark.parametrize("date", NO_INSTANTS)
+def test_a_date_that_is_no_instant_is_no_part_of_a_secret(date: str) -> None:
+    """A secret of another name would verify nothing; the message shows no part of what may be one.
+
+    Of several, each is looked at.
+    """
+    with pytest.raises(ConfigError, match="write 2026-08-15 or") as refused:
+        parse_secrets(f"new@2026-09-01\ns3cret@{date}")
+    shown = str(refused.value).replace("2026-08-15T00:00:00Z", "").replace("2026-08-15", "")
+    assert date not in shown and "s3cret" not in shown

@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc_analytics.signing.receipts import verify_receipt
-from svc_analytics.signing.token_form import CUT, FACTS, MalformedToken, split_token
+from svc_analytics.signing.token_form import (
+    FACTS,
+    MalformedToken,
+    has_token_form,
+    split_token,
+)
 from tests.support.receipt_material import FACTS as RECORD
 from tests.support.receipt_material import RING, token_of
 from tests.support.unit_material import examples
@@ -68,7 +73,7 @@ def test_a_token_cut_at_any_length_is_told_so(token: str) -> None:
 @given(st.integers(1, len(COMPACT) - 1), st.sampled_from(["...", "…", ".."]))
 def test_marks_of_a_cut_are_no_part_of_the_token(length: int, mark: str) -> None:
     """Programs write dots where they cut; the reason is that of the text before them."""
-    assert CUT in reason(COMPACT[:length] + mark)
+    assert "cut short" in reason(COMPACT[:length] + mark)
 
 
 @pytest.mark.parametrize("gone", range(1, 40, 3))
@@ -109,3 +114,13 @@ def test_any_text_has_a_reason_of_one_line(text: str) -> None:
     with pytest.raises(MalformedToken) as caught:
         split_token(text)
     assert str(caught.value).isprintable() and len(str(caught.value)) < 100
+
+
+def test_the_longest_token_is_of_16384_characters() -> None:
+    """One more is refused before anything is done with it."""
+    rest = len("v1..") + 43
+    longest, longer = (f"v1.{'A' * (length - rest)}.{'A' * 43}" for length in (16_384, 16_385))
+    assert has_token_form(longest) and split_token(longest)[2] == "A" * 43
+    assert not has_token_form(longer)
+    with pytest.raises(MalformedToken, match="longer than a receipt can be"):
+        split_token(longer)

@@ -28,8 +28,8 @@ from svc_analytics.api.rate_limiter import RateLimiter
 from svc_analytics.bucket import lease
 from svc_analytics.bucket.keys import is_month
 from svc_analytics.bucket.mirror import open_folder
-from svc_analytics.bucket.mounts import register
 from svc_analytics.bucket.store import Conflict, Store, Version
+from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import StoreUnavailable, SvcError
 from svc_analytics.extraction import run as run_module
 from svc_analytics.extraction import update
@@ -153,9 +153,9 @@ class Machines(Simulation):
     def _open(self, folder: Path, store: Store) -> Lake:
         """Open the lake as a new process does."""
         open_folder(folder, URL)
-        bucket = register(folder, URL, store)
+        bucket = BucketStorage(folder, URL, store)
         bucket.at_once, bucket._is_probed = 1, True
-        return Lake(folder)
+        return Lake(folder, storage=bucket)
 
     def run(self, run: Run) -> str:
         """Make one run on several machines at once, and return how they ended."""

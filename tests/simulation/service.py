@@ -79,11 +79,13 @@ class Service:
         path = request.url.path.removeprefix("/api/pay/v1")
         if key not in (CHECKOUT_KEY, PAYOUT_KEY):
             return refusal(401, "UNAUTHORIZED"), None
-        if path == "/payouts" and key == CHECKOUT_KEY:
+        if path.startswith("/payouts") and key == CHECKOUT_KEY:
             return refusal(403, "PAY_WRONG_KEY_KIND"), None
         if path == "/me":
             return self._ok(b'{"id": "%s", "status": "active"}' % MERCHANT_ID.encode()), None
-        return self._list(STREAM_OF[path], request)
+        if path in STREAM_OF:
+            return self._list(STREAM_OF[path], request)
+        return self._record(*path.rsplit("/", 1))
 
     def note(self, shown: Shown) -> None:
         """Remember that a page reached its reader whole."""
@@ -103,6 +105,15 @@ class Service:
             is_told = self.nature.date == "told"
             headers["date"] = format_datetime(at, usegmt=True) if is_told else "yesterday"
         return httpx.Response(200, headers=headers, content=body)
+
+    def _record(self, path: str, record_id: str) -> tuple[httpx.Response, Shown | None]:
+        """Answer what a record says now."""
+        stream, now = STREAM_OF[path], self.clock()
+        named = (e for e in self.entries if (e.stream, e.id) == (stream, record_id))
+        found = [(entry, version) for entry in named if (version := entry.version(now))]
+        if not found:
+            return refusal(404, "PAY_SESSION_NOT_FOUND"), None
+        return self._ok(found[0][1].body), Shown(stream, tuple(found))
 
     def _list(self, stream: str, request: httpx.Request) -> tuple[httpx.Response, Shown | None]:
         query = {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}

@@ -11,7 +11,7 @@ from svc_analytics.periods import month
 from svc_analytics.schema import PAYMENTS
 from svc_analytics.statements import deep_check
 from svc_analytics.statements.deep_check import DIFFERENT, Note, check_deeply
-from svc_analytics.warehouse.neighbourhood import Elsewhere
+from svc_analytics.warehouse.other_months import OtherPayments
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import payment
@@ -29,6 +29,7 @@ def findings(path: Path, told: Note = lambda text: None) -> list[tuple[str, str]
     return [(each["check_name"], each["detail"]) for each in found]
 
 
+@pytest.mark.thorough
 def test_a_sound_lake_gives_the_same_statements_from_all_rows(tmp_path: Path) -> None:
     """No table of any month differs by a cell; the last two months are of Tehran."""
     held: list[str] = []
@@ -44,7 +45,7 @@ def test_a_month_that_differs_is_told_with_its_tables(
 
     def without_last_line(warehouse, *given, **more):  # type: ignore[no-untyped-def]
         tables = read(warehouse, *given, **more)
-        return tables | ({"lines": tables["lines"][:-1]} if warehouse.sources.near else {})
+        return tables | ({"lines": tables["lines"][:-1]} if warehouse.sources.whole_months else {})
 
     monkeypatch.setattr(deep_check, "read_tables", without_last_line)
     monkeypatch.setattr(deep_check, "_periods", lambda lake: [month("2026-10")])
@@ -68,7 +69,7 @@ def test_a_file_with_other_totals_than_its_rows_is_named_once(
             "totals_and_ends",
             lambda *of: (of_rows(*of) + of_rows(*of), of_both(*of)[1]),
         )
-        write_partition(path, PAYMENTS, rows, footer)
+        write_partition(lake.storage, path, PAYMENTS, rows, footer)
     monkeypatch.setattr(deep_check, "_periods", lambda lake: [month("2026-10")])
     with open_warehouse(lake) as warehouse:
         found = warehouse.query("from exceptions").drop(["occurred_at"])
@@ -83,11 +84,13 @@ def test_one_statement_in_some_holds_another_month_against_its_totals(tmp_path: 
     lake = make_seeded_lake(tmp_path / "data", 0).lake
     footers, folder = lake.footers(PAYMENTS), lake.folder(PAYMENTS)
     near = [frozenset({month}) for month in footers]
-    chosen = [Elsewhere(lake, folder, footers, months).audited(1) for months in near]
-    assert chosen == [Elsewhere(lake, folder, footers, months).audited(1) for months in near]
+    chosen = [OtherPayments(lake, folder, footers, months).audited(1) for months in near]
+    assert chosen == [OtherPayments(lake, folder, footers, months).audited(1) for months in near]
     assert all(
         len(audited) == 1 and not audited & month
         for audited, month in zip(chosen, near, strict=True)
     )
-    rare = [Elsewhere(lake, folder, footers, frozenset({f"{n}"})).audited(8) for n in range(200)]
+    rare = [
+        OtherPayments(lake, folder, footers, frozenset({f"{n}"})).audited(8) for n in range(200)
+    ]
     assert 10 < sum(map(bool, rare)) < 45

@@ -65,7 +65,7 @@ EXPLAINED = {figure.source: figure.name for figure in [*summary_figures(), *othe
 @pytest.mark.parametrize(
     "explained",
     [
-        pytest.param(set(EXPLAINED.values()), id="one of each source"),
+        pytest.param({*[*EXPLAINED.values()][::12]}, id="one of every twelfth source"),
         pytest.param(
             {figure.name for figure in [*summary_figures(), *other_figures()]},
             id="every",
@@ -96,10 +96,10 @@ def test_the_rows_are_the_records_behind_the_figure(lake: Lakehouse) -> None:
 
 def test_a_figure_is_explained_by_its_label_too(lake: Lakehouse) -> None:
     """What a page or a workbook calls it finds it; the explanation says what it means."""
-    found = lake.explain("2026-10", "btc", "Net settlement")
+    found = lake.explain("2026-10", "btc", "Sales less fees and refunds")
     assert found.figure == "net_settlement"
     assert found.value == lake.explain("2026-10", "btc", "net_settlement").value
-    assert "Formula: net sales - refunds debited." in found.meaning
+    assert "Formula: sales after fees - refunds debited." in found.meaning
 
 
 def test_the_rows_stand_oldest_first(lake: Lakehouse) -> None:

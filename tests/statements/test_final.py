@@ -15,6 +15,7 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.statements.statement import Statement, statement
 from tests.support.desks import Desk
 from tests.support.fake_service import Record, payment, payout, refund
+from tests.support.rings import sample
 
 SEPTEMBER = payment(1, "2026-09-15T12:00:00Z", "10", "0")
 OCTOBER = payment(2, "2026-10-15T12:00:00Z", "20", "0")
@@ -88,7 +89,7 @@ def test_what_a_person_accepted_is_no_longer_unknown(make: Make, desk: Desk) -> 
     record = payment(9, "2026-09-20T12:00:00Z", "1000", "0") | {"amount": TOO_LONG}
     make("2026-10", record)
     accepted = f"check,record_id,reason,by,at\nrecord_could_be_held,{record['id']},test,Mina,"
-    (desk.lake.path / "acknowledgements.csv").write_text(accepted + "2026-12-01\n")
+    (desk.lake.path / "acknowledgements.csv").write_text(accepted + "2999-01-01\n")
     october = make("2026-10", record)
     assert positions(october)[:2] == [10, 30]
     assert make("2026-09", record).status == "final"
@@ -137,7 +138,7 @@ def test_a_payout_set_aside_blocks_the_month_it_settles_in(make: Make) -> None:
     assert september.status == "final" and usdt(september)["payouts_sent"] == 0
 
 
-@pytest.mark.parametrize("page_size", [1, 2, 100])
+@pytest.mark.parametrize("page_size", sample([2, 1, 100], 3))
 def test_a_record_without_a_time_blocks_every_month_it_can_belong_to(
     make: Make, desk: Desk, page_size: int
 ) -> None:
@@ -166,7 +167,7 @@ def test_records_without_time_and_id_are_not_taken_for_one(make: Make, desk: Des
     assert statuses == ["provisional"] * 3
 
 
-@pytest.mark.parametrize("page_size", [1, 2, 100])
+@pytest.mark.parametrize("page_size", sample([2, 1, 100], 3))
 def test_a_record_without_a_time_on_a_list_without_order_can_be_of_any_month(
     make: Make, desk: Desk, page_size: int
 ) -> None:

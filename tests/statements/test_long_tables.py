@@ -118,6 +118,7 @@ def test_a_full_disk_is_one_clear_line(
         of_a_long_month(usual, desk, monkeypatch)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", [7, *(pytest.param(s, marks=pytest.mark.thorough) for s in SEEDS)])
 def test_rules_find_the_same_one_after_another(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -8,7 +8,7 @@ import pytest
 from svc_analytics import verify_statement
 from svc_analytics.closing.seals import read_manifest
 from svc_analytics.errors import ConfigError
-from svc_analytics.statements.metadata import empty_columns, read_properties
+from svc_analytics.statements.metadata import name_empty, read_properties
 from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer, table
 from tests.support.desks import Desk
@@ -71,14 +71,14 @@ def test_named_properties_stand_on_the_lines(closer: Closer) -> None:
         ("refund", "7", "تهران"),
         ("payout", None, None),
     ]
-    assert made.options == {"metadata": ["cart", "branch"]}
+    assert made.options == {"metadata": ["cart", "branch"], "assertions": []}
 
 
 def test_no_metadata_stands_on_a_statement_unasked(closer: Closer) -> None:
     closer.desk.extract()
     made = statement(closer.desk.lake, "2026-10")
     assert "metadata" not in json.dumps(made.tables["lines"].column_names)
-    assert made.options == {}
+    assert made.options == {"assertions": []}
 
 
 @pytest.mark.parametrize("names", [["cart", "cart"], [""]])
@@ -96,14 +96,16 @@ def test_a_property_that_no_line_says_is_told(closer: Closer) -> None:
     """It may be misspelt; a month without a movement says nothing of it."""
     closer.desk.extract()
     lines = statement(closer.desk.lake, "2026-10", metadata=["cart", "crat"]).tables["lines"]
-    assert empty_columns(lines) == ["metadata.crat"]
-    assert empty_columns(lines.slice(0, 0)) == []
+    told = "metadata.crat is empty in every line: no payment of the month has this metadata"
+    assert name_empty(lines, "month") == [told] and name_empty(lines.slice(0, 0), "month") == []
+    assert closer.close(metadata=["cart", "crat"]).note == told
 
 
+@pytest.mark.thorough
 def test_a_seal_holds_its_properties_and_a_restatement_keeps_them(closer: Closer) -> None:
     """The manifest names them, so the lake yields them again, and the next version too."""
     first = closer.close(metadata=["cart"])
-    assert read_manifest(first.folder)["options"] == {"metadata": ["cart"]}
+    assert read_manifest(first.folder)["options"] == {"metadata": ["cart"], "assertions": []}
     assert verify_statement(first.folder).holds
     assert closer.close().state == "unchanged"
     late = payment(99, "2026-10-20T10:00:00Z", "7", "0.5") | {"metadata": {"cart": 8}}

@@ -1,5 +1,6 @@
 """What a statement says of receipts: shares, verdicts line by line, and what stands in its way."""
 
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
@@ -29,7 +30,7 @@ def made(desk: Desk) -> Statement:
         return statement(desk.lake, "2026-10")
 
     desk.service.payments = OCTOBER
-    return prepared(desk, "with receipts verified", make)
+    return replace(prepared(desk, "with receipts verified", make))
 
 
 def row(table: Any, **where: str) -> dict[str, Any]:
@@ -59,7 +60,7 @@ def test_a_wrong_receipt_blocks_until_a_person_accepts_it(made: Statement, desk:
     wrong = [PAYMENTS[name]["id"] for name in ("facts_mismatch", "bad_signature", "malformed")]
     assert made.status == "provisional"
     lines = "".join(
-        f"receipt_proves_its_payment,{id_},the shop was moved,Mina,2026-11-05\n" for id_ in wrong
+        f"receipt_proves_its_payment,{id_},the shop was moved,Mina,2999-01-01\n" for id_ in wrong
     )
     path = desk.lake.path / "acknowledgements.csv"
     path.write_text("check,record_id,reason,by,at\n" + lines)

@@ -13,6 +13,7 @@ from svc_analytics.statements.trend import monthly_figure
 from tests.statements.test_comparison import LEDGER, NOW
 from tests.support.desks import Desk
 from tests.support.ledgers import read_ledger
+from tests.support.rings import sample
 
 NOVEMBER = month("2026-11")
 
@@ -42,7 +43,13 @@ def test_every_month_is_there_and_the_running_one_is_marked(read: Desk) -> None:
     assert ("2026-09", "usdt", Decimal("0"), False) in trend(read)
 
 
-@pytest.mark.parametrize("figure", ["net_settlement", "closing_position", "refund_ratio_cohort"])
+FIGURES = (
+    *("net_settlement", "closing_position", "refund_ratio_cohort"),
+    *("refunds_prior_period", "payers_count", "implied_rate"),
+)
+
+
+@pytest.mark.parametrize("figure", sample(FIGURES, 3))
 def test_a_months_figure_is_that_of_its_statement(read: Desk, figure: str) -> None:
     """In Tehran's months, too."""
     zone = "Asia/Tehran"

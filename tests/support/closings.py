@@ -61,8 +61,8 @@ class Closer:
         return self.closed(month, **options)[0].folder
 
     def accept(self, check: str, record_id: str, reason: str = "known") -> None:
-        """Write the one accepted finding of the lake."""
-        rows = ["check,record_id,reason,by,at", f"{check},{record_id},{reason},Mina,2026-11-05"]
+        """Write the one accepted finding of the lake, whenever its content was read."""
+        rows = ["check,record_id,reason,by,at", f"{check},{record_id},{reason},Mina,2999-01-01"]
         self.desk.lake.path.mkdir(exist_ok=True)
         path = self.desk.lake.path / "acknowledgements.csv"
         path.write_text("\n".join(rows) + "\n")

@@ -59,13 +59,18 @@ class DuckEngine:
             self.connection.execute(f"drop view if exists {name}")
 
 
-def let_duckdb_count(patch: pytest.MonkeyPatch) -> DuckEngine:
-    """Connect every address to another DuckDB, which counts what Spark would count."""
+def speak_as_spark(patch: pytest.MonkeyPatch) -> None:
+    """Give DuckDB the words that Spark has: macros of the same names."""
     said = words.own_words("spark")
     calls = {name: (names, f"{name}({', '.join(names)})") for name, (names, _) in said.items()}
     patch.setitem(words._WORDS, "duckdb", calls)
     patch.setitem(words.RAISES, "duckdb", "raise_error")
     words.own_words.cache_clear()
+
+
+def let_duckdb_count(patch: pytest.MonkeyPatch) -> DuckEngine:
+    """Connect every address to another DuckDB, which counts what Spark would count."""
+    speak_as_spark(patch)
     engine = DuckEngine()
     patch.setattr(connect, "_connected", lambda address: engine)
     return engine

@@ -132,6 +132,7 @@ class FakeService:
     payouts: list[Record] = field(default_factory=list)
     sessions: dict[str, Record] = field(default_factory=dict)
     bindings: dict[str, Record] = field(default_factory=dict)  # answers, by customer id
+    hidden: set[str] = field(default_factory=set)  # ids that it knows, and does not list
     now: datetime | None = NOW
     page_size: Callable[[int], int] = lambda page: 100
     bounds: str = "[]"  # which of from and to are inclusive; "" when they are not heeded
@@ -175,7 +176,12 @@ class FakeService:
         kind, _, rest = path.strip("/").partition("/")
         if kind == "sessions" and key == PAYOUT_KEY:
             return refusal(403, "PAY_WRONG_KEY_KIND")
-        held = {"sessions": self.sessions, "customers": self.bindings}.get(kind, {})
+        held = {
+            "sessions": self.sessions,
+            "customers": self.bindings,
+            "payments": {row.get("id"): row for row in self.payments},
+            "payouts": {row.get("id"): row for row in self.payouts},
+        }.get(kind, {})
         found = held.get(rest.removesuffix("/binding"))
         return self._ok(found) if found else refusal(404, "PAY_SESSION_NOT_FOUND")
 
@@ -188,7 +194,8 @@ class FakeService:
         query = {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
         instant = "paid_at" if path == "/payments" else "created_at"
         held = self.payments if path == "/payments" else self.payouts
-        rows = [row for row in held if self._is_within(row.get(instant), query)]
+        listed = [row for row in held if row.get("id") not in self.hidden]
+        rows = [row for row in listed if self._is_within(row.get(instant), query)]
         rows.sort(key=lambda row: (str(row.get(instant)), str(row.get("id"))), reverse=True)
         rows = self.order(rows) if self.order else rows
         place, page = map(int, query.get("cursor", "0.0").split("."))

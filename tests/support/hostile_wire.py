@@ -95,7 +95,6 @@ def measured(*texts: bytes) -> WireSpoiler:
 
 EMPTY_PAGE = b'{"data":[],"next_cursor":null}'
 FLOOD = b"".join(b"X-%d: %s\r\n" % (n, b"y" * 200) for n in range(5_000))
-BOTH = [length(len(EMPTY_PAGE)), CHUNKED]
 
 WIRE: dict[str, WireSpoiler] = {
     "cut anywhere": _cut(CLOSED),

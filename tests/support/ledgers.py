@@ -47,6 +47,7 @@ def _record(number: int, row: dict[str, str], made: list[Record]) -> Record:
         more |= {name: row[name] for name in ("net_amount", "charged_amount") if name in row}
         return payment(number, instant, row["amount"], row.get("fee", "0"), **more)
     if row["kind"] == "refund":
+        more |= {"fee_amount": row["fee"]} if "fee" in row else {}
         return refund(number, made[int(row["of"]) - 1], instant, row["amount"], **more)
     more |= {"kind": row["kind"]}
     return payout(number, instant, row["amount"], row.get("fee", "0"), **more)

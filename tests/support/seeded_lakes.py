@@ -185,8 +185,9 @@ class _Maker:
             rows = [self._verdict(row) for row in held if self.rng.random() < 0.7]
             if rows:
                 table = pa.Table.from_pylist(rows, schema=VERDICTS)
-                replace_file(folder / f"{label}.parquet", VERDICTS, [table])
-        list_files(folder, VERDICTS)
+                writing = self.lake.storage.write(folder / f"{label}.parquet")
+                replace_file(writing, VERDICTS, [table])
+        list_files(self.lake.storage, folder, VERDICTS)
 
     def _verdict(self, row: Record) -> Record:
         verdict = self.rng.choice(VERDICTS_SEEN)
@@ -208,7 +209,7 @@ class _Maker:
         rows = [("status_is_known", key) for key in odd if self.rng.random() < 0.4]
         rows += [("record_was_not_restated", key) for key in odd[:1]]
         self._write("acknowledgements.csv", "check,record_id,reason,by,at", [
-            (*row, "seen", "a person", "2026-11-01T00:00:00Z") for row in rows
+            (*row, "seen", "a person", format_instant(self.now)) for row in rows
         ])  # fmt: skip
 
     def _assert_balances(self) -> None:

@@ -8,7 +8,7 @@ from svc_analytics.instants import parse_bound
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.warehouse.catalogue import describe_views
 from svc_analytics.warehouse.database import write_views
-from svc_analytics.warehouse.models import read_statement_macros
+from svc_analytics.warehouse.models import read_all_models, read_statement_macros
 from tests.support.desks import Desk
 
 
@@ -38,6 +38,17 @@ def test_every_public_macro_has_a_comment_for_other_tools(filled: Lakehouse) -> 
     assert len(macros) >= 12
     for name, model in macros.items():
         assert comments[name] == f"{model.meaning} Grain: {model.grain}."
+
+
+def test_every_model_means_the_columns_that_it_has(filled: Lakehouse) -> None:
+    """Each with a meaning, also where a star stands for those of its source."""
+    with duckdb.connect(write_views(filled), read_only=True) as connection:
+        for model in read_all_models():
+            nulls = ", ".join("null" for each in model.signature.split(",") if ":=" not in each)
+            called = model.name + f"({nulls})" * bool(model.signature)
+            columns = connection.execute(f"describe from {called}").fetchall()
+            assert list(model.columns) == [name for name, *_ in columns], model.name
+            assert all(model.columns.values()), model.name
 
 
 def test_a_lake_lists_its_views_and_the_columns_of_one(filled: Lakehouse) -> None:

@@ -23,6 +23,7 @@ def held_in(path: Path) -> list[list[Any]]:
         return [connection.execute(query).fetchall() for query in _HELD]
 
 
+@pytest.mark.thorough
 def test_models_bound_to_stand_ins_are_the_same_models(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -43,7 +43,7 @@ def state(desk: Desk, label: str, count: Callable[[int], int | None], patch: Any
 
     with patch.context() as patched:
         patched.setattr(PartitionFooter, "to_json", to_json)
-        write_partition(path, PAYMENTS, rows, read_footer(path))
+        write_partition(desk.lake.storage, path, PAYMENTS, rows, read_footer(path))
 
 
 def searched(desk: Desk, label: str | None) -> list[str]:
@@ -75,6 +75,7 @@ def test_a_statement_searches_only_files_that_have_some(held: Desk) -> None:
     assert verdicts(held, "2026-09") == ["not_checked"] * 3
 
 
+@pytest.mark.thorough
 def test_a_file_that_does_not_say_is_searched(held: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that an earlier version wrote: how many it has is unknown, not none."""
     state(held, "2026-08", lambda count: None, monkeypatch)

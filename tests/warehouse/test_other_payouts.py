@@ -11,7 +11,7 @@ from svc_analytics.instants import parse_instant
 from svc_analytics.lake.index import month_index
 from svc_analytics.schema import PAYOUT_RECORDS
 from svc_analytics.statements.statement import statement
-from svc_analytics.warehouse.neighbourhood import booked_near
+from svc_analytics.warehouse.other_months import months_booked_in
 from svc_analytics.warehouse.warehouse import open_warehouse
 from tests.support.desks import Desk
 from tests.support.fake_service import FakeService, payment, payout, refund
@@ -60,8 +60,8 @@ def test_a_reference_that_another_month_has_too_is_found(desk: Desk) -> None:
 def test_a_file_is_read_whole_when_one_of_its_records_was_booked_in_the_period(desk: Desk) -> None:
     """The payout of July's last minute was sent on the first of October."""
     footers = desk.lake.footers(PAYOUT_RECORDS)
-    assert booked_near(footers, {"2026-10"}) == {"2026-07", "2026-10"}
-    assert booked_near(footers, {"2026-11"}) == {"2026-11"}
+    assert months_booked_in(footers, {"2026-10"}) == {"2026-07", "2026-10"}
+    assert months_booked_in(footers, {"2026-11"}) == {"2026-11"}
     assert len(october(desk, "payouts")) == 2
 
 
@@ -69,7 +69,7 @@ def test_a_whole_record_of_unknown_nature_is_there(desk: Desk) -> None:
     """July's, of which nobody knows whether it is money, beside the payment that tells the tier."""
     period = tuple(parse_instant(f"2026-{month}-01T00:00:00Z")[0] for month in (11, 12))
     with open_warehouse(desk.lake, period=period) as warehouse:
-        assert warehouse.sources.elsewhere == 1 + 1
+        assert warehouse.sources.other_records == 1 + 1
         found = warehouse.query("select status, debited_amount from payout_records").to_pylist()
     assert [row["status"] for row in found] == ["pending"]
 
@@ -98,6 +98,7 @@ SPOILT: list[Callable[[Path], None]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("spoil", SPOILT)
 def test_parents_that_are_not_kept_as_they_were_are_looked_for(
     desk: Desk, spoil: Callable[[Path], None]

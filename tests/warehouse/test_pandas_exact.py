@@ -1,7 +1,9 @@
 """What the README and notebook 07 say of pandas on these frames, claim by claim."""
 
+import io
 from collections.abc import Callable
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -56,7 +58,12 @@ def test_these_operations_refuse(ask: Callable[[Any], object]) -> None:
 
 @pytest.mark.parametrize(
     "ask",
-    [lambda s: s.median(), lambda s: s.std(), lambda s: s.astype("float64").iloc[0]],
+    [
+        lambda s: s.median(),
+        lambda s: s.std(),
+        lambda s: s.astype("float64").iloc[0],
+        lambda s: (s * 0.5).iloc[0],
+    ],
 )
 def test_these_operations_answer_in_floats(ask: Callable[[Any], object]) -> None:
     """Positions in a picture, never money."""
@@ -66,3 +73,39 @@ def test_these_operations_answer_in_floats(ask: Callable[[Any], object]) -> None
 def test_sums_past_the_limit_are_wrong_without_a_word() -> None:
     """2 x 99999999999999999999 turns negative in pandas; SQL refuses (see test_warehouse)."""
     assert frame(*[Decimal(10**20 - 1)] * 2)["net"].sum() < 0
+
+
+LONG = Decimal("7999.123456789012345678")
+
+
+def test_csv_has_every_digit_but_writes_exponents() -> None:
+    """Which some programs do not read as an amount: `sql --csv` writes none."""
+    assert frame(LONG, TINY, Decimal(0))["net"].to_csv(index=False).split() == [
+        *("net", "7999.123456789012345678", "1E-18", "0E-18"),
+    ]
+
+
+def test_parquet_and_json_keep_every_digit(tmp_path: Path) -> None:
+    """Parquet as decimals, JSON as texts."""
+    money = frame(LONG, TINY)
+    money.to_parquet(tmp_path / "money.parquet")
+    read = pd.read_parquet(tmp_path / "money.parquet", dtype_backend="pyarrow")
+    assert read["net"].tolist() == [LONG, TINY]
+    assert f'"{LONG}"' in money.to_json()
+
+
+def test_excel_loses_digits_of_numbers_and_none_of_texts(tmp_path: Path) -> None:
+    """And gives floats back, unless the cells are texts that are read as such."""
+    path = tmp_path / "money.xlsx"
+    frame(LONG).to_excel(path, index=False)
+    assert pd.read_excel(path)["net"].tolist() == [7999.123456789012]
+    texts = frame(LONG)["net"].map("{:f}".format, na_action="ignore")
+    texts.to_excel(path, index=False)
+    assert pd.read_excel(path, dtype=str)["net"].tolist() == [str(LONG)]
+
+
+def test_csv_is_read_as_floats_unless_as_texts() -> None:
+    """As `read_csv` does with any long number."""
+    text = f"net\n{LONG}\n"
+    assert pd.read_csv(io.StringIO(text))["net"].tolist() == [7999.123456789012]
+    assert pd.read_csv(io.StringIO(text), dtype=str)["net"].tolist() == [str(LONG)]

@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any
 
 from svc_analytics.lake.lake import Lake
-from svc_analytics.periods import Period
 from svc_analytics.warehouse.figure_sql import counted_apart
 from svc_analytics.warehouse.figures import summary_figures
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 from tests.benchmarks.growth_lakes import NEWEST, Shape, make_lake
 
 PAYMENTS = 24_000
-YEAR = Period("2026", NEWEST.shift(-11).start, NEWEST.end)
+START, END = NEWEST.shift(-11).start, NEWEST.end
 BOUNDS = "(make_timestamptz($start::bigint), make_timestamptz($end::bigint))"
-EDGES = {"start": YEAR.start, "end": YEAR.end}
+EDGES = {"start": START, "end": END}
 
 
 def scans(step: dict[str, Any]) -> Iterator[int]:
@@ -37,7 +36,7 @@ def test_a_years_summary_reads_its_payments_twice(tmp_path: Path) -> None:
     """Once for its sums and once for its customers."""
     make_lake(Lake(tmp_path), Shape(PAYMENTS, months=12, newest=1 / 12))
     readings = 0
-    with open_warehouse(Lake(tmp_path), period=(YEAR.start, YEAR.end)) as warehouse:
+    with open_warehouse(Lake(tmp_path), period=(START, END)) as warehouse:
         for name, signature in counted_apart(summary_figures()).items():
             query = f"from {name}{BOUNDS}"
             readings += whole_readings(warehouse, query)

@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Decimal, localcontext
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +40,11 @@ from svc_analytics.warehouse.models import (
 )
 from svc_analytics.warehouse.views import public_models
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
-from tests.support.arithmetic import WIDE, quotient
 from tests.support.desks import Desk
 from tests.support.fake_service import BASE_URL, CHECKOUT_KEY, PAYOUT_KEY, FakeService
+from tests.support.full_scan.quotients import EXACT, ratio, share, worth
 from tests.support.ledgers import read_ledger
-from tests.support.rings import rings
+from tests.support.rings import rings, sample
 
 LEDGER = """
  kind     currency  amount                 fee      at                of  usd_value
@@ -57,7 +58,11 @@ LEDGER = """
  payout   sol       7                      0.07     2026-10-10T08:00      1400
 """
 
-UNIT, MOST_DIVISOR = Decimal("1e-18"), Decimal("8e15")
+UNIT, LONG_DIVISOR = Decimal("1e-18"), Decimal("8e15")  # from there on bit by bit
+
+NEAR_THE_END = [
+    Decimal(text) for text in ("99999999999999999999.999999999999999999", "5e19", "3e19")
+]
 
 
 @pytest.fixture(scope="module")
@@ -94,24 +99,44 @@ def test_macros_equal_decimal_arithmetic_on_random_cases() -> None:
             "select a, b, c, ratio(a, c), muldiv(a, b, c), muldiv18(a, b, c) from cases"
         ).fetchall()
     for a, b, c, *got in found:
-        exact = [quotient([a], c, 8), quotient([a, b], c, 8), quotient([a, b], c, 18)]
+        exact = [ratio(a, c), worth(a, b, c), share(a, b, c)]
         assert got == exact
 
 
+@pytest.mark.parametrize(
+    ("exact", "rounded"),
+    [
+        ("0.000000004999999999", "0"),
+        ("0.000000005", "0.00000001"),
+        ("0.000000014999999999", "0.00000001"),
+        ("-0.000000004999999999", "0"),
+        ("-0.000000005", "-0.00000001"),
+    ],
+)
+def test_a_product_is_rounded_half_up_at_8_places(exact: str, rounded: str) -> None:
+    """The last unit below a half is rounded down, whichever factor brings it."""
+    with duckdb.connect() as connection:
+        connection.execute(read_macros())
+        for factors in ("?, 1, 1", "1, ?, 1", "?, 3, 3"):
+            values = factors.replace("?", f"{exact}::decimal(38,18)")
+            (found,) = connection.execute(f"select muldiv({values})").fetchall()[0]
+            assert found == Decimal(rounded)
+
+
 def test_ratios_and_means_of_the_longest_amounts_are_exact_or_unknown() -> None:
-    """Up to 38 digits, and up to the largest divisor; what 38 digits cannot hold is NULL."""
+    """By divisors of up to 38 digits too; what 38 digits cannot hold is NULL."""
     chance = random.Random(38)
     cases = [(_long(chance), _long(chance), chance.randrange(10**9)) for _ in range(3_000)]
-    cases += [(Decimal(7), sign * MOST_DIVISOR - last, 3) for sign in (1, -1) for last in (0, UNIT)]
+    cases += [(Decimal(7), sign * LONG_DIVISOR - last, 3) for sign in (1, -1) for last in (0, UNIT)]
+    cases += [(a, c, 3) for a, c in product(NEAR_THE_END, NEAR_THE_END)]
     with duckdb.connect() as connection:
         connection.execute(read_macros())
         connection.execute("create table cases (a decimal(38,18), c decimal(38,18), n bigint)")
         connection.executemany("insert into cases values (?, ?, ?)", cases)
         found = connection.execute("select *, ratio(a, c), mean18(a, n) from cases").fetchall()
-    for a, c, n, ratio, mean in found:
-        exact = quotient([a], c, 8) if abs(c) < MOST_DIVISOR else None
-        assert ratio == (None if exact is None or abs(exact) >= 10**30 else exact)
-        assert mean == quotient([a], n, 18)
+    with localcontext(EXACT):
+        for a, c, n, quotient, mean in found:
+            assert (quotient, mean) == (ratio(a, c), share(a, 1, n))
 
 
 @pytest.mark.parametrize(
@@ -146,9 +171,9 @@ def _amount(chance: random.Random) -> Decimal:
 
 def _long(chance: random.Random) -> Decimal:
     units = chance.choice(
-        [0, 1, MOST_DIVISOR.scaleb(18), chance.randrange(10 ** chance.randrange(39))]
+        [0, 1, LONG_DIVISOR.scaleb(18), chance.randrange(10 ** chance.randrange(39))]
     )
-    return Decimal(chance.choice([1, -1]) * int(units)).scaleb(-18, WIDE)
+    return Decimal(chance.choice([1, -1]) * int(units)).scaleb(-18, EXACT)
 
 
 OTHER_RATES = "from exceptions where check_name = 'derived_amounts_follow_from_the_record'"
@@ -170,7 +195,9 @@ IDENTITIES = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right"), IDENTITIES, ids=[left for left, _ in IDENTITIES])
+@pytest.mark.parametrize(
+    ("left", "right"), sample(IDENTITIES, 2), ids=[left for left, _ in IDENTITIES]
+)
 def test_accounting_identities(regular: Lakehouse, left: str, right: str) -> None:
     """What two views say of the same money is the same."""
     assert one(regular, f"select {left}") == one(regular, f"select {right}")
@@ -239,12 +266,12 @@ def test_every_view_has_a_grain_and_every_column_a_meaning(regular: Lakehouse) -
             assert list(model.columns) == found.column_names, model.name
 
 
-@pytest.mark.parametrize("part", rings([0, 1], range(4)))
+@pytest.mark.parametrize("part", rings([0], range(12)))
 def test_a_query_makes_only_the_views_it_needs(regular: Lakehouse, part: int) -> None:
     """Each model stands on the sources it names; the catalogue shows all of them."""
     calls = [model.name for model in read_models()]
     calls += [call_of(model) for model in read_statement_macros()]
-    for call in calls[part::4]:
+    for call in calls[part::12]:
         with open_warehouse(regular, models_used_by(f"from {call}")) as warehouse:
             warehouse.query(f"from {call} limit 0")
     everything = one(regular, "select count(*) from duckdb_views() where not internal")
@@ -375,6 +402,8 @@ BROKEN = {
     "payment_net_equals_charged_less_fee": ("payments", {"net_amount": "1"}),
     "payment_amount_is_charged_to_payer": ("payments", {"charged_amount": "9"}),
     "fee_bearer_is_known": ("payments", {"fee_bearer": None}),
+    "optional_facts_could_be_held": ("payments", {"usd_value": "1." + "1" * 19}),
+    "currency_is_a_plain_slug": ("payments", {"currency": "usdt\u200b"}),
     "status_is_known": ("payments", {"status": "on_hold"}),
     "amounts_are_not_negative": ("payments", {"usd_value": "-1"}),
     "kind_is_known": ("payouts", {"kind": "chargeback"}),
@@ -392,7 +421,7 @@ BROKEN = {
 
 @pytest.mark.parametrize(
     ("check", "where", "change"),
-    [(name, *case) for name, case in BROKEN.items()],
+    sample([(name, *case) for name, case in BROKEN.items()], 4),
     ids=BROKEN.keys(),
 )
 def test_each_rule_finds_the_record_that_breaks_it(
@@ -456,8 +485,10 @@ def test_a_fee_off_its_days_tier_is_found(priced: Lakehouse) -> None:
     ("name", "where", "field"),
     [
         ("receipt_number_is_unique", "payments", "receipt_no"),
-        ("reference_is_unique", "payouts", "reference_id"),
-        ("payment_reference_is_unique", "payments", "reference_id"),
+        pytest.param("reference_is_unique", "payouts", "reference_id", marks=pytest.mark.thorough),
+        pytest.param(
+            "payment_reference_is_unique", "payments", "reference_id", marks=pytest.mark.thorough
+        ),
     ],
 )
 def test_a_number_on_two_records_is_found(desk: Desk, name: str, where: str, field: str) -> None:
@@ -561,7 +592,8 @@ def test_a_derived_amount_that_does_not_follow_is_found(tmp_path: Path) -> None:
     rows, place = pq.read_table(path), PAYMENTS.schema.get_field_index("fee_rate")
     field = PAYMENTS.schema.field(place)
     half = pa.array([Decimal("0.5")] * len(rows), field.type)
-    write_partition(path, PAYMENTS, [rows.set_column(place, field, half)], read_footer(path))
+    rows = rows.set_column(place, field, half)
+    write_partition(lake.storage, path, PAYMENTS, [rows], read_footer(path))
     assert len(lake.sql(OTHER_RATES)) == len(rows)
 
 

@@ -18,6 +18,7 @@ import svc_analytics as svc
 from svc_analytics.cli.reports import statement_text
 from svc_analytics.errors import ConfigError, LakeError
 from svc_analytics.instants import SECOND, format_instant, parse_instant, to_micros
+from svc_analytics.messages import Message
 from svc_analytics.periods import month
 from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed, serve
 from svc_analytics.sandbox.resources.webhook_delivery import WebhookSender
@@ -155,7 +156,9 @@ def test_the_ring_is_the_one_of_the_day(at: str, secret: str, expected: str) -> 
     ring = "new@2026-11-10T00:00:00Z,old"
     found = svc.verify_webhooks([line(paid(), at=at, secret=secret)], secrets=[ring])
     assert list(found["verdict"]) == [expected]
-    assert (expected == "valid") or list(found["reason"]) == [delivery_log.UNTIMELY]
+    assert (expected == "valid") or list(found["reason"]) == [
+        Message("webhook.secret_not_in_force")
+    ]
 
 
 def test_two_signatures_of_a_rotation_are_one_delivery() -> None:
@@ -217,6 +220,39 @@ def test_of_the_lake_only_ids_are_read(filled: Desk) -> None:
     flip_column(path, "id")
     with pytest.raises(LakeError, match=r"payments/2026-11\.parquet is torn or altered"):
         svc.verify_webhooks([line(paid())], filled.lake)
+
+
+CONTRADICTIONS: dict[str, tuple[dict[str, Any], str]] = {
+    "another order": (paid() | {"reference_id": "order-99"}, "reference_id"),
+    "another session": (paid() | {"session_id": LOST["session_id"]}, "session_id"),
+    "another status": (paid() | {"status": "failed"}, "status"),
+    "a number": (paid() | {"reference_id": 7}, "reference_id"),
+    "a refund": (event("payout.completed", payout_id=SENT["id"], kind="refund"), "kind"),
+    "another payout": (
+        event("payout.completed", payout_id=SENT["id"], reference_id="x"),
+        "reference_id",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "fact"), CONTRADICTIONS.values(), ids=CONTRADICTIONS.keys())
+def test_an_event_that_contradicts_its_record_says_where(
+    filled: Desk, run: Run, body: dict[str, Any], fact: str
+) -> None:
+    """Both values, in the row, in the summary and in the exit code."""
+    [found] = svc.verify_webhooks([line(body)], filled.lake)["differences"]
+    [(name, values)] = json.loads(found).items()
+    assert name == fact and values.keys() == {"event", "record"}
+    done = run("webhooks", "verify", write(line(body)), "--data-dir", str(filled.lake.path))
+    assert done.code == 3 and "1 records are contradicted by an event" in done.err
+
+
+def test_an_event_that_says_what_the_record_says_differs_in_nothing(filled: Desk) -> None:
+    """In capitals too; what the record does not have is not compared."""
+    facts = {name: PAID[name] for name in ("reference_id", "session_id", "status")}
+    bodies = [paid() | facts, paid() | {"session_id": PAID["session_id"].upper(), "kind": "x"}]
+    found = svc.verify_webhooks([line(body) for body in bodies], filled.lake)
+    assert found["differences"].isna().all()
 
 
 def test_time_that_was_not_read_accuses_nobody(filled: Desk) -> None:
@@ -302,7 +338,7 @@ def test_exit_code_says_whether_a_person_should_look(
     done = run("webhooks", "verify", write(*lines))
     assert done.code == code, done.err
     assert done.out.startswith(
-        "line_no,event_id,event_type,verdict,reason,subject,record_id,in_lake\n"
+        "line_no,event_id,event_type,verdict,reason,subject,record_id,in_lake,differences\n"
     )
     assert "deliveries, " in done.err
 
@@ -394,12 +430,12 @@ def test_the_sandbox_is_reconciled(sandbox: tuple[Service, Path], run: Run) -> N
     """Its own signer's log: all authentic, one repeated, every payment in the lake but one."""
     service, log = sandbox
     assert run("extract").code == 0
-    ids = list(svc.open_lake("data").sql("select payment_id from payments limit 5")["payment_id"])
+    paid = svc.open_lake("data").sql("select * from payments limit 5").to_dict("records")
     service.clock.set(to_micros(NOW) - 5 * 86_400 * SECOND)
     stranger = str(uuid4())
     with service.platform.store.transaction():
-        for id_ in [*ids, stranger]:
-            told = {"session_id": "s", "reference_id": "r", "payment_id": id_}
+        for record in [*paid, paid[0] | {"payment_id": stranger}]:
+            told = {name: record[name] for name in ("session_id", "reference_id", "payment_id")}
             service.platform.outbox.emit(
                 "payment.completed", service.clock.now(), **told, status="completed"
             )
@@ -407,4 +443,5 @@ def test_the_sandbox_is_reconciled(sandbox: tuple[Service, Path], run: Run) -> N
     done = run("webhooks", "verify", str(log), "--json")
     document = json.loads(done.out)
     assert done.code == 3 and document["verdicts"] == {"repeated": 1, "valid": 6}
+    assert document["contradicting"] == []
     assert document["missing"] == [{"subject": "payment", "record_id": stranger}]

@@ -94,6 +94,7 @@ def _is_known(view: View, known: Known, values: Values, needs: Iterable[str]) ->
         "opening": known.has_opening,
         "closing": known.has_closing,
         "verdicts": bool(view.books.verdicts),
+        "asserted": True,  # `values_of` leaves out what was not read
         "rate": at is not None and (whole_from is None or at >= whole_from),
     }
     return all(conditions[need] for need in needs)

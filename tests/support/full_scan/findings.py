@@ -5,16 +5,18 @@ Rules over the files themselves are left out: on a whole lake they find nothing.
 
 from svc_analytics.instants import from_micros
 from svc_analytics.periods import month_of
-from tests.support.full_scan.figures import figures_by_coin
+from tests.support.full_scan.figures import exposure, figures_by_coin
 from tests.support.full_scan.knowledge import View
+from tests.support.full_scan.quotients import text
 from tests.support.full_scan.rows import Row
 from tests.support.full_scan.rules import RULES
 
 BLOCKING = {
+    "amounts_can_be_summed",
     "amounts_are_not_negative", "kind_is_known", "payout_debited_equals_amount_plus_fee",
     "receipt_number_is_unique", "receipt_proves_its_payment", "record_could_be_held",
-    "record_was_not_restated", "reference_is_unique", "refund_currency_is_its_payments",
-    "refund_has_its_payment", "refund_is_debited_without_fee",
+    "record_is_still_listed", "record_was_not_restated", "reference_is_unique",
+    "refund_currency_is_its_payments", "refund_has_its_payment", "refund_is_debited_without_fee",
     "refunds_stay_within_charged_amount", "status_is_known",
 }  # fmt: skip
 COLUMNS = ("check_name", "severity", "record_id", "month", "currency", "detail")
@@ -31,7 +33,7 @@ def checks(view: View) -> list[Row]:
     ]
     found.sort(key=lambda each: (each[0], each[2] or 0, each[1] or "", each[4]))
     found.sort(key=lambda each: each[0] in BLOCKING, reverse=True)
-    return [_row(view, *each) for each in found] + _unplaced(view)
+    return [_row(view, *each) for each in found] + _old_rates(view) + _unplaced(view)
 
 
 def _row(
@@ -49,6 +51,17 @@ def _row(
 
 def _early_month(at: int) -> str:
     return f"{from_micros(at).year:04d}-{from_micros(at).month:02d}"
+
+
+def _old_rates(view: View) -> list[Row]:
+    """Positions in USD at rates that are more than 31 days old."""
+    found = []
+    for row in exposure(view):
+        coin, age, value = row["currency"], row["rate_age_days"] or 0, row["usd_exposure"]
+        if age > 31 and value:
+            detail = f"USD {text(value)} at a rate that is {age} days old"
+            found.append(_row(view, "rate_of_a_position_is_recent", coin, None, coin, detail))
+    return found
 
 
 def _unplaced(view: View) -> list[Row]:

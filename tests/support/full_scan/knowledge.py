@@ -155,11 +155,8 @@ class View:
         lacks = [each for each in self.period_omissions if each.currency in (None, coin)]
         before = [each for each in lacks if each.start < self.end]
         within = [each for each in lacks if self._is_within(each)]
-        were_read = bool(self.books.spans("payout_records"))
         earlier = [each for each in before if each.is_counted and each.stream == "payments"]
-        prices = [
-            each for each in before if each.is_counted and (each.stream == "payments" or were_read)
-        ]
+        prices = [each for each in before if each.is_counted]
         refunds = [each.payments_to for each in before if each.payments_from is not None]
         return Known(
             has_payments=not any(each.stream == "payments" for each in within),

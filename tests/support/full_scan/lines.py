@@ -64,7 +64,7 @@ def _line(view: View, entry: Entry) -> Row:
         "effective_fee_rate": ratio(-entry.fee, abs(entry.gross)),
         "usd_value": entry.usd_value,
         "implied_usd_rate": share(entry.usd_value, 1, abs(entry.gross)),
-        "payer_ref": fingerprint(row["payer_id"], 12),
+        "payer_ref": pseudonym(row["payer_id"]),
         "comment": row.get("comment"),
         "receipt_verdict": verdict_of(view, row)[0] if is_payment else None,
         "receipt_sha256": fingerprint(row.get("receipt"), 64),
@@ -120,6 +120,11 @@ def clock(view: View, at: int) -> int:
 def day_of(view: View, at: int) -> date:
     """Return the day of an instant in the statement's zone."""
     return (EPOCH + timedelta(microseconds=clock(view, at))).date()
+
+
+def pseudonym(payer_id: str | None) -> str | None:
+    """Return what a statement calls a customer; no program takes it for a number or a day."""
+    return payer_id and f"p-{fingerprint(payer_id, 12)}"
 
 
 def fingerprint(text: str | None, size: int) -> str | None:

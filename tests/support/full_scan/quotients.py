@@ -7,8 +7,12 @@ from typing import Any
 
 EXACT = Context(prec=200, rounding=ROUND_HALF_UP)
 ZERO = Decimal().quantize(Decimal("1e-18"))
-LARGEST_DIVISOR = 8 * 10**15  # whole units: by a larger amount, a quotient is unknown
-_INT128 = 2**127 - 1
+LIMIT = 10**20  # from here on 38 digits with 18 places hold no amount
+
+
+def stated(amount: Decimal | None) -> Decimal | None:
+    """Return an amount as a statement holds it: unknown where 38 digits do not."""
+    return None if amount is None or abs(amount) >= LIMIT else amount
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:
@@ -36,15 +40,12 @@ def share(a: Any, b: Any, c: Any) -> Decimal | None:
 
 
 def worth(a: Any, b: Any, c: Any) -> Decimal | None:
-    """Return a * b / c, half up at 8 places; unknown where 18 places would not fit 128 bits."""
-    exact = _exact([a, b], c)
-    if exact is None or abs(exact) * 10**18 + 5 * 10**9 > _INT128:
-        return None
-    return _rounded([a, b], c, 8)
+    """Return a * b / c, half up at 8 places."""
+    return stated(_rounded([a, b], c, 8))
 
 
 def _exact(factors: list[Any], divisor: Any) -> Fraction | None:
-    if None in factors or not divisor or abs(divisor) >= LARGEST_DIVISOR:
+    if not divisor or any(each is None or abs(each) >= LIMIT for each in (*factors, divisor)):
         return None
     product = Fraction(1)
     for factor in factors:
@@ -79,12 +80,10 @@ def round_half_up(value: Decimal, places: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-places), context=EXACT)
 
 
-def is_at_rate(fee: Decimal, base: Decimal, rate: Decimal, unit: Decimal) -> bool | None:
-    """Tell whether a fee is at a rate, to one unit; None where 38 digits do not hold it."""
+def is_at_rate(fee: Decimal, base: Decimal, rate: Decimal, unit: Decimal) -> bool:
+    """Tell whether a fee is at a rate, to one unit; a rate from 1e10 on is none."""
     product = EXACT.multiply(base, rate)
-    if max(abs(product), abs(fee), abs(fee - product)) >= 10**12 or abs(rate) >= 100:
-        return None
-    return abs(EXACT.subtract(fee, product)) <= unit
+    return abs(EXACT.subtract(fee, product)) <= unit and abs(rate) < 10**10
 
 
 def places_used(value: Decimal) -> int:

@@ -104,6 +104,12 @@ class Books:
         """The time of a stream that was read twice, and alike."""
         return [(a, b) for each in self.footers[stream] for a, b in each.get("confirmed", ())]
 
+    @property
+    def unlisted(self) -> list[Row]:
+        """The records that the service listed no more."""
+        footers = [each for name in STREAMS for each in self.footers[name]]
+        return [row for each in footers for row in each.get("unlisted", ())]
+
     @cached_property
     def read_to(self) -> int:
         """The end of the newest read."""

@@ -1,8 +1,11 @@
 """The rules over records, each written a second time: what breaks it, of all time."""
 
+import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from itertools import repeat
 from typing import Any
 
 from svc_analytics.instants import from_micros
@@ -10,10 +13,21 @@ from svc_analytics.periods import month_of
 from tests.support.full_scan.fee_tiers import fees_off_payments, fees_off_tier
 from tests.support.full_scan.knowledge import View, gaps
 from tests.support.full_scan.lines import refunded_after
-from tests.support.full_scan.quotients import EXACT, middle, round_half_up, share, text
+from tests.support.full_scan.quotients import (
+    EXACT,
+    LIMIT,
+    ZERO,
+    middle,
+    ratio,
+    round_half_up,
+    share,
+    text,
+    total,
+)
 from tests.support.full_scan.rows import BEGINNING, DAY, STREAMS, Row
 from tests.support.full_scan.values import moved, parent_of
 
+SIZES = ("amount", "charged_amount", "debited_amount", "fee_amount", "net_amount")
 Found = tuple[str | None, int | None, str | None, str]  # record, instant, coin, detail
 
 
@@ -44,13 +58,65 @@ def amounts_are_not_zero(view: View) -> Iterator[Found]:
 
 
 def amounts_can_be_divided(view: View) -> Iterator[Found]:
-    limit = 8 * 10**15
     for row in view.books.payments:
-        if max(row["amount"], row["charged_amount"]) >= limit:
-            yield _payment(row, f"amount {text(row['amount'])}")
+        if row["amount"] and not _has_rates(row, ("net_amount", "fee_amount")):
+            yield _payment(row, _divided(row))
     for row in view.books.records:
-        if row["amount"] >= limit:
-            yield _record(row, f"amount {text(row['amount'])}")
+        if row["amount"] and not _has_rates(row, ()):
+            yield _record(row, _divided(row))
+
+
+def _has_rates(row: Row, others: tuple[str, ...]) -> bool:
+    value, amount = row["usd_value"], row["amount"]
+    rates = [ratio(row["fee_amount"], amount)]
+    if value is not None:
+        rates += [share(value, 1, abs(amount)), *(share(value, row[of], amount) for of in others)]
+    return None not in rates
+
+
+def _divided(row: Row) -> str:
+    value = "" if row["usd_value"] is None else f", usd_value {text(row['usd_value'])}"
+    return f"amount {text(row['amount'])}, fee {text(row['fee_amount'])}{value}"
+
+
+def amounts_can_be_summed(view: View) -> Iterator[Found]:
+    sides = (
+        (view.books.sales, "paid_at", _payment),
+        (view.books.money, "created_at", _record),
+    )
+    for rows, filed, of in sides:
+        for coin in {row["currency"] for row in rows}:
+            own = [row for row in rows if row["currency"] == coin]
+            for month in {month_of(row[filed]) for row in own}:
+                until = [row for row in own if row[filed] < month.end]
+                within = [row for row in until if row[filed] >= month.start]
+                for word, names in (("amount", SIZES), ("usd_value", ("usd_value",))):
+                    yield from (
+                        of(row, f"{word} {text(size)}: with it sums reach 1e20")
+                        for row, size in _largest(until, within, names)
+                    )
+
+
+def _largest(
+    until: list[Row], within: list[Row], names: tuple[str, ...]
+) -> list[tuple[Row, Decimal]]:
+    """Return the ten largest records of a month, if the sums of all up to its end do not fit."""
+    if all(total(abs(row.get(name) or ZERO) for row in until) < LIMIT for name in names):
+        return []
+    sized = [(row, max(abs(row.get(name) or ZERO) for name in names)) for row in within]
+    large = [(row, size) for row, size in sized if int(size) * len(until) >= LIMIT]
+    return sorted(large, key=lambda pair: (-pair[1], pair[0]["id"]))[:10]
+
+
+def currency_is_a_plain_slug(view: View) -> Iterator[Found]:
+    rows = [*map(_payment, view.books.payments, repeat(""))]
+    rows += map(_record, view.books.records, repeat(""))
+    seen = set()
+    for record, at, coin, _ in sorted(rows, key=lambda row: (row[1], row[0])):
+        month = month_of(at)
+        if not re.fullmatch(r"[a-z0-9._-]+", coin) and (coin, month) not in seen:
+            seen.add((coin, month))
+            yield record, at, coin, f"coin {coin} is no plain lowercase symbol"
 
 
 def fee_bearer_is_known(view: View) -> Iterator[Found]:
@@ -81,6 +147,16 @@ def kind_is_known(view: View) -> Iterator[Found]:
     for row in view.books.records:
         if row["kind"] not in ("payout", "refund"):
             yield _record(row, f"kind {row['kind']}")
+
+
+def optional_facts_could_be_held(view: View) -> Iterator[Found]:
+    for rows, of in ((view.books.payments, _payment), (view.books.records, _record)):
+        for row in rows:
+            extra = json.loads(row["extra"] or "{}")
+            names = [name for name in row if name in extra and row[name] is None]
+            if names:
+                told = ", ".join(names)
+                yield of(row, f"{told} could not be held: extra has what was received")
 
 
 def payment_amount_is_charged_to_payer(view: View) -> Iterator[Found]:
@@ -163,6 +239,17 @@ def record_could_be_held(view: View) -> Iterator[Found]:
             yield row["record_id"], row["booked_from"], row["currency"], detail
 
 
+def record_is_still_listed(view: View) -> Iterator[Found]:
+    said = {
+        "gone": "and knows no record of this id",
+        "known": "but knows it by its id",
+        "not asked": "and was not asked for its id",
+    }
+    for row in view.books.unlisted:
+        detail = f"the service no longer lists it, {said[row['state']]}"
+        yield row["id"], row["booked_at"], row["currency"], detail
+
+
 def record_was_not_restated(view: View) -> Iterator[Found]:
     for stream, row in view.books.changes:
         if row["is_restatement"]:
@@ -196,6 +283,13 @@ def refunds_stay_within_charged_amount(view: View) -> Iterator[Found]:
 
 def _refunds(view: View) -> Iterable[tuple[Row, Row | None]]:
     return ((row, parent_of(view, row)) for row in moved(view, "refund"))
+
+
+def refund_is_not_before_its_payment(view: View) -> Iterator[Found]:
+    for row, paid in _refunds(view):
+        if paid and row["settled_at"] < paid["paid_at"]:
+            settled, before = instant_text(row["settled_at"]), instant_text(paid["paid_at"])
+            yield _record(row, f"settled {settled}, payment {row['payment_id']} was paid {before}")
 
 
 def settled_in_the_month_created(view: View) -> Iterator[Found]:
@@ -234,9 +328,12 @@ RULES: tuple[Callable[[View], Iterator[Found]], ...] = (
     amounts_are_not_negative,
     amounts_are_not_zero,
     amounts_can_be_divided,
+    amounts_can_be_summed,
+    currency_is_a_plain_slug,
     fee_bearer_is_known,
     implied_rate_is_near_its_days_median,
     kind_is_known,
+    optional_facts_could_be_held,
     payment_amount_is_charged_to_payer,
     payment_fee_is_at_its_tier,
     payment_net_equals_charged_less_fee,
@@ -246,11 +343,13 @@ RULES: tuple[Callable[[View], Iterator[Found]], ...] = (
     receipt_number_is_unique,
     receipt_proves_its_payment,
     record_could_be_held,
+    record_is_still_listed,
     record_was_not_restated,
     reference_is_unique,
     refund_currency_is_its_payments,
     refund_has_its_payment,
     refund_is_debited_without_fee,
+    refund_is_not_before_its_payment,
     refunds_stay_within_charged_amount,
     settled_in_the_month_created,
     status_is_known,

@@ -11,9 +11,9 @@ from tests.support.full_scan.knowledge import View, gaps
 from tests.support.full_scan.lines import (
     day_of,
     entries_of,
-    fingerprint,
     has_earlier,
     nets_of,
+    pseudonym,
     refunded_after,
 )
 from tests.support.full_scan.quotients import ratio, total
@@ -156,7 +156,7 @@ def _cohort(view: View, period: Period, key: tuple[str, str, str], rows: list[Ro
     charged = [
         row["charged_amount"]
         for row in view.books.sales
-        if row["currency"] == key[2] and period.start <= row["paid_at"] < period.end
+        if row["currency"] == key[2] and period.start <= row["paid_at"] < min(period.end, view.end)
     ]
     sold_for = total(charged) if charged else None
     has_sold = known.payments_whole_from is None or period.start >= known.payments_whole_from
@@ -194,7 +194,7 @@ def payouts(view: View) -> list[Row]:
     named = ("reference_id", "settled_at", "currency", "amount", "fee_amount", "debited_amount")
     named = (*named, "fee_percent", "usd_value", "comment")
     return [
-        {"payout_id": row["id"], "payer_ref": fingerprint(row["payer_id"], 12)}
+        {"payout_id": row["id"], "payer_ref": pseudonym(row["payer_id"])}
         | {name: row[name] for name in named}
         for row in rows
     ]

@@ -73,12 +73,8 @@ def _sales(view: View, coin: str) -> Values:
         "effective_fee_rate": ratio(fees, gross),
         "usd_gross": _priced(row["usd_value"] for row in rows),
         "usd_gross_priced_count": sum(row["usd_value"] is not None for row in rows),
-        "usd_net_sales": _priced(
-            share(row["usd_value"], row["net_amount"], row["amount"]) for row in rows
-        ),
-        "usd_fees": _priced(
-            share(row["usd_value"], row["fee_amount"], row["amount"]) for row in rows
-        ),
+        "usd_net_sales": _at_own_rates(rows, "net_amount"),
+        "usd_fees": _at_own_rates(rows, "fee_amount"),
         **_oddities(rows),
     }
 
@@ -110,6 +106,16 @@ def _priced(values: Iterable[Decimal | None]) -> Decimal | None:
     return total_known(found) if found else ZERO
 
 
+def _at_own_rates(rows: list[Row], name: str) -> Decimal | None:
+    """Sum amounts in USD, each at its payment's rate; unknown where a quotient does not fit."""
+    values = [share(row["usd_value"], row[name], row["amount"]) for row in rows]
+    divided = [row["amount"] and row["usd_value"] is not None for row in rows]
+    lacks = any(
+        is_divided and value is None for is_divided, value in zip(divided, values, strict=True)
+    )
+    return None if lacks else _priced(values)
+
+
 def moved(view: View, kind: str, coin: str | None = None) -> list[Row]:
     """Return the completed refunds or payouts of the period."""
     rows = [row for row in view.books.money if view.holds(row["settled_at"])]
@@ -125,6 +131,13 @@ def fee_kept(view: View, refund: Row) -> Decimal | None:
     """Return the payment's fee on the value returned."""
     paid = parent_of(view, refund) or dict.fromkeys(("fee_amount", "charged_amount"))
     return share(paid["fee_amount"], refund["amount"], paid["charged_amount"])
+
+
+def _leaked(pairs: list[tuple[Decimal | None, Row | None]]) -> Decimal | None:
+    """Sum what each refund left of its payment's fee; unknown where a quotient does not fit."""
+    if any(kept is None and paid and paid["charged_amount"] for kept, paid in pairs):
+        return None
+    return total(kept or ZERO for kept, _ in pairs)
 
 
 def _drift(view: View, refund: Row) -> Decimal | None:
@@ -153,7 +166,7 @@ def _refunds(view: View, coin: str, found: Values) -> Values:
         ),
         "refunds_unresolved": total(row["amount"] for row in unresolved),
         "refunds_unresolved_count": len(unresolved),
-        "fee_leakage": total(fee_kept(view, row) or ZERO for row in same),
+        "fee_leakage": _leaked([(fee_kept(view, row), parent_of(view, row)) for row in same]),
         "usd_refunds": _priced(row["usd_value"] for row in rows),
         "usd_refunds_priced_count": sum(row["usd_value"] is not None for row in rows),
         "usd_rate_drift": None if None in drifts or not drifts else total_known(drifts),
@@ -255,7 +268,12 @@ def _asserted(view: View, coin: str) -> Values:
     if not seen:
         note = "no balance asserted"
         return {"asserted_balance": None, "outside_movement": None, "note": note}
-    newest = max(seen, key=lambda row: row["at"])
+    newest = max(seen, key=lambda row: (row["at"], row["line"]))
+    earlier = [row["balance"] for row in seen if row["at"] == newest["at"]][:-1]
+    replaced = (
+        f"; it replaces {', '.join(f'{each.normalize():f}' for each in earlier)}" if earlier else ""
+    )
+    is_read = newest["at"] <= view.books.read_to
     moved_before = total(
         entry.net
         for entry in view.books.entries
@@ -264,6 +282,6 @@ def _asserted(view: View, coin: str) -> Values:
     at = datetime.fromtimestamp(newest["at"] // 1_000_000, UTC)
     return {
         "asserted_balance": newest["balance"],
-        "outside_movement": newest["balance"] - moved_before,
-        "note": f"read off the console at {at:%Y-%m-%dT%H:%M:%SZ}",
+        "outside_movement": newest["balance"] - moved_before if is_read else None,
+        "note": f"read off the console at {at:%Y-%m-%dT%H:%M:%SZ}{replaced}",
     }

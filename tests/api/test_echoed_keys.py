@@ -1,0 +1,139 @@
+"""A proxy that repeats the Authorization header anywhere in its answer shows nobody the key."""
+
+import base64
+import os
+import re
+import socket
+import subprocess
+import sys
+import urllib.parse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from threading import Thread
+
+import pytest
+
+from svc_analytics.api.client import Client
+from svc_analytics.config import Settings
+from svc_analytics.errors import SvcError
+from svc_analytics.signing.secrets import Secret, hide_keys_in
+from tests.api.test_client_secrecy import told
+from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY
+from tests.support.rings import sample
+
+# The digits of either key, and what base64 makes of them.
+NEVER = ("1" * 20, "2" * 20, "MTEx" * 4, "MjIy" * 4)
+OK, JSON = b"HTTP/1.1 200 OK\r\n", b"Content-Type: application/json\r\n"
+
+
+def whole(body: bytes, head: bytes = OK + JSON) -> bytes:
+    return head + b"Content-Length: %d\r\n\r\n" % len(body) + body
+
+
+def headed(line: bytes) -> bytes:
+    return whole(b"x", OK + line + b"\r\n")
+
+
+REFUSED = b"HTTP/1.1 422 Refused\r\n" + JSON
+# Where a proxy repeats the header.
+PLACES: dict[str, Callable[[bytes], bytes]] = {
+    "a header line without a colon": lambda header: headed(header),
+    "a header's name": lambda header: headed(b"X %s: 1" % header),
+    "a header": lambda header: headed(b"X-Echo: " + header),
+    "the status line": lambda header: b"HTTP/1.1 4%s\r\n\r\n" % header,
+    "the reason": lambda header: whole(b"{}", b"HTTP/1.1 400 %s\r\n" % header + JSON),
+    "another protocol": lambda header: b"SSH-2.0 %s\r\n\r\n" % header,
+    "a chunk's size": lambda header: (
+        OK + JSON + b"Transfer-Encoding: chunked\r\n\r\n%s\r\n" % header
+    ),
+    "the length": lambda header: OK + JSON + b"Content-Length: %s\r\n\r\n" % header,
+    "the transfer coding": lambda header: OK + JSON + b"Transfer-Encoding: %s\r\n\r\n" % header,
+    "the content coding": lambda header: headed(b"Content-Encoding: " + header),
+    "a media type": lambda header: headed(b"Content-Type: text/" + header),
+    "a redirect": lambda header: b"HTTP/1.1 302 Found\r\nLocation: /%s\r\n\r\n" % header,
+    "a page of HTML": lambda header: whole(b"<html>%s</html>" % header, b"HTTP/1.1 502 Bad\r\n"),
+    "a code": lambda header: whole(b'{"errors":{"error":["%s"]}}' % header, REFUSED),
+    "a name": lambda header: whole(b'{"id":"1","display_name":"%s"}' % header),
+    "the merchant's id": lambda header: whole(b'{"id":"%s"}' % header),
+    "a cursor": lambda header: whole(b'{"data":[],"next_cursor":"%s"}' % header),
+    "no JSON": whole,
+}
+SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
+    "as it was": lambda header: header,
+    "in capitals": bytes.upper,
+    "as an address writes it": lambda header: urllib.parse.quote(header, safe="").encode(),
+    "with each character quoted": lambda header: header.replace(b"_", b"%5F"),
+    "in base64": base64.b64encode,
+    "cut short": lambda header: header[:40],
+}
+
+
+@contextmanager
+def repeating(place: Callable[[bytes], bytes], spell: Callable[[bytes], bytes]) -> Iterator[str]:
+    """Run a proxy that answers each request with its own header in this place."""
+    server = socket.create_server(("127.0.0.1", 0))
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = server.accept()
+                with connection, suppress(OSError):
+                    request = connection.recv(65536)
+                    header = re.search(rb"(?i)authorization: ([^\r]*)", request)
+                    connection.sendall(place(spell(header[1] if header else b"")))
+
+    Thread(target=serve, daemon=True).start()
+    try:
+        yield f"http://127.0.0.1:{server.getsockname()[1]}"
+    finally:
+        server.close()
+
+
+def read_page(client: Client) -> None:
+    client.page("payouts", {})  # nobody is shown a page, or its cursor
+
+
+@pytest.mark.parametrize("spell", sample(SPELLINGS.values(), 3), ids=SPELLINGS.keys())
+@pytest.mark.parametrize("place", sample(PLACES.values(), 3), ids=PLACES.keys())
+def test_no_error_repeats_what_a_proxy_repeats(
+    place: Callable[[bytes], bytes], spell: Callable[[bytes], bytes]
+) -> None:
+    """Neither the error nor what led to it has the key, nor has a profile that is taken."""
+    keys = Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY)
+    with (
+        repeating(place, spell) as address,
+        Client(Settings(address, *keys, patience=0.2)) as client,
+    ):
+        for call in (client.me, lambda: client.me("payout"), lambda: read_page(client)):
+            try:
+                shown = repr(call())
+            except SvcError as error:
+                shown = told(error)
+            assert not any(secret in shown for secret in NEVER)
+
+
+@pytest.mark.parametrize(
+    "name", sample(["a header line without a colon", "a chunk's size", "a cursor"], 3)
+)
+def test_no_terminal_and_no_file_shows_the_key(tmp_path: Path, name: str) -> None:
+    """Not even with -vv, which prints the causes."""
+    keys = {"SVC_CHECKOUT_KEY": CHECKOUT_KEY, "SVC_PAYOUT_KEY": PAYOUT_KEY}
+    with repeating(PLACES[name], bytes.strip) as address:
+        done = subprocess.run(
+            [sys.executable, "-m", "svc_analytics", "extract", "-vv", "--patience", "1"],
+            cwd=tmp_path,
+            env=os.environ | keys | {"SVC_BASE_URL": address},
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+    files = "".join(path.read_text("latin-1") for path in tmp_path.rglob("*") if path.is_file())
+    assert done.returncode and done.stderr
+    assert not any(secret in done.stdout + done.stderr + files for secret in NEVER)
+
+
+def test_other_texts_stay_as_they_are() -> None:
+    """Receipt numbers, addresses of the service and short words are no keys."""
+    for text in ("SVC-000123", "svc_analytics", "svc_live_", "svc_live_key", "aGVsbG8gd29ybGQ="):
+        assert hide_keys_in(text) == text

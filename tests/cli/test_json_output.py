@@ -1,0 +1,126 @@
+"""What every command prints with `--json`, checked against the schema of the documents."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from jsonschema import Draft202012Validator
+
+import svc_analytics as svc
+from svc_analytics.sandbox import Clock, Scenario, Service, Store, seed
+from svc_analytics.sandbox.server import serve
+from tests.support.commands import Run, runner
+from tests.support.documents import ROOT
+from tests.support.rings import rings
+from tests.test_guards import commands
+
+SCHEMA = json.loads(
+    (ROOT / "docs" / "pages" / "reference" / "json-output.schema.json").read_text(encoding="utf-8")
+)
+DEMO = ["demo", "--months", "1", "--payments", "40", "--data-dir", "demo"]
+USUAL = [
+    ["extract"],
+    ["status"],
+    ["statement", "{month}"],
+    ["check"],
+    ["close", "--all-due"],
+    ["statement-verify", "data/statements/{month}"],
+    ["receipts", "verify", "tokens.txt"],
+    ["sql", "select net_sales, net_settlement from net_settlement_monthly"],
+]
+CALLS = [
+    ["extract"],
+    ["extract", "--sessions"],
+    ["status"],
+    ["status", "--data-dir", "data", "--data-dir", "demo"],
+    ["statement", "{month}"],
+    ["statement", "{month}", "--explain", "net_sales", "--currency", "usdt"],
+    ["statement", "{month}", "--data-dir", "data", "--data-dir", "demo"],
+    ["figures"],
+    ["assert", "{month}-15", "usdt", "0.31"],
+    ["check"],
+    ["close", "--all-due"],
+    ["close", "{month}"],
+    ["statement-verify", "data/statements/{month}"],
+    ["statement-diff", "data/statements/{month}", "data/statements/{month}"],
+    ["package", "{month}"],
+    ["compare", "{month}", "this month"],
+    ["compare", "{month}", "this month", "--data-dir", "data", "--data-dir", "demo"],
+    ["receipts", "verify"],
+    ["receipts", "verify", "tokens.txt"],
+    ["webhooks", "verify", "log.ndjson"],
+    ["sql", "select net_sales, net_settlement from net_settlement_monthly"],
+    ["views"],
+    ["notebook", "02", "--month", "{month}", "--out", "02.html"],
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A working folder with two lakes, tokens and a log, and the settings of a sandbox."""
+    folder, clock = tmp_path_factory.mktemp("json"), Clock()
+    with Store() as store, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        seed(store, Scenario(7, 2, 60, until=clock.now()))
+        with serve(Service(store, clock)) as running:
+            settings = [f"{name}={value}\n" for name, value in running.environment.items()]
+            Path(".env").write_text("".join(settings), encoding="utf-8")
+            svc.demo_lake("demo", months=1, payments=40)
+            svc.extract(svc.open_lake("data"))
+            Path("tokens.txt").write_text("v1.e30.e30\n", encoding="utf-8")
+            Path("log.ndjson").write_text(json.dumps(DELIVERY) + "\n", encoding="utf-8")
+            yield folder
+
+
+DELIVERY = {
+    "received_at": "2026-10-01T00:00:00Z",
+    "signature": "t=1,v1=00",
+    "body_base64": base64.b64encode(b"{}").decode(),
+}
+
+
+@pytest.fixture
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    monkeypatch.chdir(folder)
+    return runner(monkeypatch, capsys)
+
+
+def validator(name: str) -> Draft202012Validator:
+    return Draft202012Validator({**SCHEMA, "$ref": f"#/$defs/{name}"})
+
+
+def words_of(call: list[str]) -> str:
+    return "-".join(call[:2]) if call[0] in ("receipts", "webhooks") else call[0]
+
+
+@pytest.mark.parametrize("call", rings(USUAL, [*CALLS, DEMO]), ids=" ".join)
+def test_a_document_is_as_its_schema_says(call: list[str], run: Run) -> None:
+    """Every key of the schema is there, with a value of its type."""
+    month = svc.last_full_month(svc.open_lake("data"))
+    done = run(*(word.format(month=month) for word in call), "--json")
+    assert done.code in (0, 3), done.err
+    errors = [each.message for each in validator(words_of(call)).iter_errors(json.loads(done.out))]
+    assert errors == []
+
+
+def test_every_command_that_prints_json_has_a_schema() -> None:
+    """And is called above; the schema itself is one of the draft that it names."""
+    named = {
+        name.replace(" ", "-")
+        for name, command in commands()
+        if any(isinstance(each, click.Option) and "--json" in each.opts for each in command.params)
+    }
+    assert named == {words_of(call) for call in [*CALLS, DEMO]} and named <= {*SCHEMA["$defs"]}
+    Draft202012Validator.check_schema(SCHEMA)
+
+
+@pytest.mark.parametrize("wrong", ["1e3", "0,5", "NaN", "+1", ".5", 0.5])
+def test_a_number_that_is_no_plain_decimal_breaks_the_schema(wrong: object) -> None:
+    """The schema can fail: a balance as a program must never read one."""
+    right = {"at": "2026-11-01T00:00:00Z", "currency": "btc", "explained": None}
+    right |= {"asserted_balance": "0.5", "outside_movement": None}
+    check = validator("assert")
+    assert check.is_valid(right) and not check.is_valid(right | {"asserted_balance": wrong})

@@ -1,0 +1,221 @@
+"""Sealed months meet: each opens with what the one before it closed with, in every coin."""
+
+from datetime import UTC, datetime
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from svc_analytics import verify_statement
+from svc_analytics.closing.close import close_all_due
+from svc_analytics.closing.neighbours import Ends, Positions, mismatches
+from svc_analytics.closing.result import CloseResult
+from svc_analytics.closing.seals import read_manifest
+from svc_analytics.extraction.plan import ExtractionResult, Request
+from svc_analytics.periods import month
+from tests.support.closings import Closer, table
+from tests.support.fake_service import payment, payout, refund
+from tests.support.rings import sample
+
+SEPTEMBER, OCTOBER = month("2026-09"), month("2026-10")
+TEHRAN = {"zone": "Asia/Tehran"}
+
+
+def position(folder: Path, name: str, coin: str = "btc") -> str | None:
+    """A position in the summary of a sealed folder; None for a coin that it does not have."""
+    rows = {row["currency"]: row[f"{name}_position"] for row in table(folder, "summary")}
+    return rows.get(coin)
+
+
+def states(results: list[CloseResult]) -> list[tuple[str, str]]:
+    return [(each.label, each.state) for each in results]
+
+
+def come_late(closer: Closer, *records: dict[str, Any]) -> None:
+    """Let the service list records that it did not list before, and the lake read them."""
+    for record in records:
+        of_payouts = "paid_at" not in record
+        (closer.desk.service.payouts if of_payouts else closer.desk.service.payments).append(record)
+    closer.desk.extract(rereads=True)
+
+
+def late_payment(at: str = "2026-09-30T10:00:00Z", coin: str = "btc") -> dict[str, Any]:
+    return payment(99, at, "7", "0.5", currency=coin, usd_value=None)
+
+
+@pytest.mark.thorough
+def test_a_record_that_comes_while_october_is_read_restates_september_first(
+    closer: Closer,
+) -> None:
+    """The reading of October reaches into September, which was found unchanged before it."""
+    closer.closed("2026-08", "2026-09")
+    late = payout(99, "2026-09-30T22:00:00Z", "2", "0.02", currency="btc")
+
+    def read(request: Request) -> ExtractionResult:
+        if (
+            request.rereads
+            and request.start == OCTOBER.start
+            and not closer.desk.service.payouts[2:]
+        ):
+            closer.desk.service.payouts.append(late)
+        return closer.read(request)
+
+    closed = close_all_due(closer.desk.lake, read=read)
+    assert states(closed) == [
+        ("2026-08", "unchanged"),
+        ("2026-09", "restated"),
+        ("2026-10", "sealed"),
+    ]
+    september, october = (each.folder for each in closed[1:])
+    assert position(september, "closing") == position(october, "opening") == "2.93"
+    assert read_manifest(october)["previous_seal"] == closed[1].seal
+
+
+@pytest.mark.parametrize("kind", sample(["payment", "payout", "refund", "another coin"], 4))
+def test_a_month_is_not_sealed_upon_one_that_closes_otherwise(closer: Closer, kind: str) -> None:
+    """It names the earlier month, the coin, both figures and the command; then both are closed."""
+    closer.closed("2026-08", "2026-09")
+    at = "2026-09-20T10:00:00Z"
+    records = {
+        "payment": late_payment(),
+        "payout": payout(99, at, "2", "0.02", currency="btc"),
+        "refund": refund(99, closer.desk.service.payments[0], at, "1"),
+        "another coin": late_payment(coin="eth"),
+    }
+    come_late(closer, records[kind])
+    opening = {"payment": "11.45", "payout": "2.93", "refund": "3.95", "another coin": "6.5"}[kind]
+    coin, closing = ("eth", "0") if kind == "another coin" else ("btc", "4.95")
+    waiting = closer.close("2026-10")
+    assert (waiting.state, waiting.seal) == ("provisional", None)
+    assert [reason.text for reason in waiting.reasons] == [
+        f"in {coin} 2026-09 version 1 closes with {closing}, and 2026-10 opens with {opening}; "
+        "close 2026-09 again: svc-analytics close --month 2026-09"
+    ]
+    assert closer.close("2026-09").state == "restated"
+    sealed = closer.close("2026-10")
+    assert (sealed.state, position(sealed.folder, "opening", coin)) == ("sealed", opening)
+
+
+@pytest.mark.thorough
+def test_of_several_earlier_months_each_is_restated_in_turn(closer: Closer) -> None:
+    """All that moved an opening, oldest first, and all that follow it."""
+    closer.closed("2026-08", "2026-09", "2026-10")
+    come_late(closer, late_payment("2026-08-20T10:00:00Z"))
+    closed = closer.close_all_due()
+    assert {each.state for each in closed} == {"restated"}
+    folders = [each.folder for each in closed]
+    for before, after in pairwise(folders):
+        assert position(before, "closing") == position(after, "opening")
+    assert all(verify_statement(folder).holds for folder in folders)
+    assert states(closer.close_all_due()) == [(each.label, "unchanged") for each in closed]
+
+
+@pytest.mark.thorough
+def test_a_month_names_the_one_before_it_that_names_the_one_before_that(closer: Closer) -> None:
+    """Closed one by one, the way back to the month that changed is told step by step."""
+    closer.closed("2026-08", "2026-09")
+    come_late(closer, late_payment("2026-08-20T10:00:00Z"))
+    for label, before in (("2026-10", "2026-09"), ("2026-09", "2026-08")):
+        waiting = closer.close(label)
+        assert (
+            waiting.state == "provisional" and f"close {before} again" in waiting.reasons[-1].text
+        )
+    done = [closer.close(label).state for label in ("2026-08", "2026-09", "2026-10")]
+    assert done == ["restated", "restated", "sealed"]
+
+
+@pytest.mark.thorough
+def test_a_month_sealed_behind_its_next_says_where_they_do_not_meet(closer: Closer) -> None:
+    """October was sealed first, and what came late in between is not in its opening."""
+    closer.closed("2026-10")
+    come_late(closer, late_payment())
+    september = closer.close("2026-09")
+    assert september.state == "sealed" and september.needs_attention
+    assert [reason.text for reason in september.reasons] == [
+        "in btc 2026-09 version 1 closes with 11.45, and 2026-10 version 1 opens with 4.95; "
+        "close 2026-10 again: svc-analytics close --month 2026-10"
+    ]
+    assert closer.close("2026-10").state == "restated"
+    assert not closer.close("2026-09").needs_attention
+
+
+@pytest.mark.thorough
+def test_a_restated_month_says_that_the_next_one_is_to_be_closed_again(closer: Closer) -> None:
+    """Also when it is closed again, until both meet; verifying either says the same."""
+    september, october = (each.folder for each in closer.closed("2026-09", "2026-10"))
+    come_late(closer, late_payment())
+    restated = closer.close("2026-09")
+    text = (
+        "in btc 2026-09 version 2 closes with 11.45, and 2026-10 version 1 opens with 4.95; "
+        "close 2026-10 again: svc-analytics close --month 2026-10"
+    )
+    assert restated.state == "restated" and restated.reasons[0].text == text
+    assert closer.close("2026-09").reasons[0].text == text
+    assert text in verify_statement(october).broken
+    assert verify_statement(restated.folder).broken == (text,)
+    assert not verify_statement(september).broken  # its successor speaks for the month
+
+
+def test_a_chain_of_another_zone_meets_its_own(closer: Closer) -> None:
+    """Tehran's October opens with what Tehran's September closed with, not with UTC's."""
+    closer.closed("2026-09", **TEHRAN)
+    come_late(closer, late_payment())
+    waiting = closer.close("2026-10", **TEHRAN)
+    command = "svc-analytics close --month 2026-09 --zone Asia/Tehran"
+    assert waiting.state == "provisional" and waiting.reasons[0].text.endswith(command)
+    assert closer.close("2026-10").state == "sealed"
+
+
+@pytest.mark.thorough
+def test_a_month_closed_into_a_folder_of_ones_own_is_closed_again_there(
+    closer: Closer, tmp_path: Path
+) -> None:
+    """The command names the folder, and the seal before is found in the lake's folder too."""
+    own = tmp_path / "the books"
+    closer.close("2026-09", out=own / "2026-09")
+    come_late(closer, late_payment())
+    waiting = closer.close("2026-10", out=own / "2026-10")
+    assert waiting.reasons[0].text.endswith(f"--month 2026-09 --out '{own / '2026-09'}'")
+    sealed = closer.close("2026-09")
+    assert closer.close("2026-10").state == "sealed"
+    apart = closer.close("2026-10", out=tmp_path / "apart" / "2026-10")
+    assert read_manifest(apart.folder)["previous_seal"] == sealed.seal
+    assert verify_statement(apart.folder, closer.desk.lake).holds
+
+
+@pytest.mark.thorough
+def test_quarters_meet_too(closer: Closer) -> None:
+    """A quarter is not sealed upon one that closes otherwise."""
+    closer.desk.service.now = datetime(2027, 1, 5, tzinfo=UTC)
+    closer.desk.service.payments.append(payment(98, "2026-07-20T10:00:00Z"))
+    closer.close_all_due(longer=["quarter"])
+    come_late(closer, late_payment())
+    for label in ("2026-09", "2026-10", "2026-11", "2026-12"):
+        assert closer.close(label).state == "restated"
+    waiting = closer.close("2026-Q4")
+    assert waiting.state == "provisional" and waiting.reasons[0].text.startswith(
+        "in btc 2026-Q3 version 1 closes with 4.95, and 2026-Q4 opens with 11.45"
+    )
+    assert [closer.close(label).state for label in ("2026-Q3", "2026-Q4")] == ["restated"] * 2
+
+
+ENDS = {
+    "equal": ({"btc": "5"}, {"btc": "5"}, []),
+    "known and other": ({"btc": "5"}, {"btc": "6"}, [True]),
+    "a coin of the first": ({"btc": "5", "eth": "1"}, {"btc": "5"}, [True]),
+    "a coin of the second": ({"btc": "5"}, {"btc": "5", "eth": "1"}, [True]),
+    "a coin at zero": ({"btc": "5", "eth": "0"}, {"btc": "5"}, []),
+    "unknown in one": ({"btc": ""}, {"btc": "5"}, [False]),
+    "unknown in both": ({"btc": ""}, {"btc": ""}, []),
+    "a coin that an unknown may hide": ({"btc": ""}, {"btc": "", "eth": "1"}, []),
+}
+
+
+@pytest.mark.parametrize(("closing", "opening", "known"), ENDS.values(), ids=ENDS.keys())
+def test_positions_are_compared_coin_by_coin(
+    closing: Positions, opening: Positions, known: list[bool]
+) -> None:
+    """Whether a mismatch is of known positions: only such a one keeps a month unsealed."""
+    before, after = Ends("a", {}, closing), Ends("b", opening, {})
+    assert [each.is_known for each in mismatches(before, after, opening)] == known

@@ -1,0 +1,159 @@
+"""A newer release keeps what an older one sealed: it compares what the sealed statement names."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from svc_analytics import verify_statement
+from svc_analytics.closing.verification import tables as sealed_tables
+from svc_analytics.render import folder as forms
+from svc_analytics.statements.statement import Statement, prepare
+from svc_analytics.warehouse.definitions import definitions_table
+from tests.support.closings import Closer, row_causes
+from tests.support.fake_service import payment
+from tests.support.rings import sample
+
+Tables = dict[str, pa.Table]
+Edit = Callable[[Tables], Tables]
+FORMS = ("csv", "parquet", "html", "xlsx", "json", "journal")
+
+
+@contextmanager
+def another_release(monkeypatch: pytest.MonkeyPatch, edit: Edit) -> Iterator[None]:
+    """Within, statements are those of another release: with other tables and definitions."""
+
+    def make(*args: Any, **options: Any) -> Statement:
+        made = prepare(*args, **options)
+        return replace(made, tables=edit(dict(made.tables)))
+
+    words = pc.replace_substring(definitions_table()["definition"], "of the period", "here")
+    place = definitions_table().column_names.index("definition")
+    other = definitions_table().set_column(place, "definition", words)
+    with monkeypatch.context() as its:
+        its.setattr("svc_analytics.closing.close.prepare", make)
+        its.setattr(forms, "definitions_table", lambda: other)
+        its.setattr("svc_analytics.statements.statement.definitions_digest", lambda: "0" * 64)
+        its.setattr("svc_analytics.statements.statement.version", lambda name: "0.0.9")
+        yield
+
+
+def same(tables: Tables) -> Tables:
+    return tables
+
+
+def without_a_figure(tables: Tables) -> Tables:
+    figures = tables["figures"]
+    return tables | {"figures": figures.filter(pc.not_equal(figures["name"], "ticket_max"))}
+
+
+def without_a_column(tables: Tables) -> Tables:
+    return tables | {"summary": tables["summary"].drop_columns("refunded_payments_ratio")}
+
+
+def in_another_order(tables: Tables) -> Tables:
+    names = tables["summary"].column_names
+    return tables | {"summary": tables["summary"].select([*names[:2], *reversed(names[2:])])}
+
+
+def without_a_table(tables: Tables) -> Tables:
+    return {name: table for name, table in tables.items() if name != "cohorts"}
+
+
+OLDER: dict[str, Edit] = {
+    "other words": same,
+    "one figure more": without_a_figure,
+    "one column more": without_a_column,
+    "another order": in_another_order,
+}
+
+
+@pytest.mark.parametrize("what", sample(OLDER, 4))
+def test_a_newer_release_keeps_a_sealed_month(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """It holds in every form, is left unchanged, and a line says whose words it is in."""
+    with another_release(monkeypatch, OLDER[what]):
+        folder = closer.close(formats=FORMS).folder
+    found = verify_statement(folder)
+    assert (found.broken, found.unproven, found.table.num_rows, found.holds) == ((), (), 0, True)
+    assert "svc-analytics 0.0.9 sealed it" in found.notes[-1]
+    assert closer.close().state == "unchanged"
+
+
+def test_a_table_more_breaks_nothing(closer: Closer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The older statement does not have it."""
+    always = tuple(name for name in sealed_tables._ALWAYS if name != "cohorts")
+    monkeypatch.setattr(sealed_tables, "_ALWAYS", always)
+    with another_release(monkeypatch, without_a_table):
+        folder = closer.close().folder
+    assert verify_statement(folder).holds and closer.close().state == "unchanged"
+
+
+def one_figure_of_its_own(tables: Tables) -> Tables:
+    row = tables["figures"].slice(0, 1)
+    name = row.column_names.index("name")
+    row = row.set_column(name, "name", pa.array(["payout_max"]))
+    return tables | {"figures": pa.concat_tables([tables["figures"], row])}
+
+
+def one_column_of_its_own(tables: Tables) -> Tables:
+    return tables | {
+        "summary": tables["summary"].append_column("tips", tables["summary"]["gross_sales"])
+    }
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("edit", "name"),
+    [(one_figure_of_its_own, "figures.payout_max"), (one_column_of_its_own, "summary.tips")],
+    ids=["figure", "column"],
+)
+def test_what_a_newer_release_does_not_state_is_not_proven(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch, edit: Edit, name: str
+) -> None:
+    """It cannot be made again; nothing is called altered, and no version replaces the month."""
+    with another_release(monkeypatch, edit):
+        folder = closer.close().folder
+    found = verify_statement(folder)
+    text = f"{name} cannot be made again: this release does not state it"
+    assert (found.broken, found.unproven, found.table.num_rows) == ((), (text,), 0)
+    assert closer.close().state == "unchanged"
+
+
+def twice_the_fees(tables: Tables) -> Tables:
+    summary = tables["summary"]
+    place = summary.column_names.index("total_fees_borne")
+    field = summary.schema.field(place)
+    twice = [2 * each for each in summary[field.name].to_pylist()]
+    return tables | {"summary": summary.set_column(place, field, pa.array(twice, field.type))}
+
+
+def test_a_figure_that_means_something_else_now_shows(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its number differs for the month; the release that defined it so is named."""
+    with another_release(monkeypatch, twice_the_fees):
+        folder = closer.close().folder
+    found = verify_statement(folder)
+    assert {row["name"] for row in found.table.to_pylist()} == {"total_fees_borne"}
+    assert "svc-analytics 0.0.9 sealed it" in found.notes[-1] and not found.holds
+
+
+@pytest.mark.thorough
+def test_a_late_record_still_shows(closer: Closer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The restatement has it and what it moves, and nothing of what the newer release adds."""
+    with another_release(monkeypatch, without_a_figure):
+        folder = closer.close().folder
+    late = payment(99, "2026-10-20T10:00:00Z", "7", "0.5")
+    closer.desk.service.payments.append(late)
+    again = closer.close()
+    assert again.restatement is not None and again.state == "restated"
+    rows = again.restatement.to_dict("records")
+    assert row_causes(rows) == [(late["id"], "added", "late")]
+    assert "ticket_max" not in {row["name"] for row in rows}
+    assert verify_statement(again.folder).holds and not verify_statement(folder).holds

@@ -1,0 +1,63 @@
+"""What was sealed once holds for good: two months as they were written are read by each build."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from svc_analytics import verify_statement
+from svc_analytics.closing.seals import read_manifest
+from svc_analytics.closing.verification.facts import wrong_facts
+from svc_analytics.messages import Message
+from svc_analytics.render.document import Unknown
+from tests.support.closings import Closer
+from tests.support.sealed_months import FORMS, KEPT, MONTHS, closer_at
+
+BY_OTHER_LIBRARIES = "was written by other libraries, or its words were altered"
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Closer:
+    """A desk at a copy of the kept lake, whose service holds what it was read from."""
+    shutil.copytree(KEPT, tmp_path / "kept")
+    return closer_at(tmp_path / "kept")
+
+
+@pytest.mark.parametrize("month", MONTHS)
+def test_a_month_that_was_sealed_holds(kept: Closer, month: str) -> None:
+    """No file, fact or figure differs; only the bytes of libraries may be those of another day."""
+    lake = kept.desk.lake
+    checked = verify_statement(lake.path / "statements" / month, lake)
+    assert (checked.broken, checked.reasons, checked.table.num_rows) == ((), (), 0)
+    assert not [text for text in checked.unproven if not text.endswith(BY_OTHER_LIBRARIES)]
+
+
+def test_no_later_close_restates_them(kept: Closer) -> None:
+    """The service says the same as then, so both are unchanged."""
+    closed = kept.close_all_due(formats=FORMS)
+    assert [(one.label, one.state) for one in closed] == [(month, "unchanged") for month in MONTHS]
+
+
+@pytest.mark.parametrize("month", MONTHS)
+def test_a_figure_that_was_changed_since_shows(kept: Closer, month: str) -> None:
+    """The fixture can fail: one digit of a page is enough."""
+    folder = kept.desk.lake.path / "statements" / month
+    page = folder / "statement.html"
+    page.write_text(page.read_text(encoding="utf-8").replace("1,000", "1,001"), encoding="utf-8")
+    assert not verify_statement(folder, kept.desk.lake).holds
+    assert read_manifest(folder)["seal"]
+
+
+def test_a_seal_from_before_messages_holds_and_a_forged_message_does_not() -> None:
+    """What is unknown has the code beside its English only since codes are kept."""
+    unknown = Unknown(("gross_sales",), ("btc",), Message("unknown.too_large")).to_json()
+    other = unknown | {"message": Message("unknown.or_undefined").to_json()}
+    older = {name: value for name, value in unknown.items() if name != "message"}
+    for kept, wrong in ((unknown, 0), (older, 0), (other, 1)):
+        assert len(wrong_facts({"unknown": [kept]}, {"unknown": [unknown]})) == wrong
+
+
+def test_an_entry_that_nobody_expects_is_no_fact() -> None:
+    """Also one that is null, which is no unknown figure and no reason."""
+    for forged in ([None], [None, None], [{}]):
+        assert len(wrong_facts({"unknown": forged}, {"unknown": []})) == 1

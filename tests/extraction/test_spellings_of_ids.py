@@ -1,0 +1,87 @@
+"""A UUID in capitals is the same id, wherever one is read."""
+
+import base64
+import hashlib
+import hmac
+import json
+
+import pytest
+
+import svc_analytics as svc
+from tests.support.desks import Desk
+from tests.support.fake_service import MERCHANT_ID, FakeService, payment, refund
+from tests.support.receipt_material import SECRET, signed
+
+PAID = "2026-10-05T09:30:00Z"
+RETURNED = "2026-10-06T00:00:00Z"
+Record = dict[str, str]
+
+
+def capitals(record: Record, *names: str) -> Record:
+    return record | {name: record[name].upper() for name in names}
+
+
+def facts_of(record: Record) -> Record:
+    stated = {name: str(record[name]) for name in record}
+    return stated | {"payment_id": stated["id"], "merchant_id": MERCHANT_ID}
+
+
+@pytest.mark.parametrize(
+    "names", [("id",), ("payment_id",), ("id", "payment_id")], ids=["payment", "refund", "both"]
+)
+def test_a_refund_finds_its_payment_in_either_spelling(
+    service: FakeService, desk: Desk, names: tuple[str, ...]
+) -> None:
+    """The payment of 10 in capitals, or named so by its refund of 4: nothing is unresolved."""
+    paid = payment(1, PAID)
+    returned = refund(1, paid, RETURNED, "4")
+    service.payments = [capitals(paid, "id") if "id" in names else paid]
+    service.payouts = [capitals(returned, "payment_id") if "payment_id" in names else returned]
+    desk.extract()
+    [row] = svc.statement(desk.lake, "2026-10").tables["summary"].to_pylist()
+    assert (row["refunds_same_period"], row["refunds_unresolved"]) == (4, 0)
+
+
+def test_one_payment_listed_in_two_spellings_is_one_record(
+    service: FakeService, desk: Desk
+) -> None:
+    """On one page, on two, and in a later run."""
+    paid = payment(1, PAID)
+    for listed in ([paid, capitals(paid, "id")], [capitals(paid, "id")], [paid]):
+        service.payments = [*listed, payment(2, PAID)]
+        desk.extract(rereads=True)
+        assert len(desk.ids()) == 2
+    assert svc.statement(desk.lake, "2026-10").status == "final"
+
+
+@pytest.mark.parametrize(
+    "names", [("payment_id",), ("merchant_id",), ("payment_id", "merchant_id")]
+)
+def test_a_receipt_in_capitals_proves_its_payment(
+    service: FakeService, desk: Desk, names: list[str]
+) -> None:
+    """The signature is over the text as it came; the facts are compared as ids."""
+    paid = payment(1, PAID)
+    token = signed(capitals(facts_of(paid), *names))
+    service.payments = [paid | {"receipt": token}]
+    desk.extract()
+    verdicts = svc.verify_receipts([token], secrets=[SECRET], lake=desk.lake)
+    assert list(verdicts["verdict"]) == ["valid"]
+
+
+def test_a_webhook_in_capitals_names_a_record_of_the_lake(service: FakeService, desk: Desk) -> None:
+    """The log's payment is not missing."""
+    paid = payment(1, PAID)
+    service.payments = [paid]
+    desk.extract()
+    body = json.dumps(
+        {"event_id": "1", "type": "payment.completed", "payment_id": paid["id"].upper()}
+    )
+    mac = hmac.new(b"whsec", f"1791192600.{body}".encode(), hashlib.sha256).hexdigest()
+    delivery = {
+        "received_at": PAID,
+        "signature": f"t=1791192600,v1={mac}",
+        "body_base64": base64.b64encode(body.encode()).decode(),
+    }
+    found = svc.verify_webhooks([json.dumps(delivery)], lake=desk.lake, secrets=["whsec"])
+    assert list(found["in_lake"]) == [True]

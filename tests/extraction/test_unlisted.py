@@ -1,0 +1,265 @@
+"""A record of the lake that the service's list lacks: looked up, noted, never removed (J10)."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import httpx
+import pytest
+
+from svc_analytics.errors import IncompleteList, Unavailable
+from svc_analytics.extraction import unlisted
+from svc_analytics.instants import parse_instant
+from svc_analytics.lake.status import lake_status
+from svc_analytics.schema import PAYMENTS
+from tests.support.desks import Desk
+from tests.support.fake_service import FakeService, Record, ids, payment, payout, refund, refusal
+from tests.support.rings import sample
+
+RULE = "record_is_still_listed"
+OCTOBER = tuple(parse_instant(f"2026-{month}-01T00:00:00Z")[0] for month in (10, 11))
+
+
+@pytest.fixture(autouse=True)
+def october(service: FakeService) -> None:
+    """Nine payments of October and one of the newest day, two payouts and a refund."""
+    service.payments = [payment(day, f"2026-10-{day:02}T10:00:00Z") for day in range(1, 10)]
+    service.payments.append(payment(20, "2026-11-20T09:00:00Z"))
+    service.payouts = [payout(n, f"2026-10-{n:02}T12:00:00.000001Z") for n in (3, 4)]
+    service.payouts.append(refund(5, service.payments[4], "2026-10-31T23:59:59.9Z"))
+
+
+def findings(desk: Desk) -> list[tuple[str, str]]:
+    found = desk.lake.sql("from exceptions where check_name = $rule", {"rule": RULE})
+    assert set(found["severity"]) <= {"blocking"}
+    return sorted(zip(found["record_id"], found["month"], strict=True))
+
+
+def reread(desk: Desk, **request: Any) -> Any:
+    return desk.extract(rereads=True, **request)
+
+
+GONE: dict[str, Callable[[FakeService], Record]] = {
+    "payment": lambda service: service.payments.pop(3),
+    "payout": lambda service: service.payouts.pop(0),
+    "refund": lambda service: service.payouts.pop(),
+    "the newest payment": lambda service: service.payments.pop(),
+}
+
+
+@pytest.mark.parametrize("gone", sample(GONE.values(), 2), ids=GONE.keys())
+def test_a_record_that_is_gone_stays_and_blocks_its_month(
+    desk: Desk, gone: Callable[[FakeService], Record]
+) -> None:
+    """No reading takes money out of the lake; a person is told, once."""
+    desk.extract()
+    held = desk.rows(), desk.rows("payout_records")
+    record = gone(desk.service)
+    run = reread(desk)
+    assert run.needs_attention and [record["id"]] in run.unlisted.values()
+    assert findings(desk) == [(record["id"], (record.get("paid_at") or record["settled_at"])[:7])]
+    assert (desk.rows(), desk.rows("payout_records")) == held
+    assert not reread(desk).needs_attention
+
+
+def test_what_is_read_again_for_late_records_is_compared_too(desk: Desk) -> None:
+    """The newest day is part of each run."""
+    desk.extract()
+    record = desk.service.payments.pop()
+    assert desk.extract().unlisted["payments"] == [record["id"]]
+
+
+def test_a_record_that_is_known_by_its_id_alone_says_so(desk: Desk) -> None:
+    """The list is not whole: that is another thing than a record that is gone."""
+    desk.extract()
+    desk.service.hidden = {desk.service.payments[2]["id"]}
+    desk.service.payments.pop(5)
+    reread(desk)
+    details = desk.lake.sql(f"select detail from exceptions where check_name = '{RULE}' order by 1")
+    said = "the service no longer lists it, "
+    assert [*details["detail"]] == [
+        f"{said}and knows no record of this id",
+        f"{said}but knows it by its id",
+    ]
+
+
+def test_once_it_is_listed_again_the_finding_is_gone(desk: Desk) -> None:
+    """And the month can be confirmed as before."""
+    desk.extract()
+    desk.service.hidden = {desk.service.payments[2]["id"], desk.service.payouts[0]["id"]}
+    reread(desk)
+    assert len(findings(desk)) == 2
+    desk.service.hidden.clear()
+    assert not reread(desk).needs_attention
+    assert findings(desk) == []
+
+
+@pytest.mark.thorough
+def test_a_reading_of_other_time_lets_a_finding_stand(desk: Desk) -> None:
+    """What was not read again proves nothing."""
+    desk.extract()
+    record = desk.service.payments.pop(2)
+    reread(desk)
+    desk.extract()
+    assert findings(desk) == [(record["id"], "2026-10")]
+
+
+MOVES: dict[str, dict[str, str]] = {
+    "a day": {"paid_at": "2026-10-18T10:00:00Z"},
+    "a month": {"paid_at": "2026-09-18T10:00:00Z"},
+    "a microsecond": {"paid_at": "2026-10-03T10:00:00.000001Z"},
+    "its amount": {"amount": "11", "charged_amount": "11", "net_amount": "10.9"},
+    "its coin": {"currency": "btc"},
+}
+
+
+@pytest.mark.parametrize("change", sample(MOVES.values(), 4), ids=MOVES.keys())
+def test_what_the_service_says_of_the_id_counts(desk: Desk, change: dict[str, str]) -> None:
+    """October lists it no more: it is held as it is now, and its older version is a finding."""
+    desk.extract()
+    record = desk.service.payments[2]
+    desk.service.hidden = {record["id"]}
+    record |= change
+    run = reread(desk, start=OCTOBER[0], end=OCTOBER[1])
+    assert (run.published.changed, run.published.restated) == (1, 1)
+    [held] = [row for row in desk.rows() if row["id"] == record["id"]]
+    facts = Decimal(record["amount"]), record["currency"]
+    assert (held["amount"], held["currency"]) == facts
+    assert f"{held['paid_at']:%Y-%m-%dT%H:%M:%S}" == record["paid_at"][:19]
+    moved = "2026-09" in record["paid_at"]
+    assert findings(desk) == ([] if moved else [(record["id"], "2026-10")])
+    assert len(desk.lake.coverage(PAYMENTS).complete) == 1  # the time that it left and entered
+
+
+def test_a_list_without_much_of_a_month_stops_the_run(desk: Desk) -> None:
+    """It is wrong, or behind: nothing is noted, and no new time is called read on its word."""
+    desk.service.payments += [payment(n, f"2026-10-12T{n % 24:02}:00:00Z") for n in range(30, 60)]
+    desk.extract()
+    held, read = desk.rows(), lake_status(desk.lake).streams[0].coverage
+    desk.service.hidden = set(ids(desk.service.payments[-22:]))
+    desk.service.now = datetime(2026, 11, 25, tzinfo=UTC)
+    with pytest.raises(IncompleteList, match="lists 18 of 40 payments of 2026-10 that it") as told:
+        reread(desk)
+    assert told.value.exit_code == 75
+    assert "/payments/" not in "".join(desk.service.paths())
+    assert (desk.rows(), lake_status(desk.lake).streams[0].coverage.complete) == (
+        held,
+        read.complete,
+    )
+    assert findings(desk) == []
+
+
+def test_an_empty_list_of_what_it_knows_by_id_stops_the_run(desk: Desk) -> None:
+    """The service contradicts itself."""
+    desk.extract()
+    desk.service.hidden = set(ids(desk.service.payments))
+    with pytest.raises(IncompleteList, match="lists 0 of 10 payments"):
+        reread(desk)
+    assert findings(desk) == []
+
+
+@pytest.mark.thorough
+def test_an_empty_list_of_what_it_knows_no_more_is_ten_findings(desk: Desk) -> None:
+    """Both say the same: that is for a person to judge."""
+    desk.extract()
+    gone = ids(desk.service.payments)
+    desk.service.payments.clear()
+    assert sorted(reread(desk).unlisted["payments"]) == gone
+    assert [record_id for record_id, _ in findings(desk)] == gone
+
+
+@pytest.mark.thorough
+def test_look_ups_are_bounded_and_go_on_with_the_next_run(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What could not be asked for is noted all the same."""
+    monkeypatch.setattr(unlisted, "LOOK_UPS", 2)
+    desk.extract()
+    gone, desk.service.payments = desk.service.payments[:5], desk.service.payments[5:]
+    states = []
+    for _ in range(3):
+        reread(desk)
+        states.append([*desk.lake.sql("select state from stg_unlisted")["state"]].count("gone"))
+    assert states == [2, 2, 2] and len(findings(desk)) == len(gone)
+
+
+def test_a_service_away_at_the_look_up_is_tried_later(desk: Desk) -> None:
+    """What is missing is noted by then, and no word about its id."""
+    desk.extract()
+    desk.service.payments.pop(2)
+    desk.service.intercept = lambda request: (
+        refusal(503, "MAINTENANCE_MODE") if "/payments/" in request.url.path else None
+    )
+    with pytest.raises(Unavailable):
+        reread(desk)
+    assert [*desk.lake.sql("select state from stg_unlisted")["state"]] == ["not asked"]
+    desk.service.intercept = None
+    reread(desk)
+    assert [*desk.lake.sql("select state from stg_unlisted")["state"]] == ["gone"]
+
+
+def test_a_row_that_a_moving_list_passed_over_is_no_finding(desk: Desk) -> None:
+    """The newest rows vanish once they were read: the next pages begin a row too far."""
+    desk.extract()
+    newest = iter(ids(desk.service.payments[-2:]))
+    desk.service.page_size = lambda page: 2
+
+    def vanish(request: httpx.Request) -> None:
+        if "cursor" in str(request.url) and (record_id := next(newest, None)):
+            desk.service.hidden.add(record_id)
+
+    desk.service.intercept = vanish
+    run = reread(desk, workers=1, streams=("payments",))
+    assert run.rows["payments"] == 8 and not run.unlisted["payments"]
+
+
+NATURES: dict[str, dict[str, Any]] = {
+    **{
+        f"bounds {bounds or 'ignored'}": {"bounds": bounds}
+        for bounds in ("[]", "()", "[)", "(]", "")
+    },
+    "pages of one": {"page_size": lambda page: 1},
+    "empty pages": {"page_size": lambda page: 2, "empty_every": 2},
+    "no order": {
+        "order": lambda rows: sorted(rows, key=lambda row: row["id"]),
+        "page_size": lambda page: 4,
+    },
+    "oldest first": {"order": lambda rows: rows[::-1], "page_size": lambda page: 2},
+    "no clock": {"now": None},
+    "an earlier clock": {"now": datetime(2026, 11, 20, 9, 30, tzinfo=UTC)},
+}
+
+
+@pytest.mark.parametrize("nature", sample(NATURES.values(), 3), ids=NATURES.keys())
+def test_a_service_that_lists_everything_has_no_finding(desk: Desk, nature: dict[str, Any]) -> None:
+    """Whatever its bounds, pages, order and clock are: nobody is asked for by an id."""
+    desk.extract()
+    for name, value in nature.items():
+        setattr(desk.service, name, value)
+    for request in (
+        {},
+        {"rereads": True},
+        {"start": OCTOBER[0], "end": OCTOBER[1], "rereads": True},
+    ):
+        run = desk.extract(**request)
+        assert not any(run.unlisted.values()) and not run.published.changed
+        assert not [path for path in desk.service.paths() if path.count("/") > 1]
+
+
+def test_what_is_listed_and_cannot_be_read_is_listed(desk: Desk) -> None:
+    """It is set aside under its id, and says nothing of being gone."""
+    desk.extract()
+    desk.service.payments[2]["amount"] = "1e3"
+    run = reread(desk)
+    assert run.published.quarantined == 1 and not any(run.unlisted.values())
+
+
+def test_a_stream_without_a_key_is_compared_with_nothing(desk: Desk) -> None:
+    """What was not read may be there."""
+    desk.extract()
+    desk.service.payouts.clear()
+    settings = desk.settings
+    desk.settings = type(settings)(settings.base_url, settings.checkout_key)
+    assert not any(reread(desk).unlisted.values())
+    assert findings(desk) == []

@@ -1,0 +1,1 @@
+"""Mutants of what figures and seals rest on: small faults, each of which a test must see."""

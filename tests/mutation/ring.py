@@ -1,0 +1,189 @@
+"""Draw mutants, let the tests that cover them run, and write what became of each.
+
+    python -m tests.mutation.ring --count 72 --seed 1    # or: pytest -m mutants
+
+Each mutant lies in a copy of the code. A process forked from one that has loaded the libraries
+runs the covering files of the usual ring until a test fails: the mutant is killed. One at which
+every test passes survived; one that takes too long is undecided, and counts as not killed.
+"""
+
+import csv
+import os
+import random
+import shutil
+import signal
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple, NoReturn
+
+import click
+import pytest
+
+from tests.mutation.mutants import Mutant, count_mutants, mutant_of
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "svc_analytics"
+RESULTS = Path(__file__).with_name("results.csv")
+EQUIVALENT = Path(__file__).with_name("equivalent.csv")  # what a person found to be no fault
+WANTED = 0.92  # of the mutants that are faults are killed
+LIMIT = 600  # seconds for one mutant
+LOADED = ("duckdb", "httpx", "jinja2", "numpy", "pandas", "pyarrow.parquet")
+
+
+class Target(NamedTuple):
+    """A part of the code, and the tests that hold it, the quickest first."""
+
+    files: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+SQL = "warehouse/sql"
+STATEMENTS = "statements/test_statement.py", "statements/test_full_scan.py"
+TARGETS: dict[str, Target] = {
+    "money": Target(("money.py",), ("ground/test_money.py",)),
+    "signing": Target(("signing/*.py",), ("signing", "ground/test_config_secrecy.py")),
+    "lake": Target(
+        ("coverage.py", "lake/control_totals.py", "lake/merge.py", "lake/month_coverage.py"),
+        (
+            *("ground/test_coverage_sets.py", "lake/test_month_coverage.py", "lake/test_merge.py"),
+            *("lake/test_invariants.py", "lake/test_parents.py", "extraction/test_clock.py"),
+            *("extraction/test_extraction.py", "lake/test_runs.py", "lake/test_lake.py"),
+        ),
+    ),
+    "closing": Target(
+        ("closing/register.py", "closing/seals.py", "closing/verification/proof.py"),
+        (*("closing/test_register.py", "closing/test_forgeries.py", "closing/test_seal.py"),),
+    ),
+    "checks": Target(
+        (f"{SQL}/checks/*.sql",),
+        (
+            *("statements/test_full_scan.py", "statements/test_absurd_amounts.py"),
+            *("warehouse/test_warehouse.py", "lake/test_fault_files.py"),
+        ),
+    ),
+    "figures": Target(
+        (f"{SQL}/figures/*.sql",),
+        (*STATEMENTS, "warehouse/test_figures.py", "warehouse/test_summary_readings.py"),
+    ),
+}
+
+
+class Drawn(NamedTuple):
+    """A mutant that was drawn: of which part and file."""
+
+    target: str
+    file: str
+    mutant: Mutant
+
+
+def draw(count: int, seed: int) -> list[Drawn]:
+    """Draw equally many mutants of each part of the code."""
+    chance, drawn = random.Random(seed), []
+    for name, target in TARGETS.items():
+        paths = sorted(path for pattern in target.files for path in PACKAGE.glob(pattern))
+        texts = [(path, path.read_text("utf-8")) for path in paths]
+        places = [
+            (path, text, number)
+            for path, text in texts
+            for number in range(count_mutants(path.name, text))
+        ]
+        for path, text, number in sorted(chance.sample(places, count // len(TARGETS))):
+            mutant = mutant_of(path.name, text, number)
+            drawn.append(Drawn(name, path.relative_to(ROOT).as_posix(), mutant))
+    return drawn
+
+
+def judge(drawn: Drawn, copy: Path) -> str:
+    """Say what becomes of a mutant, which lies in the copy of the code meanwhile."""
+    path = copy / drawn.file
+    path.write_text(drawn.mutant.text, "utf-8")
+    code = run_tests(drawn.target, copy)
+    shutil.copy(ROOT / drawn.file, path)
+    return {None: "undecided", 0: "survived"}.get(code, "killed")
+
+
+def run_tests(target: str, copy: Path) -> int | None:
+    """Run a part's tests in a process of their own; return its exit code, None past the limit."""
+    child = os.fork()
+    if not child:
+        _be_tested([f"tests/{test}" for test in TARGETS[target].tests], copy)
+    until = time.monotonic() + LIMIT
+    while time.monotonic() < until:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.1)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return None
+
+
+def _be_tested(tests: list[str], copy: Path) -> NoReturn:
+    """Run tests of a copy of the code until one fails, and end this process."""
+    code = int(pytest.ExitCode.INTERNAL_ERROR)
+    try:
+        os.setsid()
+        os.chdir(copy)
+        sys.path[0] = os.environ["PYTHONPATH"] = str(copy)
+        for name in [name for name in sys.modules if name.split(".")[0] == "tests"]:
+            del sys.modules[name]  # they are imported again, from the copy
+        for output in (1, 2):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), output)
+        code = int(pytest.main(["-n0", "-x", "-p", "no:cacheprovider", *tests]))
+    finally:
+        os._exit(code)
+
+
+def judge_all(mutants: list[Drawn]) -> Iterator[list[str]]:
+    """Yield a row for each mutant: its part, file, line, change and outcome."""
+    for name in LOADED:
+        import_module(name)
+    known = {tuple(row[:3]) for row in read_rows(EQUIVALENT)}
+    with TemporaryDirectory() as folder:
+        copy = Path(folder) / "code"
+        for name in ("svc_analytics", "tests", "docs", "notebooks"):
+            shutil.copytree(ROOT / name, copy / name)
+        shutil.copy(ROOT / "pyproject.toml", copy)
+        for target in dict.fromkeys(drawn.target for drawn in mutants):
+            assert run_tests(target, copy) == 0, f"the tests of {target} fail without a mutant"
+        for drawn in mutants:
+            target, file, (line, change, _) = drawn
+            source = (ROOT / file).read_text("utf-8").splitlines()[line - 1].strip()
+            outcome = "equivalent" if (file, source, change) in known else judge(drawn, copy)
+            yield [target, file, str(line), change, outcome]
+
+
+def read_rows(path: Path) -> list[list[str]]:
+    """Read the rows of a file of results, without their head."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.reader(file))[1:]
+
+
+def score(rows: list[list[str]]) -> float:
+    """Return the share of the mutants that are killed, of all that are faults."""
+    counts = Counter(row[-1] for row in rows)
+    return counts["killed"] / (len(rows) - counts["equivalent"])
+
+
+@click.command(help=__doc__)
+@click.option("--count", default=72, help="How many mutants.")
+@click.option("--seed", default=1, help="Which.")
+@click.option("--out", type=Path, default=RESULTS, help="Where what became of them is written.")
+def main(count: int, seed: int, out: Path) -> None:
+    rows = []
+    for row in judge_all(draw(count, seed)):
+        rows.append(row)
+        click.echo("  ".join(row))
+    with out.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["part", "file", "line", "change", "outcome"], *rows])
+    click.echo(f"{score(rows):.1%} killed")
+    sys.exit(score(rows) < WANTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""A third language is one file: a page, a workbook and a chart are written in it."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from openpyxl import load_workbook
+
+from svc_analytics import charts
+from svc_analytics.errors import ConfigError
+from svc_analytics.language import words
+from svc_analytics.language.catalogue import Language, languages
+from svc_analytics.messages import ENGLISH, Message, english_templates
+from svc_analytics.render.wording import word
+from tests.charts.test_chart_pictures import DAILY
+from tests.support.artists import all_texts
+from tests.support.form_material import Make
+
+
+@pytest.fixture
+def pseudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Language:
+    """A language whose words are the English ones between marks, as its only file."""
+    known = tomllib.loads(ENGLISH.with_name("fa.toml").read_text("utf-8"))
+    sections = {name: known[name] for name in known.keys() - {"language", "messages"}}
+    texts = [f"[{json.dumps(name)}]\n{marked(dict.fromkeys(sections[name]))}" for name in sections]
+    texts += [
+        "[messages]",
+        *(f"{code} = {quoted(text)}" for code, text in english_templates().items()),
+    ]
+    (tmp_path / "words").mkdir()
+    (tmp_path / "words" / "xx.toml").write_text("\n".join(texts), encoding="utf-8")
+    monkeypatch.setattr(words, "FOLDER", tmp_path / "words")
+    return Language("xx")
+
+
+def marked(texts: dict[str, None]) -> str:
+    return "\n".join(f"{json.dumps(text, ensure_ascii=False)} = {quoted(text)}" for text in texts)
+
+
+def quoted(text: str) -> str:
+    return json.dumps(f"«{text}»", ensure_ascii=False)
+
+
+def test_it_is_offered_alone_and_beside_english(pseudo: Language) -> None:
+    """Its file names it; digits of another language are refused."""
+    assert languages() == ("en", "xx", "en+xx")
+    assert pseudo.direction == "ltr"
+    with pytest.raises(ConfigError, match="choose the language fa"):
+        Language("xx", "fa")
+
+
+def test_a_message_is_said_in_it_with_the_messages_within_it(pseudo: Language) -> None:
+    """By codes; a day is not displayed in a calendar that nobody asked for."""
+    unread = Message(
+        "reason.unread", STREAM="payout records", START="the beginning", end="2026-10-01"
+    )
+    marks = {0x2066: None, 0x2069: None}
+    shown = pseudo.text(Message("unknown.because", REASONS=unread)).translate(marks)
+    stream, start = "«payout records»", "«the beginning»"
+    assert shown == f"«unknown: «{stream} were not read for {start} .. 2026-10-01»»"
+
+
+def test_a_page_and_a_workbook_are_written_in_it(
+    pseudo: Language, make: Make, tmp_path: Path
+) -> None:
+    """Headings, labels, sheets and columns have its marks, and no Persian of ours is left."""
+    folder = make().save(tmp_path / "out", ["html", "xlsx"], lang=pseudo.code)
+    page = (folder / "statement.html").read_text("utf-8")
+    assert '<html lang="xx" dir="ltr">' in page
+    for text in ("Figures", "Gross sales", "Net movement", "What each figure means", "Findings"):
+        assert f"«{text}»" in page, text
+    book = load_workbook(folder / "statement.xlsx")
+    assert book.sheetnames[:2] == ["«Statement»", "«Days»"]
+    heads = {str(cell.value) for cell in book["«Days»"][2] if cell.value}
+    assert heads and all("«" in head or not head.islower() for head in heads), heads
+    assert "نامعلوم" not in page and "Jalali" not in str(heads)
+
+
+def test_a_chart_is_written_in_it(pseudo: Language) -> None:
+    """Its title and its legend."""
+    axes = Figure().subplots()
+    charts.net_settlement_daily(axes, table=DAILY, currency="btc")
+    word(axes, pseudo)
+    texts = [text for text in all_texts(axes) if re.search("[a-z]{4}", text)]
+    assert texts and all(text.startswith("«") for text in texts), texts

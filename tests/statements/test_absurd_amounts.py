@@ -1,0 +1,180 @@
+"""Statements of lakes in which one coin has more than 38 digits can hold."""
+
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from svc_analytics.statements.statement import Statement, statement
+from tests.support.desks import Desk
+from tests.support.full_scan.comparison import differences, full_scan
+from tests.support.full_scan.rows import Books
+from tests.support.ledgers import read_ledger
+from tests.support.prepared import stated
+from tests.support.rings import sample
+
+HUGE = "99999999999999999999"  # the largest whole amount that 38 digits with 18 places hold
+RULE = "amounts_can_be_summed"
+LEDGER = f"""
+ kind     currency  amount                usd_value             at                of
+ payment  big       5                     1                     2026-08-10T09:00
+ payment  btc       2                     10                    2026-08-11T09:00
+ payment  big       {HUGE}  1                     2026-09-10T09:00
+ payment  big       {HUGE}  1                     2026-09-11T09:00
+ payment  big       {HUGE}  1                     2026-09-12T09:00
+ payment  btc       3                     10                    2026-09-13T09:00
+ payment  big       1                     1                     2026-10-10T09:00
+ payment  btc       4                     10                    2026-10-11T09:00
+ payment  usd       1                     {HUGE}  2026-10-12T09:00
+ payment  usd       1                     {HUGE}  2026-10-13T09:00
+ refund   big       1                                           2026-10-14T09:00  3
+"""
+VIEWS = [
+    *("ledger_entries", "fees", "fees_monthly", "net_settlement_daily", "net_settlement_monthly"),
+    *("refund_ratios_monthly", "refund_cohorts", "usd_rates", "usd_exposure", "position_daily"),
+    *("payers", "customers", "fee_tiers", "exceptions"),
+]
+
+Make = Callable[..., Statement]
+
+
+@pytest.fixture
+def make(desk: Desk) -> Make:
+    def build(month: str, ledger: str = LEDGER, **options: Any) -> Statement:
+        desk.service.payments, desk.service.payouts = read_ledger(ledger)
+        return stated(desk, month, **options)
+
+    return build
+
+
+def row(made: Statement, currency: str) -> dict[str, Any]:
+    return next(r for r in made.tables["summary"].to_pylist() if r["currency"] == currency)
+
+
+def findings(made: Statement) -> list[str]:
+    rows = made.tables["checks"].to_pylist()
+    return [each["record_id"] for each in rows if each["check_name"] == RULE]
+
+
+def test_a_sum_too_large_is_unknown_and_its_records_are_named(make: Make) -> None:
+    """Three payments of 20 nines: their sum is empty, what is counted stands, other coins too."""
+    made = make("2026-09")
+    big = row(made, "big")
+    assert (big["payments_count"], big["opening_position"]) == (3, 5)
+    assert [big[name] for name in ("gross_sales", "net_sales", "closing_position")] == [None] * 3
+    assert row(made, "btc")["closing_position"] == 5
+    assert len(findings(made)) == 3
+    [unknown] = made.unknown
+    assert {"gross_sales", "closing_position", "effective_fee_rate"} <= {*unknown.figures}
+    assert "reach 1e20" in unknown.text
+
+
+def test_other_months_are_stated(make: Make) -> None:
+    """The month before has every figure; the month behind all but its positions."""
+    before, behind = make("2026-08"), make("2026-10")
+    assert (before.status, before.unknown, row(before, "big")["closing_position"]) == (
+        "final",
+        (),
+        5,
+    )
+    big = row(behind, "big")
+    assert (big["gross_sales"], big["rail_movement"], big["refunds_paid"]) == (1, 0, 1)
+    assert (big["opening_position"], big["closing_position"]) == (None, None)
+    assert row(behind, "btc")["closing_position"] == 9
+
+
+def test_the_records_can_be_accepted(desk: Desk, make: Make) -> None:
+    """Then the month is final, and the sum is as unknown as before."""
+    named = findings(make("2026-09"))
+    accepted = [f"{RULE},{record_id},a test coin,Mina,2026-11-30" for record_id in named]
+    lines = ["check,record_id,reason,by,at", *accepted]
+    (desk.lake.path / "acknowledgements.csv").write_text("\n".join(lines) + "\n")
+    made = statement(desk.lake, "2026-09")
+    assert (made.status, row(made, "big")["gross_sales"]) == ("final", None)
+
+
+def test_values_in_usd_that_are_too_large_leave_the_coin_its_other_figures(make: Make) -> None:
+    """Two values of 20 nines: only the coin's figures in USD are empty."""
+    made = make("2026-10")
+    usd = row(made, "usd")
+    assert (usd["gross_sales"], usd["usd_gross"]) == (2, None)
+    assert row(made, "btc")["usd_gross"] == 10
+    assert len(findings(made)) == 2
+
+
+def test_every_cell_is_that_of_a_full_scan(desk: Desk, make: Make) -> None:
+    """Each table of each month, also where sums do not fit."""
+    for month in ("2026-08", "2026-09", "2026-10"):
+        made = make(month)
+        scanned = full_scan(Books(desk.lake.path), made.period, made.as_of, made.as_of)
+        assert differences(made, scanned) == []
+
+
+@pytest.mark.parametrize("view", sample(VIEWS, 5))
+def test_every_view_can_be_read(desk: Desk, make: Make, view: str) -> None:
+    """What does not fit is empty, in every view of the lake."""
+    make("2026-10")
+    assert len(desk.lake.sql(f"from {view}")) > 0
+
+
+def test_what_explains_a_figure_says_that_it_does_not_fit(desk: Desk, make: Make) -> None:
+    """Neither "not all of its records were read" nor "what it is divided by is zero"."""
+    make("2026-09")
+    sales = desk.lake.explain("2026-09", "big", "gross_sales")
+    rate = desk.lake.explain("2026-09", "big", "effective_fee_rate")
+    assert (sales.value, len(sales.rows)) == (None, 3)
+    assert sales.why_none == "unknown: it has more digits than can be held"
+    assert rate.why_none == ("unknown: gross sales of the period cannot be stated")
+
+
+def test_one_payment_that_is_worth_too_much_stops_nothing(make: Make) -> None:
+    """1e-18 of a coin for 20 nines: the rate has 38 digits before its point."""
+    ledger = f"""
+ kind     currency  amount                usd_value             at
+ payment  dust      0.000000000000000001  {HUGE}  2026-10-12T09:00
+ payment  dust      5                                           2026-10-11T09:00
+ payment  btc       4                     10                    2026-10-11T09:00
+"""
+    made = make("2026-10", ledger)
+    dust = row(made, "dust")
+    assert (dust["gross_sales"], dust["implied_rate"], dust["usd_exposure"]) == (
+        Decimal("5.000000000000000001"),
+        None,
+        None,
+    )
+    assert row(made, "btc")["usd_exposure"] == 10
+    assert made.tables["checks"]["check_name"].to_pylist() == ["amounts_can_be_divided"]
+    assert [unknown.figures for unknown in made.unknown] == [("implied_rate", "usd_exposure")]
+
+
+def test_a_sum_over_a_quarter_does_not_fit_where_its_months_do(make: Make) -> None:
+    """Each of two months is stated; the quarter, and what is left at its end, are not."""
+    ledger = f"""
+ kind     currency  amount                at
+ payment  big       {HUGE}  2026-08-12T09:00
+ payment  big       {HUGE}  2026-09-12T09:00
+"""
+    quarter, month = make("2026-Q3", ledger), make("2026-09", ledger)
+    assert row(quarter, "big")["gross_sales"] is None
+    assert (row(month, "big")["gross_sales"], row(month, "big")["closing_position"]) == (
+        Decimal(HUGE),
+        None,
+    )
+    assert len(findings(quarter)) == len(findings(month)) == 1
+
+
+def test_fees_of_large_amounts_are_held_to_their_tier(desk: Desk, make: Make) -> None:
+    """Two payments and a payout of 2e12 at 1 %, and one of each whose fee is one unit more."""
+    ledger = """
+ kind     currency  amount         fee          at
+ payment  shib      2000000000000  20000000000  2026-10-12T09:00
+ payment  shib      2000000000000  20000000000  2026-10-12T10:00
+ payment  shib      2000000000000  20000000002  2026-10-12T11:00
+ payout   shib      2000000000000  20000000000  2026-10-13T09:00
+ payout   shib      2000000000000  20000000002  2026-10-13T10:00
+"""
+    made = make("2026-10", ledger)
+    assert desk.lake.sql("select off_tier_count from fee_tiers").to_numpy().tolist() == [[1]]
+    names = made.tables["checks"]["check_name"].to_pylist()
+    assert names == ["payment_fee_is_at_its_tier", "payout_fee_is_at_payments_tier"]

@@ -1,0 +1,203 @@
+"""An acceptance covers what was seen, and nothing else: what changes blocks again."""
+
+import csv
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+
+from svc_analytics.schema import STREAMS, Stream
+from svc_analytics.statements.statement import Statement, statement
+from tests.support.desks import Desk
+from tests.support.fake_service import Record, payment, payout, refund
+from tests.support.rings import sample
+
+HELD = "record_could_be_held"
+PAID = payment(1, "2026-10-05T12:00:00Z", "20", "0")
+ODD = payment(9, "2026-10-15T12:00:00Z", "5", "0")
+SENT = payout(9, "2026-10-15T12:00:00Z", "3", "0")
+BACK = refund(8, PAID, "2026-10-16T12:00:00Z", "4")
+FIRST_SEEN, CHANGED = datetime(2026, 11, 3, 12, tzinfo=UTC), datetime(2026, 11, 6, 12, tzinfo=UTC)
+
+
+def serve(desk: Desk, *records: Record, now: datetime = FIRST_SEEN) -> Statement:
+    """Let the service list these, read October anew, and make its statement."""
+    desk.service.now = now
+    desk.service.payments = [record for record in records if "kind" not in record]
+    desk.service.payouts = [record for record in records if "kind" in record]
+    with patch.object(time, "time_ns", lambda: int(now.timestamp()) * 10**9):
+        desk.extract(rereads=desk.lake.exists)
+    return statement(desk.lake, "2026-10", now=now.isoformat())
+
+
+def blocking(made: Statement) -> list[dict[str, Any]]:
+    """Return the findings that block a statement, accepted or not."""
+    rows = made.tables["checks"].to_pylist()
+    return [row for row in rows if row["severity"] == "blocking"]
+
+
+def accept(desk: Desk, *findings: dict[str, Any], at: str = "2026-11-04", **cells: str) -> None:
+    """Write the lines by which Mina accepts these findings."""
+    with (desk.lake.path / "acknowledgements.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["check", "record_id", "reason", "by", "at", "content"])
+        for row in findings:
+            content = cells.get("content", row["content"])
+            writer.writerow([row["check_name"], row["record_id"], "a test", "Mina", at, content])
+
+
+# By rule: what breaks it, and what the service sends later in its place.
+CASES: dict[str, tuple[list[Record], list[Record]]] = {
+    HELD: ([ODD | {"amount": "9."}], [ODD | {"amount": "9000000."}]),
+    "status_is_known": ([ODD | {"status": "pending"}], [ODD | {"status": "reversed"}]),
+    "kind_is_known": ([SENT | {"kind": "chargeback"}], [SENT | {"kind": "reversal"}]),
+    "amounts_are_not_negative": (
+        [ODD | {"usd_value": "-1"}],
+        [ODD | {"usd_value": "-98765"}],
+    ),
+    "payout_debited_equals_amount_plus_fee": (
+        [SENT | {"debited_amount": "4"}],
+        [SENT | {"debited_amount": "98765"}],
+    ),
+    "refund_is_debited_without_fee": (
+        [PAID, BACK | {"debited_amount": "5"}],
+        [PAID, BACK | {"debited_amount": "98765"}],
+    ),
+    "refund_has_its_payment": (
+        [ODD, BACK | {"payment_id": "gone"}],
+        [ODD, BACK | {"payment_id": "gone", "amount": "98765", "debited_amount": "98765"}],
+    ),
+    "refund_currency_is_its_payments": (
+        [PAID, BACK | {"currency": "btc"}],
+        [PAID, BACK | {"currency": "eth"}],
+    ),
+    "refunds_stay_within_charged_amount": (
+        [PAID, refund(7, PAID, "2026-10-18T12:00:00Z", "21")],
+        [PAID, refund(7, PAID, "2026-10-18T12:00:00Z", "21"), BACK],
+    ),
+    "receipt_number_is_unique": (
+        [PAID, ODD | {"receipt_no": PAID["receipt_no"]}],
+        [
+            PAID,
+            ODD | {"receipt_no": PAID["receipt_no"]},
+            payment(3, "2026-10-20T12:00:00Z") | {"receipt_no": PAID["receipt_no"]},
+        ],
+    ),
+    "reference_is_unique": (
+        [SENT, payout(2, "2026-10-17T12:00:00Z") | {"reference_id": SENT["reference_id"]}],
+        [
+            SENT | {"amount": "9", "debited_amount": "9"},
+            payout(2, "2026-10-17T12:00:00Z") | {"reference_id": SENT["reference_id"]},
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("check", "has_digest"), sample(((name, each) for name in CASES for each in (1, 0)), 12)
+)
+def test_another_content_of_an_accepted_record_blocks_again(
+    desk: Desk, check: str, has_digest: int
+) -> None:
+    """With the digest of what was accepted, or of an old line with what was there then."""
+    before, after = CASES[check]
+    made = serve(desk, *before)
+    found = blocking(made)
+    assert check in {row["check_name"] for row in found} and made.status == "provisional"
+    accept(desk, *found, **({} if has_digest else {"content": ""}))
+    assert statement(desk.lake, "2026-10", now=FIRST_SEEN.isoformat()).status == "final"
+    again = serve(desk, *after, now=CHANGED)
+    left = [row for row in blocking(again) if row["check_name"] == check]
+    assert again.status == "provisional"
+    assert any(row["acknowledged_by"] is None for row in left)
+    assert any("Mina" in row["detail"] and "2026-11-04" in row["detail"] for row in left)
+
+
+def test_what_was_set_aside_twice_is_accepted_twice(desk: Desk) -> None:
+    """Each content of one id is a finding of its own; both are printed as accepted."""
+    first = blocking(serve(desk, ODD | {"amount": "1.5x"}))
+    accept(desk, *first)
+    both = serve(desk, ODD | {"amount": "98765x"}, now=CHANGED)
+    assert [bool(row["acknowledged_by"]) for row in blocking(both)].count(True) == 1
+    assert both.tables["summary"]["net_sales"].to_pylist() in ([None], [])
+    accept(desk, *blocking(both), at="2026-11-07")
+    made = statement(desk.lake, "2026-10", now=CHANGED.isoformat())
+    assert made.status == "final"
+    assert [row["acknowledged_reason"] for row in blocking(made)] == ["a test", "a test"]
+
+
+@pytest.mark.parametrize(
+    ("at", "status"),
+    [
+        ("2026-11-03T12:00:00Z", "final"),
+        ("2026-11-03T11:59:59Z", "provisional"),
+        ("2026-11-03", "provisional"),  # its midnight: the record came at noon
+    ],
+)
+def test_a_line_without_a_digest_holds_for_what_was_there_then(
+    desk: Desk, at: str, status: str
+) -> None:
+    """Nothing that came later."""
+    accept(desk, *blocking(serve(desk, ODD | {"amount": "1e1"})), at=at, content="")
+    assert statement(desk.lake, "2026-10", now=FIRST_SEEN.isoformat()).status == status
+
+
+def test_a_record_that_changes_back_and_forth_is_accepted_each_time(desk: Desk) -> None:
+    """10, then 20, then 10, then 98,765: the last change is not the first one again."""
+    versions = [
+        ODD | dict.fromkeys(("amount", "charged_amount", "net_amount"), text)
+        for text in ("10", "20", "10", "98765")
+    ]
+    serve(desk, versions[0])
+    for days, version in enumerate(versions[1:], 1):
+        made = serve(desk, version, now=FIRST_SEEN + timedelta(days=days))
+        open_ones = [row for row in blocking(made) if not row["acknowledged_by"]]
+        assert [row["check_name"] for row in open_ones] == ["record_was_not_restated"]
+        accept(desk, *blocking(made), at="2026-11-10")
+
+
+def test_what_was_accepted_stays_so_when_the_same_is_read_again(desk: Desk) -> None:
+    """Also with the keys of its metadata in another order, and by another lake."""
+    odd = ODD | {"status": "pending", "metadata": {"a": 1, "b": 2}}
+    found = blocking(serve(desk, odd))
+    accept(desk, *found)
+    again = odd | {"metadata": {"b": 2, "a": 1}}
+    assert serve(desk, again, payment(2, "2026-10-09T12:00:00Z"), now=CHANGED).status == "final"
+
+
+def test_a_line_covers_no_other_rule_and_no_other_record(desk: Desk) -> None:
+    """A record broken in two ways is accepted in each."""
+    found = blocking(serve(desk, SENT | {"status": "held", "kind": "chargeback"}))
+    assert {row["check_name"] for row in found} == {"status_is_known", "kind_is_known"}
+    accept(desk, found[0])
+    assert statement(desk.lake, "2026-10", now=FIRST_SEEN.isoformat()).status == "provisional"
+
+
+def value_of(stream: Stream, name: str) -> Any:
+    column = next(each for each in stream.columns if each.name == name)
+    texts = {"money": "7.25", "instant": "2026-10-21T12:00:00Z"}
+    return texts.get(column.kind, "another")
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    sample(
+        (
+            (stream.name, column.name)
+            for stream in STREAMS.values()
+            for column in stream.columns
+            if column.name not in ("id", "metadata")
+        ),
+        28,
+    ),
+)
+def test_the_digest_covers_what_the_contract_names(desk: Desk, name: str, column: str) -> None:
+    """Every property but metadata, whose keys the service may send in any order."""
+    stream, record = STREAMS[name], {"payments": ODD, "payout_records": SENT}[name]
+    query = f"select content from {name}"
+    serve(desk, record)
+    before = desk.lake.sql(query)["content"].to_list()
+    serve(desk, record | {column: value_of(stream, column)}, now=CHANGED)
+    assert len(before) == 1 and desk.lake.sql(query)["content"].to_list() != before
