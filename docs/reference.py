@@ -2,6 +2,7 @@
 
 import html
 import inspect
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+import tested
 
 import svc_analytics
 from svc_analytics import errors as svc_errors
@@ -24,6 +26,7 @@ from svc_analytics.warehouse.definitions import definitions_table
 from svc_analytics.warehouse.models import read_checks, read_footings
 from svc_analytics.warehouse.views import public_models
 
+PAGES = Path(__file__).parent / "pages"
 _MARKS = re.compile(r"([\[*_|])")  # which Markdown would take for a link or for emphasis
 _EVERYWHERE = ("verbose", "help")
 
@@ -123,8 +126,13 @@ def checks() -> str:
 
 def python() -> str:
     """Every public name, for mkdocstrings to describe."""
-    names = sorted(svc_analytics.__all__, key=lambda name: (name[0].isupper(), name))
+    names = sorted(svc_analytics.__all__, key=_kind)
     return "\n\n".join(f"::: svc_analytics.{name}" for name in names)
+
+
+def _kind(name: str) -> tuple[bool, bool, str]:
+    """Sort functions before types, and types before errors."""
+    return hasattr(svc_errors, name), name[0].isupper(), name
 
 
 def tables() -> str:
@@ -133,6 +141,19 @@ def tables() -> str:
     found = [(name, described[f"statement_{name}"]) for name in TABLES]
     rows = [(code(name), escape(model.meaning), escape(model.grain)) for name, model in found]
     return table(["table", "holds", "its rows"], rows)
+
+
+def json_output() -> str:
+    """What each command prints with `--json`: its definition in the schema."""
+    schema = json.loads((PAGES / "reference" / "json-output.schema.json").read_text("utf-8"))
+    parts = [_definition(name, found) for name, found in schema["$defs"].items()]
+    return "\n\n".join(parts)
+
+
+def _definition(name: str, found: dict[str, Any]) -> str:
+    text = json.dumps(found, indent=2)
+    meaning = escape(found.get("description", ""))
+    return "\n\n".join(filter(None, [f"## {name}", meaning, f"```json\n{text}\n```"]))
 
 
 def errors() -> str:
@@ -144,6 +165,21 @@ def sandbox() -> str:
     """The page of the sandbox, which lies beside its code."""
     readme = files("svc_analytics.sandbox") / "README.md"
     return readme.read_text(encoding="utf-8")
+
+
+def rings() -> str:
+    """What is tried by the tests, and how often: in every run and in the deep ring."""
+    rows = ((what, f"{usual:,}", f"{every:,}") for what, usual, every in tested.rings())
+    return table(["what is tried", "in every run", "with the deep ring"], rows)
+
+
+def mutants() -> str:
+    """What became of the mutants of each part of the code."""
+    rows = (
+        (part, *map(str, counts), f"{100 * killed:.0f} %")
+        for part, *counts, killed in tested.mutants()
+    )
+    return table(["part of the code", *tested.OUTCOMES, "killed of faults"], rows)
 
 
 def table(head: list[str], rows: Iterable[Iterable[str]]) -> str:
@@ -169,7 +205,10 @@ MAKERS: dict[str, Callable[[], str]] = {
     "commands": commands,
     "errors": errors,
     "figures": figures,
+    "json_output": json_output,
+    "mutants": mutants,
     "python": python,
+    "rings": rings,
     "sandbox": sandbox,
     "tables": tables,
     "views": views,

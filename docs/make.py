@@ -1,0 +1,39 @@
+"""Build the site: `python docs/make.py [FOLDER]` writes it to `FOLDER/docs`, or `build/docs`.
+
+Zensical makes the site of Markdown, and runs no code of ours. So the pages are written to
+`FOLDER/pages` first, with what the code says: a comment such as `<!-- made: figures -->` marks a
+place that `reference.py` fills.
+"""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from reference import MAKERS, PAGES
+
+ROOT = Path(__file__).parents[1]
+_BESIDE = ("zensical.toml", "signatures.py")  # what Zensical itself reads
+_PLACE = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
+
+
+def main(folder: Path) -> int:
+    """Write the pages and the site into a folder; return 0 if nothing is wrong with them."""
+    write_pages(folder / "pages")
+    settings, _ = (shutil.copy(ROOT / "docs" / name, folder) for name in _BESIDE)
+    build = [sys.executable, "-m", "zensical", "build", "--clean", "--strict"]
+    return subprocess.run([*build, "--config-file", settings], check=False).returncode  # noqa: S603
+
+
+def write_pages(folder: Path) -> None:
+    """Copy the pages into a folder, with their places filled."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(PAGES, folder)
+    for page in folder.rglob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(_PLACE.sub(lambda place: MAKERS[place[1]](), text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1]) if sys.argv[1:] else ROOT / "build"))
