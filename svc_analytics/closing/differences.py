@@ -25,6 +25,8 @@ from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.displayable import Displayable
 from svc_analytics.formatting.standing import Standing, attach
 from svc_analytics.formatting.tables import to_frame
+from svc_analytics.instants import parse_bound
+from svc_analytics.messages import Message
 from svc_analytics.money import group_digits
 from svc_analytics.periods import noun_of
 from svc_analytics.render.comparison import Side, amount_scales, compare_sides, figures_by_coin
@@ -232,8 +234,17 @@ def _side(manifest: seals.Manifest, figures: Figures, name: str) -> Side:
         reasons=reasons,
         unknown=unknown_of(manifest),
         figures=figures,
+        is_running=_was_running(manifest, reasons),
         noun=noun_of(manifest["label"]),
     )
+
+
+def _was_running(manifest: seals.Manifest, reasons: tuple[Reason, ...]) -> bool:
+    """Whether the period was not over: of a manifest without messages, what it was read up to."""
+    if any(isinstance(reason.text, Message) for reason in reasons):
+        return any(reason.is_unfinished for reason in reasons)
+    is_over = seals.stated_period(manifest).end <= parse_bound(manifest["as_of"])
+    return manifest["status"] != "final" and not is_over
 
 
 def _standing(manifest: seals.Manifest, reasons: tuple[Reason, ...]) -> str:

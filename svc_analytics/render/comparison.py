@@ -55,13 +55,9 @@ class Side:
     reasons: Sequence[Reason]
     unknown: Sequence[Unknown]
     figures: Mapping[str, Mapping[str, Decimal | None]]
+    is_running: bool  # whether its month, or other period, is not over
     noun: str = "month"  # what it is of
     read: frozenset[str] = frozenset()  # the needs of figures that are met for any coin
-
-    @property
-    def is_running(self) -> bool:
-        """Whether its month, or other period, is not over."""
-        return any(reason.is_unfinished for reason in self.reasons)
 
     def value(self, coin: str, figure: Figure) -> Decimal | None:
         """Return a figure of a coin; None where it is unknown or undefined."""

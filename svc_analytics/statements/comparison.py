@@ -192,6 +192,7 @@ def side_of(made: Statement) -> Side:
         reasons=made.reasons,
         unknown=made.unknown,
         figures=figures_by_coin(made.tables),
+        is_running=any(reason.is_unfinished for reason in made.reasons),
         noun=made.period.noun,
         read=made.read,
     )

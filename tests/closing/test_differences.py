@@ -95,6 +95,19 @@ def test_a_running_month_is_marked_in_a_comparison_of_folders(
     assert "2026-11 (running)" in text and "the month is not over" in text
 
 
+def test_a_folder_without_messages_is_running_by_its_instants(
+    closer: Closer, tmp_path: Path
+) -> None:
+    """As earlier releases wrote them: only English, and November read up to before its end."""
+    october, lake = closer.sealed(), closer.desk.lake
+    november = statement(lake, "2026-11").save(tmp_path / "november")
+    manifest = json.loads((november / "manifest.json").read_text())
+    del manifest["reason_messages"]
+    (november / "manifest.json").write_text(json.dumps(manifest | {"reasons": ["in other words"]}))
+    old, new = diff_statements(october, november).sides
+    assert (old.is_running, new.is_running) == (False, True)
+
+
 @pytest.mark.thorough
 def test_a_hostile_name_of_a_merchant_is_text(versions: tuple[Path, Path]) -> None:
     """Whatever a manifest or a table says is escaped."""
