@@ -62,23 +62,20 @@ def _dropped(
             yield f"previous_seal is empty, and {one['label']} was sealed before as {one['seal']}"
 
 
-def warnings_of(lake: Lake, folder: Path, after: Period) -> str | None:
-    """Warn of a first version that was sealed twice, or later than the month after it."""
-    manifest = seals.read_manifest(folder)
-    sealed = read_register(lake.path / seals.STATEMENTS).seals_of(manifest)
-    others = [seal for seal in sealed if seal != manifest["seal"]]
-    notes = [
-        f"{manifest['label']} was sealed before as {seal}: find out what became of it"
-        for seal in others[-1:]
-    ]
-    return "; ".join(filter(None, [*notes, _note_order(folder, after)])) or None
+def warnings_of(lake: Lake, folder: Path, period: Period) -> dict[str, str]:
+    """Return warnings of a first version, each by the seal that it is about.
 
-
-def _note_order(folder: Path, after: Period) -> str | None:
-    """Note that the month after was sealed first, so that its seal cannot name this one."""
-    if seals.newest_seal(after, folder) is None:
-        return None
-    return (
-        f"{after.folder} was sealed first, so its seal does not name this {after.noun}'s: "
-        f"close {after.noun}s oldest first, as --all-due does, to chain them"
-    )
+    It was sealed before, or the period after it was. `folder` is where it will be written.
+    """
+    label, after = period.folder, period.shift(1)
+    key = {"label": label, "calendar": period.calendar, "zone": period.zone, "version": 1}
+    warnings = {
+        seal: f"{label} was sealed before as {seal}: find out what became of it"
+        for seal in read_register(lake.path / seals.STATEMENTS).seals_of(key)[-1:]
+    }
+    if later := seals.newest_seal(after, folder):
+        warnings[later] = (
+            f"{after.folder} was sealed first, so its seal does not name this {after.noun}'s: "
+            f"close {after.noun}s oldest first, as --all-due does, to chain them"
+        )
+    return warnings

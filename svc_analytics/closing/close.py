@@ -258,26 +258,28 @@ def _write(
 ) -> CloseResult:
     """Write the next version of a period, with a seal if it is final.
 
-    `more` are further facts of its manifest.
+    `more` are further facts of its manifest. What is said of it is looked up before it is
+    sealed: a stop behind the seal would lose it.
     """
     before = _sealed_before(job, new.period)
     new = neighbours.held_to(before, new, job.lake)
-    first, table, is_final = job.folder(new.period), None, new.status == "final"
+    version, table, period = sealed.version + 1 if sealed else 1, None, new.period
+    target = seals.version_folder(job.folder(period), version)
     if sealed:
         table = restatement(job.lake, sealed.folder, seals.read_manifest(sealed.folder), new)
         new = replace(new, tables=new.tables | {RESTATEMENT: table})
-    version = sealed.version + 1 if sealed else 1
     links = {
         **(more or {}),
         "version": version,
         "supersedes": sealed.seal if sealed else None,
         "previous_seal": before[1]["seal"] if before else None,
     }
-    make_seal = partial(seal_in, job.lake) if is_final else None
-    target = seals.version_folder(first, version)
-    folder = write_folder(new, target, job.output, links, make_seal, job.lake.storage)
-    state: State = "provisional" if not is_final else "restated" if sealed else "sealed"
-    seal, label = seals.read_manifest(folder)["seal"], new.period.folder
-    note = None if sealed else warnings_of(job.lake, folder, new.period.shift(1))
-    closed = CloseResult(label, state, folder, version, seal, new.reasons, new.unknown, table, note)
-    return closed.with_notes(name_empty(new.tables["lines"], new.period.noun))
+    warnings = {} if sealed else warnings_of(job.lake, target, period)
+    notes = name_empty(new.tables["lines"], period.noun)
+    make_seal = partial(seal_in, job.lake) if new.status == "final" else None
+    write_folder(new, target, job.output, links, make_seal, job.lake.storage)
+    seal = seals.read_manifest(target)["seal"]
+    state: State = "provisional" if not seal else "restated" if sealed else "sealed"
+    label, reasons = period.folder, new.reasons
+    closed = CloseResult(label, state, target, version, seal, reasons, new.unknown, table)
+    return closed.with_notes([*(text for of, text in warnings.items() if of != seal), *notes])

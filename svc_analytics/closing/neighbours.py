@@ -16,6 +16,7 @@ from svc_analytics.closing.diff import as_texts, read_tables
 from svc_analytics.closing.rederive import rederive
 from svc_analytics.closing.result import CloseResult
 from svc_analytics.closing.seals import Sealed
+from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.lake.lake import Lake
 from svc_analytics.messages import Message, clauses
 from svc_analytics.periods import Period
@@ -157,13 +158,21 @@ def unmet_neighbours(
 
 
 def say_unmet(closed: CloseResult, places: Iterable[Path], lake: Lake) -> CloseResult:
-    """Say of a sealed period, which the lake gives, where it does not meet its neighbours."""
+    """Say of a sealed period, which the lake gives, where it does not meet its neighbours.
+
+    It is sealed: an error or a stop here loses no more than that, and a note says so.
+    """
     if closed.seal is None:
         return closed
-    sealed = closed.folder, seals.read_manifest(closed.folder)
-    found = unmet_neighbours(sealed, places, lake, sealed_ends(sealed, lake))
-    reasons = (Reason(each.text) for each in found if each.is_known)
-    unknown = (each.text for each in found if not each.is_known)
+    try:
+        sealed = closed.folder, seals.read_manifest(closed.folder)
+        unmet = unmet_neighbours(sealed, places, lake, sealed_ends(sealed, lake))
+    except (Exception, KeyboardInterrupt) as error:
+        why = single_line(str(error)) or "stopped"
+        check = "svc-analytics check compares their positions"
+        return closed.with_notes([f"its neighbours were not looked at ({why}): {check}"])
+    reasons = (Reason(each.text) for each in unmet if each.is_known)
+    unknown = (each.text for each in unmet if not each.is_known)
     return replace(closed, reasons=(*closed.reasons, *reasons)).with_notes(unknown)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from svc_analytics import verify_statement
+from svc_analytics.closing import close, neighbours
 from svc_analytics.closing.close import close_all_due
 from svc_analytics.closing.neighbours import Ends, Positions, mismatches
 from svc_analytics.closing.result import CloseResult
@@ -155,6 +156,31 @@ def test_a_restated_month_says_that_the_next_one_is_to_be_closed_again(closer: C
     assert text in verify_statement(october).broken
     assert verify_statement(restated.folder).broken == (text,)
     assert not verify_statement(september).broken  # its successor speaks for the month
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError("gone")], ids=["stop", "error"])
+def test_what_comes_behind_a_seal_loses_no_result(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    """The month is sealed: its result is returned, with a note that nothing was compared."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(neighbours, "unmet_neighbours", fail)
+    closed = closer.close()
+    assert closed.state == "sealed" and closed.seal == read_manifest(closed.folder)["seal"]
+    assert closed.note is not None and closed.note.startswith("its neighbours were not looked at")
+
+
+def test_a_stop_before_the_seal_leaves_no_seal(
+    closer: Closer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Warnings are looked up first: what fails there fails before anything is sealed."""
+    monkeypatch.setattr(close, "warnings_of", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        closer.close()
+    assert not list(closer.desk.lake.path.glob("statements/*/manifest.json"))
 
 
 def test_a_chain_of_another_zone_meets_its_own(closer: Closer) -> None:
