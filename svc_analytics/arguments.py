@@ -41,6 +41,9 @@ def option_defaults(**defaults: Any) -> Callable[[F], F]:
 
         @wraps(function)
         def call(*values: Any, **options: Any) -> Any:
+            for strange in options.keys() - known.parameters.keys():
+                text = f"{function.__name__}() got an unexpected keyword argument {strange!r}"
+                raise TypeError(f"{text}: its options are {', '.join(defaults)}")
             bound = known.bind(*values, **options)
             bound.apply_defaults()
             return function(*bound.args, **bound.kwargs)
