@@ -15,7 +15,7 @@ from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import completion
 from svc_analytics.config import read_data_dir, read_engine
 from svc_analytics.errors import ConfigError
-from svc_analytics.language.catalogue import DIGITS, Language, languages
+from svc_analytics.language.catalogue import Language, digit_choices, languages
 from svc_analytics.periods import CALENDARS
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ lang_option = click.option(
 )
 digits_option = click.option(
     "--digits",
-    type=click.Choice(DIGITS),
+    type=click.Choice(digit_choices()),
     default="latin",
     show_default=True,
     help="The digits beside Persian texts: Latin or Persian (fa).",

@@ -20,6 +20,7 @@ from svc_analytics.formatting.numbers import RATE, coin_scales, kind_of, unit_na
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.standing import attach, standing_of
 from svc_analytics.formatting.values import is_exact_number, rows_of
+from svc_analytics.language.words import merchant_names
 
 MOST_ROWS = 50
 
@@ -133,10 +134,12 @@ def count_table(name: str, counts: Iterable[tuple[str, int]]) -> DisplayTable:
     return DisplayTable("", [name, "count"], rows, len(rows))
 
 
-def names_of(merchant: dict[str, Any], most: int | None = None) -> str:
-    """Return a merchant's names in one line, each cut to `most` letters if given."""
-    keys = ("display_name", "display_name_fa")
-    names = [single_line(str(merchant[key])) for key in keys if merchant.get(key)]
+def names_of(merchant: dict[str, Any], most: int | None = None, own: str = "") -> str:
+    """Return a merchant's names in one line, each cut to `most` letters if given.
+
+    The name in the language `own` is the first.
+    """
+    names = [single_line(name) for _, name in merchant_names(merchant, own)]
     cut = (f"{name[: most - 1]}…" if most and len(name) > most else name for name in names)
     return " · ".join(cut) or str(merchant["id"])
 

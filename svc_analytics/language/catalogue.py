@@ -14,7 +14,7 @@ from datetime import date
 from functools import lru_cache
 
 from svc_analytics.errors import ConfigError
-from svc_analytics.language.isolation import PERSIAN_DIGITS, isolate, isolate_right_to_left
+from svc_analytics.language.isolation import isolate, isolate_right_to_left
 from svc_analytics.language.words import (
     PLACE,
     RULES,
@@ -26,12 +26,12 @@ from svc_analytics.language.words import (
 from svc_analytics.messages import Message, listed
 from svc_analytics.periods import CALENDARS, JALALI
 
+LATIN_DIGITS = "latin"
 _BOTH = "en+"  # before the code of a language that stands behind the English
 _LISTS = ("FIGURES", "COINS")
 _OWN = "OWN_"  # begins the name of a text that somebody else may have written
 _AND = re.compile(r", | and ")
 _GREGORIAN_DAY = re.compile(r"(19|[2-9][0-9])[0-9]{2}-[0-9]{2}-[0-9]{2}(?![0-9])")
-DIGITS = ("latin", "fa")
 # Columns of tables that hold words of ours; texts of other people stand in the others.
 WORDED = {
     *("kind", "severity", "check_name", "detail", "stream", "state", "reading", "status", "unit"),
@@ -54,6 +54,15 @@ def languages() -> tuple[str, ...]:
     return ("en", *(code for other in other_languages() for code in (other, f"{_BOTH}{other}")))
 
 
+def digit_choices() -> tuple[str, ...]:
+    """Return the digits of a statement: Latin ones, and those of each other language.
+
+    >>> digit_choices()
+    ('latin', 'fa')
+    """
+    return (LATIN_DIGITS, *other_languages())
+
+
 @dataclass(frozen=True)
 class Language:
     """`en`, another such as `fa`, or both, `en+fa`; numbers in Latin or in the other's digits.
@@ -63,20 +72,34 @@ class Language:
     """
 
     code: str = "en"
-    digits: str = "latin"
+    digits: str = LATIN_DIGITS
 
     def __post_init__(self) -> None:
         if self.code not in languages():
             raise ConfigError(f"no language {self.code!r:.40}: choose of {', '.join(languages())}")
-        if self.digits not in DIGITS:
-            raise ConfigError(f"no digits {self.digits!r:.40}: choose of {', '.join(DIGITS)}")
-        if self.digits not in ("latin", self._catalogue.digits):
-            raise ConfigError("Persian digits need a Persian text: choose the language fa or en+fa")
+        if self.digits not in digit_choices():
+            choices = ", ".join(digit_choices())
+            raise ConfigError(f"no digits {self.digits!r:.40}: choose of {choices}")
+        if self.has_own_digits and self.digits != self.other:
+            message = f"the digits {self.digits} need a text in that language: choose the language"
+            raise ConfigError(f"{message} {self.digits} or {_BOTH}{self.digits}")
+        if self.has_own_digits and not self._catalogue.digits:
+            raise ConfigError(f"the language {self.digits} has no digits of its own: choose latin")
 
     @property
     def is_english(self) -> bool:
         """Whether it is English alone."""
         return self.code == "en"
+
+    @property
+    def has_own_digits(self) -> bool:
+        """Whether numbers are in the digits of the other language."""
+        return self.digits != LATIN_DIGITS
+
+    @property
+    def digits_in_excel(self) -> str:
+        """What stands before a number's format, so that Excel shows its digits."""
+        return self._catalogue.digits_in_excel if self.has_own_digits else ""
 
     @property
     def is_both(self) -> bool:
@@ -149,7 +172,7 @@ class Language:
         >>> Language("fa", "fa").number("-1,234.50")
         '-۱٬۲۳۴٫۵۰'
         """
-        return text.translate(PERSIAN_DIGITS) if self.digits == "fa" else text
+        return text.translate(self._catalogue.own_digits) if self.has_own_digits else text
 
     def day(self, text: str) -> str:
         """Return the Jalali day of a text that begins with a Gregorian day, if it is displayed."""

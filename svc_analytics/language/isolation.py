@@ -5,10 +5,6 @@ up to U+2069. A page turns them into elements.
 """
 
 LEFT_TO_RIGHT, RIGHT_TO_LEFT, END = "\u2066", "\u2067", "\u2069"
-# One by one from the exact text: a library of numbers would cut long decimals.
-PERSIAN_DIGITS = str.maketrans(
-    "0123456789.,%", "۰۱۲۳۴۵۶۷۸۹\N{ARABIC DECIMAL SEPARATOR}\N{ARABIC THOUSANDS SEPARATOR}٪"
-)
 
 
 def isolate(text: str) -> str:

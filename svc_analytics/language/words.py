@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from svc_analytics.messages import ENGLISH, english_templates
 
 FOLDER = ENGLISH.parent  # of the files
 RULES, TITLES = "rules", "titles of one's own"  # sections of their own kind
+LATIN = "0123456789.,%"
 PLACE = re.compile(r"\{([A-Za-z_0-9]+)\}")
 _LANGUAGE, _MESSAGES = "language", "messages"  # what it is like; its messages by their codes
 _PARTS = ("list.", "part.")
@@ -22,6 +24,21 @@ def other_languages() -> list[str]:
     return sorted(path.stem for path in FOLDER.glob("*.toml") if path.stem != ENGLISH.stem)
 
 
+def name_keys() -> dict[str, str]:
+    """Return the properties that are a merchant's names by their language; the plain one is first.
+
+    >>> name_keys()
+    {'': 'display_name', 'fa': 'display_name_fa'}
+    """
+    return {"": "display_name"} | {code: f"display_name_{code}" for code in other_languages()}
+
+
+def merchant_names(merchant: Mapping[str, Any], own: str = "") -> list[tuple[str, str]]:
+    """Return a merchant's names, each behind its language's code; that of `own` is the first."""
+    keys = sorted(name_keys().items(), key=lambda named: named[0] != own)
+    return [(code, str(merchant[key])) for code, key in keys if merchant.get(key)]
+
+
 @dataclass(frozen=True)
 class Catalogue:
     """The words of one language, as its file has them."""
@@ -29,8 +46,14 @@ class Catalogue:
     sections: dict[str, dict[str, str]]  # labels and sentences by their English
     messages: dict[str, str]
     direction: str = "ltr"
-    digits: str = "latin"
+    digits: str = ""  # its own signs for those of LATIN, in their order; empty if it has none
+    digits_in_excel: str = ""  # what shows them, before a format of numbers
     calendar: str = ""  # whose days are displayed beside the Gregorian ones
+
+    @cached_property
+    def own_digits(self) -> dict[int, int]:
+        """Its own signs by the Latin ones: a library of numbers would cut long decimals."""
+        return str.maketrans(LATIN, self.digits)
 
     @cached_property
     def labels(self) -> dict[str, str]:

@@ -11,10 +11,12 @@ from openpyxl import load_workbook
 
 from svc_analytics import charts
 from svc_analytics.errors import ConfigError
+from svc_analytics.formatting.display import names_of
 from svc_analytics.language import words
 from svc_analytics.language.catalogue import Language, languages
 from svc_analytics.messages import ENGLISH, Message, english_templates
 from svc_analytics.render.wording import word
+from svc_analytics.render.workbook.cells import in_digits
 from tests.charts.test_chart_pictures import DAILY
 from tests.support.artists import all_texts
 from tests.support.form_material import Make
@@ -31,6 +33,7 @@ def pseudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Language:
         *(f"{code} = {quoted(text)}" for code, text in english_templates().items()),
     ]
     (tmp_path / "words").mkdir()
+    texts += ["[language]", 'digits = "abcdefghij;:#"', 'digits_in_excel = "[$-1000]"']
     (tmp_path / "words" / "xx.toml").write_text("\n".join(texts), encoding="utf-8")
     monkeypatch.setattr(words, "FOLDER", tmp_path / "words")
     return Language("xx")
@@ -45,11 +48,27 @@ def quoted(text: str) -> str:
 
 
 def test_it_is_offered_alone_and_beside_english(pseudo: Language) -> None:
-    """Its file names it; digits of another language are refused."""
+    """Its file names it; digits that are no file's are refused."""
     assert languages() == ("en", "xx", "en+xx")
     assert pseudo.direction == "ltr"
-    with pytest.raises(ConfigError, match="choose the language fa"):
+    with pytest.raises(ConfigError, match="choose of latin, xx"):
         Language("xx", "fa")
+
+
+def test_its_digits_are_those_of_its_file(pseudo: Language) -> None:
+    """In a text one by one, in a workbook by the code that Excel knows."""
+    own = Language("en+xx", "xx")
+    assert own.number("-1,234.50 %") == "-b:cde;fa #"
+    assert in_digits("0.00;-0.00", own) == "[$-1000]0.00;[$-1000]-0.00"
+    assert in_digits("0.00", pseudo) == "0.00" and pseudo.number("10") == "10"
+
+
+def test_the_merchant_is_named_in_it(pseudo: Language) -> None:
+    """By its code; that name heads a statement that is in this language alone."""
+    merchant = {"id": "1", "display_name": "Shop", "display_name_xx": "Geschäft"}
+    assert names_of(merchant) == "Shop · Geschäft"
+    assert names_of(merchant, own=pseudo.code) == "Geschäft · Shop"
+    assert names_of(merchant | {"display_name_fa": "x"}, own="en+xx") == "Shop · Geschäft"
 
 
 def test_a_message_is_said_in_it_with_the_messages_within_it(pseudo: Language) -> None:

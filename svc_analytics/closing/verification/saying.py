@@ -11,6 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from svc_analytics.closing.diff import as_texts, read_csv
+from svc_analytics.language.words import name_keys
 from svc_analytics.render.contents import ID, Contents, Row
 from svc_analytics.render.document import Document
 from svc_analytics.render.folder import DEFINITIONS
@@ -18,7 +19,6 @@ from svc_analytics.warehouse.definitions import definitions_table
 
 _NUMBER = re.compile(r"[\w.,:+-]*\d[\w.,:+%-]*")
 _SENTENCE = re.compile(r"[^\W\d_]{2,}[,;:]?\s+\(?[^\W\d_]{2,}")
-_NAMES = ("display_name", "display_name_fa", "id")
 _FEW = 2  # letters of a number that any sentence may have
 _WORDED = {"detail", "note", "unit", "name"}  # columns with words of the release
 
@@ -51,7 +51,7 @@ def known_of(sealed: Document, folder: Path, altered: Collection[str]) -> Known:
     """Return the words and numbers that a sealed statement may hold."""
     today = definitions_table().to_pylist()
     coins = sealed.tables["summary"]["currency"].to_pylist()
-    names = [str(sealed.merchant.get(name) or "") for name in _NAMES]
+    names = [str(sealed.merchant.get(name) or "") for name in (*name_keys().values(), "id")]
     rows = [] if DEFINITIONS in altered else _definitions(folder)
     own = {row["label"]: row["name"] for row in today}
     return Known(

@@ -11,6 +11,7 @@ import pyarrow as pa
 from svc_analytics import charts
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
+from svc_analytics.language.words import merchant_names
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.document import Document, unknown_lines
@@ -92,8 +93,16 @@ def _head(statement: Document, facts: dict[str, Any], language: Language) -> dic
         "unknown": unknown_lines(facts),
         "most": MOST_REASONS,
         "is_translated": not language.is_english,
-        "is_persian": language.code == "fa",
+        "names": _names(statement.merchant, language),
     }
+
+
+def _names(merchant: dict[str, Any], language: Language) -> dict[str, list[tuple[str, str]]]:
+    """Return a merchant's names with their languages: in the page's language, and others."""
+    names = merchant_names(merchant, language.code)
+    lead = [named for named in names if named[0] in ("", language.code)]
+    others = [named for named in names if named not in lead]
+    return {"lead": lead or [("", str(merchant["id"]))], "others": others}
 
 
 def _tables(tables: PageTables) -> dict[str, list[Any]]:

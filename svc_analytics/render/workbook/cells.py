@@ -28,7 +28,6 @@ _FIRST_YEAR = 1901  # Excel counts the days before it wrongly
 _FIFTEEN = Context(prec=EXACT_DIGITS, rounding=ROUND_HALF_UP)
 UNREADABLE = {0xFFFE: "\ufffd", 0xFFFF: "\ufffd"}  # not allowed in XML
 _PLACES = {USD: 2, RATE: 8, RATIO: 4, COUNT: 0, PLAIN: 0}  # of a ratio: 2 of its percentage
-_PERSIAN_DIGITS = "[$-3000429]"
 _FORMATS = {RATIO: "0.00%", COUNT: "#,##0", PLAIN: "0"}
 
 
@@ -85,14 +84,12 @@ def format_of(kind: str, places: int, room: int = 0, *, is_cut: bool) -> str:
 def in_digits(form: str, language: Language) -> str:
     """Return a format of numbers or days in the digits of a language.
 
-    The code is that of Persian: digits alone, the calendar stays Gregorian.
+    They are its digits alone: the calendar stays Gregorian.
 
     >>> in_digits("#,##0.00", Language("fa", "fa"))
     '[$-3000429]#,##0.00'
     """
-    if language.digits == "latin":
-        return form
-    return ";".join(f"{_PERSIAN_DIGITS}{part}" for part in form.split(";"))
+    return ";".join(f"{language.digits_in_excel}{part}" for part in form.split(";"))
 
 
 def fifteen_digits(value: Decimal | int) -> Decimal:

@@ -63,7 +63,7 @@ class Part:
     def exact_writer(self, column: pa.Field) -> WriteCell:
         """Return the writer of every digit of a column's values, as text."""
         texts = column_texts(self.rows.column(column.name), column)
-        if self.pen.language.digits == "fa":
+        if self.pen.language.has_own_digits:
             texts = _mapped(texts, self.pen.language.number)
         return _Texts(self, texts, {"align": "right"} | self.pen.left_to_right).write
 

@@ -73,9 +73,10 @@ def _write_head(
 ) -> int:
     """Write what the statement is, and return the row below."""
     is_sealed = facts["is_sealed"]
+    names = single_line(names_of(statement.merchant, own=pen.language.code))
     texts = [
         (f"Statement {statement.period.title}", {"bold": True, "font_size": 16}),
-        (single_line(names_of(_persian_first(statement.merchant, pen))), {"font_size": 12}),
+        (names, {"font_size": 12}),
         (f"{statement.period.local_bounds}; data as of {facts['as_of']}", {}),
         ("sealed" if is_sealed else facts["status"], {"bold": True, "font_size": 14}),
         (status_note(statement, is_sealed=is_sealed), {}),
@@ -85,16 +86,6 @@ def _write_head(
     for row, (text, look) in enumerate(texts):
         _write_wide(pen, sheet, row, pen.worded(text), width, look)
     return len(texts) + 1
-
-
-def _persian_first(merchant: dict[str, Any], pen: CellWriter) -> dict[str, Any]:
-    """Return a merchant's names; in Persian, the Persian one heads the statement."""
-    if pen.language.code != "fa" or not merchant.get("display_name_fa"):
-        return merchant
-    names = ("display_name_fa", "display_name")
-    return merchant | dict(
-        zip(("display_name", "display_name_fa"), map(merchant.get, names), strict=True)
-    )
 
 
 def _write_wide(

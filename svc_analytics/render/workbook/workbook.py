@@ -21,6 +21,7 @@ from svc_analytics.language.catalogue import (
     Language,
     is_number,
 )
+from svc_analytics.language.words import name_keys
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.standing import document_standing
 from svc_analytics.render.workbook.cells import LINE_HEIGHT, CellWriter, lines_in
@@ -131,7 +132,7 @@ def provenance(facts: dict[str, Any]) -> Iterator[tuple[str, str]]:
     yield "status", "sealed" if facts["is_sealed"] else facts["status"]
     yield from (("because", reason) for reason in facts["reasons"])
     yield from (("unknown", text) for text in unknown_lines(facts))
-    for name in ("display_name", "display_name_fa", "id"):
+    for name in (*name_keys().values(), "id"):
         yield f"merchant {name}", value_text(merchant.get(name))
     for name in ("version", "calendar", "zone", "start", "end", "as_of"):
         yield name, value_text(facts[name])
