@@ -1,8 +1,10 @@
-"""What the benchmarks share: a figure compared with its bound, and how long a call takes."""
+"""What the benchmarks share: a figure compared with its bound, and what a call takes."""
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 import click
 
@@ -40,6 +42,12 @@ def both_times(call: Callable[[], object]) -> tuple[float, float]:
     began, worked = time.perf_counter(), time.process_time()
     call()
     return time.perf_counter() - began, time.process_time() - worked
+
+
+def peak_memory() -> float:
+    """Return the most memory that this process had, in MB, and not the one that began it."""
+    status = Path("/proc/self/status").read_text()  # getrusage tells that of the parent too
+    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1000
 
 
 def note(text: str) -> None:

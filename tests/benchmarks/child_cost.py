@@ -13,6 +13,8 @@ from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
+from tests.benchmarks.bounds import peak_memory
+
 LIBRARIES = ("numpy", "pyarrow.parquet", "pyarrow.compute", "duckdb", "pandas", "jinja2")
 MEGABYTE = 1_000_000
 
@@ -55,18 +57,12 @@ def _pay(work: Callable[..., float | None], lake: Path, *arguments: object) -> C
         own = work(lake, *arguments)
     seconds = _seconds() - worked if own is None else own
     stored, passed = (after - before for after, before in zip(_bytes_read(), read, strict=True))
-    return Cost(seconds, _memory(), (stored or passed) / MEGABYTE, max(spilled) / MEGABYTE)
+    return Cost(seconds, peak_memory(), (stored or passed) / MEGABYTE, max(spilled) / MEGABYTE)
 
 
 def _seconds() -> float:
     used = resource.getrusage(resource.RUSAGE_SELF)
     return used.ru_utime + used.ru_stime
-
-
-def _memory() -> float:
-    """Return the most memory that this process had, and not the one that began it."""
-    status = Path("/proc/self/status").read_text()
-    return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024 / MEGABYTE
 
 
 def _bytes_read() -> tuple[int, int]:

@@ -11,14 +11,12 @@ time, which stand in the notes, suffer less. Exits 1 when a bound does not hold.
 import math
 import os
 import re
-import resource
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
@@ -34,7 +32,7 @@ from svc_analytics.extraction.run import extract
 from svc_analytics.lake.lake import Lake
 from svc_analytics.signing.secrets import Secret
 from tests.benchmarks.bare_server import PREFIX, serve
-from tests.benchmarks.bounds import Bound, both_times, note, seconds
+from tests.benchmarks.bounds import Bound, both_times, note, peak_memory, seconds
 
 CHECKOUT_KEY = "svc_live_" + "1" * 64
 PAYOUT_KEY = "svc_payout_" + "2" * 64
@@ -106,16 +104,7 @@ def _extract_and_weigh(base_url: str, folder: Path, workers: int) -> Cost:
     run = run_extract(base_url, folder, workers)
     took, cpu = time.perf_counter() - began, time.process_time() - worked
     files = run.published.files
-    return Cost(sum(run.rows.values()), run.pages, files, took, cpu, _peak())
-
-
-def _peak() -> float:
-    # On Linux ru_maxrss is handed down from the parent at fork; VmHWM is this process's own.
-    with suppress(OSError):
-        status = Path("/proc/self/status").read_text()
-        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1000
-    unit = 1e6 if sys.platform == "darwin" else 1e3
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
+    return Cost(sum(run.rows.values()), run.pages, files, took, cpu, peak_memory())
 
 
 def times_of_extract(base_url: str) -> tuple[float, float]:

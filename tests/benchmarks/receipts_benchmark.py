@@ -6,7 +6,6 @@ Exits 1 when a bound does not hold. This file loads nothing that the helpers of 
 would load with it: those of the command do not.
 """
 
-import os
 import tempfile
 import time
 from pathlib import Path
@@ -28,8 +27,6 @@ def main(tokens: int) -> None:
         began = time.perf_counter()
         lake = work.fill(Path(folder) / "lake", tokens)
         note(f"made the lake in {time.perf_counter() - began:.0f} s")
-        note(f"load of this machine       {os.getloadavg()[0]:6.2f} (other work spoils two cores)")
-        work.tell_others(lake, tokens)
         bounds = work.measure(lake, tokens)
     for bound in bounds:
         click.echo(bound)

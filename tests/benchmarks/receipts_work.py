@@ -8,13 +8,9 @@ import base64
 import hashlib
 import hmac
 import json
-import re
-import resource
 import shutil
-import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import suppress
 from datetime import datetime
 from decimal import Decimal
 from multiprocessing import get_context
@@ -40,10 +36,10 @@ from svc_analytics.schema import PAYMENTS
 from svc_analytics.signing.receipts import MONEY_FACTS, sign_receipt
 from svc_analytics.signing.secrets import Secret, SigningSecret
 from svc_analytics.signing.token_form import FACTS
-from tests.benchmarks.bounds import Bound, both_times, note, seconds
+from tests.benchmarks.bounds import Bound, both_times, note, peak_memory
 
 MERCHANT_ID = "11111111-1111-4111-8111-111111111111"
-SECRET = "receipt secret of the benchmark, long enough for PyJWT"
+SECRET = "receipt secret of the benchmark"
 START = parse_instant("2024-01-01T00:00:00Z")[0]
 MONTHS = 24
 CHUNK = 20_000
@@ -137,13 +133,6 @@ def is_proven(row: dict[str, object]) -> bool:
     )
 
 
-def hash_alone(texts: list[bytes]) -> None:
-    """Hash what an HMAC of each token must hash, and do nothing else."""
-    for text in texts:
-        hashlib.sha256(text).digest()
-        hashlib.sha256(text[:96]).digest()
-
-
 def peak_of_verification(lake: Lake) -> float:
     """Return the peak memory, in MB, of a process that verifies the lake."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
@@ -152,28 +141,7 @@ def peak_of_verification(lake: Lake) -> float:
 
 def _verify_and_weigh(path: Path) -> float:
     verify_all(Lake(path))
-    # On Linux ru_maxrss is handed down from the parent at fork; VmHWM is this process's own.
-    with suppress(OSError):
-        status = Path("/proc/self/status").read_text()
-        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) / 1000
-    unit = 1e6 if sys.platform == "darwin" else 1e3
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / unit
-
-
-def tell_others(lake: Lake, tokens: int) -> None:
-    """Print what stands beside the bounds: PyJWT, and the limit that SHA-256 sets here."""
-    import jwt  # here, for every helper of a verification imports this file as well
-
-    some = [row["receipt"] for row, _ in zip(rows_of(lake), range(20_000), strict=False)]
-    texts = [str(token)[:-44].encode() + b"\0" * 64 for token in some]
-    limit = seconds(lambda: hash_alone(texts)) / len(texts)
-    length = sum(len(str(token)) for token in some) / len(some)
-    note(f"{tokens:,} tokens of {length:.0f} characters")
-    note(f"limit by SHA-256 alone     {limit * 1e6:6.2f} µs a token")
-    claims = {"text": "x" * 340}  # about as long, once encoded, as a receipt
-    encoded = jwt.encode(claims, SECRET, algorithm="HS256")
-    times = seconds(lambda: [jwt.decode(encoded, SECRET, algorithms=["HS256"]) for _ in some])
-    note(f"PyJWT, {len(encoded)} characters       {times / len(some) * 1e6:6.2f} µs a token")
+    return peak_memory()
 
 
 def measure(lake: Lake, tokens: int) -> list[Bound]:

@@ -12,7 +12,6 @@ from itertools import count
 
 import duckdb
 import pytest
-from filelock import FileLock
 
 from svc_analytics.errors import LakeBusy
 from svc_analytics.extraction import clock, scheduler
@@ -111,14 +110,6 @@ def test_where_a_file_system_knows_no_locks_one_writes_all_the_same(
     filled.service.payments.append(payment(900, "2026-11-20T11:00:00Z"))
     filled.extract()
     assert_same(filled)
-
-
-def test_who_holds_the_lake_is_told(filled: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    """E3: by its number, so that a person can look."""
-    monkeypatch.setattr("svc_analytics.files.LOCK_PATIENCE", 0)
-    (filled.lake.path / ".writer").write_text("4711 1790000000000000")
-    with FileLock(filled.lake.path / ".lock"), pytest.raises(LakeBusy, match="process 4711"):
-        filled.extract()
 
 
 @contextmanager

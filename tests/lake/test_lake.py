@@ -252,20 +252,3 @@ def test_a_lost_side_file_is_one_clear_error(filled: Desk) -> None:
         filled.lake.sql("from exceptions")
     filled.extract()
     assert len(filled.lake.sql("from payments")) == 200
-
-
-def test_a_foreign_parquet_is_refused(filled: Desk) -> None:
-    """G3: a file without our footer does not belong in the lake."""
-    table = pq.read_table(filled.lake.month_path(PAYMENTS, "2026-10"))
-    pq.write_table(table, filled.lake.folder(PAYMENTS) / "copy.parquet")
-    with pytest.raises(LakeError, match=r"copy\.parquet is not a month file of ours"):
-        filled.lake.coverage(PAYMENTS)
-
-
-def test_leftovers_of_a_killed_run_are_removed(filled: Desk) -> None:
-    """A half-written file or a dead reader's snapshot does not stay."""
-    left = filled.lake.folder(PAYMENTS) / ".2026-10.parquet.writing"
-    left.write_bytes(b"half")
-    (filled.lake.path / ".snapshot-dead").mkdir()
-    filled.extract()
-    assert not left.exists() and not (filled.lake.path / ".snapshot-dead").exists()
