@@ -20,9 +20,9 @@ from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period, known_until, parse_period
 from svc_analytics.statements.balance_assertions import Assertion, Parameter, read_assertions
+from svc_analytics.statements.records import order_of, read_records, select_records
 from svc_analytics.warehouse.definitions import find_figure, in_sentence
-from svc_analytics.warehouse.figures import Figure, read_figures, select_one, select_records
-from svc_analytics.warehouse.models import read_statement_macros
+from svc_analytics.warehouse.figures import Figure, read_figures, select_one
 from svc_analytics.warehouse.sql_text import quote
 from svc_analytics.warehouse.warehouse import Warehouse
 
@@ -30,14 +30,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _PLACE = re.compile(r"\b(?:starts_at|ends_at)\b|(?<=:= )\w+|\{currency\}")
-# The order of a source's records, oldest first, by the instant that they carry.
-_ORDERS = {
-    "paid_at": "paid_at, payment_id",
-    "settled_at": "settled_at, payout_id",
-    "incurred_at": "incurred_at, entry_id",
-    "occurred_at": "occurred_at, kind, record_id",
-    "asserted_at": "asserted_at",
-}
 
 _TOO_LARGE = "unknown: it has more digits than can be held"
 
@@ -84,13 +76,20 @@ class Origin:
 
 
 def origin_of(
-    period: Period, currency: str, figure: Figure, assertions: Iterable[Assertion] = ()
+    period: Period,
+    currency: str,
+    figure: Figure,
+    assertions: Iterable[Assertion] = (),
+    narrowed: str = "true",
 ) -> Origin:
-    """Return the SQL that yields a figure of a period, and its records; it stands on its own."""
+    """Return the SQL that yields a figure of a period, and its records; the figure's stands alone.
+
+    Both are of fewer records where a condition narrows them.
+    """
     seen = [assertion.to_parameter() for assertion in assertions]
     places = _places(period, currency, [each for each in seen if each["currency"] == currency])
-    value, records = fill(select_one(figure), places), fill(select_records(figure), places)
-    return Origin(value, records, _order(figure))
+    value, records = select_one(figure, narrowed), select_records(figure, narrowed)
+    return Origin(fill(value, places), fill(records, places), order_of(figure))
 
 
 def explain(
@@ -132,7 +131,7 @@ def explain_period(
     seen = [assertion.to_parameter() for assertion in asserted]
     value = _stated(warehouse, period, found, _places(period, currency, ()), seen, now)
     origin = origin_of(period, currency, found, asserted)
-    rows = warehouse.query(f"{origin.records} order by {origin.order}")
+    rows = read_records(warehouse, f"from ({origin.records}) order by {origin.order}")
     why = Explanation.why_none
     if value is None:
         seen_of_coin = any(each["currency"] == currency for each in seen)
@@ -164,13 +163,6 @@ def _why_no_ratio(figure: Figure, parts: dict[str, Any]) -> str:
 def _has_sum(warehouse: Warehouse, query: str) -> bool:
     """Tell whether the records at hand add up to what can be held."""
     return warehouse.query(query)[0][0].as_py() is not None
-
-
-def _order(figure: Figure) -> str:
-    """Return the SQL that orders the records behind a figure."""
-    models = {model.name: model for model in read_statement_macros()}
-    columns = models[figure.shown_records.partition("(")[0]].columns
-    return next(order for instant, order in _ORDERS.items() if instant in columns)
 
 
 def fill(sql: str, places: dict[str, str]) -> str:

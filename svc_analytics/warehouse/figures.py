@@ -3,8 +3,10 @@
 A figure is one SQL expression over the records of one coin, or over other figures where its
 header says `of`. Its header also says what it means, its label and formula in plain words, its
 unit and its sign (`in` to the wallet, `out` of it, `either` way, `none`), what must have been read
-for it to be known, and the table macro that yields its records. `rows` is the condition on these:
-`{rows}` in the expression stands for it, so what is counted is what is shown. `adds` says over
+for it to be known, and the table macro that yields its records. `rows` is the condition on these,
+and `each` is what each of them adds: together they make the figure. Where it is not their sum, such
+as a median, `from` is the value of each that it is chosen or made from. `{rows}` and `{each}` in
+the expression stand for them, so what is counted is what is shown. `adds` says over
 what the figure is summed: the months of a longer period, merchants, or nothing. Those of no group
 are steps to others: they are not stated, have no label and add nothing.
 """
@@ -47,6 +49,8 @@ class Figure:
     adds: tuple[str, ...] = ()  # over what it is summed: months, merchants
     operands: tuple[str, ...] = ()  # the figures that it is made of, if it is
     rows: str = ""  # which records of the source stand behind it; all without it
+    each: str = ""  # what each of them adds, or has that it is made from; empty for a quotient
+    is_sum: bool = False  # whether it is the sum of what each adds
     records: str = ""  # the table macro of the records to show, if they are others
     column: int | None = None  # its place among the columns of the summary
     is_zero_when_empty: bool = True  # what it is where there is no record; else undefined
@@ -112,10 +116,14 @@ def parse_figure(text: str) -> Figure:
     if "adds" not in pairs and pairs["group"] != "none":
         message = f"{title['name']} does not say what it adds over: months, merchants or nothing"
         raise ValueError(message)
+    is_sum, each = "each" in pairs, pairs.pop("from", "") or pairs.pop("each", "")
+    words = expression.strip().replace("{rows}", pairs.get("rows", "true"))
     return Figure(
         name=title["name"],
         meaning=title["meaning"],
-        expression=expression.strip().replace("{rows}", pairs.get("rows", "true")),
+        expression=words.replace("{each}", each),
+        each=each,
+        is_sum=is_sum,
         adds=tuple(word for word in _names(pairs.pop("adds", "")) if word != "nothing"),
         needs=_names(pairs.pop("needs", "")),
         operands=_names(pairs.pop("of", "")),
@@ -150,18 +158,13 @@ def figure_groups() -> dict[str, tuple[str, ...]]:
     return groups
 
 
-def select_records(figure: Figure) -> str:
-    """Return the SQL of the records behind a figure of one coin, `{currency}`."""
-    narrowed = f" and {figure.rows}" if figure.rows else ""
-    return f"select * from {figure.shown_records} where currency = {{currency}}{narrowed}"
-
-
-def select_one(figure: Figure) -> str:
+def select_one(figure: Figure, narrowed: str = "true") -> str:
     """Return the SQL of one figure of one coin, known or not, that stands on its own."""
     if not figure.operands:
+        further = "" if narrowed == "true" else f"\n        and {narrowed}"
         return f"""\
 with records as (
-    select * from {figure.source} where currency = {{currency}}
+    select * from {figure.source} where currency = {{currency}}{further}
 )
 select {figure.expression} as {figure.name} from records"""
     parts = [f"({_part(read_figures()[name])}) as {name}" for name in figure.operands]

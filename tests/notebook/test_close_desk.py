@@ -21,7 +21,7 @@ from svc_analytics.notebook.desk import panel as panel_module
 from svc_analytics.notebook.desk import tiles
 from svc_analytics.notebook.desk.panel import Desk as CloseDesk
 from svc_analytics.notebook.desk.panel import Panel
-from svc_analytics.notebook.desk.records import MonthRecords, Order, Wanted
+from svc_analytics.notebook.desk.records import MonthRecords, View, Wanted
 from svc_analytics.notebook.desk.runs import STOPPED
 from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
 from svc_analytics.signing.secrets import Secret
@@ -222,7 +222,8 @@ def test_records_are_read_a_page_at_a_time(desk: Desk) -> None:
     ]
     desk.extract()
     records = MonthRecords(desk.lake, svc.statement(desk.lake, OCTOBER).period)
-    first, last = (records.behind(Wanted("gross_sales", "btc"), Order(), n) for n in (0, 20))
+    wanted = Wanted("gross_sales", "btc")
+    first, last = (records.behind(wanted, View(skipped=n)) for n in (0, 20))
     assert (len(first.table), len(last.table), first.count) == (20, 5, 25)
     assert last.table["amount"].to_pylist()[-1] == Decimal(25)
     records.close()

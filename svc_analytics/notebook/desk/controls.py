@@ -17,17 +17,17 @@ def button(text: str, on_click: Callable[[], object], *looks: str, tip: str = ""
     return made
 
 
-def field(name: str, example: str, text: str = "") -> Any:
+def field(name: str, example: str, text: str = "", *, is_live: bool = False) -> Any:
     """Return a field to type into, its name before it.
 
     It tells its text when it is left: letter by letter, a button that is pressed at once would
-    still know only the first of them.
+    still know only the first of them. One that `is_live`, beside no such button, tells each.
     """
     import ipywidgets  # an optional extra
 
     style = {"description_width": "initial"}
     made = ipywidgets.Text(text, description=name, placeholder=example, style=style)
-    made.continuous_update = False
+    made.continuous_update = is_live
     return made
 
 

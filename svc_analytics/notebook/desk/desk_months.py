@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from threading import RLock
-from typing import TYPE_CHECKING
 
 from svc_analytics.closing import seals
 from svc_analytics.closing.balances import balance_notes
@@ -14,15 +15,12 @@ from svc_analytics.instants import now
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.notebook.agreement import Claim, compared
 from svc_analytics.notebook.desk.findings import Finding, accept, findings_of
-from svc_analytics.notebook.desk.records import MonthRecords, Order, RecordPage, Wanted
+from svc_analytics.notebook.desk.records import MonthRecords
 from svc_analytics.notebook.desk.runs import CloseRun, Tell
 from svc_analytics.notebook.desk.tiles import Reasons, Tile, calendar_of, first_to_close, read_tiles
 from svc_analytics.notebook.errors import one_line_of
 from svc_analytics.statements.digests import table_digest
 from svc_analytics.statements.statement import Statement, statement
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 WARNING = "\N{WARNING SIGN}"
 
@@ -117,15 +115,15 @@ class DeskMonths:
         accept(self.lake, finding, reason, by)
         self.choose(self.tile.label)
 
-    def behind(self, wanted: Wanted, order: Order, skipped: int = 0, text: str = "") -> RecordPage:
-        """Return records behind a figure, in an order, that hold a text."""
+    @contextmanager
+    def records(self) -> Iterator[MonthRecords]:
+        """Give the records of the month that is shown, which no close takes away meanwhile."""
         with self._lock:
-            return self._opened().behind(wanted, order, skipped, text)
-
-    def find(self, record_id: str) -> dict[str, pa.Table]:
-        """Return a record, and a payment's receipt, each by what it is; {} if it is not there."""
-        with self._lock:
-            return self._opened().find(record_id)
+            if self.statement is None:
+                raise ConfigError(self.problem)
+            if self._records is None:
+                self._records = MonthRecords(self.lake, self.statement.period)
+            yield self._records
 
     @property
     def is_as_sealed(self) -> bool:
@@ -165,14 +163,6 @@ class DeskMonths:
 
     def _read_tiles(self) -> list[Tile]:
         return read_tiles(self.lake, self.zone, self.calendar, now(), self._judged)
-
-    def _opened(self) -> MonthRecords:
-        """Return the records of the month that is shown."""
-        if self.statement is None:
-            raise ConfigError(self.problem)
-        if self._records is None:
-            self._records = MonthRecords(self.lake, self.statement.period)
-        return self._records
 
     def _close_records(self) -> None:
         if self._records is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from svc_analytics.formatting.display import Display, names_of
 from svc_analytics.notebook.desk import controls, looks
@@ -59,8 +60,9 @@ class FigureBox:
 
     def _press(self, row: int, column: int) -> None:
         wanted = self.shown and self.shown.wanted(row, column)
-        if wanted:
-            self._drill(wanted)
+        if self.shown and wanted:
+            is_known = not self.shown.table.rows[row][column].note
+            self._drill(replace(wanted, is_known=is_known))
 
     def _changes(self) -> str:
         """Return the changes from the version before, to open."""

@@ -1,10 +1,8 @@
-"""How the close desk looks: its style, lines of text, and records as lines of equal columns."""
+"""How the close desk looks: its style, and lines of text."""
 
 from __future__ import annotations
 
 from html import escape
-
-import pyarrow as pa
 
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 
@@ -33,6 +31,10 @@ STYLE = f"""<style>
     position: sticky; inset-inline-start: 0; background: var(--jp-layout-color1, Canvas);
 }}
 .svc-desk .svc-table thead th:first-child {{ z-index: 2; }}
+.svc-desk .svc-table tfoot td {{
+    position: sticky; bottom: 0; font-weight: bold; background: var(--jp-layout-color1, Canvas);
+    border-top: 2px solid var(--jp-border-color1, #888);
+}}
 .svc-desk .svc-heading span {{ position: sticky; inset-inline-start: .7em; }}
 .svc-desk .svc-heading {{ padding-top: .8em !important; }}
 .svc-desk :is(.svc-press, .svc-order) {{ cursor: pointer; }}
@@ -61,12 +63,6 @@ STYLE = f"""<style>
     outline: 3px solid var(--jp-brand-color1, #1976d2); outline-offset: -3px;
 }}
 </style>"""
-# The columns of records that fit a line, in order; a record itself shows them all.
-_COLUMNS = (
-    *("occurred_at", "paid_at", "settled_at", "incurred_at", "asserted_at", "kind", "incurred_by"),
-    *("payment_id", "payout_id", "record_id", "status", "gross", "net", "base"),
-    *("amount", "charged_amount", "fee", "fee_amount", "net_amount", "rate", "usd_value"),
-)
 
 
 def line_html(text: str, *, is_told: bool = False) -> str:
@@ -83,8 +79,3 @@ def heading_html(text: str) -> str:
 def sql_html(sql: str) -> str:
     """Return SQL to open; it can be copied."""
     return f"<details><summary>SQL of this figure</summary><pre>{escape(sql)}</pre></details>"
-
-
-def record_columns(table: pa.Table) -> list[str]:
-    """Return the columns of records that are shown in a line."""
-    return [name for name in _COLUMNS if name in table.column_names]

@@ -69,7 +69,19 @@ function tableOf(content) {
     head.append(...content.head.map(headOf));
     table.createTHead().append(head);
     table.createTBody().append(...content.rows.map((row) => rowOf(row, content)));
+    if (content.foot.length) {
+        const foot = table.createTFoot().insertRow();
+        foot.append(...content.foot.map((cell, n) => cellOf(cell, "", n, content.head[n])));
+    }
     return table;
+}
+
+function save(name, text) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
 }
 
 function render({ model, el }) {
@@ -141,7 +153,11 @@ function render({ model, el }) {
         if (event.target.matches(".svc-press")) come(event.target, false);
     });
     model.on("change:content", draw);
-    model.on("msg:custom", ({ does, look }) => {
+    model.on("msg:custom", ({ does, look, name, text }) => {
+        if (does === "save") {
+            save(name, text);
+            return;
+        }
         const shown = look && el.closest(".svc-desk")?.querySelector(look);
         if (shown) shown.scrollIntoView({ block: does === "focus" ? "start" : "nearest" });
         if (does === "focus") current?.focus({ preventScroll: Boolean(shown) });

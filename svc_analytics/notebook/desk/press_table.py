@@ -56,6 +56,10 @@ class PressTable:
         """Bring what has this look into sight."""
         self.box.send({"does": "reveal", "look": look})
 
+    def save(self, name: str, text: str) -> None:
+        """Let the browser save a text as a file."""
+        self.box.send({"does": "save", "name": name, "text": text})
+
     def _hear(self, message: dict[str, Any]) -> None:
         does = message["does"]
         if does == "press":
@@ -108,6 +112,7 @@ def content_of(
             for place in range(len(table.rows))
             for row in _rows(table, place, names, is_chosen=place == chosen)
         ],
+        "foot": [_cell(cell, "") for cell in table.footer],
     }
 
 

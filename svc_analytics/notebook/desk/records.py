@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, cached_property
+from typing import Any
 
 import pyarrow as pa
 
+from svc_analytics.formatting.numbers import ROUNDED, USD_PLACES
+from svc_analytics.instants import to_micros
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.statements.balance_assertions import Assertion, read_assertions
 from svc_analytics.statements.explain import Origin, origin_of
+from svc_analytics.statements.records import (
+    ELSEWHERE,
+    PARENTS,
+    refunded_elsewhere,
+    select_records,
+    summed_columns,
+)
 from svc_analytics.warehouse.definitions import find_figure
-from svc_analytics.warehouse.figures import Figure, select_one, select_records, stated_figures
+from svc_analytics.warehouse.figures import select_one, stated_figures
 from svc_analytics.warehouse.models import models_used_by
 from svc_analytics.warehouse.warehouse import Warehouse, open_warehouse
 
 PAGE = 20  # records that are shown at a time
-# Whether any of a record's values holds a text, as the lake has it.
-_HOLDS = "contains(lower(records::varchar), $text)"
-# What a record is looked up in, by its id.
-_FORMS = {
-    "payment": "from payments where payment_id = $id",
-    "receipt": "from receipt_status where payment_id = $id",
-    "payout or refund": "from payout_records where payout_id = $id",
-}
-IDS = ("record_id", "payment_id", "payout_id")  # the first that a row has names its record
+# Where a record is looked up, by its id.
+_PAYMENT = "from payments where payment_id = $id"
+_RECEIPT = "from receipt_status where payment_id = $id"
+_PAYOUT_RECORD = "from payout_records where payout_id = $id"
+_TOKENS = ("receipt", "extra")  # columns of letters that nobody reads, so that nobody finds them
 
 
 @dataclass(frozen=True)
@@ -37,32 +43,48 @@ class Wanted:
     figure: str
     coin: str
     period: Period | None = None  # None: the month that is shown
-    narrowed: str = ""  # a condition of SQL on its records
+    narrowed: str = "true"  # a condition of SQL on its records
     title: str = ""  # of what time it is, and of what else
+    is_known: bool = True  # whether the statement states it
 
 
 @dataclass(frozen=True)
-class Order:
-    """How records are ordered: by their time, or by the exact value of a column."""
+class View:
+    """Which records are shown: those that hold a text, by their time or the value of a column."""
 
-    column: str = ""  # empty: by their time
+    text: str = ""
+    column: str = ""  # that orders them; empty: by their time
     is_descending: bool = False
+    skipped: int = 0
 
 
 @dataclass(frozen=True)
 class RecordPage:
-    """A few of the records behind a figure, and how many there are in all."""
+    """A few of the records behind a figure, how many there are in all, and their sums."""
 
     table: pa.Table
-    skipped: int
+    view: View
     count: int
+    totals: dict[str, Any]  # of all records that hold the text, by column
+    value: Any  # of the figure; None where it is unknown
     sql: str  # what yields the figure
 
-    @property
-    def ids(self) -> list[str]:
-        """The ids of their records; empty where a row is none."""
-        names = [name for name in IDS if name in self.table.column_names]
-        return self.table[names[0]].to_pylist() if names else [""] * len(self.table)
+    def record(self, row: int) -> tuple[str, str]:
+        """Return the kind and the id of a record; both are empty where a row is none."""
+        [shown] = self.table.slice(row, 1).to_pylist()
+        return shown.get("kind", ""), shown.get("record_id", "")
+
+
+@dataclass(frozen=True)
+class _Views:
+    """Open views, and what they need of payments that are of no month of theirs."""
+
+    warehouse: Warehouse
+    elsewhere: pa.Table
+
+    def ask(self, query: str, text: str = "") -> pa.Table:
+        values = {"text": _sought(text)} if text else {}
+        return self.warehouse.query(query, values, {ELSEWHERE: self.elsewhere})
 
 
 class MonthRecords:
@@ -71,77 +93,132 @@ class MonthRecords:
     def __init__(self, lake: Lake, period: Period) -> None:
         self._lake, self._period = lake, period
         self._stack = ExitStack()
-        self._opened: dict[bool, Warehouse] = {}
+        self._opened: dict[bool, _Views] = {}
+        self._values: dict[Wanted, Any] = {}
 
-    def behind(
-        self, wanted: Wanted, order: Order = Order(), skipped: int = 0, text: str = ""
-    ) -> RecordPage:
-        """Return records behind a figure in an order, so many skipped, that hold a text."""
-        figure, period = _narrowed(wanted), wanted.period or self._period
-        is_within = self._period.start <= period.start and period.end <= self._period.end
-        warehouse = self._warehouse(is_whole=figure.is_of_history or not is_within)
-        origin = origin_of(period, wanted.coin, figure, self._assertions)
-        query = f"from ({origin.records}) as records{f' where {_HOLDS}' if text else ''}"
-        values = {"text": text.strip().lower()} if text else {}
-        count = warehouse.query(f"select count(*) as found from ({query})", values)
-        rows = warehouse.query(
-            f"{query} order by {_by(order, origin)} limit {PAGE} offset {skipped:d}", values
-        )
-        return RecordPage(rows, skipped, count["found"][0].as_py(), origin.value)
+    def behind(self, wanted: Wanted, view: View = View()) -> RecordPage:
+        """Return a page of the records behind a figure."""
+        views, origin = self._views(wanted), self._origin(wanted)
+        records = _holding(views, origin, view.text)
+        names = summed_columns(find_figure(wanted.figure))
+        sums = "".join(f", total({name}) as {name}" for name in names)
+        counted = views.ask(f"select count(*) as found{sums} from ({records})", view.text)
+        [totals] = counted.to_pylist()
+        page = f"from ({records}) order by {_by(view, origin)} limit {PAGE} offset {view.skipped:d}"
+        rows, value = views.ask(page, view.text), self._value(wanted, origin)
+        return RecordPage(rows, view, totals.pop("found"), totals, value, origin.value)
 
-    def find(self, record_id: str) -> dict[str, pa.Table]:
-        """Return a record, and a payment's receipt, each by what it is; {} if it is not there."""
-        for is_whole in (False, True):
-            found = dict(_look_up(self._warehouse(is_whole=is_whole), record_id))
-            if found:
-                return found
-        return {}
+    def all(self, wanted: Wanted, view: View) -> pa.Table:
+        """Return all records behind a figure that hold the text, in the same order."""
+        views, origin = self._views(wanted), self._origin(wanted)
+        records = _holding(views, origin, view.text)
+        return views.ask(f"from ({records}) order by {_by(view, origin)}", view.text)
+
+    def find(self, kind: str, record_id: str) -> dict[str, pa.Table]:
+        """Return a record by its kind, a refund's payment with it, and the receipt of either.
+
+        Each stands under what it is. Without a kind, it is whatever has the id; {} if nothing has.
+        """
+        found = _look_up(self._open(is_whole=False).warehouse, kind, record_id)
+        if not found or not self._is_whole(found):
+            found = _look_up(self._open(is_whole=True).warehouse, kind, record_id)
+        return found
 
     def close(self) -> None:
         """Give back what it holds; it opens again when it is asked again."""
         self._opened.clear()
+        self._values.clear()
         self._stack.close()
+
+    def _is_whole(self, found: dict[str, pa.Table]) -> bool:
+        """Tell whether the month has all of a record: it has no receipts of other months."""
+        if "payment" not in found:
+            return "refund" not in found
+        paid_at = found["payment"]["paid_at"][0].as_py()
+        return self._period.start <= to_micros(paid_at) < self._period.end
 
     @cached_property
     def _assertions(self) -> list[Assertion]:
         return list(read_assertions(self._lake.path))
 
-    def _warehouse(self, *, is_whole: bool) -> Warehouse:
-        """Return the views of the month, or of all history, opened once."""
+    def _origin(self, wanted: Wanted) -> Origin:
+        figure, period = find_figure(wanted.figure), wanted.period or self._period
+        return origin_of(period, wanted.coin, figure, self._assertions, wanted.narrowed)
+
+    def _value(self, wanted: Wanted, origin: Origin) -> Any:
+        """Return the value of a figure, which is counted once."""
+        if wanted.is_known and wanted not in self._values:
+            self._values[wanted] = self._views(wanted).ask(origin.value)[0][0].as_py()
+        return self._values.get(wanted)
+
+    def _views(self, wanted: Wanted) -> _Views:
+        """Return the views of the month, or those of all history where the figure needs them."""
+        period = wanted.period or self._period
+        is_within = self._period.start <= period.start and period.end <= self._period.end
+        return self._open(is_whole=find_figure(wanted.figure).is_of_history or not is_within)
+
+    def _open(self, *, is_whole: bool) -> _Views:
         if is_whole not in self._opened:
             bounds = None if is_whole else (self._period.start, self._period.end)
             views = open_warehouse(self._lake, _models(), as_written=True, period=bounds)
-            self._opened[is_whole] = self._stack.enter_context(views)
+            warehouse = self._stack.enter_context(views)
+            self._opened[is_whole] = _Views(warehouse, refunded_elsewhere(warehouse))
         return self._opened[is_whole]
 
 
-def _narrowed(wanted: Wanted) -> Figure:
-    """Return the figure, of fewer records where that is wanted."""
-    figure = find_figure(wanted.figure)
-    return replace(figure, rows=" and ".join(filter(None, [figure.rows, wanted.narrowed])))
+def _holding(views: _Views, origin: Origin, text: str) -> str:
+    """Return the SQL of the records that hold a text in any of their columns."""
+    if not text:
+        return origin.records
+    columns = views.ask(f"from ({origin.records}) limit 0").schema
+    words = [f'"{field.name}"' for field in columns if field.name not in _TOKENS]
+    amounts = [field.name for field in columns if pa.types.is_decimal(field.type)]
+    words += [f'round("{name}", {USD_PLACES})' for name in amounts]  # as those in USD are shown
+    searched = f"lower(concat_ws(' ', {', '.join(words)}))"
+    return f"from ({origin.records}) where contains({searched}, $text)"
 
 
-def _by(order: Order, origin: Origin) -> str:
+def _sought(text: str) -> str:
+    """Return a text that somebody read off a table as records hold it.
+
+    >>> _sought("2,000.5"), _sought("2026-10-01 08:30Z"), _sought(" SVC-1")
+    ('2000.5', '2026-10-01 08:30', 'svc-1')
+    """
+    plain = text.strip().removeprefix(ROUNDED).lower()
+    if re.fullmatch(r"-?[0-9]{1,3}(,[0-9]{3})+(\.[0-9]*)?", plain):
+        return plain.replace(",", "")
+    return re.sub(r"(?<=[0-9:.]{5})z$", "", plain)
+
+
+def _by(view: View, origin: Origin) -> str:
     """Return the SQL that orders records; those of one value stand in the order of time."""
-    if not order.column:
-        first = origin.order.replace(",", " desc,", 1) if order.is_descending else origin.order
-        return f"{first} nulls last"
-    direction = "desc" if order.is_descending else "asc"
-    return f'"{order.column}" {direction} nulls last, {origin.order}'
+    way = "desc" if view.is_descending else "asc"
+    if not view.column:
+        moment, *ids = origin.order.split(", ")
+        return ", ".join([f"{moment} {way} nulls last", *ids])
+    return f'"{view.column}" {way} nulls last, {origin.order}'
 
 
-def _look_up(warehouse: Warehouse, record_id: str) -> Iterator[tuple[str, pa.Table]]:
-    for form, query in _FORMS.items():
-        found = warehouse.query(query, {"id": record_id})
-        if len(found):
-            yield form, found
+def _look_up(warehouse: Warehouse, kind: str, record_id: str) -> dict[str, pa.Table]:
+    """Return a record, its payment and its receipt, as far as these views have them."""
+    found: dict[str, pa.Table] = {}
+    payment_id: str | None = record_id
+    if kind != "payment":
+        rows = warehouse.query(_PAYOUT_RECORD, {"id": record_id})
+        if kind and not len(rows):
+            return {}
+        for row in rows.slice(0, 1).to_pylist():
+            found[row["kind"]], payment_id = rows, row["payment_id"]
+    for name, query in (("payment", _PAYMENT), ("receipt", _RECEIPT)):
+        rows = warehouse.query(query, {"id": payment_id})
+        if len(rows):
+            found[name] = rows
+    return found
 
 
 @cache
 def _models() -> frozenset[str] | None:
     """Return the views that any figure, its records or a record are read from."""
-    return models_used_by(*_FORMS.values(), *(sql for f in stated_figures() for sql in _sql(f)))
-
-
-def _sql(figure: Figure) -> tuple[str, str]:
-    return select_one(figure), select_records(figure)
+    figures = stated_figures()
+    read = [sql for each in figures for sql in (select_one(each), select_records(each))]
+    return models_used_by(_PAYMENT, _RECEIPT, _PAYOUT_RECORD, PARENTS, *read)

@@ -12,7 +12,7 @@ LIMIT = 10**20  # from here on 38 digits with 18 places hold no amount
 
 def stated(amount: Decimal | None) -> Decimal | None:
     """Return an amount as a statement holds it: unknown where 38 digits do not."""
-    return None if amount is None or abs(amount) >= LIMIT else amount
+    return None if amount is None or amount.copy_abs() >= LIMIT else amount
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:
@@ -45,7 +45,8 @@ def worth(a: Any, b: Any, c: Any) -> Decimal | None:
 
 
 def _exact(factors: list[Any], divisor: Any) -> Fraction | None:
-    if not divisor or any(each is None or abs(each) >= LIMIT for each in (*factors, divisor)):
+    given = (*factors, divisor)
+    if not divisor or any(each is None or abs(Fraction(each)) >= LIMIT for each in given):
         return None
     product = Fraction(1)
     for factor in factors:

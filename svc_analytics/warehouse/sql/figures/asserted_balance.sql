@@ -4,9 +4,10 @@
 -- group: Position. unit: coin. sign: either.
 -- adds: nothing.
 -- source: int_asserted(starts_at, ends_at, assertions := assertions).
+-- each: balance.
 -- empty: undefined.
 -- note: coalesce('read off the console at ' || strftime(asserted_at at time zone 'UTC',
 -- '%Y-%m-%dT%H:%M:%SZ') || coalesce('; it replaces ' || asserted_replaced, ''), 'no balance
 -- asserted').
 
-max(balance)
+max({each})

@@ -6,6 +6,7 @@
 -- group: Receipts. unit: coin. sign: in. needs: verdicts, payments.
 -- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).
+-- each: charged_amount.
 -- rows: is_attested(verdict).
 
-total(case when {rows} then charged_amount end)
+total(case when {rows} then {each} end)

@@ -6,6 +6,7 @@
 -- group: Receipts. unit: payments. sign: none. needs: verdicts, payments.
 -- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).
+-- each: 1.
 -- rows: is_attested(verdict).
 
 count(*) filter (where {rows})

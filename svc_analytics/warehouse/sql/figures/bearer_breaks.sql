@@ -5,6 +5,7 @@
 -- group: Sales. unit: payments. sign: none. needs: payments.
 -- adds: merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: 1.
 -- rows: fee_bearer = 'merchant' and (charged_amount <> amount or plus(amount, -fee_amount) is
 -- distinct from net_amount).
 

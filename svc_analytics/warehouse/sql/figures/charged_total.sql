@@ -4,5 +4,6 @@
 -- group: Sales. column: 40. unit: coin. sign: in. needs: payments.
 -- adds: months, merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: charged_amount.
 
-total(charged_amount)
+total({each})

@@ -6,6 +6,7 @@
 -- adds: merchants.
 -- source: int_movements_summed(starts_at, ends_at).
 -- records: int_entries_until(starts_at, ends_at).
+-- each: net.
 -- unread: the history was not read whole from its proven start.
 
-total_of_parts(net_small, net_large)
+total_of_parts({each}_small, {each}_large)

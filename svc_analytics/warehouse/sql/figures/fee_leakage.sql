@@ -6,10 +6,11 @@
 -- group: Refunds. column: 130. unit: coin. sign: out. needs: payouts, parents.
 -- adds: merchants.
 -- source: int_period_refunds(starts_at, ends_at).
+-- each: fee_kept.
 -- rows: payment_currency = currency.
 
 case
     when count(case when {rows} and payment_charged_amount <> 0 then 1 end)
-            = count(case when {rows} and payment_charged_amount <> 0 then fee_kept end)
-        then total(case when {rows} then fee_kept end)
+            = count(case when {rows} and payment_charged_amount <> 0 then {each} end)
+        then total(case when {rows} then {each} end)
 end

@@ -5,7 +5,8 @@
 -- group: Ratios. unit: ratio. sign: none. needs: payments.
 -- adds: nothing.
 -- source: int_period_fees(starts_at, ends_at).
+-- from: rate.
 -- rows: incurred_by = 'payment'.
 -- empty: undefined.
 
-middle8(case when {rows} then rate end)
+middle8(case when {rows} then {each} end)

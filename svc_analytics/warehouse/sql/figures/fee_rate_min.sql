@@ -4,7 +4,8 @@
 -- group: Ratios. unit: ratio. sign: none. needs: payments.
 -- adds: nothing.
 -- source: int_period_fees(starts_at, ends_at).
+-- from: rate.
 -- rows: incurred_by = 'payment'.
 -- empty: undefined.
 
-min(rate) filter (where {rows})
+min({each}) filter (where {rows})

@@ -5,6 +5,7 @@
 -- group: Sales. unit: coin. sign: out. needs: payments.
 -- adds: merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: fee_amount.
 -- rows: fee_bearer <> 'merchant'.
 
-total(case when {rows} then fee_amount end)
+total(case when {rows} then {each} end)

@@ -6,6 +6,7 @@
 -- adds: merchants.
 -- source: int_period_returned(starts_at, ends_at, as_of := as_of).
 -- records: int_period_cohort(starts_at, ends_at, as_of := as_of).
+-- each: 1.
 -- rows: refunds_count > 0 and coalesce(refunded >= charged_amount and refunded > 0, true).
 
 count(*) filter (where {rows})

@@ -3,5 +3,6 @@
 -- group: Sales. column: 30. unit: coin. sign: in. needs: payments.
 -- adds: months, merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: amount.
 
-total(amount)
+total({each})

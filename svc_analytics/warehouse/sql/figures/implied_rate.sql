@@ -5,7 +5,8 @@
 -- group: USD. column: 330. unit: USD per coin. sign: none. needs: payments, rate.
 -- adds: nothing.
 -- source: int_newest_priced(starts_at, ends_at).
+-- from: rate.
 -- empty: undefined.
 -- unstated: no record of it carries a USD value.
 
-max(rate)
+max({each})

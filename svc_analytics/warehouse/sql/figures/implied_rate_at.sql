@@ -5,7 +5,8 @@
 -- group: USD. column: 340. unit: instant. sign: none. needs: payments, rate.
 -- adds: nothing.
 -- source: int_newest_priced(starts_at, ends_at).
+-- from: occurred_at.
 -- empty: undefined.
 -- unstated: no record of it carries a USD value.
 
-max(occurred_at)
+max({each})

@@ -5,5 +5,6 @@
 -- group: Sales. column: 60. unit: coin. sign: in. needs: payments.
 -- adds: months, merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: net_amount.
 
-total(net_amount)
+total({each})

@@ -5,6 +5,7 @@
 -- adds: months, merchants.
 -- source: int_movements_summed(starts_at, ends_at).
 -- records: int_entries_until(starts_at, ends_at).
+-- each: net.
 -- rows: occurred_at >= starts_at::timestamptz and kind in ('payment', 'refund').
 
-total_of_parts(case when {rows} then net_small end, case when {rows} then net_large end)
+total_of_parts(case when {rows} then {each}_small end, case when {rows} then {each}_large end)

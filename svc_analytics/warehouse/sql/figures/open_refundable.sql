@@ -6,6 +6,7 @@
 -- adds: merchants.
 -- source: int_period_returned(starts_at, ends_at, as_of := as_of).
 -- records: int_period_cohort(starts_at, ends_at, as_of := as_of).
+-- each: plus(charged_amount, -coalesce(refunded, 0::decimal(38,18))).
 -- of: charged_total, refunded_to_date.
 
 plus(charged_total, -refunded_to_date)

@@ -6,6 +6,7 @@
 -- adds: nothing.
 -- source: int_movements_until_asserted(starts_at, ends_at, assertions := assertions).
 -- records: int_entries_until_asserted(starts_at, ends_at, assertions := assertions).
+-- from: net.
 -- of: asserted_balance, asserted_position.
 -- empty: undefined.
 

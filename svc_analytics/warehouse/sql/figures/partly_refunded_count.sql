@@ -5,6 +5,7 @@
 -- adds: merchants.
 -- source: int_period_returned(starts_at, ends_at, as_of := as_of).
 -- records: int_period_cohort(starts_at, ends_at, as_of := as_of).
+-- each: 1.
 -- rows: refunded < charged_amount and refunded > 0.
 
 count(*) filter (where {rows})

@@ -5,6 +5,7 @@
 -- group: Sales. unit: payments. sign: none. needs: payments.
 -- adds: merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: 1.
 -- rows: plus(charged_amount, -fee_amount) is distinct from net_amount.
 
 count(*) filter (where {rows})

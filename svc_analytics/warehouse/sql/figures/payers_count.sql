@@ -5,5 +5,7 @@
 -- group: Sales. column: 20. unit: payers. sign: none. needs: payments.
 -- adds: nothing.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: case when payer_id is not null and row_number() over (partition by payer_id order by
+-- paid_at, payment_id) = 1 then 1 else 0 end.
 
 count(distinct payer_id)

@@ -3,5 +3,6 @@
 -- group: Sales. column: 50. unit: coin. sign: out. needs: payments.
 -- adds: months, merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: fee_amount.
 
-total(fee_amount)
+total({each})

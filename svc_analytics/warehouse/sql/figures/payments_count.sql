@@ -3,5 +3,6 @@
 -- group: Sales. column: 10. unit: payments. sign: none. needs: payments.
 -- adds: months, merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: 1.
 
 count(*)

@@ -3,5 +3,6 @@
 -- group: Payouts. column: 160. unit: coin. sign: out. needs: payouts.
 -- adds: months, merchants.
 -- source: int_period_payouts(starts_at, ends_at).
+-- each: fee_amount.
 
-total(fee_amount)
+total({each})

@@ -3,5 +3,6 @@
 -- group: Payouts. column: 140. unit: payouts. sign: none. needs: payouts.
 -- adds: months, merchants.
 -- source: int_period_payouts(starts_at, ends_at).
+-- each: 1.
 
 count(*)

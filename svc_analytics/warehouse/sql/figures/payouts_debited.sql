@@ -4,5 +4,6 @@
 -- group: Payouts. column: 170. unit: coin. sign: out. needs: payouts.
 -- adds: months, merchants.
 -- source: int_period_payouts(starts_at, ends_at).
+-- each: debited_amount.
 
-total(debited_amount)
+total({each})

@@ -6,6 +6,7 @@
 -- group: Receipts. column: 360. unit: payments. sign: none. needs: verdicts, payments.
 -- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).
+-- each: 1.
 -- rows: verdict <> 'not_checked'.
 -- unread: no receipt of the period was verified.
 

@@ -7,6 +7,7 @@
 -- group: Receipts. column: 370. unit: payments. sign: none. needs: verdicts, payments.
 -- adds: merchants.
 -- source: int_period_receipts(starts_at, ends_at).
+-- each: 1.
 -- rows: is_proven(verdict).
 -- unread: no receipt of the period was verified.
 

@@ -4,5 +4,6 @@
 -- group: Refunds. column: 70. unit: refunds. sign: none. needs: payouts.
 -- adds: months, merchants.
 -- source: int_period_refunds(starts_at, ends_at).
+-- each: 1.
 
 count(*)

@@ -4,5 +4,6 @@
 -- group: Refunds. column: 90. unit: coin. sign: out. needs: payouts.
 -- adds: months, merchants.
 -- source: int_period_refunds(starts_at, ends_at).
+-- each: debited_amount.
 
-total(debited_amount)
+total({each})

@@ -3,5 +3,6 @@
 -- group: Refunds. column: 80. unit: coin. sign: out. needs: payouts.
 -- adds: months, merchants.
 -- source: int_period_refunds(starts_at, ends_at).
+-- each: amount.
 
-total(amount)
+total({each})

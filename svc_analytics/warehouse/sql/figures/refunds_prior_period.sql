@@ -4,6 +4,7 @@
 -- group: Refunds. column: 110. unit: coin. sign: out. needs: payouts, parents.
 -- adds: merchants.
 -- source: int_period_refunds(starts_at, ends_at).
+-- each: amount.
 -- rows: payment_paid_at < starts_at::timestamptz.
 
-total(case when {rows} then amount end)
+total(case when {rows} then {each} end)

@@ -5,6 +5,7 @@
 -- group: Refunds. column: 120. unit: coin. sign: out. needs: payouts.
 -- adds: merchants.
 -- source: int_period_refunds(starts_at, ends_at).
+-- each: amount.
 -- rows: not has_payment.
 
-total(case when {rows} then amount end)
+total(case when {rows} then {each} end)

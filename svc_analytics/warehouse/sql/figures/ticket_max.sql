@@ -3,6 +3,7 @@
 -- group: Sales. unit: coin. sign: in. needs: payments.
 -- adds: nothing.
 -- source: int_period_payments(starts_at, ends_at).
+-- from: amount.
 -- empty: undefined.
 
-max(amount)
+max({each})

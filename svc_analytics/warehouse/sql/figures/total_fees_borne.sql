@@ -5,6 +5,7 @@
 -- group: Settlement. column: 180. unit: coin. sign: out. needs: payments, payouts.
 -- adds: months, merchants.
 -- source: int_period_fees(starts_at, ends_at).
+-- each: fee.
 -- rows: fee_bearer = 'merchant'.
 -- of: fees_borne_by_merchant, payout_fees, refund_fees.
 

@@ -5,6 +5,7 @@
 -- group: USD. column: 350. unit: USD. sign: either. needs: closing.
 -- adds: merchants.
 -- source: int_newest_priced(starts_at, ends_at).
+-- from: rate.
 -- of: closing_position, rate_usd_value, rate_amount.
 -- unread: the closing position is.
 -- unstated: no record of it carries a USD value.

@@ -5,11 +5,12 @@
 -- group: USD. column: 300. unit: USD. sign: out. needs: payments.
 -- adds: months, merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: usd_fee.
 -- unstated: no record of it carries a USD value.
 
 case
     when count(case when amount <> 0 then usd_value end)
-            <> count(case when amount <> 0 then usd_fee end)
+            <> count(case when amount <> 0 then {each} end)
         then null
-    when count(usd_fee) > 0 or count(*) = 0 then total(usd_fee)
+    when count({each}) > 0 or count(*) = 0 then total({each})
 end

@@ -5,6 +5,7 @@
 -- group: USD. unit: payments. sign: none. needs: payments.
 -- adds: merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: 1.
 -- rows: usd_value is not null.
 
 count(*) filter (where {rows})

@@ -5,11 +5,12 @@
 -- group: USD. column: 290. unit: USD. sign: in. needs: payments.
 -- adds: months, merchants.
 -- source: int_period_payments(starts_at, ends_at).
+-- each: usd_net.
 -- unstated: no record of it carries a USD value.
 
 case
     when count(case when amount <> 0 then usd_value end)
-            <> count(case when amount <> 0 then usd_net end)
+            <> count(case when amount <> 0 then {each} end)
         then null
-    when count(usd_net) > 0 or count(*) = 0 then total(usd_net)
+    when count({each}) > 0 or count(*) = 0 then total({each})
 end

@@ -4,6 +4,7 @@
 -- group: USD. column: 320. unit: USD. sign: out. needs: payouts.
 -- adds: months, merchants.
 -- source: int_period_payouts(starts_at, ends_at).
+-- each: usd_value.
 -- unstated: no record of it carries a USD value.
 
-case when count(usd_value) > 0 or count(*) = 0 then total(usd_value) end
+case when count({each}) > 0 or count(*) = 0 then total({each}) end

@@ -5,6 +5,7 @@
 -- group: USD. unit: payouts. sign: none. needs: payouts.
 -- adds: merchants.
 -- source: int_period_payouts(starts_at, ends_at).
+-- each: 1.
 -- rows: usd_value is not null.
 
 count(*) filter (where {rows})

@@ -7,6 +7,7 @@
 -- group: USD. unit: USD. sign: either. needs: payouts, parents.
 -- adds: nothing.
 -- source: int_period_refunds(starts_at, ends_at).
+-- each: usd_drift.
 -- empty: undefined.
 
-case when count(*) > 0 and count(*) = count(usd_drift) then total(usd_drift) end
+case when count(*) > 0 and count(*) = count({each}) then total({each}) end

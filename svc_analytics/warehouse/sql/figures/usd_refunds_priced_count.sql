@@ -5,6 +5,7 @@
 -- group: USD. unit: refunds. sign: none. needs: payouts.
 -- adds: merchants.
 -- source: int_period_refunds(starts_at, ends_at).
+-- each: 1.
 -- rows: usd_value is not null.
 
 count(*) filter (where {rows})

@@ -32,6 +32,7 @@ with incurred as (
 select
     incurred_by || ':' || record_id as entry_id,  -- the ledger entry that carries the fee
     incurred_by,  -- payment, payout or refund
+    record_id,  -- the payment, payout or refund, UUID
     incurred_at,  -- when the money moved, UTC
     month,  -- UTC month of incurred_at, as text 2026-10
     currency,  -- coin slug

@@ -8,7 +8,7 @@ select
     paid_at as occurred_at,  -- when the money moved, UTC
     currency,  -- coin slug
     charged_amount,  -- what the payer paid; NULL of a refund
-    cast(null as decimal(38,18)) as refunded_amount,  -- what the payer got back; NULL of a payment
+    cast(null as decimal(38,18)) as amount,  -- what the payer got back; NULL of a payment
     reference_id,  -- the merchant's own id of it
     payer_id,  -- opaque handle of the customer, UUID
     payment_id  -- the payment, or the one that is refunded
@@ -20,7 +20,7 @@ select
     settled_at as occurred_at,
     currency,
     cast(null as decimal(38,18)) as charged_amount,
-    amount as refunded_amount,
+    amount,
     reference_id,
     payer_id,
     payment_id

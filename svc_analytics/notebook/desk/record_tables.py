@@ -1,0 +1,90 @@
+"""The records behind a figure as a table: what each adds, and below them what they make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+
+from svc_analytics.formatting.cells import Cell, number_cell
+from svc_analytics.formatting.display import display_table, label, lined_up
+from svc_analytics.formatting.display_table import DisplayTable
+from svc_analytics.formatting.numbers import RATE, RATIO, USD, kind_of_unit, unit_name
+from svc_analytics.formatting.standing import Standing, attach
+from svc_analytics.instants import readable_instant
+from svc_analytics.notebook.desk.records import RecordPage, Wanted
+from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, MOMENTS, NUMERATOR
+from svc_analytics.warehouse.definitions import find_figure, label_of
+from svc_analytics.warehouse.figures import read_figures
+
+# The columns of records that fit a line, in order; a record itself shows them all.
+_COLUMNS = (
+    *(*MOMENTS, "kind", "order_reference", "receipt_no", "customer"),
+    *(CONTRIBUTION, NUMERATOR, DENOMINATOR, "gross", "net", "base"),
+    *("amount", "charged_amount", "fee", "fee_amount", "net_amount", "rate", "usd_value"),
+    *("balance", "record_id"),
+)
+# What a column of contributions is called for the eye, so that its numbers are of their kind.
+_CALLED = {USD: "usd_contribution", RATE: "contribution_rate", RATIO: "contribution_rate"}
+
+
+def record_columns(table: pa.Table) -> list[str]:
+    """Return the columns of records that are shown in a line."""
+    return [name for name in _COLUMNS if name in table.column_names]
+
+
+def value_text(value: Any, wanted: Wanted) -> str:
+    """Return the value of a figure with its unit: every digit, but USD at two places."""
+    kind = kind_of_unit(find_figure(wanted.figure).unit)
+    if value is None:
+        return "unknown"
+    if isinstance(value, datetime):
+        return readable_instant(value)
+    return f"{_number(value, kind).text} {unit_name(kind, wanted.coin)}".rstrip()
+
+
+def record_table(page: RecordPage, wanted: Wanted, standing: Standing) -> DisplayTable:
+    """Return a page of records as a table; its last row is what all of them make."""
+    columns = record_columns(page.table)
+    kind = kind_of_unit(find_figure(wanted.figure).unit)
+    called = [_CALLED.get(kind, name) if name == CONTRIBUTION else name for name in columns]
+    chosen = attach(page.table.select(columns).rename_columns(called), standing)
+    exact = display_table(chosen, exact=True, label_of=_label)
+    made = exact.rows, display_table(chosen, label_of=_label).rows
+    rows = [
+        [short if name.startswith("usd_") else whole for name, whole, short in row]
+        for row in (zip(called, *cells, strict=True) for cells in zip(*made, strict=True))
+    ]
+    *rows, footer = lined_up([*rows, _footer(page, wanted, columns)])
+    return replace(exact, rows=rows, footer=footer)
+
+
+def _number(value: Any, kind: str) -> Cell:
+    return number_cell(value, kind, is_exact=kind != USD)
+
+
+def _label(name: str) -> str:
+    return label(CONTRIBUTION) if name in _CALLED.values() else label_of(name)
+
+
+def _footer(page: RecordPage, wanted: Wanted, columns: list[str]) -> list[Cell]:
+    """Return the sums of what the records add; of a figure that is no sum, its value."""
+    figure = find_figure(wanted.figure)
+    total = "Total found" if page.view.text else "Total"
+    made = page.totals or {CONTRIBUTION: page.value}
+    units = {CONTRIBUTION: figure.unit} | {
+        part: read_figures()[name].unit
+        for part, name in zip((NUMERATOR, DENOMINATOR), figure.operands, strict=False)
+    }
+    cells = [_made(made.get(column), units.get(column, "")) for column in columns]
+    return [Cell(total if page.totals else figure.label), *cells[1:]]
+
+
+def _made(value: Any, unit: str) -> Cell:
+    if value is None:
+        return Cell("")
+    if isinstance(value, datetime):
+        return Cell(readable_instant(value))
+    return _number(value, kind_of_unit(unit))
