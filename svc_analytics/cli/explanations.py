@@ -1,6 +1,5 @@
 """What `statement --explain` prints: a figure's value, its SQL, and the records behind it."""
 
-import re
 import shutil
 from textwrap import fill
 
@@ -13,17 +12,17 @@ from svc_analytics.formatting.row_files import write_rows
 from svc_analytics.formatting.sanitize import escape_invisible, single_line
 from svc_analytics.formatting.values import display_text, value_text
 from svc_analytics.statements.explain import Explanation
-from svc_analytics.warehouse.definitions import label_of
-from svc_analytics.warehouse.figures import Figure, read_figures
+from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, MOMENTS, NUMERATOR
+from svc_analytics.warehouse.definitions import in_sentence, label_of
 
 MOST_ROWS = 20  # the same in a pipe as on a terminal: only a form that is asked for has all
 _NAMED = 5  # of the columns that are not shown
 _WIDTH = 100  # where there is no terminal
-# What tells most of a record: of each kind the first that there is, then the others.
-_WHEN = ("occurred_at", "settled_at", "paid_at", "incurred_at", "asserted_at")
-_WHAT = ("kind", "incurred_by", "verdict")
-_AMOUNTS = ("net", "net_amount", "amount", "charged_amount")  # where the figure counts records
-_WHICH = ("record_id", "payment_id", "payout_id", "receipt_no", "reference_id")
+# What tells most of a record, in order; then the others.
+_FIRST = (
+    *(*MOMENTS, "kind", CONTRIBUTION, NUMERATOR, DENOMINATOR),
+    *("order_reference", "receipt_no", "customer", "verdict", "record_id"),
+)
 _LAST = ("entry_id", "session_id", "month", "currency", "metadata", "receipt", "extra")
 
 
@@ -34,8 +33,16 @@ def explanation_text(explanation: Explanation) -> str:
     shown = explanation.why_none if value is None else display_text(value)
     sql = escape_invisible(explanation.sql)
     title = single_line(f"{name}, {explanation.period.folder}: {shown}")
-    parts = [title, fill(explanation.meaning, _WIDTH), sql, _records_text(explanation)]
-    return "\n\n".join(parts)
+    meaning = fill(explanation.meaning, _WIDTH)
+    parts = [title, meaning, _parts_text(explanation), sql, _records_text(explanation)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _parts_text(explanation: Explanation) -> str:
+    """Name the figures that a figure is made of, each with its value."""
+    made_of = explanation.made_of.items()
+    parts = [f"{in_sentence(name)} {display_text(value)}" for name, value in made_of]
+    return single_line(f"made of: {'; '.join(parts)}") if parts else ""
 
 
 def write_explanation(explanation: Explanation, out: str | None, *, as_json: bool) -> str | None:
@@ -68,9 +75,10 @@ def _records_text(explanation: Explanation) -> str:
     records, total = explanation.table, len(explanation.table)
     if not total:
         return "0 records"
-    order = _columns_first(records, read_figures()[explanation.figure])
+    order = _columns_first(records)
     text, count = _fitting(records.slice(0, MOST_ROWS).select(order), _width())
-    lines = [text, ""]
+    sums = ", ".join(f"{n} {display_text(total)}" for n, total in explanation.totals.items())
+    lines = [text, "", *[f"total of all records: {sums}" for _ in sums[:1]]]
     if hidden := order[count:]:
         more = ", …" if len(hidden) > _NAMED else ""
         named = ", ".join(hidden[:_NAMED])
@@ -84,29 +92,11 @@ def _records_text(explanation: Explanation) -> str:
     return "\n".join(lines)
 
 
-def _columns_first(records: pa.Table, figure: Figure) -> list[str]:
+def _columns_first(records: pa.Table) -> list[str]:
     """Return the columns in the order in which a person wants them."""
     names = records.column_names
-    used = [name for name in names if name in _words_of(figure) and _is_amount(records, name)]
-    amounts = used or _first(_AMOUNTS, names)
-    first = [*_first(_WHEN, names), *_first(_WHAT, names), *amounts, *_first(_WHICH, names)]
-    rest = [name for name in (*_WHICH, *names) if name in names and name not in _LAST]
-    return list(dict.fromkeys([*first, *rest, *names]))
-
-
-def _first(wanted: tuple[str, ...], names: list[str]) -> list[str]:
-    return [name for name in wanted if name in names][:1]
-
-
-def _is_amount(records: pa.Table, name: str) -> bool:
-    return bool(pa.types.is_decimal(records.schema.field(name).type))
-
-
-def _words_of(figure: Figure) -> set[str]:
-    """Return the names in a figure's expression and in those of its operands."""
-    figures = read_figures()
-    operands = (figures[name] for name in figure.operands)
-    return {word for each in (figure, *operands) for word in re.findall(r"\w+", each.expression)}
+    rest = [name for name in names if name not in _LAST]
+    return list(dict.fromkeys([*(name for name in _FIRST if name in names), *rest, *names]))
 
 
 def _fitting(rows: pa.Table, width: int) -> tuple[str, int]:

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,9 +20,15 @@ from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.tables import to_frame
 from svc_analytics.instants import format_instant
 from svc_analytics.lake.lake import Lake
+from svc_analytics.money import EXACT
 from svc_analytics.periods import Period, known_until, parse_period
 from svc_analytics.statements.balance_assertions import Assertion, Parameter, read_assertions
-from svc_analytics.statements.records import order_of, read_records, select_records
+from svc_analytics.statements.records import (
+    order_of,
+    read_records,
+    select_records,
+    summed_columns,
+)
 from svc_analytics.warehouse.definitions import find_figure, in_sentence
 from svc_analytics.warehouse.figures import Figure, read_figures, select_one
 from svc_analytics.warehouse.sql_text import quote
@@ -54,11 +62,21 @@ class Explanation:
     sql: str
     table: pa.Table
     why_none: str = "unknown: not all of its records were read"
+    made_of: Mapping[str, Any] = field(default_factory=dict)  # other figures, with their values
 
     @property
     def meaning(self) -> str:
         """What the figure means, and how it is made."""
         return find_figure(self.figure).hint
+
+    @property
+    def totals(self) -> dict[str, Decimal]:
+        """What its records add up to: of a ratio to both of its parts; {} if it is no sum of them.
+
+        Of a sum it is the figure itself.
+        """
+        columns = {name: self.table[name] for name in summed_columns(find_figure(self.figure))}
+        return {name: _exact_sum(column) for name, column in columns.items()}
 
     @property
     def rows(self) -> pd.DataFrame:
@@ -86,8 +104,7 @@ def origin_of(
 
     Both are of fewer records where a condition narrows them.
     """
-    seen = [assertion.to_parameter() for assertion in assertions]
-    places = _places(period, currency, [each for each in seen if each["currency"] == currency])
+    places = _places_of(period, currency, assertions)
     value, records = select_one(figure, narrowed), select_records(figure, narrowed)
     return Origin(fill(value, places), fill(records, places), order_of(figure))
 
@@ -147,7 +164,27 @@ def explain_period(
             why = _why_no_ratio(found, parts)
         elif found.is_zero_when_empty and not _has_sum(warehouse, origin.value):
             why = _TOO_LARGE
-    return Explanation(found.name, currency, period, value, origin.value, rows, why)
+    made_of = {} if value is None else _parts(warehouse, found, period, currency, asserted)
+    return Explanation(found.name, currency, period, value, origin.value, rows, why, made_of)
+
+
+def _parts(
+    warehouse: Warehouse,
+    figure: Figure,
+    period: Period,
+    currency: str,
+    assertions: Iterable[Assertion],
+) -> dict[str, Any]:
+    """Return the figures that a figure is made of, each with its value."""
+    places = _places_of(period, currency, assertions)
+    queries = {name: fill(select_one(read_figures()[name]), places) for name in figure.operands}
+    return {name: warehouse.query(query)[0][0].as_py() for name, query in queries.items()}
+
+
+def _exact_sum(column: pa.ChunkedArray) -> Decimal:
+    """Add up a column, exactly; a record without a value adds nothing."""
+    values = (Decimal(value) for value in column.to_pylist() if value is not None)
+    return reduce(EXACT.add, values, Decimal())
 
 
 def _why_no_ratio(figure: Figure, parts: dict[str, Any]) -> str:
@@ -168,6 +205,12 @@ def _has_sum(warehouse: Warehouse, query: str) -> bool:
 def fill(sql: str, places: dict[str, str]) -> str:
     """Put values in the places of a source's parameters."""
     return _PLACE.sub(lambda found: places[found[0].strip("{}")], sql)
+
+
+def _places_of(period: Period, currency: str, assertions: Iterable[Assertion]) -> dict[str, str]:
+    """Return the same with the coin's own balances among these."""
+    seen = [each.to_parameter() for each in assertions if each.currency == currency]
+    return _places(period, currency, seen)
 
 
 def _places(period: Period, currency: str, seen: Iterable[Parameter]) -> dict[str, str]:

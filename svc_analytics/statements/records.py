@@ -88,7 +88,7 @@ def _columns(figure: Figure) -> Collection[str]:
 
 
 def _added(figure: Figure) -> list[tuple[str, str]]:
-    """Return what each record adds: to a quotient, to both of the figures that it divides."""
+    """Return the columns of what records add, with their SQL: two where they are divided."""
     if figure.each:
         return [(CONTRIBUTION, figure.each)]
     parts = [read_figures()[name] for name in figure.operands]

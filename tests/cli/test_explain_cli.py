@@ -27,7 +27,7 @@ def test_a_person_sees_twenty_records_that_fit(
     out = run(*WORDS).out
     assert total > 20 and f"the first 20 of {total} records" in out
     table = out[out.index("\noccurred_at") + 1 :]
-    assert table.split()[:4] == ["occurred_at", "kind", "net", "record_id"]
+    assert table.split()[:4] == ["occurred_at", "kind", "contribution", "order_reference"]
     assert len(table[: table.index("\n\n")].splitlines()) == 22
     assert max(map(len, table.splitlines())) <= 90
     assert " columns are not shown: " in out and "add --csv, --json, or --out FILE" in out

@@ -1,10 +1,12 @@
 """The close desk without a browser: its buttons pressed, its lists chosen from, over HTTP."""
 
+import csv
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from decimal import Decimal
+from io import StringIO
 from multiprocessing import get_context
 from pathlib import Path
 from threading import Event
@@ -24,10 +26,14 @@ from svc_analytics.notebook.desk.panel import Panel
 from svc_analytics.notebook.desk.records import MonthRecords, View, Wanted
 from svc_analytics.notebook.desk.runs import STOPPED
 from svc_analytics.notebook.desk.statement_tables import StatementTable, statement_tables
+from svc_analytics.periods import month
 from svc_analytics.signing.secrets import Secret
+from svc_analytics.warehouse.figures import stated_figures
 from svc_analytics.warehouse.warehouse import open_warehouse
+from tests.support.demos import demo_copy
 from tests.support.desks import Desk
 from tests.support.fake_service import CHECKOUT_KEY, PAYOUT_KEY, FakeService, payment, refusal
+from tests.support.full_scan.quotients import ratio
 from tests.support.ledgers import read_ledger
 from tests.support.on_a_socket import serving
 from tests.support.rings import rings
@@ -39,7 +45,9 @@ LEDGER = """
  payment  btc       10      0.10  2026-10-06T08:00
  payment  usdt      100     1     2026-10-07T08:00
  refund   btc       0.5           2026-10-08T08:00  1
+ payout   btc       0.25    0.01  2026-10-09T08:00
 """
+FORMS = ("payment", "refund", "payout", "receipt")
 OCTOBER = "2026-10"
 
 
@@ -160,16 +168,54 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(
 
 
 def test_a_figure_leads_to_its_records_and_a_record_to_its_receipt(panel: Panel) -> None:
-    """Two presses; the SQL is beside them."""
+    """Two presses; the SQL is beside them, and the total below them is the figure."""
     panel.months.tiles[OCTOBER].click()
     press_figure(panel, "Sales after fees, btc")
-    assert (
-        "Sales after fees, btc" in panel.records.head.value and "<pre>" in panel.records.head.value
-    )
+    head = panel.records.head.value
+    assert "Sales after fees, btc: 11.88 btc" in head and "<pre>" in head
     assert "1 to 2 of 2 records" in panel.records._count.value
+    assert [cell["text"].strip() for cell in panel.records.table.content["foot"]][:6] == [
+        *("Total", "", "", "", "", "11.88"),
+    ]
     panel.records.table.press(0, 0)
     shown = panel.records.record.value
-    assert "order-2" in shown and "its receipt" in shown and "receipt missing" in shown
+    assert "Payment SVC-000002 · order-2 · receipt missing" in shown and "its receipt" in shown
+
+
+@pytest.mark.parametrize(
+    ("figure", "title", "forms"),
+    [
+        ("Payouts sent, btc", "Payout payout-6", ["payout"]),
+        ("Refunds paid, btc", "Refund of SVC-000001", ["payment", "refund", "receipt"]),
+        ("Net movement, btc", "Payment SVC-000002", ["payment", "receipt"]),
+    ],
+)
+def test_a_record_is_opened_by_its_kind(
+    service: FakeService, opened: CloseDesk, figure: str, title: str, forms: list[str]
+) -> None:
+    """A payout is a payout; a refund is itself, with its payment of another month beside it."""
+    panel = Panel(opened._desk, lambda: None)
+    panel.months.tiles[OCTOBER].click()
+    press_figure(panel, figure)
+    panel.records.table.press(0, 0)
+    shown = panel.records.record.value
+    assert title in shown and [form for form in FORMS if f"its {form}<" in shown] == forms
+
+
+def test_a_receipt_of_another_month_has_its_verdict(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """A refund of the demo that returns a payment of an earlier month, which was verified."""
+    lake = demo_copy(tmp_path_factory)
+    found = lake.sql(
+        "select payout_id, refunds.month, verdict from refunds "
+        "join receipt_status using (payment_id) where payment_month < refunds.month "
+        "and refunds.status = 'completed' and verdict <> 'not_checked' limit 1"
+    )
+    [[refund, label, verdict]] = found.values.tolist()
+    records = MonthRecords(lake, month(label))
+    assert records.find("refund", refund)["receipt"]["verdict"].to_pylist() == [verdict]
+    records.close()
 
 
 @pytest.mark.thorough
@@ -212,6 +258,50 @@ def test_records_are_found_by_any_part_of_what_they_hold(panel: Panel) -> None:
     assert texts(panel.records.table.content, "Amount") == ["10"]
     panel.records.find.value = "order-4"
     assert "no record" in panel.records._count.value
+
+
+@pytest.mark.parametrize("text", ["SVC-000003", "c-3", "9.9", "2026-10-06 08:00Z", "1,000.13"])
+def test_records_are_found_by_what_is_shown_of_them(
+    service: FakeService, desk: Desk, text: str
+) -> None:
+    """A receipt number of a movement, a customer, an amount, a time, a rounded USD value."""
+    service.payments, service.payouts = read_ledger(LEDGER)
+    service.payments[2] |= {"metadata": {"customer": {"id": "C-3"}}, "usd_value": "1000.126"}
+    desk.extract()
+    panel = Panel(svc.desk(desk.lake)._desk, lambda: None)
+    panel.months.tiles[OCTOBER].click()
+    press_figure(panel, "Net movement, btc")
+    panel.records.find.value = text
+    assert texts(panel.records.table.content, "Order reference") == ["order-3"]
+    assert panel.records.table.content["foot"][0]["text"] == "Total found"
+
+
+def test_the_records_found_are_saved_as_csv(panel: Panel) -> None:
+    """All of them, every digit, with what each adds; the browser writes the file."""
+    panel.months.tiles[OCTOBER].click()
+    press_figure(panel, "Net movement, btc")
+    sent: list[dict[str, str]] = []
+    panel.records.table.box.send = sent.append
+    panel.records.csv.click()
+    [saved] = sent
+    rows = [*csv.DictReader(StringIO(saved["text"]))]
+    assert saved["name"] == "net-movement-btc-2026-10.csv" and len(rows) == 4
+    assert sum(Decimal(row["contribution"]) for row in rows) == Decimal("11.12")
+
+
+@pytest.mark.thorough
+def test_of_every_figure_the_desk_shows_records_that_make_it(desk: Desk) -> None:
+    """The sums below the records are the figure, or, of a ratio, its two parts."""
+    desk.service.payments, desk.service.payouts = read_ledger(LEDGER)
+    desk.extract()
+    records = MonthRecords(desk.lake, svc.statement(desk.lake, OCTOBER).period)
+    for figure in stated_figures():
+        page = records.behind(Wanted(figure.name, "btc"))
+        if figure.is_sum and page.value is not None:
+            assert page.totals == {"contribution": page.value}, figure.name
+        elif not figure.each and figure.unit == "ratio":
+            assert page.value == ratio(*page.totals.values()), figure.name
+    records.close()
 
 
 def test_records_are_read_a_page_at_a_time(desk: Desk) -> None:

@@ -168,7 +168,7 @@ class RecordBox:
 
 
 def _title(found: dict[str, pa.Table]) -> str:
-    """Return what a record is, by what people know it, and the verdict on its receipt."""
+    """Return a record's kind, the names that people know it by, and its receipt's verdict."""
     [kind, *_] = found
     rows = {name: table.slice(0, 1).to_pylist()[0] for name, table in found.items()}
     known = rows.get("payment", rows[kind])

@@ -17,7 +17,7 @@ from svc_analytics.instants import readable_instant
 from svc_analytics.notebook.desk.records import RecordPage, Wanted
 from svc_analytics.statements.records import CONTRIBUTION, DENOMINATOR, MOMENTS, NUMERATOR
 from svc_analytics.warehouse.definitions import find_figure, label_of
-from svc_analytics.warehouse.figures import read_figures
+from svc_analytics.warehouse.figures import Figure, read_figures
 
 # The columns of records that fit a line, in order; a record itself shows them all.
 _COLUMNS = (
@@ -72,14 +72,21 @@ def _label(name: str) -> str:
 def _footer(page: RecordPage, wanted: Wanted, columns: list[str]) -> list[Cell]:
     """Return the sums of what the records add; of a figure that is no sum, its value."""
     figure = find_figure(wanted.figure)
-    total = "Total found" if page.view.text else "Total"
-    made = page.totals or {CONTRIBUTION: page.value}
+    made = page.totals or ({} if page.view.text else {CONTRIBUTION: page.value})
     units = {CONTRIBUTION: figure.unit} | {
         part: read_figures()[name].unit
         for part, name in zip((NUMERATOR, DENOMINATOR), figure.operands, strict=False)
     }
     cells = [_made(made.get(column), units.get(column, "")) for column in columns]
-    return [Cell(total if page.totals else figure.label), *cells[1:]]
+    return [Cell(_footer_name(page, figure)), *cells[1:]]
+
+
+def _footer_name(page: RecordPage, figure: Figure) -> str:
+    if not page.totals:
+        return "" if page.view.text else figure.label
+    if page.view.text:
+        return "Total found"
+    return "Total" if page.value is not None else "Total at hand"
 
 
 def _made(value: Any, unit: str) -> Cell:
