@@ -92,19 +92,16 @@ def _only_one(context: click.Context, parameter: click.Parameter, given: Any) ->
     return next(iter(given), None)
 
 
+_FOLDERS: dict[str, Any] = {"metavar": "DIR", "type": _Folder(), "multiple": True}
 data_dir_option = click.option(
     "--data-dir",
-    metavar="DIR",
-    type=_Folder(),
-    multiple=True,
+    **_FOLDERS,
     callback=_only_one,
     help="The lake's folder or s3:// URL.  [default: SVC_DATA_DIR or data]",
 )
 data_dirs_option = click.option(
     "--data-dir",
-    metavar="DIR",
-    type=_Folder(),
-    multiple=True,
+    **_FOLDERS,
     help="The lake's folder or s3:// URL; several times for several merchants.  "
     "[default: SVC_DATA_DIR or data]",
 )
@@ -116,9 +113,7 @@ _engine_option = click.option(
 )
 _engine_data_option = click.option(
     "--engine-data",
-    metavar="DIR",
-    type=_Folder(),
-    multiple=True,
+    **_FOLDERS,
     help="The lake's folder as that engine's machines see it, if they see it elsewhere; with "
     "several lakes once for each.  [default: SVC_ENGINE_DATA]",
 )
@@ -193,31 +188,22 @@ class LakeOptions:
         return len(self.data_dir) > 1
 
 
-def _at(zone: str, calendar: str | None) -> PeriodOptions:
-    return {"zone": zone, "calendar": calendar}
-
-
-def _language(lang: str, digits: str) -> Language:
-    return Language(lang, digits)
-
-
-def _engine(engine: str | None, engine_data: tuple[str, ...]) -> EngineSetting:
-    return read_engine(engine, engine_data)
-
-
 def zone_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command --zone and --calendar, which it gets as one value, `at`."""
-    return zone_option(calendar_option(as_value("at", _at)(command)))
+    at = as_value("at", lambda zone, calendar: PeriodOptions(zone=zone, calendar=calendar))
+    return zone_option(calendar_option(at(command)))
 
 
 def language_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command --lang and --digits, which it gets as one `language`."""
-    return lang_option(digits_option(as_value("language", _language)(command)))
+    language = as_value("language", lambda lang, digits: Language(lang, digits))
+    return lang_option(digits_option(language(command)))
 
 
 def engine_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command --engine and --engine-data, which it gets as one `engine`."""
-    return _engine_option(_engine_data_option(as_value("engine", _engine)(command)))
+    engine = as_value("engine", lambda engine, engine_data: read_engine(engine, engine_data))
+    return _engine_option(_engine_data_option(engine(command)))
 
 
 def shared_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -12,15 +12,12 @@ from svc_analytics.formatting.values import value_text
 from svc_analytics.instants import now
 from svc_analytics.notebook.agreement import Claim, compared
 from svc_analytics.notebook.errors import ipython_shell, one_line_of
-from svc_analytics.notebook.live import (
+from svc_analytics.notebook.outputs import (
     Code,
-    Content,
-    Follower,
-    Live,
     display,
     displayable,
+    html_of,
     line,
-    running_cell,
 )
 from svc_analytics.periods import GREGORIAN, month, month_of
 from svc_analytics.render.standing import status_note
@@ -33,6 +30,7 @@ if TYPE_CHECKING:
 
 
 MOST_RECORDS = 10  # behind a figure; `lake.explain` has them all
+Content = Callable[[Any, "str | None"], Any]  # of a statement and a coin
 
 
 @dataclass(frozen=True)
@@ -46,6 +44,41 @@ class Choice:
     zone: str
     calendar: str | None
     coin: str | None = None
+
+
+class Live:
+    """What a cell shows of the picked statement: it follows the pickers."""
+
+    def __init__(self, source: Picked, content: Content, first: Any) -> None:
+        self._source, self._content = source, content
+        self._last, self._last_of = displayable(first), source.state
+
+    @property
+    def shown(self) -> Any:
+        """What is shown of what is picked now."""
+        state = self._source.state
+        if state != self._last_of:
+            self._last, self._last_of = self._source.shown(self._content), state
+        return self._last
+
+    def __repr__(self) -> str:
+        return repr(self.shown)
+
+    def _repr_html_(self) -> str:
+        return html_of(self.shown)
+
+    def _ipython_display_(self) -> None:
+        self._source.follow(self, display(self.shown, display_id=True))
+
+
+@dataclass(frozen=True)
+class _Output:
+    """An output of a notebook, and the run of the cell that made it."""
+
+    live: Live
+    handle: Any
+    cell: str | None
+    run: int
 
 
 class Picked:
@@ -66,7 +99,7 @@ class Picked:
         self.lake = lake
         self._made: Statement | None = made
         self._error, self._count = "", 0
-        self._followers: list[Follower] = []
+        self._outputs: list[_Output] = []
         self._has_parts = parts is not None  # they are of one coin
         self.choice = Choice(period.label, period.zone, period.calendar)
         self._settle_coin()
@@ -147,16 +180,16 @@ class Picked:
         if given - {"coin"} or self._made is None:
             self._make()
         self._settle_coin()
-        for follower in self._followers:
-            follower.update(follower.live.shown)
+        for output in self._outputs:
+            output.handle.update(output.live.shown)
 
     def _make(self) -> None:
         """Make the statement of the choice; meanwhile, no figure of another one stays."""
         from svc_analytics.statements.statement import statement
 
         wanted, self._count = self.choice, self._count + 1
-        for follower in self._followers:
-            follower.update(line(f"making the statement of {wanted.month}, {wanted.zone} …"))
+        for output in self._outputs:
+            output.handle.update(line(f"making the statement of {wanted.month}, {wanted.zone} …"))
         try:
             made = statement(self.lake, wanted.month, zone=wanted.zone, calendar=wanted.calendar)
         except SvcError as error:
@@ -182,8 +215,10 @@ class Picked:
     def follow(self, live: Live, handle: Any) -> None:
         """Keep what a cell displays up to date, until the cell runs again."""
         cell, run = running_cell()
-        self._followers = [each for each in self._followers if each.stands(cell, run)]
-        self._followers.append(Follower(live, handle, cell, run))
+        self._outputs = [
+            each for each in self._outputs if cell is None or each.cell != cell or each.run == run
+        ]
+        self._outputs.append(_Output(live, handle, cell, run))
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self._head + self._below))
@@ -197,6 +232,13 @@ class Picked:
         box = [self._widgets.box] if self._widgets else []
         for part in (*self._head, *box, *self._below):
             display(part)
+
+
+def running_cell() -> tuple[str | None, int]:
+    """Return the id of the running cell, if the frontend tells it, and the count of its run."""
+    shell = ipython_shell()
+    parent: dict[str, Any] = getattr(shell, "get_parent", dict)()
+    return parent.get("metadata", {}).get("cellId"), getattr(shell, "execution_count", 0)
 
 
 def heading(statement: Statement) -> Display:

@@ -20,8 +20,7 @@ from svc_analytics.formatting.standing import standing_of
 from svc_analytics.language.catalogue import Language
 from svc_analytics.language.isolation import END, LEFT_TO_RIGHT
 from svc_analytics.messages import Message
-from svc_analytics.notebook.live import Live
-from svc_analytics.notebook.picked import Picked
+from svc_analytics.notebook.picked import Live, Picked
 from svc_analytics.notebook.show import has_trend, is_statement
 from svc_analytics.render.figures import UNDEFINED, unknown_causes
 from svc_analytics.warehouse.definitions import in_sentence

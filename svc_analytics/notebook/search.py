@@ -13,8 +13,7 @@ from svc_analytics.formatting.display import MOST_ROWS, Display, arrow_of, label
 from svc_analytics.formatting.display_html import framed
 from svc_analytics.formatting.display_table import DisplayTable, cell_text
 from svc_analytics.notebook.errors import ipython_shell
-from svc_analytics.notebook.live import Live
-from svc_analytics.notebook.picked import Picked, rows_of_coin, table_of
+from svc_analytics.notebook.picked import Live, Picked, rows_of_coin, table_of
 from svc_analytics.notebook.show import display_of
 
 _TITLES = {"daily": "By day", "lines": "Every movement"}  # others are called as they are

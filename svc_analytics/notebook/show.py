@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from svc_analytics.formatting.display import MOST_ROWS, Display, display_table
-from svc_analytics.notebook.live import Live
-from svc_analytics.notebook.picked import Picked
+from svc_analytics.notebook.picked import Live, Picked
 from svc_analytics.render.figures import figures_table
 from svc_analytics.warehouse.definitions import label_of
 

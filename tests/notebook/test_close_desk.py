@@ -68,7 +68,7 @@ def opened(served: Settings, desk: Desk) -> CloseDesk:
 
 @pytest.fixture
 def panel(opened: CloseDesk) -> Panel:
-    return Panel(opened._desk, lambda: None)
+    return Panel(opened._months, lambda: None)
 
 
 def states(panel: Panel) -> dict[str, str]:
@@ -161,9 +161,9 @@ def test_a_finding_is_accepted_with_a_reason_and_a_name(
         findings.reason.value = "a correction, see ticket 7"
         findings.accept.click()
     assert states(panel)[OCTOBER] == "due"
-    written = (opened._desk.lake.path / "acknowledgements.csv").read_text().splitlines()
+    written = (opened._months.lake.path / "acknowledgements.csv").read_text().splitlines()
     assert written[0] == "check,record_id,reason,by,at,content" and ",Mina,20" in written[1]
-    assert Panel(opened._desk, lambda: None).findings.name.value == "Mina"
+    assert Panel(opened._months, lambda: None).findings.name.value == "Mina"
     assert "2026-10 sealed as " in press_close(panel)
 
 
@@ -323,7 +323,7 @@ def test_a_missing_key_is_one_line_when_the_button_is_pressed(desk: Desk) -> Non
     """Everything else needs no key."""
     desk.service.payments, _ = read_ledger(LEDGER)
     desk.extract()
-    panel = Panel(svc.desk(desk.lake)._desk, lambda: None)
+    panel = Panel(svc.desk(desk.lake)._months, lambda: None)
     panel.closing.close.click()
     assert panel.closing.run is None and not panel.closing.close.disabled
     assert "SVC_BASE_URL is not set: give the service&#x27;s address" in panel.closing.outcome.value
@@ -372,7 +372,7 @@ def test_a_stopped_close_leaves_what_close_leaves(
     on.set()
     run.wait(60)
     assert STOPPED in panel.closing.outcome.value and "sealed as" not in panel.closing.outcome.value
-    assert not opened._desk.tile.versions
+    assert not opened._months.tile.versions
     assert "2026-09 sealed as " in press_close(panel)
 
 
@@ -398,18 +398,18 @@ def test_a_second_desk_sees_what_the_first_has_closed(
     panel: Panel, opened: CloseDesk, served: Settings
 ) -> None:
     """It closes the same month without harm: it is sealed once."""
-    other = Panel(svc.desk(opened._desk.lake, settings=served)._desk, lambda: None)
+    other = Panel(svc.desk(opened._months.lake, settings=served)._months, lambda: None)
     assert "2026-09 sealed as " in press_close(panel)
     other.closing.again.click()
     assert states(other)["2026-09"] == "sealed"
     assert "was sealed before and is unchanged" in press_close(other)
-    assert len(opened._desk.tile.versions) == 1
+    assert len(opened._months.tile.versions) == 1
 
 
 def close_at_a_desk(folder: Path, url: str, month: str) -> str:
     """Open a desk in this process and press its button; return what the desk says."""
     settings = Settings(url, Secret(CHECKOUT_KEY), Secret(PAYOUT_KEY), patience=60)
-    panel = Panel(svc.desk(Lakehouse(folder), settings=settings)._desk, lambda: None)
+    panel = Panel(svc.desk(Lakehouse(folder), settings=settings)._months, lambda: None)
     panel.months.tiles[month].click()
     return press_close(panel)
 
@@ -425,7 +425,7 @@ def test_two_desks_that_close_at_once_seal_the_month_once(desk: Desk, served: Se
     assert any("2026-10 sealed as " in text for text in said)
     known = (" sealed as ", " was sealed before and is unchanged", "LakeBusy")
     assert all(any(word in text for word in known) for text in said), said
-    assert len(svc.desk(desk.lake)._desk.tiles[1].versions) == 1
+    assert len(svc.desk(desk.lake)._months.tiles[1].versions) == 1
 
 
 @pytest.mark.thorough
@@ -443,7 +443,7 @@ def test_a_killed_desk_leaves_a_lake_that_the_next_one_closes(
     process.kill()
     process.join(20)
     on.set()
-    assert not svc.desk(desk.lake)._desk.tiles[1].versions
+    assert not svc.desk(desk.lake)._months.tiles[1].versions
     assert "2026-10 sealed as " in close_at_a_desk(*place)
 
 

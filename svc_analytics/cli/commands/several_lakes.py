@@ -1,12 +1,12 @@
 """Commands over several lakes: each merchant beside the others; of a statement, their sums too."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 import pyarrow as pa
+from click.core import ParameterSource
 
 from svc_analytics.arguments import PeriodOptions
 from svc_analytics.cli import options
@@ -18,35 +18,18 @@ from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.lakes.lakes import Lakes, open_lakes
 from svc_analytics.lakes.statement import GroupStatement
 from svc_analytics.lakes.views import MERCHANT
-from svc_analytics.language.catalogue import ENGLISH, Language
 
-# What a statement of one merchant takes, and one of several does not.
-_OPTIONS = {
-    "figure": "--explain",
-    "currency": "--currency",
-    "webhooks": "--webhooks",
-    "metadata": "--metadata",
-    "formats": "--format",
-    "language": "--lang",
-}
+# Options that a statement of one merchant takes, and one of several does not.
+_OF_ONE = {"figure", "currency", "webhooks", "metadata", "formats", "lang", "digits"}
 
 
-@dataclass(frozen=True)
-class SingleStatement:
-    """What a statement of one merchant is asked for, each as it is when not given."""
-
-    figure: str | None = None
-    currency: str | None = None
-    webhooks: str | None = None
-    metadata: str | None = None
-    formats: str = "csv,parquet"
-    language: Language = ENGLISH
-
-    def require_none(self) -> None:
-        """Refuse what is not as it is when not given."""
-        for name, option in _OPTIONS.items():
-            if getattr(self, name) != getattr(SingleStatement(), name):
-                raise ConfigError(f"{option} is of one merchant: give --data-dir once")
+def refuse_options_of_one() -> None:
+    """Refuse what the command that runs was given, and takes for one merchant only."""
+    context = click.get_current_context()
+    for option in context.command.params:
+        is_given = context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        if option.name in _OF_ONE and is_given:
+            raise ConfigError(f"{option.opts[0]} is of one merchant: give --data-dir once")
 
 
 def open_together(lakes: options.LakeOptions) -> Lakes:

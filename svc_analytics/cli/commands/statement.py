@@ -1,17 +1,24 @@
 """`statement`: write a month's statement, or explain where one of its figures comes from."""
 
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from svc_analytics.arguments import PeriodOptions
+from svc_analytics.bucket.address import local_path
 from svc_analytics.cli import completion, explanations, options, reports
-from svc_analytics.cli.commands.several_lakes import SingleStatement, open_one, state_together
+from svc_analytics.cli.commands.several_lakes import (
+    open_one,
+    refuse_options_of_one,
+    state_together,
+)
 from svc_analytics.cli.console import EXIT_ATTENTION, echo_note, echo_progress
 from svc_analytics.closing.seals import STATEMENTS, versions
 from svc_analytics.formatting.row_files import check_form
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.render.folder import FORMATS, Output
+from svc_analytics.language.catalogue import Language
+from svc_analytics.render.folder import FORMATS, Output, write_folder
 from svc_analytics.statements.explain import Explanation
 from svc_analytics.statements.metadata import name_empty
 from svc_analytics.statements.statement import Statement
@@ -28,6 +35,18 @@ _to_date_option = click.option(
     help="From the year's first day to the end of that month; without one, of the last month "
     "that is over.",
 )
+
+
+@dataclass(frozen=True)
+class SingleStatement:
+    """What a statement of one merchant is asked for."""
+
+    figure: str | None
+    currency: str | None
+    webhooks: str | None
+    metadata: str | None
+    formats: str
+    language: Language
 
 
 def _name(period: str | None, month: str | None, choice: str | None, is_to_date: bool) -> str:
@@ -92,7 +111,7 @@ def statement(
     per coin; --csv prints them as rows, and --out writes them (.csv, .parquet, .html).
     """
     if lakes.are_several:
-        single.require_none()
+        refuse_options_of_one()
         state_together(name, at, lakes, out, printed)
         return
     output = Output(options.split_names(single.formats), single.language, echo_progress)
@@ -132,6 +151,4 @@ def _save(new: Statement, lake: Lakehouse, out: str | None, output: Output) -> P
             "anew from the lake; statement-verify compares the two, --out DIR writes them"
         )
         return folder
-    language = output.language
-    words = {"lang": language.code, "digits": language.digits}
-    return new.save(out or folder, output.formats, **words, note=output.note)
+    return write_folder(new, local_path("out", out) if out else folder, output)

@@ -20,7 +20,7 @@ from svc_analytics.notebook.desk.findings import COLUMNS_SHOWN
 from svc_analytics.notebook.desk.month_tiles import MonthTiles
 from svc_analytics.notebook.desk.record_box import RecordBox
 from svc_analytics.notebook.errors import ipython_shell
-from svc_analytics.notebook.live import display
+from svc_analytics.notebook.outputs import display
 from svc_analytics.statements.statement import Statement
 
 MOST_FINDINGS = 50  # on the page without a kernel
@@ -59,8 +59,8 @@ def desk(
 class Desk:
     """The close desk of a lake."""
 
-    def __init__(self, desk: DeskMonths) -> None:
-        self._desk = desk
+    def __init__(self, months: DeskMonths) -> None:
+        self._months = months
         self._panel: Panel | None = None
         self._handle: Any = None
         self._lack = ""  # why there are no buttons, where there could be some
@@ -68,14 +68,14 @@ class Desk:
     @property
     def statement(self) -> Statement | None:
         """The statement of the month that is shown; None if it cannot be made."""
-        return self._desk.statement
+        return self._months.statement
 
     def check(self, **claims: Claim) -> str:
         """Compare figures of the statement with what its tables add up to, as pickers do.
 
         The desk says how it came out, of this month and of each that is chosen later.
         """
-        return self._desk.check(claims)
+        return self._months.check(claims)
 
     def __repr__(self) -> str:
         return repr(self._page())
@@ -86,43 +86,33 @@ class Desk:
     def _ipython_display_(self) -> None:
         """Display the page to read, and in a running notebook the panel in its place."""
         if self._panel is None and hasattr(ipython_shell(), "kernel"):
-            self._panel = panel_of(self._desk, self._keep)
+            self._panel = panel_of(self._months, self._keep)
             self._lack = LACK if self._panel is None else ""
-        self._handle = display(_Plain(self), display_id=True)
+        self._handle = display(self._to_read(), raw=True, display_id=True)
         if self._panel is not None:
             display(self._panel.box)
 
     def _keep(self) -> None:
         """Bring the page to read up to date: it is what a saved notebook shows."""
         if self._handle is not None:
-            self._handle.update(_Plain(self))
+            self._handle.update(self._to_read(), raw=True)
+
+    def _to_read(self) -> dict[str, str]:
+        """Return what is displayed of it without a kernel, by its kind."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _page(self) -> Display:
-        desk = self._desk
-        rows = [[tile.label, tile.state, tile.note] for tile in desk.tiles]
+        rows = [[tile.label, tile.state, tile.note] for tile in self._months.tiles]
         months = text_table("months", ["month", "state", "note"], rows)
-        title = f"Close desk of {names_of(desk.lake.merchant)}"
-        found = [each.cells for each in desk.findings]
+        title = f"Close desk of {names_of(self._months.lake.merchant)}"
+        found = [each.cells for each in self._months.findings]
         tables = [months]
         if found:
             tables.append(text_table("findings", COLUMNS_SHOWN, found[:MOST_FINDINGS]))
-        made = desk.statement
+        made = self._months.statement
         shown = [] if made is None else made._display().tables
-        lines = filter(None, [self._lack, desk.problem, desk.agreement])
+        lines = filter(None, [self._lack, self._months.problem, self._months.agreement])
         return Display(title, [*lines], [*tables, *shown])
-
-
-class _Plain:
-    """What is displayed of a desk without a kernel."""
-
-    def __init__(self, shown: Desk) -> None:
-        self._shown = shown
-
-    def __repr__(self) -> str:
-        return repr(self._shown)
-
-    def _repr_html_(self) -> str:
-        return self._shown._repr_html_()
 
 
 class Panel:
