@@ -243,3 +243,14 @@ def test_compare_without_a_month_refuses_lakes_read_up_to_different_months(make:
     early = make(MERCHANTS[1], SECOND, end=to_micros(datetime(2026, 10, 15, tzinfo=UTC)))
     found = run([make(MERCHANTS[0], FIRST), early], "compare")
     assert "the last full months of these lakes differ (2026-09, 2026-10)" in str(found.exception)
+
+
+@pytest.mark.parametrize(
+    "words", [("--format", "xlsx"), ("--explain", "net_sales"), ("--digits", "latin")], ids=" ".join
+)
+def test_what_is_of_one_merchant_is_refused_of_several(
+    folders: list[Path], words: tuple[str, str]
+) -> None:
+    """A form that nobody gets must not be asked for in vain."""
+    refused = run(folders, "statement", "2026-10", *words)
+    assert str(refused.exception) == f"{words[0]} is of one merchant: give --data-dir once"
