@@ -98,7 +98,7 @@ class Desk:
             self._handle.update(self._to_read(), raw=True)
 
     def _to_read(self) -> dict[str, str]:
-        """Return what is displayed of it without a kernel, by its kind."""
+        """Return its page to read, as text and as HTML."""
         return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def _page(self) -> Display:
