@@ -123,13 +123,6 @@ def test_csv_and_parquet_say_the_same(made: Statement, tmp_path: Path) -> None:
     assert pq.read_table(table / "lines.parquet").equals(made.tables["lines"].combine_chunks())
 
 
-def test_json_comes_back_exactly(made: Statement, folder: Path) -> None:
-    """As texts, whatever they look like."""
-    document = json.loads((folder / "statement.json").read_text(encoding="utf-8"))
-    found = [row["reference_id"] for row in document["tables"]["lines"]]
-    assert found == made.tables["lines"]["reference_id"].to_pylist()
-
-
 def test_a_workbook_holds_texts_only(folder: Path) -> None:
     """No formula, no link, and no text missing but what no XML can hold."""
     book = openpyxl.load_workbook(folder / "statement.xlsx")

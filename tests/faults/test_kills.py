@@ -6,16 +6,13 @@ what is written is whole or not there; then the same command ends as one that wa
 killed, with the same figures; and once the next writer is done, nothing of the dead is left.
 
 `notebook` is left out: it is slow, and writes with the means of `statement`.
-Many: `pytest -m thorough`, or `python tests/faults/test_kills.py --kills 500`.
+Many: `pytest -m thorough`.
 """
 
 import base64
 import json
 import random
 import shutil
-import sys
-import traceback
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -23,10 +20,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parents[2]))
-
-import click
 import duckdb
 import pyarrow.parquet as pq
 import pytest
@@ -109,7 +102,6 @@ class Bench:
     service: Service
     server: ForkServer
     place: Path
-    outcomes: Counter[tuple[str, str]] = field(default_factory=Counter)
     _usual: dict[str, Usual] = field(default_factory=dict)
 
     @property
@@ -131,7 +123,6 @@ class Bench:
         after = None if is_at_call else chance.uniform(0, usual.ended.seconds)
         self.begin(command.begins_with)
         ended = self.run(command.words, Kill(after, call))
-        self.outcomes[name, "killed" if ended.was_killed else "done before"] += 1
         assert ended.was_killed or ended.code == usual.ended.code, ended
         self.check_dead(command, usual)
         again = self.run(command.words)
@@ -302,27 +293,3 @@ def test_a_command_killed_at_any_moment_ends_well_when_run_again(
         except BaseException as error:
             error.add_note(f"kill {number}: {list(COMMANDS)[number % SOME]}")
             raise
-
-
-@click.command(help=__doc__)
-@click.option("--kills", default=100, help="How many.")
-@click.option("--from", "first", default=0, help="The first of them.")
-def main(kills: int, first: int) -> None:
-    failed = 0
-    with open_bench() as bench:
-        for number in range(first, first + kills):
-            try:
-                bench.kill(number)
-            except Exception as error:
-                failed += 1
-                at = traceback.extract_tb(error.__traceback__)[-1]
-                click.echo(f"kill {number}: {error!r:.900} in {at.name}: {at.line}")
-        for name in COMMANDS:
-            killed, done = (bench.outcomes[name, how] for how in ("killed", "done before"))
-            click.echo(f"{name}: {killed} killed, {done} done before")
-    click.echo(f"{failed} failed" if failed else "every invariant held")
-    sys.exit(bool(failed))
-
-
-if __name__ == "__main__":
-    main()

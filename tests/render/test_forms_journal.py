@@ -3,9 +3,7 @@
 import csv
 import subprocess
 import sys
-from collections import defaultdict
 from dataclasses import replace
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -27,15 +25,6 @@ def bean_check(path: Path) -> subprocess.CompletedProcess[str]:
 def postings(folder: Path) -> list[dict[str, str]]:
     with (folder / "journal.csv").open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
-
-
-def of_entry(folder: Path, prefix: str, currency: str) -> dict[str, Decimal]:
-    """The postings of the one entry of a kind and currency that the ledger has."""
-    return {
-        row["account"]: Decimal(row["amount"])
-        for row in postings(folder)
-        if row["kind"] == prefix and row["currency"] == currency
-    }
 
 
 def test_beancount_accepts_the_journal(save: Save) -> None:
@@ -74,48 +63,6 @@ HUGE = """
 """
 
 
-def test_every_entry_sums_to_zero(save: Save) -> None:
-    """Per entry and currency, to the last digit, and with one number of digits per coin."""
-    sums: dict[tuple[str, str], Decimal] = defaultdict(Decimal)
-    digits = defaultdict(set)
-    for row in postings(save("journal")):
-        sums[row["entry_no"], row["currency"]] += Decimal(row["amount"])
-        digits[row["commodity"]].add(len(row["amount"].partition(".")[2]))
-    assert len(sums) == 8 and set(sums.values()) == {0}
-    assert digits == {"BTC": {2}, "USDT": {6}, "ETH": {18}, "SOL": {2}}
-
-
-def test_a_payment_splits_into_wallet_fee_and_sales(save: Save) -> None:
-    """1.000000000000000003 eth without a fee has no fee posting; 7.07 sol leave for a payout."""
-    folder = save("journal")
-    eth = Decimal("1.000000000000000003")
-    assert of_entry(folder, "payment", "eth") == {"Assets:Wallet": eth, "Income:Sales": -eth}
-    assert of_entry(folder, "payout", "sol") == {
-        "Liabilities:Customer-Payouts": Decimal(7),
-        "Expenses:Payout-Fees": Decimal("0.07"),
-        "Assets:Wallet": Decimal("-7.07"),
-    }
-
-
-def test_a_fee_of_another_bearer_waits_in_suspense(save: Save) -> None:
-    """10 sold, 9 arrived, the bearer is not the merchant: 1 is to be looked at."""
-    folder = save("journal")
-    rows = [row for row in postings(folder) if row["needs_review"] == "true"]
-    assert [(row["account"], Decimal(row["amount"])) for row in rows] == [
-        ("Assets:Wallet", 9),
-        ("Income:Sales", -10),
-        ("Equity:Suspense", 1),
-    ]
-    assert '2026-10-05 ! "payment' in (folder / "journal.beancount").read_text(encoding="utf-8")
-
-
-def test_the_opening_position_is_the_first_entry(save: Save) -> None:
-    """1.47 btc of September are there before October's movements."""
-    first, second, *_ = postings(save("journal"))
-    assert (first["kind"], first["day"], first["amount"]) == ("opening", "2026-10-01", "1.47")
-    assert (second["account"], second["amount"]) == ("Equity:Opening", "-1.47")
-
-
 def test_without_a_known_position_nothing_is_asserted(
     make: Make, desk: Desk, tmp_path: Path
 ) -> None:
@@ -140,12 +87,6 @@ def test_an_entry_out_of_balance_is_not_written(make: Make) -> None:
     entry = replace(journal.entries[0], postings=journal.entries[0].postings[:1])
     with pytest.raises(LakeError, match=r"opening:btc is out of balance by 1\.47"):
         check_balanced(replace(journal, entries=(entry,)))
-
-
-def test_texts_of_people_stay_in_their_strings(save: Save) -> None:
-    """Quotes, backslashes, line ends and turned text end no string and turn no line."""
-    text = (save("journal") / "journal.beancount").read_text(encoding="utf-8")
-    assert r'comment: "a \"b\" \\ c d"' in text and "\u202e" not in text
 
 
 @pytest.mark.parametrize(

@@ -106,14 +106,6 @@ LARGE = """
 """
 
 
-def test_a_page_names_figures_by_their_labels(text: str) -> None:
-    """Those of the summary and the others alike; the glossary alone adds the names of columns."""
-    assert "Refund ratio by sale date" in text and "Median sale" in text
-    assert "Formula: sales after fees - refunds debited." in text
-    names = "refund_ratio_cohort|ticket_median|outside_movement"
-    assert not re.search(rf"(?<!<code)>({names})<", text)
-
-
 def test_what_is_unknown_is_a_dash_with_its_reason(make: Make, desk: Desk, tmp_path: Path) -> None:
     """Without payout records: no zero, and why."""
     desk.settings = Settings(desk.settings.base_url, desk.settings.checkout_key)

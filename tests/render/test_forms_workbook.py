@@ -19,7 +19,7 @@ from svc_analytics.render.workbook import workbook
 from svc_analytics.render.workbook.columns import significant_digits
 from svc_analytics.warehouse.definitions import definitions_table, label_of
 from tests.support.fake_service import NOW
-from tests.support.form_material import FORMULA, PERSIAN, Make, Save
+from tests.support.form_material import PERSIAN, Make, Save
 
 SHEETS = {"daily": "Days", "lines": "Movements", "checks": "Findings"}
 
@@ -99,14 +99,6 @@ def test_every_figure_stands_on_the_first_sheet_with_every_digit(
             assert (cell.value or "") == wanted
 
 
-def test_long_amounts_are_marked_where_a_cell_hides_digits(save: Save) -> None:
-    """19 digits: the number is rounded to 15 and marked, the text at the side is not."""
-    gross = figures_of(open_book(save("xlsx")))["Gross sales"]
-    assert gross["eth"].value == 1 and gross["eth"].number_format.startswith('"≈"#,##0.')
-    exact = gross["eth, every digit"]
-    assert (exact.value, exact.data_type) == ("1.000000000000000003", "s")
-
-
 @pytest.mark.parametrize(
     ("value", "kind", "is_marked"),
     [
@@ -148,48 +140,12 @@ def test_the_first_sheet_is_a_statement(save: Save) -> None:
     assert sheet.page_setup.paperSize == 9 and sheet.sheet_properties.pageSetUpPr.fitToPage
 
 
-def test_instants_and_days_are_dates(make: Make, tmp_path: Path) -> None:
-    """A spreadsheet can filter and sort by them."""
-    made = make()
-    book = open_book(made.save(tmp_path / "out", ("xlsx",)))
-    lines, days = columns_of(book["Movements"]), columns_of(book["Days"])
-    for cell in (lines["Occurred at local, UTC"][0], days["Day"][0]):
-        assert cell.data_type == "d" and cell.number_format.startswith("yyyy-mm-dd")
-
-
-def test_every_sheet_says_what_it_is_worth(save: Save) -> None:
-    """Period, zone and status, above the heads or in the footer of the print."""
-    book = open_book(save("xlsx"))
-    assert book["Days"]["A1"].value == "Days: 2026-10, UTC · final"
-    for sheet in book:
-        assert str(sheet.oddFooter.left.text).strip() == "2026-10, UTC · final"
-        assert sheet.page_setup.paperSize == 9 and sheet.sheet_properties.pageSetUpPr.fitToPage
-
-
 def test_the_definitions_are_in_the_workbook(save: Save) -> None:
     """Each figure with its label, its definition and its formula."""
     sheet = open_book(save("xlsx"))["Definitions"]
     rows = [[cell.value for cell in row] for row in sheet.iter_rows()]
     assert len(rows) == 1 + definitions_table().num_rows
     assert rows[0][:3] == ["Label", "Definition", "Formula"]
-
-
-def test_texts_never_become_formulas_or_links(save: Save) -> None:
-    """What staff or customers typed stays a string, marked as one for editing."""
-    book = open_book(save("xlsx"))
-    kinds = {cell.data_type for sheet in book for row in sheet.iter_rows() for cell in row}
-    assert "f" not in kinds and not any(sheet._hyperlinks for sheet in book)
-    cells = columns_of(book["Movements"])["Reference id"]
-    hostile = [cell for cell in cells if cell.value in (FORMULA, "@SUM(A1)", "-2+3")]
-    assert len(hostile) == 3 and all(cell.quotePrefix for cell in hostile)
-
-
-def test_sheets_are_ready_to_be_worked_with(save: Save) -> None:
-    """A frozen header, a filter over all columns, amounts with thousands apart."""
-    sheet = open_book(save("xlsx"))["Days"]
-    assert sheet.freeze_panes == "C3" and sheet.auto_filter.ref.startswith("A2:")
-    found = columns_of(sheet)["Gross sales"][0]
-    assert found.number_format.removeprefix('"≈"').startswith("#,##0.00")
 
 
 def test_the_provenance_says_what_the_figures_are_made_of(save: Save) -> None:

@@ -48,6 +48,7 @@ def test_revoked_key_is_refused_for_good(shop, console, refusal):
     console.revoke_key(first["id"])
     assert refusal(shop.service.me, shop.checkout) == UNAUTHORIZED
     assert shop.service.me(shop.payout)
+    assert refusal(console.revoke_key, first["id"]) == (409, "CONFLICT")
     assert refusal(console.revoke_key, "nothing") == (404, "NOT_FOUND")
 
 
@@ -97,6 +98,7 @@ def test_each_route_is_reached_by_its_classes_only(shop, route, classes):
         except Refusal as refused:
             codes = refused.codes
         assert ("PAY_WRONG_KEY_KIND" in codes) == (key_class not in classes)
+    assert set(route.classes) == classes  # as the description says
 
 
 def test_maintenance_turns_reads_and_writes_off(shop, refusal):
@@ -114,11 +116,3 @@ def test_account_that_is_no_business_is_not_found(shop, refusal):
     shop.platform.settings["is_business"] = False
     assert refusal(shop.service.me, shop.checkout) == (404, "MERCHANT_NOT_FOUND")
     assert refusal(shop.service.me, "unknown") == UNAUTHORIZED
-
-
-def test_key_is_revoked_once(console, refusal):
-    """No more specific code says that it is revoked already."""
-    key_id = console.mint_key({"class": "payout"})["id"]
-    console.revoke_key(key_id)
-    assert refusal(console.revoke_key, key_id) == (409, "CONFLICT")
-    assert refusal(console.revoke_key, "nobody") == (404, "NOT_FOUND")

@@ -62,20 +62,6 @@ def test_customer_signs_in_links_the_account_and_pays(shop, page):
     assert verify_receipt(payment["receipt"], account.receipt_ring, facts).verdict == "valid"
 
 
-def test_second_factor_is_asked_for_until_it_is_right(shop, page):
-    """A wrong code is told to the customer; the right one pays."""
-    shop.platform.settings["asks_totp"] = True
-    shop.bind("leila")
-    session = shop.session(return_url=f"{SHOP}/done")
-    sign_in(page, session, "Leila Moradi")
-    page.get_by_label("Second factor").fill("000000")
-    page.get_by_role("button", name="Pay").click()
-    expect(page.get_by_role("alert")).to_contain_text("That code is not right.")
-    page.get_by_label("Second factor").fill("246810")
-    page.get_by_role("button", name="Pay").click()
-    page.wait_for_url(f"{SHOP}/done?receipt=v1.**")
-
-
 def test_no_page_is_wider_than_a_phone(shop, running, page):
     """Though words, ids, amounts and addresses are as long as they may be."""
     page.set_viewport_size({"width": 360, "height": 760})

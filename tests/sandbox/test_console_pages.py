@@ -214,13 +214,26 @@ def test_console_begins_and_ends_maintenance(shop, site, press):
     assert site.get("/api/pay/v1/me", headers=headers).status_code == 200
 
 
-def test_suspension_stands_above_every_page(site, press):
+def test_suspension_stands_above_every_page(shop, site, press):
     """Until the business is resumed."""
     banner = "The business is suspended: it takes no payments and pays nothing out."
     assert banner in words(press("suspend"))
+    headers = {"authorization": f"Bearer {shop.checkout}"}
+    assert site.get("/api/pay/v1/me", headers=headers).json()["status"] == "suspended"
     assert banner in words(site.get("/console/pay-out"))
     resumed = words(press("resume"))
     assert "The business is active again." in resumed and banner not in resumed
+
+
+def test_revoked_key_stands_in_the_console_as_one_and_opens_nothing(shop, site, press):
+    """Its button goes with it; pressed again, it says that it was revoked before."""
+    [key] = [key for key in shop.platform.api_keys.all() if key["class"] == "checkout"]
+    headers = {"authorization": f"Bearer {shop.checkout}"}
+    assert site.get("/api/pay/v1/me", headers=headers).json()["status"] == "active"
+    assert "The key is revoked." in words(press("revoke", id=key["id"]))
+    assert site.get("/api/pay/v1/me", headers=headers).status_code == 401
+    assert site.get("/console").text.count('aria-label="Revoke') == 1
+    assert "This key was revoked before. Code CONFLICT" in words(press("revoke", id=key["id"]))
 
 
 def test_rotated_secret_is_shown_with_what_it_means(shop, site, press):

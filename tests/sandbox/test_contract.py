@@ -49,13 +49,12 @@ def read_rules():
 
 
 RULES = read_rules()
-TESTS = {path.stem: path for path in (ROOT / "tests").rglob("test_*.py")}
 
 
 @cache
 def names_in(file):
-    tree = ast.parse(TESTS[file].read_text())
-    return {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "tests").rglob(f"{file}.py")]
+    return {node.name for tree in trees for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 
 def test_every_section_of_the_contract_has_its_rules():

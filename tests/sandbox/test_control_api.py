@@ -174,6 +174,10 @@ def test_keys_and_secrets_are_managed_over_http(site, control, api):
     [
         ("logo", {"content_type": "text/html", "size": 1}, 422, "MERCHANT_LOGO_INVALID"),
         ("logo", {"content_type": "image/png", "size": 10**7}, 422, "MERCHANT_LOGO_INVALID"),
+        ("logo", {"content_type": [["image/png"]], "size": 1}, 422, "MERCHANT_LOGO_INVALID"),
+        ("logo", {"content_type": "image/png", "size": "1"}, 422, "MERCHANT_LOGO_INVALID"),
+        ("webhook-url", {"url": ["https://shop.example"]}, 422, "MERCHANT_WEBHOOK_URL_INVALID"),
+        ("webhook-url", {}, 422, "MERCHANT_WEBHOOK_URL_INVALID"),
         ("convert-target", {"currency": "irt"}, 422, "MERCHANT_CONVERT_TARGET_INVALID"),
         ("convert-target", {"currency": ["btc"]}, 422, "MERCHANT_CONVERT_TARGET_INVALID"),
         ("convert-target", {}, 422, "MERCHANT_CONVERT_TARGET_INVALID"),
@@ -204,14 +208,6 @@ def test_foreign_host_is_forbidden_beside_the_api(site, path):
     """A name that merely resolves to this machine reaches none of it."""
     answer = site.get(path, headers={"host": "evil.example"})
     assert answer.json() == {"statusCode": 403, "errors": {"error": ["FORBIDDEN"]}}
-
-
-def test_forms_of_other_sites_press_no_button(site):
-    """Neither on the control API nor on the console."""
-    form = {"content-type": "application/x-www-form-urlencoded"}
-    assert site.post("/control/promote", content=b"", headers=form).status_code == 422
-    origin = {"origin": "https://evil.example"}
-    assert site.post("/console/mint-payout", headers=origin).status_code == 404
 
 
 def test_served_shop_expires_and_delivers_unasked(shop):
@@ -261,6 +257,16 @@ def test_a_webhook_never_leads_to_the_sandbox_itself(shop, control):
         codes = [answer["errors"]["error"] for answer in refused]
         assert codes == [["MERCHANT_WEBHOOK_URL_INVALID"], ["VALIDATION_FAILED"]]
     assert control("webhook-url", url="http://127.0.0.1:8701/hook")["webhook_url"]
+
+
+@pytest.mark.parametrize("email", ["nobody@customers.example", "", None, ["sara"], 7], ids=str)
+def test_only_people_of_the_platform_link_and_pay(shop, control, email):
+    """Whoever is unknown is no recipient; what is no text is not even looked for."""
+    who = {"session": shop.session()["id"], "email": email}
+    code = "PAY_RECIPIENT_INVALID" if isinstance(email, str) else "VALIDATION_FAILED"
+    for path in ("bind", "confirm"):
+        answer = control(path, **who, currency="usdt")
+        assert answer == {"statusCode": 422, "errors": {"error": [code]}}
 
 
 def test_a_suspended_shop_links_no_customer(shop, control):

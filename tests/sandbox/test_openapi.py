@@ -1,11 +1,9 @@
 """The published description, compared with real answers."""
 
-from operator import attrgetter
 from pathlib import Path
 
 import pytest
 
-from svc_analytics.sandbox import Refusal
 from svc_analytics.sandbox.http.openapi import describe
 from svc_analytics.sandbox.http.routes import PREFIX, ROUTES
 
@@ -104,21 +102,3 @@ def test_what_is_made_is_a_201(operation, status):
     """Sessions, payouts and refunds are created; a cancelled session is not."""
     [route] = [route for route in ROUTES if route.operation == operation]
     assert route.status == status
-
-
-def test_each_operation_says_which_keys_reach_it(shop):
-    """As the service decides: a key of another class gets PAY_WRONG_KEY_KIND."""
-    keys = {"checkout": shop.checkout, "payout": shop.payout}
-    for route in ROUTES:
-        operation = attrgetter(route.operation)(shop.service)
-        named = ("x",) * bool(route.id_name) + ({},) * bool(route.body or route.filters)
-        reached = [name for name, key in keys.items() if not is_wrong(operation, key, *named)]
-        assert tuple(reached) == route.classes, route
-
-
-def is_wrong(operation, *arguments):
-    try:
-        operation(*arguments)
-    except Refusal as refusal:
-        return "PAY_WRONG_KEY_KIND" in refusal.codes
-    return False

@@ -73,13 +73,6 @@ def test_seed_over_another_scenario_is_an_error(tmp_path):
     assert isinstance(result.exception, ConfigError)
 
 
-@pytest.mark.parametrize("command", ["seed", "serve"])
-def test_commands_have_help(command):
-    """Each command explains itself and its options."""
-    result = CliRunner().invoke(sandbox, [command, "--help"], catch_exceptions=False)
-    assert "--payments" in result.output
-
-
 def test_serve_answers_until_interrupted(tmp_path):
     """It prints where it answers, but no key; the key is in the env file; Ctrl-C ends it."""
     env_file = tmp_path / "sandbox.env"

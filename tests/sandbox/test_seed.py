@@ -11,11 +11,6 @@ from svc_analytics.sandbox.past.days import history
 SMALL = Scenario(seed=5, months=2, payments=40)
 
 
-def test_same_scenario_lives_the_same_life():
-    """Two histories of one scenario are equal to the last digit."""
-    assert list(history(SMALL)) == list(history(SMALL))
-
-
 def test_later_now_in_the_same_month_changes_nothing():
     """Of `until` only the month matters to the records."""
     early, late = (
@@ -91,17 +86,6 @@ def test_progress_counts_up_to_all_payments():
         [(count,)] = store.fetch("select count(*) from payments")
     assert told[-1] == (count, count)
     assert told == sorted(told)
-
-
-def test_merchant_without_payments_has_empty_lists():
-    """A shop that never sold anything is served like any other."""
-    scenario = Scenario(months=1, payments=0)
-    with Store() as store:
-        seed(store, scenario)
-        service = Service(store, Clock(scenario.until))
-        key = service.account.payout_key.reveal()
-        assert service.payments(key, {}) == {"data": [], "next_cursor": None}
-        assert service.payouts(key, {}) == {"data": [], "next_cursor": None}
 
 
 @pytest.mark.parametrize("parameters", [{"months": 0}, {"months": 241}, {"payments": -1}], ids=str)

@@ -110,14 +110,6 @@ def test_refusals_on_demand_have_the_envelope(served, client, failure, status, c
     assert answer.headers.get("retry-after") == ("7" if failure.endswith("after") else None)
 
 
-def test_page_of_a_proxy_is_a_success_that_is_no_json(served, client):
-    """The nastiest failure: 200 and HTML."""
-    served.behaviour = Behaviour(fail_every=1, failures=("html",))
-    answer = client.get("/payments")
-    assert answer.status_code == 200
-    assert answer.headers["content-type"].startswith("text/html")
-
-
 def test_cut_body_is_shorter_than_announced(served, client):
     """Half a page arrives, then the connection ends."""
     served.behaviour = Behaviour(fail_every=1, failures=("cut",))

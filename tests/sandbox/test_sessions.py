@@ -238,21 +238,18 @@ def test_reference_that_looks_like_anothers_id_names_its_own(shop):
     assert shop.pay_out(record["id"], "4")["amount"] == "4.000000"
 
 
-@pytest.mark.parametrize(
-    ("url", "is_good"),
-    [
-        ("https://shop.example:8443/done?a=چای#top", True),
-        ("HTTPS://me@10.0.0.1", True),
-        ("http://shop.example/", False),
-        ("https:///done", False),
-        ("https://[48]/", False),
-        ("https://shop.example/a b", False),
-    ],
+GOOD_URLS = ("https://shop.example:8443/done?a=چای#top", "HTTPS://me@10.0.0.1", "https://h:65535/")
+BAD_URLS = (
+    *("http://shop.example/", "https:///done", "https://[48]/", "https://shop.example/a b", "shop"),
+    *("https://shop.example:port/", "https://shop.example:123456/", "https://@/", "https://:1/"),
+    *("https://[::1]/", "https://a:b:c/", "https://", "", 7, ["https://shop.example/"], {"a": 1}),
 )
-def test_return_url_is_an_https_uri(shop, refusal, url, is_good):
+
+
+@pytest.mark.parametrize("name", ["return_url", "cancel_url"])
+def test_urls_of_a_session_are_https_uris(shop, refused, name):
     """A name or an IPv4 address behind https; what could not be parsed later is refused now."""
-    if is_good:
-        assert shop.session(return_url=url)["return_url"] == url
-    else:
-        create, order = shop.service.sessions.create, shop.order(return_url=url)
-        assert refusal(create, shop.checkout, order) == (422, "VALIDATION_FAILED")
+    for number, url in enumerate(GOOD_URLS):
+        assert shop.session(f"good-{number}", **{name: url})[name] == url
+    for url in BAD_URLS:
+        assert refused(**{name: url}) == (422, "VALIDATION_FAILED"), url

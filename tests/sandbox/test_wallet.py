@@ -42,35 +42,31 @@ def test_every_coin_sums_to_zero_whatever_moves(shop):
         assert held == sum(int(text) for (text,) in rows)
 
 
-def test_payment_moves_from_payer_to_business_and_fees(shop):
-    """20 USDT at the last tier of 1 %: 19.80 to the business, 0.20 to the fees."""
-    payer = customer(shop.people["sara"].payer_id)
-    before = [shop.balance(account) for account in (payer, BUSINESS, FEES)]
-    shop.paid()
-    after = [shop.balance(account) for account in (payer, BUSINESS, FEES)]
-    moved = [new - old for old, new in zip(before, after, strict=True)]
-    assert moved == [-20_000_000, 19_800_000, 200_000]
+MOVES = {
+    # Of 20 USDT at the last tier of 1 %: 19.80 to the business, 0.20 to the fees.
+    "a payment": (lambda shop: shop.paid(), [-20_000_000, 19_800_000, 200_000]),
+    # The business loses 5.05, the recipient gets exactly 5, the fees 0.05.
+    "a payout": (
+        lambda shop: shop.pay_out(payer_id=shop.people["sara"].payer_id),
+        [5_000_000, -5_050_000, 50_000],
+    ),
+    # Fee rule 2: the whole 20 USDT go back, of which the business had got 19.80.
+    "a payment and its refund": (
+        lambda shop: shop.refund(shop.paid(), "20"),
+        [0, -200_000, 200_000],
+    ),
+}
 
 
-def test_payout_moves_from_business_to_recipient_and_fees(shop):
-    """5 USDT at 1 %: the business loses 5.05, the recipient gets exactly 5, the fees 0.05."""
-    payment = shop.paid()
-    accounts = (BUSINESS, customer(payment["payer_id"]), FEES)
+@pytest.mark.parametrize(("act", "expected"), MOVES.values(), ids=MOVES)
+def test_money_moves_between_customer_business_and_fees(shop, act, expected):
+    """In units of USDT: what each of the three accounts gains or loses."""
+    shop.paid("order-before")  # whoever is paid has paid
+    accounts = (customer(shop.people["sara"].payer_id), BUSINESS, FEES)
     before = [shop.balance(account) for account in accounts]
-    shop.pay_out(payer_id=payment["payer_id"])
+    act(shop)
     after = [shop.balance(account) for account in accounts]
-    moved = [new - old for old, new in zip(before, after, strict=True)]
-    assert moved == [-5_050_000, 5_000_000, 50_000]
-
-
-def test_refund_leaves_the_fee_of_its_payment_where_it_is(shop):
-    """Fee rule 2: the whole 20 USDT go back, of which the business had got 19.80."""
-    accounts = (BUSINESS, customer(shop.people["sara"].payer_id), FEES)
-    before = [shop.balance(account) for account in accounts]
-    shop.refund(shop.paid(), "20")
-    after = [shop.balance(account) for account in accounts]
-    moved = [new - old for old, new in zip(before, after, strict=True)]
-    assert moved == [-200_000, 0, 200_000]
+    assert [new - old for old, new in zip(before, after, strict=True)] == expected
 
 
 def test_refused_operation_moves_nothing(shop, refusal):

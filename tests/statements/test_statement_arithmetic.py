@@ -2,8 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -16,7 +15,6 @@ from svc_analytics.config import read_settings
 from svc_analytics.extraction import update
 from svc_analytics.instants import from_micros, to_micros
 from svc_analytics.lakehouse import Lakehouse
-from svc_analytics.periods import month
 from svc_analytics.sandbox.core.behaviour import Quirks
 from svc_analytics.sandbox.core.clock import Clock
 from svc_analytics.sandbox.past.scenario import Scenario
@@ -153,62 +151,8 @@ def test_a_month_of_another_zone_is_that_of_a_full_scan(regular: Lakehouse, zone
     assert made.status == "final"
 
 
-def test_rows_that_arrive_during_the_sweep_are_read_by_the_next(
-    store: Store, clock: Clock, tmp_path: Path
-) -> None:
-    """A run reads up to its own beginning; what came meanwhile is missed by no later run."""
-    service = Service(store, clock, Quirks(page_size=20))
-    lake = extracted(service, tmp_path / "data", on_page=lambda *_: clock.advance(60_000_000))
-    extracted(service, tmp_path / "data")
-    rows = lake.sql("select payment_id from payments")["payment_id"].to_list()
-    assert sorted(rows) == sorted(record["id"] for record in service.records("payments"))
-
-
 def test_the_running_month_is_provisional_and_exact_so_far(regular: Lakehouse) -> None:
     """A month that is not over shows what was read, and says that it is not over."""
     made = statement(regular, "2026-11", now=to_micros(NOW))
     assert [reason.is_unfinished for reason in made.reasons] == [True]
     assert differences(made, scanned(regular, made)) == []
-
-
-def test_the_lines_and_the_days_add_up_to_the_summary(regular: Lakehouse) -> None:
-    """Lines foot to the summary, days foot to it, and the last line reaches the closing."""
-    made = statement(regular, "2026-09", zone="Asia/Tehran", now=to_micros(NOW))
-    lines, days = made.tables["lines"].to_pylist(), made.tables["daily"].to_pylist()
-    for currency, row in found(made.tables["summary"]).items():
-        own = [line for line in lines if line["currency"] == currency]
-        assert sum(line["net"] for line in own) == row["rail_movement"]
-        assert own[-1]["running_position"] == row["closing_position"]
-        ours = [day for day in days if day["currency"] == currency]
-        assert sum(day["net_settlement"] for day in ours) == row["net_settlement"]
-        assert sum(day["payouts_debited"] for day in ours) == row["payouts_debited"]
-
-
-def test_a_closing_position_is_the_next_opening(months: list[Statement]) -> None:
-    """Month follows month without a step."""
-    for before, after in pairwise(found(made.tables["summary"]) for made in months):
-        for currency in before.keys() & after.keys():
-            assert before[currency]["closing_position"] == after[currency]["opening_position"]
-
-
-def test_the_first_and_last_microsecond_belong_to_their_month(regular: Lakehouse) -> None:
-    """Months are half-open: a record on a boundary is in one month, and in the right one."""
-    edges = regular.sql(
-        "select strftime(paid_at, '%Y-%m') as month, month as booked from payments "
-        "where epoch_us(paid_at) in (select unnest($edges))",
-        {
-            "edges": [
-                edge for label in MONTHS for edge in (month(label).start, month(label).end - 1)
-            ]
-        },
-    )
-    assert len(edges) >= 4
-    assert edges["month"].to_list() == edges["booked"].to_list()
-
-
-def test_clock_is_the_services(store: Store, tmp_path: Path) -> None:
-    """The Date header bounds a run: a local clock that is wrong by days changes nothing."""
-    clock = Clock(to_micros(NOW - timedelta(days=40)))
-    lake = extracted(Service(store, clock), tmp_path / "data")
-    newest = lake.sql("select max(ends_at) as at from coverage")["at"][0]
-    assert newest == NOW - timedelta(days=40)

@@ -155,39 +155,6 @@ def test_a_balance_later_than_the_newest_reading_is_compared_with_nothing(
     assert (why.coins, why.figures) == (("usdt",), ("outside_movement",))
 
 
-def test_cohorts_tell_when_each_months_payments_came_back(make: Make) -> None:
-    """0.5 of September's 1.5 came back in October, 0.25 of October's 2 as well."""
-    rows = make().tables["cohorts"].select(["payment_month", "refund_month", "ratio"]).to_pylist()
-    assert [tuple(row.values()) for row in rows] == [
-        ("2026-09", "2026-10", Decimal("0.33333333")),
-        ("2026-10", "2026-10", Decimal("0.125")),
-    ]
-
-
-def test_exposure_shares_add_up(make: Make) -> None:
-    """Without the coin that nobody priced, whose worth is unknown, each has its share."""
-    ledger = "\n".join(line for line in LEDGER.splitlines() if "eth" not in line)
-    rows = make(ledger).tables["exposure"].to_pylist()
-    assert [row["currency"] for row in rows] == ["btc", "sol", "usdt"]
-    assert sum(row["share"] for row in rows) == pytest.approx(1, abs=Decimal("0.00000002"))
-    assert rows[-1]["concentration"] == 1
-
-
-def test_an_unpriced_coin_leaves_every_share_unknown(make: Make) -> None:
-    """A share of an unknown total is unknown."""
-    rows = make().tables["exposure"].to_pylist()
-    assert {row["currency"]: row["share"] for row in rows if row["currency"] == "btc"} == {
-        "btc": None
-    }
-
-
-def test_position_opens_and_closes_with_the_summary(make: Make) -> None:
-    """31 days of October, from 1.47 btc to 2.7."""
-    days = [r for r in make().tables["position"].to_pylist() if r["currency"] == "btc"]
-    assert len(days) == 31
-    assert (days[0]["opening"], days[-1]["closing"]) == (Decimal("1.47"), Decimal("2.7"))
-
-
 def test_jalali_months_have_the_bounds_of_their_zone(make: Make) -> None:
     """Mehr 1405 in Tehran is 2026-09-22T20:30Z to 2026-10-22T20:30Z."""
     made = make(month="1405-07", calendar="jalali", zone="Asia/Tehran")

@@ -1,0 +1,97 @@
+"""The forms of one small ledger, kept as texts: whatever changes in a form shows as a difference.
+
+The ledger is `LEDGER` of `tests/support/form_material.py`, whose figures can be added up by hand.
+After a change that is wanted, write the texts anew, and read what git shows of them:
+
+    SVC_GOLDEN=write pytest -n0 tests/render/test_golden.py
+"""
+
+import os
+import re
+import time
+from collections.abc import Callable
+from difflib import unified_diff
+from html import unescape
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+from svc_analytics.instants import to_micros
+from tests.support.fake_service import NOW
+from tests.support.form_material import Make
+from tests.support.prepared import once
+
+KEPT = Path(__file__).with_name("golden")
+FORMS = ("csv", "html", "xlsx", "journal")
+ROWS = 4  # of each sheet behind the first: another test compares every cell with its table
+WORDS = {"statement.html": "page.txt", "statement.xlsx": "workbook.txt"}
+
+
+def plain(path: Path) -> str:
+    return path.read_text("utf-8")
+
+
+def words_of_page(path: Path) -> str:
+    """The texts of a page, one a line, as a person reads them down to its glossary."""
+    page = plain(path).partition("<h2>What each figure means</h2>")[0]
+    text = re.sub(r"<(style|svg|script).*?</\1>", "", page, flags=re.DOTALL)
+    cells = re.sub(r"</(td|th)>", "\t", text)
+    lines = re.sub(r"</?(tr|p|h\d|dt|dd|li|caption|figcaption|div|title)\b[^>]*>", "\n", cells)
+    shown = (unescape(re.sub(r"<[^>]*>", "", line)) for line in lines.splitlines())
+    return "".join(f"{line}\n" for line in (" ".join(each.split()) for each in shown) if line)
+
+
+def cells_of_book(path: Path) -> str:
+    """The cells of a workbook, a row a line: value, and of a number how it is shown."""
+    lines = []
+    for number, sheet in enumerate(openpyxl.load_workbook(path)):
+        held = f"frozen {sheet.freeze_panes}, filter {sheet.auto_filter.ref}"
+        fits = sheet.sheet_properties.pageSetUpPr.fitToPage
+        printed = f"paper {sheet.page_setup.paperSize} fits {fits}, {sheet.oddFooter.left.text}"
+        lines.append(f"== {sheet.title}: {held}, {printed}")
+        for row in sheet.iter_rows(max_row=ROWS if number else None):
+            shown = [f"{cell.coordinate} {_shown(cell)}" for cell in row if cell.value is not None]
+            lines += ["\t".join(shown)] if shown else []
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _shown(cell: openpyxl.cell.Cell) -> str:
+    form = f" as {cell.number_format}" if cell.data_type in "nd" else ""
+    return f"{cell.value!r}{form}{' quoted' * bool(cell.quotePrefix)}"
+
+
+READ: dict[str, Callable[[Path], str]] = {
+    "statement.html": words_of_page,
+    "statement.xlsx": cells_of_book,
+}
+
+
+@pytest.fixture
+def texts(make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What each file of the statement says, of a lake that was read at noon of 20 November."""
+    monkeypatch.setattr(time, "time_ns", lambda: to_micros(NOW) * 1000)
+
+    def write() -> dict[str, str]:
+        folder = make(now=to_micros(NOW)).save(tmp_path / "out", FORMS)
+        return {path.name: READ.get(path.name, plain)(path) for path in sorted(folder.iterdir())}
+
+    return once("golden texts", write)
+
+
+NAMES = [
+    *("summary.csv", "figures.csv", "lines.csv", "daily.csv", "fees.csv"),
+    *("refunds.csv", "cohorts.csv", "payouts.csv", "exposure.csv", "checks.csv", "reading.csv"),
+    *("journal.beancount", "journal.csv", "statement.html", "statement.xlsx"),
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_form_says_what_it_said(texts: dict[str, str], name: str) -> None:
+    """To the last character; the difference is shown line by line."""
+    kept, text = KEPT / WORDS.get(name, name), texts[name]
+    if os.environ.get("SVC_GOLDEN") == "write":
+        kept.write_text(text, encoding="utf-8")
+    before = kept.read_text("utf-8").splitlines()
+    differing = unified_diff(before, text.splitlines(), "kept", "now", lineterm="", n=1)
+    assert not (told := "\n".join(differing)), told
