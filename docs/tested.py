@@ -32,7 +32,7 @@ def rings() -> list[tuple[str, int, int]]:
         ("commands killed at any moment, and run again", len(test_kills.USUAL), kills),
         ("parts of the calls of the disk that fail, each call once",
          parts, parts * test_crash_points.PARTS),
-        ("bits flipped in the files of a lake", test_flips.FLIPS, flips),
+        ("bits flipped in the files of a lake", test_flips.USUAL, flips),
         ("lakes of which each figure is reckoned a second time",
          test_full_scan.QUICK, test_full_scan.SEEDS),
     ]  # fmt: skip

@@ -6,7 +6,7 @@ stands for the columns of its first source, with their comments, and before all 
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -30,7 +30,7 @@ _COLUMN = re.compile(
 )
 _STAR = re.compile(r"^ {4}(?:\w+\.)?\*(?: exclude \((?P<without>[\w, ]+)\))?,?$", re.M)
 _COMMENT = re.compile(r"^ {4}-- (.+)$", re.M)
-_NEEDS_ALL = {"describe", "information_schema", "pragma", "show", "summarize"}
+_NEEDS_ALL = {"describe", "exceptions", "information_schema", "pragma", "show", "summarize"}
 _REMARK = re.compile("--.*")
 
 
@@ -178,30 +178,21 @@ def count_findings(name: str, count: int, others: Mapping[str, Saying] | None = 
 def models_used_by(*queries: str) -> frozenset[str] | None:
     """Return the models that queries need, with all that they read from; None for all.
 
-    Making a view costs more than reading a small one. A query on the catalogue, or one
-    that names no model, needs whatever there is.
+    Making a view costs more than reading a small one. A query on the catalogue or on the findings
+    of all rules, or one that names no model, needs whatever there is.
     """
     words = _words(queries)
     models = {model.name: model for model in read_all_models()}
     if words & _NEEDS_ALL or any(word.startswith("duckdb_") for word in words):
         return None
-    rules = (_REMARK.sub("", rule.sql) for name in words & _RULES.keys() for rule in _RULES[name]())
-    needed = words & _RULES.keys()
-    if "exceptions" in needed:
-        needed.add("statement_checks")
+    needed = words & {"statement_checks"}
+    rules = [_REMARK.sub("", rule.sql) for rule in read_statement_checks() if needed]
     found = (words | _words(rules)) & models.keys()
     while found:
         needed |= found
         sources = {source for name in found for source in models[name].sources}
         found = (sources & models.keys()) - needed
     return frozenset(needed) or None
-
-
-# The rules that each model of findings holds records to.
-_RULES: Mapping[str, Callable[[], tuple[Check, ...]]] = {
-    "exceptions": read_checks,
-    "statement_checks": read_statement_checks,
-}
 
 
 def _words(texts: Iterable[str]) -> set[str]:

@@ -42,6 +42,7 @@ from svc_analytics.warehouse.views import (
 _SPILLS = "where queries put aside what they have no memory for"
 SMALL_LAKE = 10_000  # records that are worth a copy in memory: at most some ten MB
 MOST_IN_MEMORY = 500_000  # records of which long answers are in memory: half a gigabyte
+FEW_MODELS = 5  # to make more than so many takes longer than to copy all
 _BATCH = 50_000  # rows of longer ones that are in memory at a time
 
 
@@ -230,7 +231,7 @@ def _open_views(
 ) -> duckdb.DuckDBPyConnection:
     folder = sources.folder
     try:
-        if models is None or sources.whole_months:
+        if models is None or sources.whole_months or len(models) > FEW_MODELS:
             _require_files(lake, sources.files)
             path = folder / "views.duckdb"
             write_snapshot_database(path)

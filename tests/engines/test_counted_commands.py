@@ -4,14 +4,14 @@ DuckDB stands for the engine here: what leaves this machine is the same, and ask
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from click.testing import CliRunner
 
 from svc_analytics.cli.app import cli
 from svc_analytics.engines.connect import open_counted
-from svc_analytics.errors import ConfigError
+from svc_analytics.errors import ConfigError, EngineError
 from svc_analytics.lakehouse import Lakehouse
 from svc_analytics.statements.comparison import compare
 from svc_analytics.statements.explain import explain
@@ -107,10 +107,18 @@ def test_check_finds_the_same_rows(engine: DuckEngine, lakes: tuple[Lakehouse, L
     assert found[1].equals(found[0]) and len(found[0]) and engine.asked
 
 
+def refuse(*_: object) -> NoReturn:
+    raise EngineError("it was shown the files, and is asked nothing")
+
+
 def test_commands_take_the_engine_and_where_it_finds_the_lake(
-    engine: DuckEngine, lakes: tuple[Lakehouse, Lakehouse], tmp_path: Path
+    engine: DuckEngine,
+    lakes: tuple[Lakehouse, Lakehouse],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Each command that counts reads the files below the folder that --engine-data names."""
+    monkeypatch.setattr(DuckEngine, "query", refuse)  # what it would count is tested above
     place = lakes[0].path
     (tmp_path / "seen").symlink_to(place)
     given = ["--data-dir", str(place), "--engine", ADDRESS, "--engine-data", str(tmp_path / "seen")]

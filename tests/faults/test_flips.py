@@ -41,7 +41,7 @@ from tests.support.fake_service import (
 )
 from tests.support.rings import rings
 
-SEEDS, FLIPS = 10_000, 1  # in the deep ring, and for each seed
+USUAL, SEEDS, FLIPS = 1, 500, 20  # flips of every run; seeds of the deep ring, and flips of each
 SEALED = "statements/2026-10"
 TYPED = {  # by people, so that nothing vouches for them
     "acknowledgements.csv": "check,record_id,reason,by,at\nkind_is_known,x,old,Mina,2026-11-05\n",
@@ -195,12 +195,12 @@ def judge(house: House, name: str, door: str) -> str:
     return "same" if path.exists() and path.read_bytes() == flipped else "repaired"
 
 
-def flips(house: House, seed: int) -> Iterator[tuple[str, int, dict[str, str]]]:
+def flips(house: House, seed: int, count: int) -> Iterator[tuple[str, int, dict[str, str]]]:
     """Flip one bit at a time; yield the file, the bit, and what each door made of it."""
     chance, kinds = random.Random(seed), {}
     for name in house.right:
         kinds.setdefault(kind_of(name), []).append(name)
-    for _ in range(FLIPS):
+    for _ in range(count):
         name = chance.choice(kinds[chance.choice(sorted(kinds))])
         bit = chance.randrange(8 * len(house.right[name]))
         found = {}
@@ -213,10 +213,12 @@ def flips(house: House, seed: int) -> Iterator[tuple[str, int, dict[str, str]]]:
         yield name, bit, found
 
 
-@pytest.mark.parametrize("seed", rings(range(1), range(SEEDS)))
-def test_no_flipped_bit_is_a_silent_answer(house: House, seed: int) -> None:
+@pytest.mark.parametrize(
+    ("seed", "count"), rings([(0, USUAL)], [(seed, FLIPS) for seed in range(SEEDS)])
+)
+def test_no_flipped_bit_is_a_silent_answer(house: House, seed: int, count: int) -> None:
     """J5, G2: the same answer, or the file is named, or it is mended; never an internal error."""
-    for name, bit, found in flips(house, seed):
+    for name, bit, found in flips(house, seed, count):
         wrong = {door: what for door, what in found.items() if what not in GOOD}
         assert not wrong, (name, bit, wrong)
 

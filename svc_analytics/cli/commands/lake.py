@@ -82,7 +82,7 @@ def check(is_deep: bool, lakes: LakeOptions, is_wide: bool, as_json: bool) -> No
 
 def _findings(lake: Lakehouse, is_deep: bool) -> pa.Table:
     """Return the rows of a lake that break a rule."""
-    findings = count(lake, None, find_exceptions)
+    findings = count(lake, None, find_exceptions, as_written=True)
     findings = pa.concat_tables([findings, unmet_findings(lake, findings.schema)])
     if is_deep:
         return pa.concat_tables([findings, check_deeply(lake, findings, note=echo_progress)])
