@@ -9,14 +9,13 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from svc_analytics.bucket.address import copy_folder, is_address, lake_address, read_address
 from svc_analytics.bucket.book import Book
 from svc_analytics.bucket.bundle import STATEMENTS
 from svc_analytics.bucket.lease import Inherited
 from svc_analytics.bucket.mirror import open_folder
-from svc_analytics.bucket.pins import Pins
 from svc_analytics.bucket.store import ObjectStore
 from svc_analytics.bucket.writing import BucketStorage
 from svc_analytics.errors import ConfigError, LakeChanged, LakeError
@@ -26,50 +25,6 @@ from svc_analytics.working_folders import replacing_folder
 _MOST_TRIES = 40  # to be the first to replace an object of a bucket
 _chance = random.SystemRandom()
 _T = TypeVar("_T")
-
-
-class Storage(Protocol):
-    """Where a lake lies: what is below its folder is read there, and replaced by these methods."""
-
-    @property
-    def folder(self) -> Path:
-        """The folder of this machine in which the lake's files are read."""
-
-    @property
-    def place(self) -> str:
-        """The folder, or the URL of the bucket that it is a copy of."""
-
-    def refresh(self) -> None:
-        """Bring the folder up to date."""
-
-    def still(self) -> AbstractContextManager[object]:
-        """Within, no other machine's version takes the place of a file of the folder."""
-
-    def pins(self, snapshot: Path) -> Pins | None:
-        """Return the objects that a snapshot's files are; nothing for a folder of this machine."""
-
-    def writing(self, now: int) -> AbstractContextManager[Inherited]:
-        """Be the one machine that writes months; on this one, a lock says which process does."""
-
-    def merging(self) -> AbstractContextManager[None]:
-        """Bring the folder up to date; within, only what stands there now is replaced."""
-
-    def write(
-        self, path: Path, *, suffix: str = WRITING, is_durable: bool = True
-    ) -> AbstractContextManager[Path]:
-        """Give a temporary path; once it is written, it replaces a file in one step."""
-
-    def write_folder(self, path: Path) -> AbstractContextManager[Path]:
-        """Give an empty folder; once it is filled, it replaces the folder of a statement."""
-
-    def put_new(self) -> None:
-        """Put all files of the folder where others see them."""
-
-    def mark(self) -> str:
-        """Return a text that no other version of a file has, where equal bytes are one version."""
-
-    def discard(self, path: Path) -> bool:
-        """Remove a damaged file that can be got again; tell whether it is one."""
 
 
 class LocalStorage:
@@ -117,6 +72,9 @@ class LocalStorage:
     def discard(self, path: Path) -> bool:
         """Remove nothing: there is no other copy."""
         return False
+
+
+Storage = LocalStorage | BucketStorage  # what is below its folder is replaced by its methods
 
 
 def open_storage(place: str | os.PathLike[str]) -> Storage:

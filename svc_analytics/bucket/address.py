@@ -13,11 +13,10 @@ from svc_analytics.files import cache_folder
 SCHEMES = ("s3", "gs", "az")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _PLAIN = re.compile(r"[A-Za-z0-9._/-]*\Z")
+AWS_ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT")
+ENDPOINTS = (*AWS_ENDPOINTS, "AZURE_STORAGE_ENDPOINT", "GOOGLE_BASE_URL")
 # Where they are set, the same URL names another store.
-_ENDPOINTS = (
-    *("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
-    *("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ENDPOINT", "GOOGLE_BASE_URL"),
-)
+_STORES = (*AWS_ENDPOINTS, "AZURE_STORAGE_ACCOUNT_NAME", *ENDPOINTS[len(AWS_ENDPOINTS) :])
 Address = Path | str  # of a lake: a folder of this machine, or the URL of a bucket
 _EXAMPLE = "write s3://bucket/lake, gs://bucket/lake or az://container/lake"
 
@@ -96,7 +95,7 @@ def local_path(name: str, given: str | os.PathLike[str]) -> Path:
 
 def copy_folder(url: str, environ: Mapping[str, str] = os.environ) -> Path:
     """Return the folder of this machine's copy: below SVC_CACHE_DIR, else the user's cache."""
-    place = [url, *(environ.get(name, "") for name in _ENDPOINTS)]
+    place = [url, *(environ.get(name, "") for name in _STORES)]
     mark = sha256("\n".join(place).encode()).hexdigest()[:8]
     words = re.sub(r"[^A-Za-z0-9.-]+", "-", url)
     return cache_folder(environ) / f"{words[:80]}-{mark}"

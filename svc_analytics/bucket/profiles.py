@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from svc_analytics.bucket.address import AWS_ENDPOINTS
 from svc_analytics.errors import ConfigError, needs_extra
 
 _OWN = ("AWS_ACCESS_KEY_ID", "AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_SKIP_SIGNATURE")
@@ -16,7 +17,7 @@ _FILES = {
 }
 _SETTINGS = {  # by obstore's name: the variables of the environment that go before a profile
     "region": ("AWS_REGION", "AWS_DEFAULT_REGION"),
-    "endpoint": ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+    "endpoint": AWS_ENDPOINTS,
 }
 _VALID = timedelta(minutes=5)  # then they are asked for again; botocore renews what is over
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from svc_analytics.bucket.address import ENDPOINTS
 from svc_analytics.bucket.profiles import read_profile
 from svc_analytics.errors import ConfigError, StoreError, StoreUnavailable, needs_extra
 
@@ -20,10 +21,6 @@ _NO_BUCKET = ("NoSuchBucket", "ContainerNotFound", "bucket does not exist")
 _NO_CREDENTIALS = ("169.254.169.254", "metadata.google.internal", "IDENTITY_ENDPOINT")
 _REFUSED = ("401", "403")
 _AWAY = ("408", "429", "500", "502", "503", "504")
-_ENDPOINTS = (
-    *("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
-    *("AZURE_STORAGE_ENDPOINT", "GOOGLE_BASE_URL"),
-)
 # How many bytes one PUT takes, by the scheme; Google's stores take more than a lake ever has.
 LARGEST = {"s3": 5 * 1024**3, "az": 5000 * 1024**2}
 _LOOPBACK = re.compile(r"http://(127\.\d+\.\d+\.\d+|localhost|\[::1\])(:\d+)?(/|\Z)")
@@ -168,7 +165,7 @@ class ObjectStore:
 
 def _is_on_this_machine() -> bool:
     """Tell whether the store is a server of this machine: only there plain http hides nothing."""
-    given = (os.environ.get(name, "") for name in _ENDPOINTS)
+    given = (os.environ.get(name, "") for name in ENDPOINTS)
     return any(_LOOPBACK.match(endpoint) for endpoint in given)
 
 

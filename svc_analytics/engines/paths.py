@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Protocol
 
 from svc_analytics.bucket.address import check_place
 from svc_analytics.bucket.pins import Pins
@@ -13,33 +12,6 @@ from svc_analytics.errors import LakeError
 from svc_analytics.lake.lake import Lake
 
 Sizes = Callable[[Sequence[str]], Mapping[str, int]]  # the bytes of files as an engine sees them
-
-
-class Places(Protocol):
-    """How the file of a snapshot is said to an engine."""
-
-    def place(self, path: Path) -> str | None:
-        """Return where an engine reads a file; None for one that must be handed over."""
-        ...
-
-    def require_seen(self, places: Sequence[str], sizes: Sizes) -> None:
-        """Raise `LakeError` if the engine does not see these files as they are."""
-        ...
-
-    def require_unchanged(self) -> None:
-        """Raise `LakeChanged` if a file that the engine was shown is another one now."""
-        ...
-
-
-def places_of(lake: Lake, snapshot: Path) -> Places:
-    """Return how an engine finds the files of a snapshot.
-
-    A bucket's objects are read where they lie if it is told where that is.
-    """
-    pins = lake.storage.pins(snapshot)
-    if pins is None or not lake.engine_data:
-        return Paths(lake.path, lake.engine_data)
-    return Objects(pins, snapshot, check_place("engine_data", lake.engine_data))
 
 
 @dataclass(frozen=True)
@@ -107,3 +79,17 @@ class Objects:
     def require_unchanged(self) -> None:
         """Raise `LakeChanged` if an object that the engine was shown was replaced since."""
         self.pins.require_unchanged({*self._keys.values()})
+
+
+Places = Paths | Objects  # how the file of a snapshot is said to an engine
+
+
+def places_of(lake: Lake, snapshot: Path) -> Places:
+    """Return how an engine finds the files of a snapshot.
+
+    A bucket's objects are read where they lie if it is told where that is.
+    """
+    pins = lake.storage.pins(snapshot)
+    if pins is None or not lake.engine_data:
+        return Paths(lake.path, lake.engine_data)
+    return Objects(pins, snapshot, check_place("engine_data", lake.engine_data))

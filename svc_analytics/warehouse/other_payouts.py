@@ -7,7 +7,7 @@ of the period was booked only the columns for that are read, and their pages' ch
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from svc_analytics.lake.index.parent_rows import PARENTS
 from svc_analytics.lake.index.parents import Parents
+from svc_analytics.lake.index.shared import joined
 from svc_analytics.schema import PAYOUT_RECORDS
 from svc_analytics.warehouse.other_months import COMPLETED, KINDS, OtherMonths
 
@@ -32,7 +33,7 @@ OTHER_PAYOUTS = pa.schema(
 ).remove_metadata()
 _REPEATED = ["kind", "currency", "payment_currency"]
 _KNOWN_KINDS = pa.array(KINDS)
-_BATCH = 10_000  # rows
+_BATCH = 10_000  # rows written at once: each group costs every query that reads it
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,8 @@ class OtherPayouts(OtherMonths):
             pq.ParquetWriter(path, OTHER_PAYOUTS, use_dictionary=_REPEATED) as narrow,
             pq.ParquetWriter(unclassified, PAYOUT_RECORDS.schema) as wide,
         ):
-            for rows in _joined(chain.from_iterable(map(self._classified, self.months))):
+            classified = chain.from_iterable(map(self._classified, self.months))
+            for rows in joined(classified, _BATCH):
                 narrow.write_table(rows)
             for rows in chain.from_iterable(map(self._unclassified, self.months)):
                 wide.write_table(rows)
@@ -78,18 +80,6 @@ class OtherPayouts(OtherMonths):
     @cached_property
     def _parents(self) -> Parents:
         return Parents(self.lake, self.folder.parent)
-
-
-def _joined(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Join tables of few rows: each that is written costs every query that reads it."""
-    waiting: list[pa.Table] = []
-    for table in tables:
-        waiting.append(table)
-        if sum(map(len, waiting)) >= _BATCH:
-            yield pa.concat_tables(waiting)
-            waiting.clear()
-    if waiting:
-        yield pa.concat_tables(waiting)
 
 
 def _is_classified(rows: pa.Table) -> pa.ChunkedArray:

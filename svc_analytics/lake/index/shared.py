@@ -14,7 +14,7 @@ from svc_analytics.lake.index.month_index import MonthIndex, Texts
 from svc_analytics.schema import PAYMENTS, Stream
 
 MOST = 1_000  # values of a column; where there are more, every month is to be read
-_BATCH = 1_000_000  # rows looked up at once
+_BATCH = 1_000_000  # rows looked up at once: each look reads something of every month
 
 
 def shared_columns(stream: Stream) -> list[str]:
@@ -36,18 +36,19 @@ def find_shared(
     columns = shared_columns(stream)
     found: dict[str, tuple[str, ...] | None] = {name: known.get(name, ()) for name in columns}
     wanted = [column for column in columns if found[column] is not None]
-    for rows in _batches(incoming, wanted) if wanted and others else ():
+    narrow = (table.select(wanted) for table in incoming)
+    for rows in joined(narrow, _BATCH) if wanted and others else ():
         for column in wanted:
             found[column] = _with_new(index, [*others], column, found[column], rows[column])
     return found
 
 
-def _batches(tables: Iterable[pa.Table], columns: list[str]) -> Iterator[pa.Table]:
-    """Join tables until they are worth a look: each reads something of every month."""
+def joined(tables: Iterable[pa.Table], least: int) -> Iterator[pa.Table]:
+    """Join tables of few rows until they have so many: what is done with each has its own cost."""
     waiting: list[pa.Table] = []
     for table in tables:
-        waiting.append(table.select(columns))
-        if sum(map(len, waiting)) >= _BATCH:
+        waiting.append(table)
+        if sum(map(len, waiting)) >= least:
             yield pa.concat_tables(waiting)
             waiting.clear()
     if waiting:

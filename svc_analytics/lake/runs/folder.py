@@ -5,6 +5,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 
 from svc_analytics.coverage import Spans, difference, union
@@ -18,7 +19,7 @@ from svc_analytics.lake.runs.run_file import Run, RunHead, Terms, read_run, writ
 from svc_analytics.schema import Stream, schema_digest
 from svc_analytics.storage import Storage
 
-_VOID = (*DAMAGE, KeyError, TypeError, LakeError)  # what makes a run void
+_VOID = (*DAMAGE, KeyError, msgspec.MsgspecError, LakeError)  # what makes a run void
 
 
 @dataclass

@@ -5,14 +5,14 @@ only means that its time is read again.
 """
 
 import dataclasses
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -67,16 +67,6 @@ class RunHead:
     quarantined: int  # rejected records of the month on file by then
     terms: Terms
     groups: tuple[Group, ...] = ()
-
-    @classmethod
-    def from_json(cls, document: dict[str, Any]) -> Self:
-        """Read a head; raise `KeyError`, `TypeError` or `ValueError` if it is none of ours."""
-        known = {field.name: document[field.name] for field in dataclasses.fields(cls)}
-        for name in ("covered", "retracted", "doubtful"):
-            known[name] = _spans(known[name])
-        terms = Terms(**known["terms"] | {"unread": _spans(known["terms"]["unread"])})
-        groups = tuple(Group(*group) for group in known["groups"])
-        return cls(**known | {"terms": terms, "groups": groups})
 
 
 @dataclass(frozen=True)
@@ -137,7 +127,7 @@ def read_run(path: Path, stream: Stream) -> Run:
     if not check_signature(path):
         raise ValueError("it has no checksums of ours")
     metadata = pq.read_metadata(pa.BufferReader(read_signed_footer(path))).metadata or {}
-    head = RunHead.from_json(json.loads(metadata[FOOTER_KEY.encode()]))
+    head = msgspec.json.decode(metadata[FOOTER_KEY.encode()], type=RunHead)
     run = Run(path, head, ControlTotals(), _digest(path))
     totals = sum((control_totals(stream, table) for table in run.tables()), ControlTotals())
     return dataclasses.replace(run, totals=totals)
@@ -161,7 +151,3 @@ def _cuts(rows: pa.Table, instants: Any, covered: Spans) -> Iterator[tuple[int, 
 
 def _digest(path: Path) -> str:
     return sha256(read_signed_footer(path)).hexdigest()
-
-
-def _spans(pairs: Sequence[Sequence[int]]) -> Spans:
-    return tuple((start, end) for start, end in pairs)

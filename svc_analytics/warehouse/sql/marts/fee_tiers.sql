@@ -1,6 +1,6 @@
 -- fee_tiers: which rates payments paid in each month, and when they changed.
 -- grain: one row per UTC month, currency and inferred rate, over the payments that were read.
--- from: payments, int_fee_rates.
+-- from: payments, int_fee_rates_within.
 
 with compared as (
     select
@@ -12,7 +12,8 @@ with compared as (
         paid_at as incurred_at,
         not is_at_rate(fee_amount, amount, tier.rate, unit) as is_off
     from payments
-    inner join int_fee_rates as tier on tier.currency = payments.currency and tier.day = paid_on
+    inner join int_fee_rates_within('0001-01-02', '9999-12-30') as tier
+        on tier.currency = payments.currency and tier.day = paid_on
     where status = 'completed'
 )
 

@@ -2,11 +2,18 @@
 -- the fee tier in force each day, inferred from the fees of payments.
 -- grain: one row per currency and UTC day with a payment above zero: the days of the interval and
 -- the last one before it.
--- from: int_paid_above_zero, int_fee_units.
+-- from: int_paid_above_zero.
 -- The service rounds a fee to the coin's last place, so several rates explain it: the one with the
 -- fewest places is taken. The day's tier is the rate that covers most of the day's amount.
 
-with rated as (
+-- One unit of the last place that a coin's amounts and fees use.
+with units as (
+    select currency, power_of_ten(-max(greatest(places(base), places(fee)))) as unit
+    from int_paid_above_zero(starts_at, ends_at)
+    group by currency
+),
+
+rated as (
     select
         paid.currency,
         (paid_at at time zone 'UTC')::date as day,
@@ -15,7 +22,7 @@ with rated as (
         unit,
         rate
     from int_paid_above_zero(starts_at, ends_at) as paid
-    inner join int_fee_units(starts_at, ends_at) as units on units.currency = paid.currency
+    inner join units on units.currency = paid.currency
 ),
 
 explained as (
