@@ -17,51 +17,31 @@ from svc_analytics.warehouse.models import read_all_models
 from svc_analytics.warehouse.sales import cut_payments
 from svc_analytics.warehouse.warehouse import Warehouse
 
-BOUNDS = "make_timestamptz($start::bigint), make_timestamptz($end::bigint)"
-KNOWN = "known_to := make_timestamptz($known_to::bigint)"
-_AS_OF = "as_of := make_timestamptz($as_of::bigint)"
-# The records of a small lake, and what takes a division each: read once, not once for each use.
-_KEPT_IF_SMALL = {
-    "payments": "payments",
-    "payout_records": "payout_records",
-    "ledger_entries": "ledger_entries",
-    "int_payment_entries": "int_payment_entries",
-    "int_payout_entries": "int_payout_entries",
-    "int_entries_since": f"int_entries_since({BOUNDS})",
-    "int_movements_until": f"int_movements_until({BOUNDS})",
-    "stg_receipt_verdicts": "stg_receipt_verdicts",
-    "stg_changes": "stg_changes",
-    "int_period_fees": f"int_period_fees({BOUNDS})",
+# What a model is given for each of its parameters.
+_GIVEN = {
+    "starts_at": "make_timestamptz($start::bigint)",
+    "ends_at": "make_timestamptz($end::bigint)",
+    "known_to": "make_timestamptz($known_to::bigint)",
+    "as_of": "make_timestamptz($as_of::bigint)",
+    **{name: f"${name}" for name in ("zone", "label", "months", "assertions")},
 }
+BOUNDS = f"{_GIVEN['starts_at']}, {_GIVEN['ends_at']}"
+# The records of a small lake, and what takes a division each: read once, not once for each use.
+_KEPT_IF_SMALL = (
+    *("payments", "payout_records", "ledger_entries", "int_payment_entries"),
+    *("int_payout_entries", "int_entries_since", "int_movements_until"),
+    *("stg_receipt_verdicts", "stg_changes", "int_period_fees"),
+)
 # What several tables read, or what is long to plan, is read once and kept, each behind what it
 # is made of. Records that only a scan or two need are not: they would be held in memory.
-_KEPT = {
-    "stg_files": "stg_files",
-    "stg_contents": "stg_contents",
-    "stg_totals": "stg_totals",
-    "stg_parents": "stg_parents",
-    "stg_spans": "stg_spans",
-    "stg_quarantine": "stg_quarantine",
-    "stg_kept_files": "stg_kept_files",
-    "stg_accepted": "stg_accepted",
-    "int_lake": "int_lake",
-    "int_coverage_gaps": "int_coverage_gaps",
-    "int_omissions": "int_omissions",
-    "int_too_large": "int_too_large",
-    "int_period_omissions": f"int_period_omissions({BOUNDS}, {_AS_OF}, {KNOWN})",
-    "int_period_known": f"int_period_known({BOUNDS}, {_AS_OF}, {KNOWN})",
-    "int_line_days": f"int_line_days({BOUNDS})",
-    "int_settled_refunds": f"int_settled_refunds({BOUNDS})",
-    "int_period_refunds": f"int_period_refunds({BOUNDS})",
-    "int_refunded": f"int_refunded({BOUNDS})",
-    "int_fee_rates_within": f"int_fee_rates_within({BOUNDS})",
-    **{
-        name: f"{name}({BOUNDS}{', ' + _AS_OF if 'as_of' in signature else ''})"
-        for name, signature in counted_apart().items()
-    },
-    "int_figures": f"int_figures({BOUNDS}, {KNOWN}, {_AS_OF}, assertions := $assertions)",
-    "int_worth": f"int_figures({BOUNDS})",
-}
+_KEPT = (
+    *("stg_files", "stg_contents", "stg_totals", "stg_parents", "stg_spans", "stg_quarantine"),
+    *("stg_kept_files", "stg_accepted", "int_lake", "int_coverage_gaps", "int_omissions"),
+    *("int_too_large", "int_period_omissions", "int_period_known", "int_line_days"),
+    *("int_settled_refunds", "int_period_refunds", "int_refunded", "int_fee_rates_within"),
+    *(*counted_apart(), "int_figures", "int_worth"),
+)
+_WORTH = f"int_figures({BOUNDS})"  # what was just kept
 # The same as footers state, summed from the rows of a warehouse that has them all.
 _TOTALS_OF_ROWS = """(
     select
@@ -86,7 +66,19 @@ _CUT_SALES = """
     where status = 'completed'
     group by label, currency
 """
-CALLS = (*_KEPT_IF_SMALL.values(), *_KEPT.values(), _CUT_SALES)  # what is read once
+READ_ONCE = (*_KEPT_IF_SMALL, *_KEPT, _CUT_SALES)
+
+
+def call_of(name: str) -> str:
+    """Return the SQL that calls a model with all that it takes.
+
+    >>> call_of("stg_files"), call_of("int_refunded") == f"int_refunded({BOUNDS})"
+    ('stg_files', True)
+    """
+    takes = filter(None, _signatures()[name].strip("()").split(", "))
+    parts = (each.partition(" := ") for each in takes)
+    given = [f"{each} := {_GIVEN[each]}" if named else _GIVEN[each] for each, named, _ in parts]
+    return f"{name}({', '.join(given)})" if given else name
 
 
 def used_in(query: str, parameters: dict[str, Any]) -> dict[str, Any]:
@@ -102,11 +94,12 @@ def keep_all(
     With `sums_rows` no total is taken from a footer.
     """
     instead = {"stg_totals": _TOTALS_OF_ROWS} if sums_rows else {}
-    small = _KEPT_IF_SMALL if warehouse.is_small else {}
     # Few records fit the memory in one query, which is planned sooner than several.
-    apart = counted_apart() if warehouse.is_small else {}
-    kept = {name: call for name, call in _KEPT.items() if name not in apart}
-    calls = instead | small | kept | instead  # these first: others are made of them
+    apart = counted_apart() if warehouse.is_small else ()
+    names = (*(_KEPT_IF_SMALL if warehouse.is_small else ()), *_KEPT)
+    calls = {name: call_of(name) for name in names if name not in apart}
+    # What stands instead is kept first: others are made of it.
+    calls = instead | calls | {"int_worth": _WORTH} | instead
     _keep(warehouse, calls, everything, is_of_period=False)
     known_to = everything["known_to"]
     keep_known(warehouse, months_begun(period, known_to), everything["as_of"], known_to)

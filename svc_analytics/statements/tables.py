@@ -16,35 +16,24 @@ from svc_analytics.formatting.mapped_tables import drop_pages
 from svc_analytics.lake.lake import Lake
 from svc_analytics.periods import Period
 from svc_analytics.statements.balance_assertions import Assertion, unplaced_balances
-from svc_analytics.statements.kept_models import BOUNDS, CALLS, KNOWN, keep_all, used_in
+from svc_analytics.statements.kept_models import BOUNDS, READ_ONCE, call_of, keep_all, used_in
 from svc_analytics.statements.months import MONTHS, read_months
 from svc_analytics.warehouse.figure_sql import select_others, select_summary
 from svc_analytics.warehouse.models import models_used_by, read_footings
 from svc_analytics.warehouse.warehouse import Warehouse
 
 _T = TypeVar("_T")
-_ZONE = "zone := $zone"
-_QUERIES = {
-    "summary": select_summary(f"int_figures({BOUNDS})", "$label"),
-    "figures": select_others(f"int_figures({BOUNDS})"),
-    "lines": f"from statement_lines({BOUNDS}, {_ZONE}, label := $label, {KNOWN})",
-    "daily": f"from statement_daily({BOUNDS}, {_ZONE}, {KNOWN})",
-    "position": f"from statement_position({BOUNDS}, {_ZONE}, {KNOWN})",
-    "fees": f"from statement_fees({BOUNDS})",
-    "refunds": f"from statement_refunds({BOUNDS}, {KNOWN})",
-    "cohorts": f"from statement_cohorts({BOUNDS}, months := $months, {KNOWN})",
-    "payouts": f"from statement_payouts({BOUNDS})",
-    "exposure": f"from statement_exposure({BOUNDS}, {KNOWN})",
-    "receipts": f"from statement_receipts({BOUNDS})",
-    "reading": f"from statement_reading({BOUNDS}, {KNOWN})",
-    "checks": f"""
-        select check_name, severity, record_id, month, currency, detail, content, seen_at
-        from statement_checks({BOUNDS})
-        order by severity desc, check_name, occurred_at, record_id, content
-    """,
-}
+_CHECKS = f"""
+    select check_name, severity, record_id, month, currency, detail, content, seen_at
+    from statement_checks({BOUNDS})
+    order by severity desc, check_name, occurred_at, record_id, content
+"""
+# Of every statement; that of a longer period has its months too.
+TABLES = (
+    *("summary", "figures", "lines", "daily", "position", "fees", "refunds", "cohorts"),
+    *("payouts", "exposure", "receipts", "reading", "checks"),
+)
 RESTATEMENT = "restatement"  # what differs from the version before: none of a statement's own
-TABLES = tuple(_QUERIES)  # of every statement; that of a longer period has its months too
 # Tables of a row for each record, in the order of time. They are read some days after others:
 # DuckDB's sort of ten million rows finds no memory now and then, and one of a part spills nothing.
 _LONG = {"lines", "fees", "receipts"}
@@ -112,8 +101,19 @@ def _answers(warehouse: Warehouse, everything: dict[str, Any]) -> dict[str, pa.T
         name: _in_parts(warehouse, query, everything, spans)
         if name in _LONG
         else warehouse.query(query, used_in(query, everything), is_short=True)
-        for name, query in _QUERIES.items()
+        for name, query in _queries().items()
     }
+
+
+@cache
+def _queries() -> dict[str, str]:
+    """Return the query of each table: its model, if it is not made of figures or findings."""
+    own = {
+        "summary": select_summary(f"int_figures({BOUNDS})", "$label"),
+        "figures": select_others(f"int_figures({BOUNDS})"),
+        "checks": _CHECKS,
+    }
+    return {name: own.get(name) or f"from {call_of(f'statement_{name}')}" for name in TABLES}
 
 
 def _spans(warehouse: Warehouse, everything: dict[str, Any]) -> list[Span]:
@@ -165,8 +165,8 @@ def count_period(lake: Lake, period: Period, work: Callable[[Warehouse], _T]) ->
 @cache
 def _models() -> frozenset[str] | None:
     # These two read what is kept; their texts name much that is no model.
-    queries = [query for name, query in _QUERIES.items() if name not in ("summary", "figures")]
-    return models_used_by(*queries, *CALLS)
+    queries = [query for name, query in _queries().items() if name not in ("summary", "figures")]
+    return models_used_by(*queries, *READ_ONCE)
 
 
 def read_omissions(warehouse: Warehouse, period: Period) -> list[dict[str, Any]]:
