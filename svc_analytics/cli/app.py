@@ -17,7 +17,7 @@ import click
 from svc_analytics.cli.console import echo_note
 from svc_analytics.cli.memory import OUT_OF_MEMORY, fit_into_limit, is_out_of_memory
 from svc_analytics.cli.startup import load_client
-from svc_analytics.cli.variables import default_map, given_options, note_origins
+from svc_analytics.cli.variables import default_map, note_origins, option_settings
 from svc_analytics.environment import here
 from svc_analytics.errors import ConfigError, SvcError
 from svc_analytics.instants import now
@@ -27,7 +27,7 @@ from svc_analytics.signing.secrets import hide_keys_in
 INTERRUPTED = 130
 _FRAMES = ("cli.commands.lab", "sandbox.cli")  # in whose processes others' code may ask for frames
 _CALLERS = ("cli.commands.extract", "cli.commands.close", "cli.commands.receipts")
-_GIVEN = f"{__name__}.given"  # where a context keeps the options that variables give
+_SETTINGS = f"{__name__}.settings"  # where a context keeps the options that variables give
 _OBJECTS = 50_000  # new ones between searches for unused ones: nearly all live until the end
 # Where each command is, and the first line of its help; a test compares it with the command.
 COMMANDS = {
@@ -99,7 +99,7 @@ class _LazyGroup(click.Group):
         try:
             super().invoke(ctx)
         except (ConfigError, click.UsageError) as error:
-            note_origins(error, ctx.meta.get(_GIVEN, []))
+            note_origins(error, ctx.meta.get(_SETTINGS, []))
             raise
 
     def resolve_command(
@@ -111,11 +111,11 @@ class _LazyGroup(click.Group):
             ctx.fail(f"No such command {args[0]!r}: did you mean {near[0]!r}?")
         name, command, rest = super().resolve_command(ctx, args)
         if name and command and not {*ctx.help_option_names} & {*rest}:
-            given = given_options(command, name, here())
-            ctx.meta[_GIVEN], ctx.default_map = given, default_map(given, ctx)
+            settings = option_settings(command, name, here())
+            ctx.meta[_SETTINGS], ctx.default_map = settings, default_map(settings, ctx)
             if {"-v", "-vv", "--verbose"} & {*rest}:
-                for each in given:
-                    echo_note(each.told)
+                for each in settings:
+                    echo_note(each.origin)
         return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

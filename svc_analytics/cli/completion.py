@@ -14,19 +14,19 @@ def figures(context: click.Context, parameter: Any, begun: str) -> list[str]:
     from svc_analytics.warehouse.figures import read_figures  # not before it is asked for
 
     return [
-        name for name, found in read_figures().items() if found.is_stated and _fits(name, begun)
+        name for name, figure in read_figures().items() if figure.is_stated and _fits(name, begun)
     ]
 
 
 def months(context: click.Context, parameter: Any, begun: str) -> list[str]:
     """Return the months that the lake knows, newest first; none where there is no lake."""
-    found: list[str] = []
+    labels: list[str] = []
     with suppress(Exception):  # a shell shows no error here; the command itself will
-        given = context.params.get("data_dir")  # one, or those of a command that takes several
-        given = given[0] if given and not isinstance(given, str) else given or None
-        lake = Lake(read_data_dir(given))
-        found = known_months(lake, context.params.get("zone") or "UTC")
-    return [label for label in found if _fits(label, begun)]
+        folders = context.params.get("data_dir")  # one, or those of a command that takes several
+        folders = folders[0] if folders and not isinstance(folders, str) else folders or None
+        lake = Lake(read_data_dir(folders))
+        labels = known_months(lake, context.params.get("zone") or "UTC")
+    return [label for label in labels if _fits(label, begun)]
 
 
 def notebooks(context: click.Context, parameter: Any, begun: str) -> list[str]:

@@ -83,13 +83,13 @@ class _Folder(click.types.StringParamType):
         return [rv]
 
 
-def _only_one(context: click.Context, parameter: click.Parameter, given: Any) -> str | None:
+def _only_one(context: click.Context, parameter: click.Parameter, folders: Any) -> str | None:
     """Return the one folder that is given, if any; most commands are of one lake."""
-    if len(given) > 1:
+    if len(folders) > 1:
         message = "works on one lake: give --data-dir once"
         takers = "check, compare, sql, statement, status and views"
         raise ConfigError(f"{context.info_name} {message}; {takers} take several")
-    return next(iter(given), None)
+    return next(iter(folders), None)
 
 
 _FOLDERS: dict[str, Any] = {"metavar": "DIR", "type": _Folder(), "multiple": True}

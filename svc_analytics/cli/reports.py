@@ -45,9 +45,9 @@ def _clock_lines(status: LakeStatus) -> list[str]:
     ahead = status.clocks_differ_by
     if not ahead:
         return []
-    told = f"{duration(ahead)} {'ahead of' if ahead > 0 else 'behind'} this machine's"
+    difference = f"{duration(ahead)} {'ahead of' if ahead > 0 else 'behind'} this machine's"
     judged = format_instant(status.clocks["judged"])
-    return [f"clocks    the service's was {told} at the newest run: read only up to {judged}"]
+    return [f"clocks    the service's was {difference} at the newest run: read only up to {judged}"]
 
 
 def _stream_lines(stream: StreamStatus) -> list[str]:

@@ -26,7 +26,7 @@ from svc_analytics.errors import ConfigError
 
 
 @dataclass(frozen=True)
-class Given:
+class OptionSetting:
     """An option that a variable gives, and the words of the command that takes it."""
 
     words: tuple[str, ...]
@@ -34,7 +34,7 @@ class Given:
     setting: Text
 
     @property
-    def told(self) -> str:
+    def origin(self) -> str:
         """Where the option comes from, for a note or an error."""
         return f"{self.option.opts[-1]} is from {self.setting.origin}"
 
@@ -65,7 +65,9 @@ def options_of(
                 yield variable(*words, name), words, option
 
 
-def given_options(command: click.Command, name: str, source: SettingPlaces) -> list[Given]:
+def option_settings(
+    command: click.Command, name: str, source: SettingPlaces
+) -> list[OptionSetting]:
     """Return the options that variables give a command; refuse in `.env` those it has not."""
     options = list(options_of(command, (name,)))
     known = {each for each, _, _ in options}
@@ -74,8 +76,8 @@ def given_options(command: click.Command, name: str, source: SettingPlaces) -> l
     for other in _strange(source.environ, name, known):
         if near_miss(other, known):
             echo_note(unread(other, known))
-    found = [Given(words, option, source.find(each)) for each, words, option in options]
-    return [given for given in found if given.setting.text]
+    settings = [OptionSetting(words, option, source.find(each)) for each, words, option in options]
+    return [each for each in settings if each.setting.text]
 
 
 def _strange(variables: Mapping[str, str], command: str, known: Collection[str]) -> list[str]:
@@ -90,10 +92,10 @@ def _strange(variables: Mapping[str, str], command: str, known: Collection[str])
     ]
 
 
-def default_map(given: list[Given], context: click.Context) -> dict[str, Any]:
+def default_map(settings: list[OptionSetting], context: click.Context) -> dict[str, Any]:
     """Return the options as click's map of defaults, one level deeper for each word."""
     defaults: dict[str, Any] = {}
-    for each in given:
+    for each in settings:
         level = defaults
         for word in each.words:
             level = level.setdefault(word, {})
@@ -103,8 +105,8 @@ def default_map(given: list[Given], context: click.Context) -> dict[str, Any]:
     return defaults
 
 
-def note_origins(error: ConfigError | click.UsageError, given: list[Given]) -> None:
+def note_origins(error: ConfigError | click.UsageError, settings: list[OptionSetting]) -> None:
     """Note on an error which of the options that it speaks of a variable gave."""
     message = error.format_message() if isinstance(error, click.UsageError) else str(error)
-    for note in dict.fromkeys(each.told for each in given if each.is_named_in(message)):
+    for note in dict.fromkeys(each.origin for each in settings if each.is_named_in(message)):
         error.add_note(note)

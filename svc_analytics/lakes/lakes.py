@@ -79,13 +79,13 @@ class Lakes(Displayable):
             >>> both.statement("2026-Q3").figures  # doctest: +SKIP
         """
         clock = now_micros() if now is None else as_instant("now", now)
-        made = {
+        statements = {
             lake.merchant_id: statement(lake, month, zone=zone, calendar=calendar, now=clock)
             for lake in self.lakes
         }
-        period = next(iter(made.values())).period
-        table = figures_of({merchant: side_of(each) for merchant, each in made.items()})
-        return GroupStatement(period, made, table)
+        period = next(iter(statements.values())).period
+        table = figures_of({merchant: side_of(each) for merchant, each in statements.items()})
+        return GroupStatement(period, statements, table)
 
     def _display(self) -> Display:
         rows = [
@@ -148,11 +148,11 @@ def _places(folders: Sequence[object], engine_data: Sequence[str] | None) -> lis
     return seen
 
 
-def _listed(name: str, given: Any, *examples: str) -> list[Any]:
+def _listed(name: str, folders: Any, *examples: str) -> list[Any]:
     """Return a list of folders; a single one is no list."""
-    if isinstance(given, (str, os.PathLike)) or not isinstance(given, Sequence):
+    if isinstance(folders, (str, os.PathLike)) or not isinstance(folders, Sequence):
         wanted = ", ".join(f'"{each}"' for each in examples)
         raise ConfigError(
-            f"{name} is {described(given)}: give a list of folders, such as [{wanted}]"
+            f"{name} is {described(folders)}: give a list of folders, such as [{wanted}]"
         )
-    return list(given)
+    return list(folders)

@@ -37,8 +37,8 @@ def query_lakes(
 
 
 def _open_here(stack: ExitStack, lakes: Sequence[Lake], models: frozenset[str] | None) -> Warehouse:
-    found = [stack.enter_context(open_sources(lake, models)) for lake in lakes]
-    return open_views(stack, found, models)
+    sources = [stack.enter_context(open_sources(lake, models)) for lake in lakes]
+    return open_views(stack, sources, models)
 
 
 def _open_on_engine(

@@ -24,22 +24,22 @@ MERCHANT = "merchant_id"
 
 
 def open_views(
-    stack: ExitStack, found: Sequence[Sources], models: frozenset[str] | None
+    stack: ExitStack, lake_sources: Sequence[Sources], models: frozenset[str] | None
 ) -> Warehouse:
     """Open the views of these models over a snapshot of each lake, locked against change."""
     connection = stack.enter_context(duckdb.connect(config=CONFIG))
-    prepare(connection, found[0].folder)
-    for place, sources in enumerate(found):
+    prepare(connection, lake_sources[0].folder)
+    for place, sources in enumerate(lake_sources):
         _create(connection, place, sources, models)
     connection.execute(f"use main; {read_macros()}")
-    lakes = [sources.lake for sources in found]
+    lakes = [sources.lake for sources in lake_sources]
     for name in public_views(models):
         connection.execute(f"create view {name} as {_union(name, lakes)}")
-    bound_memory(connection, sum(sources.rows for sources in found))
-    folders = ", ".join(quote(str(sources.folder)) for sources in found)
+    bound_memory(connection, sum(sources.rows for sources in lake_sources))
+    folders = ", ".join(quote(str(sources.folder)) for sources in lake_sources)
     connection.execute(f"SET allowed_directories=[{folders}]")
     connection.execute("SET enable_external_access=false; SET lock_configuration=true")
-    return Warehouse(connection, lakes[0], found[0], is_small=False)
+    return Warehouse(connection, lakes[0], lake_sources[0], is_small=False)
 
 
 def public_views(models: frozenset[str] | None) -> list[str]:

@@ -162,7 +162,7 @@ def _held(sources: Sources, keys: set[_Key]) -> dict[_Key, _Record]:
 
     They are looked for in the newest months first, for a log is mostly of those.
     """
-    found: dict[_Key, _Record] = {}
+    records: dict[_Key, _Record] = {}
     for name, footers in sources.footers.items():
         wanted = sorted(record_id for stream, record_id in keys if stream == name)
         texts = Texts.of(pa.chunked_array([wanted], pa.string()))
@@ -170,8 +170,8 @@ def _held(sources: Sources, keys: set[_Key]) -> dict[_Key, _Record]:
         known = {column.name for column in STREAMS[name].columns}
         columns = ["id", *(fact for fact in FACTS if fact in known)]
         for _, rows in index.rows_by_month(sorted(footers, reverse=True), "id", texts, columns):
-            found |= {(name, row["id"]): row for row in rows.to_pylist()}
-    return found
+            records |= {(name, row["id"]): row for row in rows.to_pylist()}
+    return records
 
 
 def _classify(

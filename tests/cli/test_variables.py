@@ -10,7 +10,7 @@ import pytest
 
 import svc_analytics as svc
 from svc_analytics.cli.app import COMMANDS, cli
-from svc_analytics.cli.variables import Given, default_map, options_of
+from svc_analytics.cli.variables import OptionSetting, default_map, options_of
 from svc_analytics.environment import COMMANDS as COMMANDS_WITH_OPTIONS
 from svc_analytics.environment import Text, is_known
 from svc_analytics.errors import ConfigError
@@ -87,7 +87,7 @@ def test_a_variable_gives_each_option_what_the_command_line_would(
     line = [option.opts[-1]] * 3 if option.count else [option.opts[-1], text]
     if option.is_flag:
         text, line = "1", line[:1]
-    defaults = default_map([Given(words, option, Text(text, variable))], click.Context(cli))
+    defaults = default_map([OptionSetting(words, option, Text(text, variable))], click.Context(cli))
     for word in words:
         defaults = defaults[word]
     by_variable = command.make_context(words[-1], [], default_map=defaults)

@@ -37,8 +37,8 @@ def assert_(
     svc-analytics assert 2026-11-01 btc 0.31 --note "seen by Sara"
     """
     lake = open_lake(data_dir)
-    found = assert_balance(lake, _read_at(at, zone), coin, balance, note)
-    click.echo(tables.to_json(_as_object(found)) if as_json else _text(found))
+    wallet = assert_balance(lake, _read_at(at, zone), coin, balance, note)
+    click.echo(tables.to_json(_as_object(wallet)) if as_json else _text(wallet))
     echo_note(f"written to {lake.place}/{FILE}; the statement of its month shows both")
 
 
@@ -52,12 +52,12 @@ def _read_at(text: str, zone: str) -> int:
     return parse_bound(text)
 
 
-def _text(found: WalletBalance) -> str:
+def _text(wallet: WalletBalance) -> str:
     """Word the part of a balance that the records explain, and the rest."""
-    when = format_instant(found.at)
-    if found.explained is None or found.outside is None:
+    when = format_instant(wallet.at)
+    if wallet.explained is None or wallet.outside is None:
         return (
-            f"asserted balance  {format_amount(found.balance)} {found.currency} at {when}\n"
+            f"asserted balance  {format_amount(wallet.balance)} {wallet.currency} at {when}\n"
             "what the records explain of it is unknown: not all records up to then were read; "
             "run svc-analytics extract, then make the statement"
         )
@@ -66,21 +66,21 @@ def _text(found: WalletBalance) -> str:
         "explained by payments, refunds and payouts",
         "not explained: deposits, withdrawals, conversions",
     )
-    texts = [format_amount(each) for each in (found.balance, found.explained, found.outside)]
+    texts = [format_amount(each) for each in (wallet.balance, wallet.explained, wallet.outside)]
     amounts = [text + plain_spaces(pad) for text, pad in zip(texts, paddings(texts), strict=True)]
     wide, long = max(map(len, heads)), max(map(len, amounts))
     return "\n".join(
-        f"{head:{wide}}  {amount:>{long}} {found.currency}"
+        f"{head:{wide}}  {amount:>{long}} {wallet.currency}"
         for head, amount in zip(heads, amounts, strict=True)
     )
 
 
-def _as_object(found: WalletBalance) -> dict[str, Any]:
+def _as_object(wallet: WalletBalance) -> dict[str, Any]:
     """Return a balance as an object for JSON; what is unknown is null."""
     return {
-        "at": format_instant(found.at),
-        "currency": found.currency,
-        "asserted_balance": format_amount(found.balance),
-        "explained": None if found.explained is None else format_amount(found.explained),
-        "outside_movement": None if found.outside is None else format_amount(found.outside),
+        "at": format_instant(wallet.at),
+        "currency": wallet.currency,
+        "asserted_balance": format_amount(wallet.balance),
+        "explained": None if wallet.explained is None else format_amount(wallet.explained),
+        "outside_movement": None if wallet.outside is None else format_amount(wallet.outside),
     }

@@ -29,7 +29,7 @@ _OTHERS = ", --last-month and --all-due"
 
 
 @dataclass(frozen=True)
-class Which:
+class ClosedPeriods:
     """Which periods are closed, and into which folder."""
 
     name: str | None  # None for all months that are due
@@ -45,16 +45,16 @@ def _which(
     is_with_quarters: bool,
     is_with_years: bool,
     out: str | None,
-) -> Which:
+) -> ClosedPeriods:
     longer = (QUARTER,) * is_with_quarters + (YEAR,) * is_with_years
     if longer and not all_due:
         raise ConfigError("--quarters and --years go with --all-due; one is named: close 2026")
     if not all_due:
-        return Which(options.choose_period(period, month, choice, _OTHERS), (), out)
+        return ClosedPeriods(options.choose_period(period, month, choice, _OTHERS), (), out)
     if out or any(name is not None for name in (period, month, choice)):
         message = "give exactly one of PERIOD (2026-10, 2026-Q3, 2026), --month 2026-10"
         raise ConfigError(f"{message}{_OTHERS}; --all-due takes no --out")
-    return Which(None, longer, None)
+    return ClosedPeriods(None, longer, None)
 
 
 def _job(
@@ -115,7 +115,7 @@ def _job(
 @options.as_value("which", _which)
 @options.as_value("job", _job)
 def close(
-    which: Which,
+    which: ClosedPeriods,
     job: JobOptions,
     patience: int | None,
     is_wide: bool,
@@ -166,7 +166,7 @@ def statement_verify(folder: str, is_wide: bool, data_dir: str | None, as_json: 
 
 
 def _close(
-    lake: Lakehouse, which: Which, wanted: JobOptions, echo: Callable[[CloseResult], None]
+    lake: Lakehouse, which: ClosedPeriods, wanted: JobOptions, echo: Callable[[CloseResult], None]
 ) -> list[CloseResult]:
     """Close the period of that name, or all that are due when none is chosen."""
     if which.name is None:

@@ -58,40 +58,40 @@ def compare(
     named = options.split_names(only) or None
     coins = options.split_names(currency) or None
     opened = open_each(lakes)
-    found = [
+    comparisons = [
         compare_months(lake, before, period, **at, only=named, coins=coins, exact=printed.exact)
         for lake in opened
     ]
-    _require_same_months(found)
+    _require_same_months(comparisons)
     if printed.as_json:
-        click.echo(to_json(_compared(opened, found)))
+        click.echo(to_json(_compared(opened, comparisons)))
     elif printed.as_csv:
-        click.echo(to_safe_csv(beside(opened, [each.table for each in found])), nl=False)
+        click.echo(to_safe_csv(beside(opened, [each.table for each in comparisons])), nl=False)
     else:
-        click.echo("\n\n".join(map(str, found)))
-    if any(each.needs_attention for each in found):
+        click.echo("\n\n".join(map(str, comparisons)))
+    if any(each.needs_attention for each in comparisons):
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _require_same_months(found: Sequence[Comparison]) -> None:
+def _require_same_months(comparisons: Sequence[Comparison]) -> None:
     """Refuse to show other months of one merchant than of another, if none was named."""
-    months = {each.new.period.folder for each in found}
+    months = {each.new.period.folder for each in comparisons}
     if len(months) > 1:
         named = ", ".join(sorted(months))
         raise ConfigError(f"the last full months of these lakes differ ({named}): name a month")
 
 
-def _compared(lakes: Sequence[Lakehouse], found: Sequence[Comparison]) -> dict[str, Any]:
+def _compared(lakes: Sequence[Lakehouse], comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Return the JSON document of one comparison, or of one for each merchant."""
-    if len(found) == 1:
-        return _comparison(found[0])
-    named = zip((lake.merchant_id for lake in lakes), found, strict=True)
+    if len(comparisons) == 1:
+        return _comparison(comparisons[0])
+    named = zip((lake.merchant_id for lake in lakes), comparisons, strict=True)
     return {"merchants": [{MERCHANT: name} | _comparison(each) for name, each in named]}
 
 
-def _comparison(found: Comparison) -> dict[str, Any]:
-    sides = {name: _side(each) for name, each in zip(("old", "new"), found.sides, strict=True)}
-    return sides | {"is_whole": found.is_whole, "rows": to_objects(found.table)}
+def _comparison(comparison: Comparison) -> dict[str, Any]:
+    sides = {name: _side(each) for name, each in zip(("old", "new"), comparison.sides, strict=True)}
+    return sides | {"is_whole": comparison.is_whole, "rows": to_objects(comparison.table)}
 
 
 @click.command("statement-diff")

@@ -36,5 +36,7 @@ def demo(months: int, payments: int, seed: int, data_dir: str | None, as_json: b
 
 def _merchant(months: int, payments: int, seed: int) -> str:
     """Write the options of `sandbox serve` that make the same merchant again."""
-    given = {"months": (months, 12), "payments": (payments, 20_000), "seed": (seed, 7)}
-    return "".join(f" --{name} {value}" for name, (value, usual) in given.items() if value != usual)
+    options = {"months": (months, 12), "payments": (payments, 20_000), "seed": (seed, 7)}
+    return "".join(
+        f" --{name} {value}" for name, (value, usual) in options.items() if value != usual
+    )

@@ -51,9 +51,9 @@ def _only(chosen: list[Figure]) -> pa.Table:
 
 def _glossary() -> Iterator[str]:
     """Yield the texts of all figures, each group under its heading."""
-    for group, found in grouped_figures().items():
+    for group, members in grouped_figures().items():
         yield f"{group}\n{'-' * len(group)}"
-        yield from map(_figure_text, found)
+        yield from map(_figure_text, members)
 
 
 def _figure_text(figure: Figure) -> str:

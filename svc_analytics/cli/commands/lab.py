@@ -84,8 +84,8 @@ def _month(path: Path, lake: Lake, month: str | None, at: PeriodOptions) -> str 
         if month is None:
             return last_full_month(lake, **at)
         return parse_month(month, now(), **at).label
-    for option, given in {"--month": month, "--calendar": at["calendar"]}.items():
-        if given:
+    for option, value in {"--month": month, "--calendar": at["calendar"]}.items():
+        if value:
             raise ConfigError(f"{path.stem} has no parameter MONTH: run it without {option}")
     return None
 

@@ -38,12 +38,12 @@ def status(data_dir: tuple[str, ...], as_json: bool) -> None:
     Shows rows, coverage, gaps, freshness and quarantine of each stream; with --data-dir
     several times, of each merchant.
     """
-    found = [lake_status(lake) for lake in open_each(LakeOptions(data_dir))]
+    statuses = [lake_status(lake) for lake in open_each(LakeOptions(data_dir))]
     if as_json:
-        documents = [reports.status_document(each) for each in found]
-        click.echo(tables.to_json(documents[0] if len(found) == 1 else {"lakes": documents}))
+        documents = [reports.status_document(each) for each in statuses]
+        click.echo(tables.to_json(documents[0] if len(statuses) == 1 else {"lakes": documents}))
     else:
-        click.echo("\n\n".join(map(reports.status_text, found)))
+        click.echo("\n\n".join(map(reports.status_text, statuses)))
 
 
 @click.command()

@@ -27,9 +27,9 @@ def package(
     the auditor by another way than the file. Refuses a folder that was altered; exits 3
     where not all of it could be proven.
     """
-    given = statement_folder(month)
-    if (given / MANIFEST).is_file():
-        done = pack_folder(given, out)
+    folder = statement_folder(month)
+    if (folder / MANIFEST).is_file():
+        done = pack_folder(folder, out)
     else:
         done = pack_month(options.open_lake(data_dir), month, **at, out=out)
     if as_json:

@@ -55,8 +55,8 @@ def beside(lakes: Sequence[Lakehouse], tables: Sequence[pa.Table]) -> pa.Table:
     if len(lakes) == 1:
         return tables[0]
     named = zip((lake.merchant_id for lake in lakes), tables, strict=True)
-    found = [rows.add_column(0, MERCHANT, pa.repeat(name, len(rows))) for name, rows in named]
-    return pa.concat_tables(rows.replace_schema_metadata() for rows in found)
+    parts = [rows.add_column(0, MERCHANT, pa.repeat(name, len(rows))) for name, rows in named]
+    return pa.concat_tables(rows.replace_schema_metadata() for rows in parts)
 
 
 def state_together(
@@ -69,29 +69,29 @@ def state_together(
     """Print or write the figures of several merchants over one period."""
     if out and Path(out).suffix.lower() != ".html":
         check_form(out)
-    made = open_together(lakes).statement(name, **at)
-    _write(made, out, as_csv=printed.as_csv, as_json=printed.as_json)
-    if made.needs_attention:
+    group = open_together(lakes).statement(name, **at)
+    _write(group, out, as_csv=printed.as_csv, as_json=printed.as_json)
+    if group.needs_attention:
         raise SystemExit(EXIT_ATTENTION)
 
 
-def _write(made: GroupStatement, out: str | None, *, as_csv: bool, as_json: bool) -> None:
+def _write(group: GroupStatement, out: str | None, *, as_csv: bool, as_json: bool) -> None:
     if out and Path(out).suffix.lower() == ".html":
         with output_file(out) as temporary:
-            temporary.write_text(made.to_html(), encoding="utf-8")
+            temporary.write_text(group.to_html(), encoding="utf-8")
     elif out:
-        write_rows([made.table], made.table.schema, "figures", out, as_json)
+        write_rows([group.table], group.table.schema, "figures", out, as_json)
     if as_json:
-        click.echo(to_json(_document(made)))
+        click.echo(to_json(_document(group)))
     elif as_csv:
-        click.echo(to_safe_csv(made.table), nl=False)
+        click.echo(to_safe_csv(group.table), nl=False)
     elif not out:
-        click.echo(str(made))
+        click.echo(str(group))
     if out:
         echo_note(f"written to {out}")
 
 
-def _document(made: GroupStatement) -> dict[str, Any]:
+def _document(group: GroupStatement) -> dict[str, Any]:
     merchants = [
         {
             "merchant_id": merchant,
@@ -99,7 +99,7 @@ def _document(made: GroupStatement) -> dict[str, Any]:
             "reasons": [reason.text for reason in each.reasons],
             "content_digest": each.content_digest(),
         }
-        for merchant, each in made.statements.items()
+        for merchant, each in group.statements.items()
     ]
-    facts = {"label": made.period.folder, "status": made.status, "merchants": merchants}
-    return facts | {"figures": to_objects(made.table)}
+    facts = {"label": group.period.folder, "status": group.status, "merchants": merchants}
+    return facts | {"figures": to_objects(group.table)}
