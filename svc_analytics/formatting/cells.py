@@ -17,7 +17,7 @@ from svc_analytics.formatting.numbers import (
     scale_of,
 )
 from svc_analytics.formatting.sanitize import escape_invisible
-from svc_analytics.formatting.standing import NOWHERE, RUNNING, Standing
+from svc_analytics.formatting.standing import NOWHERE, Standing, running
 from svc_analytics.formatting.values import display_text, is_exact_number
 from svc_analytics.instants import readable_instant
 from svc_analytics.periods import GREGORIAN, find_calendar
@@ -101,7 +101,7 @@ class CellMaker:
             return number_cell(value, kind_in_row(row, field), scale, is_exact=self.is_exact)
         text = self._text(value)
         if field.name in PERIODS and self.standing.is_running(value, field.name):
-            text = f"{text} {RUNNING}"
+            text = running(text)
         return Cell(text, is_fixed=isinstance(value, date) or field.name in PERIODS)
 
     def _text(self, value: Any) -> str:

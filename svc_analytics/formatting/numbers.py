@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from svc_analytics.formatting.values import is_exact_number, is_ratio
+from svc_analytics.messages import Message
 from svc_analytics.money import EXACT, format_amount, group_digits
 
 ROUNDED = "\N{ALMOST EQUAL TO}"  # before a number of which digits are hidden
@@ -63,7 +64,9 @@ def is_divided(name: str) -> bool:
 
 def unit_name(kind: str, currency: str) -> str:
     """Return the unit of a kind of number: USD, USD per coin, or the coin itself."""
-    return {USD: "USD", RATE: f"USD per {currency or 'coin'}", COIN: currency}.get(kind, "")
+    if kind == RATE:
+        return Message("USD per {coin}", coin=currency) if currency else "USD per coin"
+    return {USD: "USD", COIN: currency}.get(kind, "")
 
 
 def exact_text(value: Decimal | int, kind: str = COIN) -> str:

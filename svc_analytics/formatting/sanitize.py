@@ -2,6 +2,8 @@
 
 import re
 
+from svc_analytics.messages import Message
+
 # Control characters, and those that turn the direction of the text around them. The marks
 # that Persian needs (zero-width joiners, direction marks of one character) are not among them.
 _INVISIBLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]")
@@ -17,6 +19,24 @@ def escape_invisible(text: str) -> str:
     'gpj[U+202E]exe'
     """
     return _INVISIBLE.sub(lambda match: f"[U+{ord(match[0]):04X}]", text)
+
+
+def visible(text: str) -> str:
+    """Return a text, or a message with its values, in which every character is visible.
+
+    >>> visible(Message("no {coin}", coin="gpj\u202eexe")).values
+    {'coin': 'gpj[U+202E]exe'}
+    """
+    shown = escape_invisible(text)
+    if shown == text:
+        return text
+    if not isinstance(text, Message):
+        return shown
+    values = {
+        name: visible(value) if isinstance(value, str) else value
+        for name, value in text.values.items()
+    }
+    return Message(text.code, **values)
 
 
 def single_line(text: str) -> str:

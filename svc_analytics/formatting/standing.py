@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics.language.catalogue import Language
+from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN
 
 KEY = "svc_standing"
@@ -56,6 +57,15 @@ class Standing:
 
 
 NOWHERE = Standing()
+
+
+def running(text: str) -> Message:
+    """Return a day or a month that is not over, marked as such.
+
+    >>> running("2026-11")
+    '2026-11 (running)'
+    """
+    return Message("{month} (running)", month=text)
 
 
 def attach(table: pa.Table, standing: Standing) -> pa.Table:

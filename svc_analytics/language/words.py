@@ -65,7 +65,8 @@ class Catalogue:
 
     def words_of(self, code: str) -> str | None:
         """Return the words of a message, or of a sentence that is its own code."""
-        return self.messages.get(code) or self.labels.get(code)
+        upper = code[:1].upper() + code[1:]  # a label as it stands within a sentence
+        return self.messages.get(code) or self.labels.get(code) or self.labels.get(upper)
 
     def patterns(self, section: str = "") -> tuple[tuple[re.Pattern[str], str], ...]:
         """Return the texts that have values, those with the longest words first.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from svc_analytics.errors import ConfigError
+from svc_analytics.messages import Message
 
 MONTH, QUARTER, YEAR, TO_DATE = "month", "quarter", "year", "year to date"
 LENGTHS = {MONTH: 1, QUARTER: 3, YEAR: 12}  # months; a year to date has one to twelve
@@ -66,11 +67,13 @@ class Calendar:
         """Write the name of a period for people: `October 2026`, `Q3 2026` or `Year 2026`."""
         year, place = self.year_text(first // 12), first % 12
         if kind == QUARTER:
-            return f"Q{place // 3 + 1} {year}"
+            return Message("part.year", NAME=f"Q{place // 3 + 1}", year=year)
         if kind == YEAR:
-            return f"Year {year}"
-        until = f" to {self.months[count - 1]}" if count > 1 else ""
-        return f"{self.months[place]}{until} {year}"
+            return Message("part.year", NAME="Year", year=year)
+        if count == 1:
+            return Message("part.year", NAME=self.months[place], year=year)
+        months = {"NAME": self.months[place], "LAST": self.months[count - 1]}
+        return Message("part.months", **months, year=year)
 
     def year_text(self, year: int) -> str:
         """Write a year as it stands in labels."""

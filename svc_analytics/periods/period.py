@@ -10,6 +10,7 @@ from datetime import date
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant, from_micros
+from svc_analytics.messages import Message
 from svc_analytics.periods.calendar import LENGTHS, MONTH, TO_DATE, noun_of
 from svc_analytics.periods.calendars import GREGORIAN, find_calendar
 from svc_analytics.periods.zones import load_zone, midnight
@@ -74,7 +75,8 @@ class Period:
     @property
     def local_bounds(self) -> str:
         """From when to when it lasts, in its own calendar and zone, for people."""
-        return f"{self._local(self.start)} to {self._local(self.end)}, {self.zone}"
+        start, end = self._local(self.start), self._local(self.end)
+        return Message("part.bounds", START=start, END=end, zone=self.zone)
 
     @property
     def folder(self) -> str:
@@ -85,12 +87,12 @@ class Period:
         """Write a day in the period's calendar, such as `2026-10-23` or `1405-08-01`."""
         return find_calendar(self.calendar).day_text(day)
 
-    def _local(self, micros: int) -> str:
+    def _local(self, micros: int) -> Message:
         calendar = find_calendar(self.calendar)
         local = from_micros(micros).astimezone(load_zone(self.zone))
         year, number, place = calendar.split(local.date())
-        name = f"{calendar.months[number - 1]} {calendar.year_text(year)}"
-        return f"{place} {name} {local:%H:%M}"
+        named = {"MONTH": calendar.months[number - 1], "year": calendar.year_text(year)}
+        return Message("part.moment", day=place, **named, time=f"{local:%H:%M}")
 
     def shift(self, count: int) -> "Period":
         """Return the period that many months later (earlier, if negative).

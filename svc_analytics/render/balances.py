@@ -5,8 +5,17 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from svc_analytics.messages import Message
 from svc_analytics.money import EXACT, format_amount
 
+_ASSERTED = (
+    "Asserted balance {balance} {coin}, {NOTE}; explained by the records {explained}; movement "
+    "outside the API {outside}"
+)
+_UNEXPLAINED = (
+    "Asserted balance {balance} {coin}, {NOTE}; explained by the records unknown; movement "
+    "outside the API unknown"
+)
 UNPLACED = "balance_is_of_a_coin_that_moved"  # the check of a balance compared with nothing
 
 
@@ -42,17 +51,16 @@ def balances_table(tables: Mapping[str, pa.Table]) -> pa.Table:
 
 def describe_balances(tables: Mapping[str, pa.Table]) -> list[str]:
     """Say in lines of text what was asserted, what nothing explains, and what stands nowhere."""
-    lines = []
+    lines: list[str] = []
     for row in balances_table(tables).to_pylist():
-        explained, outside = (
-            "unknown" if row[name] is None else format_amount(row[name])
-            for name in ("explained", "outside_movement")
-        )
-        balance = f"{format_amount(row['asserted_balance'])} {row['currency']}"
-        lines.append(
-            f"Asserted balance {balance}, {row['note']}; "
-            f"explained by the records {explained}; movement outside the API {outside}"
-        )
+        known = {"coin": row["currency"], "NOTE": row["note"]}
+        known["balance"] = format_amount(row["asserted_balance"])
+        outside = row["outside_movement"]
+        if outside is None:
+            lines.append(Message(_UNEXPLAINED, **known))
+        else:
+            known["explained"] = format_amount(row["explained"])
+            lines.append(Message(_ASSERTED, **known, outside=format_amount(outside)))
     checks = tables["checks"].select(["check_name", "detail"]).to_pylist()
     return lines + [row["detail"] for row in checks if row["check_name"] == UNPLACED]
 

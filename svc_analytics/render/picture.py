@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
+from svc_analytics.formatting.sanitize import escape_invisible, visible
 from svc_analytics.language.catalogue import ENGLISH, Language
 from svc_analytics.language.fonts import OF_PICTURES, picture_families
 from svc_analytics.render.layout import arrange
@@ -47,7 +48,8 @@ def draw_svg(name: str, draw: Callable[[Axes], None], title: str, look: Look) ->
     """Return a chart as an `<svg>` element, with ids that begin with `name`."""
     out = StringIO()
     save_picture(out, "svg", draw, look, salt=name)
-    return _embed(out.getvalue(), name, title)
+    told = look.language.text(visible(title))
+    return _embed(escape_invisible(out.getvalue()), name, told)
 
 
 def save_picture(

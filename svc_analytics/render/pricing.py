@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from svc_analytics.messages import Message
 from svc_analytics.warehouse.definitions import label_of
 
 _COUNTS = {
@@ -13,12 +14,18 @@ _COUNTS = {
 }
 
 
-def describe_pricing(tables: Mapping[str, pa.Table]) -> list[str]:
+def describe_pricing(tables: Mapping[str, pa.Table]) -> list[Message]:
     """Say of which coins only some records have a value in USD."""
     values = {(row["name"], row["currency"]): row["value"] for row in tables["figures"].to_pylist()}
     return [
-        f"{label_of(name)} of {row['currency']}: {int(priced):,} of {row[count]:,} records "
-        "have a USD value, and the others add nothing"
+        Message(
+            "{FIGURE} of {coin}: {count} of {total} records have a USD value, and the others add "
+            "nothing",
+            FIGURE=label_of(name),
+            coin=row["currency"],
+            count=f"{int(priced):,}",
+            total=f"{row[count]:,}",
+        )
         for row in tables["summary"].to_pylist()
         for name, count in _COUNTS.items()
         if (priced := values.get((f"{name}_priced_count", row["currency"]))) and priced < row[count]

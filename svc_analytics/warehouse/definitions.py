@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from svc_analytics.errors import ConfigError
 from svc_analytics.formatting.display import label
+from svc_analytics.messages import clauses
 from svc_analytics.warehouse.figures import Figure, figure_groups, read_figures, stated_figures
 
 SIGNS = {
@@ -63,7 +64,7 @@ def describe(figure: Figure) -> dict[str, str]:
         "sign": SIGNS[figure.sign],
         "definition": figure.definition,
         "formula": figure.formula,
-        "needs": "; ".join(NEEDS[need] for need in figure.needs) or _NOTHING,
+        "needs": clauses(*(NEEDS[need] for need in figure.needs)) if figure.needs else _NOTHING,
     }
 
 

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from svc_analytics.messages import Message
+
 _TITLE = re.compile(r"(?P<name>\w+): (?P<meaning>.+?)\. (?P<rest>(?:label|group): .+)", re.DOTALL)
 _PAIR = re.compile(r"(\w+): (.+?)\.(?= \w+: |$)")
 # A column of the summary that is known exactly where such a need is met.
@@ -81,7 +83,8 @@ class Figure:
     @property
     def hint(self) -> str:
         """Its definition and its formula, to read when it is pointed at."""
-        return f"{self.definition} Formula: {self.formula}."
+        definition, formula = self.definition, self.formula
+        return Message("{DEFINITION} Formula: {FORMULA}.", DEFINITION=definition, FORMULA=formula)
 
     @property
     def denominator(self) -> str | None:

@@ -10,6 +10,7 @@ from typing import Any
 from svc_analytics.errors import ConfigError
 from svc_analytics.instants import format_instant, from_micros
 from svc_analytics.lake.lake import Lake
+from svc_analytics.messages import Message
 from svc_analytics.periods import Period, month_of
 from svc_analytics.signing.secrets import SigningSecret
 from svc_analytics.warehouse.acknowledgements import content_of
@@ -57,12 +58,13 @@ def reconcile_log(
     return LogFindings(summary.findings(name), {"name": name, **summary.counts})
 
 
-def describe(facts: dict[str, Any]) -> str:
+def describe(facts: dict[str, Any]) -> Message:
     """Describe the counts of a log in one sentence."""
-    return (
-        "{name}: {deliveries:,} deliveries, {not_valid:,} not valid; {events:,} events name"
-        " payments and payouts of this time, {in_lake:,} are in the lake, {missing:,} missing"
-    ).format(**facts)
+    return Message(
+        "{name}: {deliveries} deliveries, {not_valid} not valid; {events} events name payments "
+        "and payouts of this time, {in_lake} are in the lake, {missing} missing",
+        **{name: f"{fact:,}" if isinstance(fact, int) else fact for name, fact in facts.items()},
+    )
 
 
 class _LogSummary:

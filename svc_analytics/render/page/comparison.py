@@ -12,6 +12,8 @@ def comparison_page(shown: Display, names: str) -> str:
     """Return the page of a comparison, its folded tables to open."""
     folded = [(table.title, table_html(replace(table, title=""))) for table in shown.folded]
     page = load_template("comparison.html").render(
+        lang="en",
+        direction="ltr",
         title=shown.title,
         names=single_line(names),
         lines=list(map(single_line, shown.lines)),

@@ -10,7 +10,7 @@ import pyarrow as pa
 from svc_analytics.formatting.cells import Cell, number_cell, unknown_cell
 from svc_analytics.formatting.display import lined_up
 from svc_analytics.formatting.numbers import COIN, RATIO, scale_of
-from svc_analytics.formatting.standing import NOWHERE, RUNNING, Standing
+from svc_analytics.formatting.standing import NOWHERE, Standing, running
 
 MOST_MONTHS = 12  # on a page; older ones are in the table itself
 MOST_PLACES = 8  # of an amount below a share, so that twelve months fit the paper
@@ -85,7 +85,7 @@ def _matrix(currency: str, rows: list[dict[str, Any]], standing: Standing) -> Ma
 
 
 def _month(month: str, standing: Standing) -> str:
-    return f"{month} {RUNNING}" if standing.is_running(month) else month
+    return running(month) if standing.is_running(month) else month
 
 
 def _cell(row: dict[str, Any] | None, most: Decimal, scale: int | None) -> CohortCell:

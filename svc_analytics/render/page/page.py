@@ -1,7 +1,7 @@
 """A statement as one HTML page, for screen and paper; it loads nothing from elsewhere."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -9,17 +9,17 @@ from typing import Any
 import pyarrow as pa
 
 from svc_analytics import charts
-from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.language.catalogue import ENGLISH, WORDED, Language
 from svc_analytics.language.words import merchant_names
+from svc_analytics.messages import Message, clauses, joined
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.balances import describe_balances
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import definition_groups
-from svc_analytics.render.page.localized import localized
 from svc_analytics.render.page.matrix import matrices
 from svc_analytics.render.page.tables import PageTables
-from svc_analytics.render.page.template import load_template
+from svc_analytics.render.page.template import instant_text, load_template
+from svc_analytics.render.page.words import PageWords
 from svc_analytics.render.picture import Look, draw_svg
 from svc_analytics.render.pricing import describe_pricing
 from svc_analytics.render.standing import document_standing, status_note
@@ -62,7 +62,10 @@ def make_page(
         standing=standing.text,
         head=_head(statement, facts, language),
         worded=() if language.is_english else WORDED,
+        lang="en" if language.is_both else language.code,
+        direction=language.direction,
         checks=_severities(statement.tables["checks"]),
+        coverage={name: _spans(spans) for name, spans in facts["coverage"].items()},
         notes=describe_pricing(statement.tables) + describe_balances(statement.tables),
         receipts=_receipts(statement.tables["summary"]),
         webhooks=describe(log) if (log := facts["options"].get("webhooks")) else "",
@@ -74,9 +77,9 @@ def make_page(
         definitions=definition_groups(),
         shown={name for table in figures for name in table.names},
         **parts,
+        **PageWords(language).functions,
     )
-    page = escape_invisible(page)  # names of coins come from the service too
-    return localized(page, language), shown_rows
+    return page, shown_rows
 
 
 def _head(statement: Document, facts: dict[str, Any], language: Language) -> dict[str, Any]:
@@ -143,13 +146,19 @@ def _of_coin(
 ) -> Iterator[ChartSvg]:
     daily, summary = tables.source("daily"), tables.source("summary")
     parts = (
-        (charts.net_settlement_daily, daily, "sales less fees and refunds by day", (7.2, 2.1)),
-        (charts.fee_rate, daily, "fees over gross sales", (3.5, 1.9)),
-        (charts.refund_ratio, summary, "refunds over total charged", (3.5, 1.9)),
+        (
+            charts.net_settlement_daily,
+            daily,
+            "sales less fees and refunds by day, {coin}",
+            (7.2, 2.1),
+        ),
+        (charts.fee_rate, daily, "fees over gross sales, {coin}", (3.5, 1.9)),
+        (charts.refund_ratio, summary, "refunds over total charged, {coin}", (3.5, 1.9)),
     )
     for number, (draw, table, title, size) in enumerate(parts):
         drawn = partial(draw, table=table, currency=currency)
-        name = f"{title}, {currency}: {tables.standing.text}"
+        chart = Message(title, coin=currency)
+        name = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
         svg = draw_svg(f"c{place}-{number}", drawn, name, Look(size, language=language))
         yield ChartSvg(svg, is_wide=not number)
 
@@ -158,14 +167,36 @@ def _exposure(tables: PageTables, language: Language) -> ChartSvg:
     summary = tables.source("summary")
     height = 0.9 + 0.25 * summary.num_rows
     drawn = partial(charts.usd_exposure, table=summary)
-    name = f"position in USD by coin: {tables.standing.text}"
+    chart = "position in USD by coin"
+    name = Message("part.chart", CHART=chart, STANDING=tables.standing.text)
     look = Look((7.2, height), language=language)
     return ChartSvg(draw_svg("exposure", drawn, name, look), is_wide=True)
 
 
-def _severities(checks: pa.Table) -> list[tuple[str, int]]:
+def _severities(checks: pa.Table) -> str:
+    """Say how many findings there are of each severity."""
     counts = Counter(checks["severity"].to_pylist())
-    return [(name, counts.pop(name, 0)) for name in SEVERITIES] + sorted(counts.items())
+    found = [(name, counts.pop(name, 0)) for name in SEVERITIES] + sorted(counts.items())
+    return joined("list.comma", [_counted(*each) for each in found])
+
+
+def _counted(severity: str, count: int) -> Message:
+    sentence = "{count} {SEVERITY} finding" if count == 1 else "{count} {SEVERITY} findings"
+    return Message(sentence, count=count, SEVERITY=severity)
+
+
+def _spans(spans: Sequence[tuple[str, str, str]]) -> str:
+    """Say which time of a stream was read, and how certainly."""
+    known = [
+        Message(
+            "{STATE} from {start} up to {end}",
+            STATE=state,
+            start=instant_text(start),
+            end=instant_text(end),
+        )
+        for start, end, state in spans
+    ]
+    return clauses(*known) if known else ""
 
 
 def _receipts(summary: pa.Table) -> tuple[int, int] | None:

@@ -14,6 +14,7 @@ from svc_analytics.formatting.display import head_of, label, lined_up
 from svc_analytics.formatting.display_table import DisplayTable
 from svc_analytics.formatting.standing import RUNNING, Standing, attach
 from svc_analytics.formatting.values import rows_of
+from svc_analytics.messages import Message
 from svc_analytics.periods import GREGORIAN
 from svc_analytics.render.document import Document
 from svc_analytics.render.figures import (
@@ -159,7 +160,11 @@ class PageTables:
     def _head(self, column: pa.Field, coin: str) -> str:
         text, calendar = head_of(column, label_of, coin), self.statement.period.calendar
         is_other = column.name in _DAYS and calendar != GREGORIAN
-        return f"{text}, {calendar.capitalize()} (Gregorian)" if is_other else text
+        if not is_other:
+            return text
+        return Message(
+            "{COLUMN}, {CALENDAR} (Gregorian)", COLUMN=text, CALENDAR=calendar.capitalize()
+        )
 
     def _footer(
         self, maker: CellMaker, fields: Sequence[pa.Field], summary: Mapping[str, Any]

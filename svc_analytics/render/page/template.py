@@ -3,6 +3,7 @@
 from functools import cache, partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from markupsafe import Markup
 
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
@@ -19,14 +20,20 @@ def load_template(name: str) -> Template:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        finalize=_visible,
     )
-    environment.filters["visible"] = lambda text: escape_invisible(str(text))
-    environment.filters["instant"] = _instant
+    environment.filters["instant"] = instant_text
     environment.globals["families"] = css_families()
     environment.globals["narrow_families"] = css_families("DejaVu Sans Condensed")
     environment.globals["meaning"] = partial(meaning, "summary")
     return environment.get_template(name)
 
 
-def _instant(text: str) -> str:
+def _visible(value: object) -> object:
+    """Return what is no HTML as a text in which every character is visible."""
+    return value if isinstance(value, Markup) else escape_invisible(str(value))
+
+
+def instant_text(text: str) -> str:
+    """Write an instant of a manifest for people."""
     return readable_instant(from_micros(parse_instant(text)[0]))

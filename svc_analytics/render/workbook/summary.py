@@ -15,6 +15,7 @@ from svc_analytics.formatting.sanitize import single_line
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import is_exact_number, is_ratio, value_text
 from svc_analytics.language.catalogue import Language
+from svc_analytics.messages import Message
 from svc_analytics.render.document import Document, unknown_lines
 from svc_analytics.render.figures import FigureCells, summary_groups
 from svc_analytics.render.pricing import describe_pricing
@@ -75,9 +76,19 @@ def _write_head(
     is_sealed = facts["is_sealed"]
     names = single_line(names_of(statement.merchant, own=pen.language.code))
     texts = [
-        (f"Statement {statement.period.title}", {"bold": True, "font_size": 16}),
+        (
+            Message("Statement {PERIOD}", PERIOD=statement.period.title),
+            {"bold": True, "font_size": 16},
+        ),
         (names, {"font_size": 12}),
-        (f"{statement.period.local_bounds}; data as of {facts['as_of']}", {}),
+        (
+            Message(
+                "{BOUNDS}; data as of {instant}",
+                BOUNDS=statement.period.local_bounds,
+                instant=facts["as_of"],
+            ),
+            {},
+        ),
         ("sealed" if is_sealed else facts["status"], {"bold": True, "font_size": 14}),
         (status_note(statement, is_sealed=is_sealed), {}),
         *((text, {}) for text in unknown_lines(facts)),
@@ -115,7 +126,7 @@ class _Figures:
         for place, coin in enumerate(coins):
             look = self._right | {"bold": True, "bottom": 1}
             self.pen.text(self.sheet, row, 1 + place, coin, **look)
-            exact = f"{coin}, every digit"
+            exact = Message("{coin}, every digit", coin=coin)
             self.pen.words(self.sheet, row, behind + place, exact, bold=True, bottom=1)
         for group, names in self._groups().items():
             row += 1
@@ -154,7 +165,7 @@ class _Figures:
         is_instant = any(isinstance(each, datetime) for each in values)
         if not (self.pen.language.has_jalali and is_instant):
             return 0
-        head = f"{self.cells.head(name).text}, Jalali"
+        head = Message("{COLUMN}, Jalali", COLUMN=self.cells.head(name).text)
         self.pen.words(self.sheet, row, 0, head, **self._indent)
         for place, value in enumerate(values, 1):
             if value is not None:

@@ -16,6 +16,7 @@ from svc_analytics.formatting.numbers import COIN, kind_of
 from svc_analytics.formatting.standing import Standing
 from svc_analytics.formatting.values import is_exact_number, is_ratio
 from svc_analytics.language.catalogue import WORDED
+from svc_analytics.messages import Message
 from svc_analytics.render.workbook.cells import (
     EXACT_DIGITS,
     LINE_HEIGHT,
@@ -28,7 +29,6 @@ from svc_analytics.warehouse.definitions import label_of
 
 HEAD = 1  # the row of the column heads, below the caption
 WIDEST, NARROWEST = 60, 9
-_EXACT = "{}, exact"
 A4 = 9
 
 
@@ -84,7 +84,7 @@ def _lay_out(pen: CellWriter, field: pa.Field, page: Page) -> list[_Column]:
     column = _column(pen, field, page)
     if not (pen.language.has_jalali and pa.types.is_temporal(field.type)):
         return [column]
-    head = f"{head_of(field, label_of)}, Jalali"
+    head = Message("{COLUMN}, Jalali", COLUMN=head_of(field, label_of))
     return [column, _Column(field, head, 15, has_exact=False, is_jalali=True)]
 
 
@@ -93,7 +93,8 @@ def _column(pen: CellWriter, field: pa.Field, page: Page) -> _Column:
     texts = chunked_texts(page.table[field.name], field)
     head = head_of(field, label_of)
     if pa.types.is_timestamp(field.type):
-        head += f", {'UTC' if field.type.tz else page.zone}"
+        zone = "UTC" if field.type.tz else page.zone
+        head = Message("{COLUMN}, {UNIT}", COLUMN=head, UNIT=zone)
         is_long = pc.match_substring(texts, ".")
     else:
         is_long = pc.greater(significant_digits(texts), EXACT_DIGITS)
@@ -137,7 +138,9 @@ def _write_heads(
         pen.words(sheet, HEAD, place, column.head, align=align, **look)
     for place, source in enumerate(behind, len(columns)):
         sheet.set_column(place, place, 32, None, {"level": 1, "hidden": True})
-        pen.words(sheet, HEAD, place, _EXACT.format(columns[source].head), **look)
+        pen.words(
+            sheet, HEAD, place, Message("{COLUMN}, exact", COLUMN=columns[source].head), **look
+        )
     if behind:
         sheet.set_column(
             len(columns) + len(behind), len(columns) + len(behind), None, None, {"collapsed": True}

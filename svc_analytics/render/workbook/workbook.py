@@ -49,7 +49,7 @@ def write_workbook(
     standing = document_standing(statement, is_sealed=facts["is_sealed"], language=language)
     with xlsxwriter.Workbook(str(path), options) as workbook:
         made_at = from_micros(statement.as_of).replace(tzinfo=None)
-        title = language.text(f"Statement {facts['label']}")
+        title = language.text("Statement {label}", label=facts["label"])
         workbook.set_properties({"title": title, "created": made_at})
         pen = CellWriter(workbook, language)
         write_summary(pen, statement, facts, standing)

@@ -1,0 +1,138 @@
+"""What the templates of a page say: words of ours in its language, values as they are.
+
+Each text is put into the language when it is rendered. Numbers, ids and foreign words stand in
+isolating elements, so that no sign or bracket changes sides in a line of Persian.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from markupsafe import Markup, escape
+
+from svc_analytics.formatting.cells import Cell
+from svc_analytics.formatting.sanitize import escape_invisible, visible
+from svc_analytics.language.catalogue import Language, is_number
+from svc_analytics.language.isolation import END, LEFT_TO_RIGHT, RIGHT_TO_LEFT, isolate
+from svc_analytics.messages import Message
+
+_MARKS = re.compile(f"([{LEFT_TO_RIGHT}{RIGHT_TO_LEFT}{END}])")
+# Words of another script within a text of the catalogue, such as the name of a command.
+_FOREIGN = re.compile(r"([+-]?[A-Za-z0-9_](?:[A-Za-z0-9_ .,:/%&'@#+*=-]*[A-Za-z0-9_%])?)")
+_LINE = 60  # letters: of a longer text in two languages, the second stands below
+_ISOLATED = Markup('<bdi dir="ltr">{}</bdi>')
+_FOREIGN_NAME = Markup("<bdi>{}</bdi>")
+
+
+@dataclass(frozen=True)
+class PageWords:
+    """Renders texts in the language of a page, as HTML."""
+
+    language: Language
+
+    @property
+    def functions(self) -> dict[str, Callable[..., Markup]]:
+        """What a template calls, by the name that it has there."""
+        return {
+            "t": self.words,
+            "said": self.said,
+            "told": self.told,
+            "value": self.value,
+            "kept": self.kept,
+            "cell_text": self.cell,
+        }
+
+    def words(self, english: str, **values: object) -> Markup:
+        """Return words of the template itself, which need no escaping, with their values."""
+        if self.language.is_english:
+            shown = {name: escape_invisible(str(value)) for name, value in values.items()}
+            return Markup(english).format(**shown)  # noqa: S704 - the template's own words
+        return self.said(english, **values)
+
+    def said(self, text: str, **values: object) -> Markup:
+        """Return a text of ours in the language; one that has no words there stays a value."""
+        message = Message(text, **values) if values else text
+        found = self._found(message)
+        return self.value(message) if found is None else found
+
+    def told(self, text: str, **values: object) -> Markup:
+        """Return what a title or pointing at an element says: a text that holds no elements."""
+        message = visible(Message(text, **values) if values else text)
+        if not self.language.is_english and is_number(message):
+            message = isolate(self.language.number(message))
+        return escape(self.language.text(message))
+
+    def value(self, text: object) -> Markup:
+        """Return a number, a day, an id or a name, isolated and in the digits of the language."""
+        shown = escape_invisible(str(text))
+        if self.language.is_english:
+            return escape(shown)
+        if not is_number(shown):
+            return self.kept(shown)
+        if self.language.day(shown):
+            return self._elements(self.language.value(shown))
+        return _ISOLATED.format(self.language.number(shown))
+
+    def kept(self, text: object) -> Markup:
+        """Return a text of other people, or a digest: letter by letter, and isolated."""
+        shown = escape_invisible(str(text))
+        if self.language.is_english or not any(map(str.isalnum, shown)):
+            return escape(shown)
+        return (_ISOLATED if shown.isascii() else _FOREIGN_NAME).format(shown)
+
+    def cell(self, cell: Cell, *, has_words: bool = False) -> Markup:
+        """Return the text of a cell, which holds a number, a day, words of ours or a name."""
+        if cell.is_number:
+            return self.value(cell.text)
+        found = self._found(cell.text) if has_words or cell.is_fixed else None
+        if found is not None:
+            return found
+        return self.value(cell.text) if cell.is_fixed else self.kept(cell.text)
+
+    def _found(self, text: str) -> Markup | None:
+        """Return a text of ours in the language; None where it has no words there."""
+        shown = visible(text)
+        if self.language.is_english:
+            return escape(shown)
+        found = self.language.translation(shown)
+        if found is None:
+            return None
+        if self.language.is_both and len(shown) > _LINE:
+            return escape(shown) + self._below(self.language.isolated(found))
+        return self._elements(self.language.text(shown))
+
+    def _below(self, isolated: str) -> Markup:
+        """Return a long text of the other language on lines of its own."""
+        below = str(self._elements(isolated)).replace("<bdi ", '<bdi class="below" ', 1)
+        return Markup(below)  # noqa: S704 - escaped before
+
+    def _elements(self, text: str) -> Markup:
+        """Return a text as HTML: its marks as elements, what runs to the right isolated."""
+        made, depth = Markup(), [self.language.direction == "rtl"]
+        for piece in _MARKS.split(text):
+            if piece in self._marks:
+                made += self._marks[piece]
+                if piece == END:
+                    depth.pop()
+                else:
+                    depth.append(piece == RIGHT_TO_LEFT)
+            else:
+                made += self._within(piece) if depth[-1] else escape(piece)
+        return made
+
+    @cached_property
+    def _marks(self) -> dict[str, Markup]:
+        """The elements that stand for the marks of isolated texts."""
+        other = Markup('<bdi lang="{}" dir="rtl">').format(self.language.other)
+        return {
+            LEFT_TO_RIGHT: Markup('<bdi dir="ltr">'),
+            RIGHT_TO_LEFT: other,
+            END: Markup("</bdi>"),
+        }
+
+    def _within(self, text: str) -> Markup:
+        """Return words of the catalogue that run from right to left, the foreign ones isolated."""
+        parts = [escape(part) for part in _FOREIGN.split(text)]
+        parts[1::2] = [self.value(part) for part in _FOREIGN.split(text)[1::2]]
+        return Markup().join(parts)
