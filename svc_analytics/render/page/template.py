@@ -3,7 +3,6 @@
 from functools import cache, partial
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template
-from markupsafe import Markup
 
 from svc_analytics.formatting.sanitize import escape_invisible
 from svc_analytics.instants import from_micros, parse_instant, readable_instant
@@ -30,8 +29,8 @@ def load_template(name: str) -> Template:
 
 
 def _visible(value: object) -> object:
-    """Return what is no HTML as a text in which every character is visible."""
-    return value if isinstance(value, Markup) else escape_invisible(str(value))
+    """Return a value of a template: HTML as it is, any other with its characters visible."""
+    return value if hasattr(value, "__html__") else escape_invisible(str(value))
 
 
 def instant_text(text: str) -> str:

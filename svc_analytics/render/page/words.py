@@ -9,7 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from markupsafe import Markup, escape
+from jinja2.filters import do_forceescape as escape
+from jinja2.filters import do_mark_safe as as_html
 
 from svc_analytics.formatting.cells import Cell
 from svc_analytics.formatting.sanitize import escape_invisible, visible
@@ -21,8 +22,8 @@ _MARKS = re.compile(f"([{LEFT_TO_RIGHT}{RIGHT_TO_LEFT}{END}])")
 # Words of another script within a text of the catalogue, such as the name of a command.
 _FOREIGN = re.compile(r"([+-]?[A-Za-z0-9_](?:[A-Za-z0-9_ .,:/%&'@#+*=-]*[A-Za-z0-9_%])?)")
 _LINE = 60  # letters: of a longer text in two languages, the second stands below
-_ISOLATED = Markup('<bdi dir="ltr">{}</bdi>')
-_FOREIGN_NAME = Markup("<bdi>{}</bdi>")
+_ISOLATED = as_html('<bdi dir="ltr">{}</bdi>')
+_FOREIGN_NAME = as_html("<bdi>{}</bdi>")
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class PageWords:
     language: Language
 
     @property
-    def functions(self) -> dict[str, Callable[..., Markup]]:
+    def functions(self) -> dict[str, Callable[..., str]]:
         """What a template calls, by the name that it has there."""
         return {
             "t": self.words,
@@ -43,27 +44,27 @@ class PageWords:
             "cell_text": self.cell,
         }
 
-    def words(self, english: str, **values: object) -> Markup:
+    def words(self, english: str, **values: object) -> str:
         """Return words of the template itself, which need no escaping, with their values."""
         if self.language.is_english:
             shown = {name: escape_invisible(str(value)) for name, value in values.items()}
-            return Markup(english).format(**shown)  # noqa: S704 - the template's own words
+            return as_html(english).format(**shown)
         return self.said(english, **values)
 
-    def said(self, text: str, **values: object) -> Markup:
+    def said(self, text: str, **values: object) -> str:
         """Return a text of ours in the language; one that has no words there stays a value."""
         message = Message(text, **values) if values else text
         found = self._found(message)
         return self.value(message) if found is None else found
 
-    def told(self, text: str, **values: object) -> Markup:
+    def told(self, text: str, **values: object) -> str:
         """Return what a title or pointing at an element says: a text that holds no elements."""
         message = visible(Message(text, **values) if values else text)
         if not self.language.is_english and is_number(message):
             message = isolate(self.language.number(message))
         return escape(self.language.text(message))
 
-    def value(self, text: object) -> Markup:
+    def value(self, text: object) -> str:
         """Return a number, a day, an id or a name, isolated and in the digits of the language."""
         shown = escape_invisible(str(text))
         if self.language.is_english:
@@ -74,14 +75,14 @@ class PageWords:
             return self._elements(self.language.value(shown))
         return _ISOLATED.format(self.language.number(shown))
 
-    def kept(self, text: object) -> Markup:
+    def kept(self, text: object) -> str:
         """Return a text of other people, or a digest: letter by letter, and isolated."""
         shown = escape_invisible(str(text))
         if self.language.is_english or not any(map(str.isalnum, shown)):
             return escape(shown)
         return (_ISOLATED if shown.isascii() else _FOREIGN_NAME).format(shown)
 
-    def cell(self, cell: Cell, *, has_words: bool = False) -> Markup:
+    def cell(self, cell: Cell, *, has_words: bool = False) -> str:
         """Return the text of a cell, which holds a number, a day, words of ours or a name."""
         if cell.is_number:
             return self.value(cell.text)
@@ -90,7 +91,7 @@ class PageWords:
             return found
         return self.value(cell.text) if cell.is_fixed else self.kept(cell.text)
 
-    def _found(self, text: str) -> Markup | None:
+    def _found(self, text: str) -> str | None:
         """Return a text of ours in the language; None where it has no words there."""
         shown = visible(text)
         if self.language.is_english:
@@ -102,14 +103,14 @@ class PageWords:
             return escape(shown) + self._below(self.language.isolated(found))
         return self._elements(self.language.text(shown))
 
-    def _below(self, isolated: str) -> Markup:
+    def _below(self, isolated: str) -> str:
         """Return a long text of the other language on lines of its own."""
         below = str(self._elements(isolated)).replace("<bdi ", '<bdi class="below" ', 1)
-        return Markup(below)  # noqa: S704 - escaped before
+        return as_html(below)
 
-    def _elements(self, text: str) -> Markup:
+    def _elements(self, text: str) -> str:
         """Return a text as HTML: its marks as elements, what runs to the right isolated."""
-        made, depth = Markup(), [self.language.direction == "rtl"]
+        made, depth = as_html(""), [self.language.direction == "rtl"]
         for piece in _MARKS.split(text):
             if piece in self._marks:
                 made += self._marks[piece]
@@ -122,17 +123,17 @@ class PageWords:
         return made
 
     @cached_property
-    def _marks(self) -> dict[str, Markup]:
+    def _marks(self) -> dict[str, str]:
         """The elements that stand for the marks of isolated texts."""
-        other = Markup('<bdi lang="{}" dir="rtl">').format(self.language.other)
+        other = as_html('<bdi lang="{}" dir="rtl">').format(self.language.other)
         return {
-            LEFT_TO_RIGHT: Markup('<bdi dir="ltr">'),
+            LEFT_TO_RIGHT: as_html('<bdi dir="ltr">'),
             RIGHT_TO_LEFT: other,
-            END: Markup("</bdi>"),
+            END: as_html("</bdi>"),
         }
 
-    def _within(self, text: str) -> Markup:
+    def _within(self, text: str) -> str:
         """Return words of the catalogue that run from right to left, the foreign ones isolated."""
-        parts = [escape(part) for part in _FOREIGN.split(text)]
-        parts[1::2] = [self.value(part) for part in _FOREIGN.split(text)[1::2]]
-        return Markup().join(parts)
+        pieces = enumerate(_FOREIGN.split(text))  # every other one is foreign
+        shown = [self.value(piece) if place % 2 else escape(piece) for place, piece in pieces]
+        return as_html("").join(shown)
