@@ -58,7 +58,7 @@ class PageWords:
         return self.value(message) if found is None else found
 
     def told(self, text: str, **values: object) -> str:
-        """Return what a title or pointing at an element says: a text that holds no elements."""
+        """Return the text of a title, or of pointing at an element: it holds no elements."""
         message = visible(Message(text, **values) if values else text)
         if not self.language.is_english and is_number(message):
             message = isolate(self.language.number(message))
