@@ -123,7 +123,11 @@ def read_data_dir(
     """Read only where the lake is, for work that needs neither key nor secret."""
     check("data_dir", data_dir, (*PATH, type(None)), 'a path, such as "data"')
     source = here(environ, folder)
-    return lake_address(data_dir) if data_dir else source.read("SVC_DATA_DIR", _data_dir)
+    return (
+        lake_address(data_dir)
+        if data_dir
+        else source.read("SVC_DATA_DIR", lambda text: lake_address(text or "data"))
+    )
 
 
 def read_engine(
@@ -199,10 +203,6 @@ def check_base_url(url: str) -> str:
     if parts.scheme == "http" and not _is_loopback(parts.hostname or ""):
         raise ConfigError("SVC_BASE_URL must be https: over plain http a key travels in the clear")
     return url.rstrip("/").removesuffix(_API)
-
-
-def _data_dir(text: str) -> Address:
-    return lake_address(text or "data")
 
 
 def _key(key_class: KeyClass, text: str) -> Secret | None:

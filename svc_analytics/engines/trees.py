@@ -73,11 +73,10 @@ def arguments(table: exp.Table, parameters: Mapping[str, Tree | None]) -> dict[s
 def parameters(signature: str) -> dict[str, Tree | None]:
     """Return the parameters of a table macro with their defaults."""
     parts = [part.partition(" := ") for part in signature.strip("()").split(", ") if part]
-    return {name: parse_value(default) if default else None for name, _, default in parts}
-
-
-def parse_value(sql: str) -> Tree:
-    return sqlglot.parse_one(sql, read=OUR_DIALECT)
+    return {
+        name: sqlglot.parse_one(default, read=OUR_DIALECT) if default else None
+        for name, _, default in parts
+    }
 
 
 def write_in(tree: Tree, values: Arguments) -> Tree:

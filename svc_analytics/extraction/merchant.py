@@ -8,7 +8,7 @@ from svc_analytics.config import KeyClass, Settings
 from svc_analytics.errors import ConfigError
 from svc_analytics.extraction.clock import Answer, answer_now
 
-Found = tuple[dict[str, Any], Answer]
+Profile = tuple[dict[str, Any], Answer]
 
 
 def read_merchant(client: Client, settings: Settings) -> tuple[dict[str, Any], list[Answer]]:
@@ -35,9 +35,9 @@ class _Call:
         self._client = client
         self._name = name
         self._thread = threading.Thread(target=self._ask_aside, daemon=True)
-        self._outcome: Found | Exception = RuntimeError("nobody was asked")
+        self._outcome: Profile | Exception = RuntimeError("nobody was asked")
 
-    def ask(self) -> Found:
+    def ask(self) -> Profile:
         """Return the profile, and the service's clock; raise what keeps the key from them."""
         profile, at = self._client.me(self._name)
         return profile, answer_now(at)
@@ -46,7 +46,7 @@ class _Call:
         """Ask in a thread."""
         self._thread.start()
 
-    def end(self) -> Found:
+    def end(self) -> Profile:
         """Wait for the thread; return or raise what `ask` would."""
         self._thread.join()
         if isinstance(self._outcome, Exception):

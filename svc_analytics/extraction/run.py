@@ -50,7 +50,7 @@ def extract(
     threading.Thread(target=load_parser).start()  # while the service answers the first calls
     with open_client(settings, workers or MOST, client) as service:
         profile, told = read_merchant(service, settings)
-        streams = _readable_streams(settings)
+        streams = [each for each in STREAMS.values() if not missing_key_class(settings, each)]
         clock = judge_clock(service, told, streams)
         run = ExtractionResult(profile["id"], clock.now, notes=[*clock.notes])
         _require_past(request, clock)
@@ -102,10 +102,6 @@ def _confirm(request: Request, run: ExtractionResult, seen: Seen, writer: LakeWr
     if run.is_confirmed:
         end = run.read_to if request.end is None else min(request.end, run.read_to)
         writer.confirm([STREAMS[name] for name in seen], (request.start, end))
-
-
-def _readable_streams(settings: Settings) -> list[Stream]:
-    return [stream for stream in STREAMS.values() if not missing_key_class(settings, stream)]
 
 
 def _require_past(request: Request, clock: RunClock) -> None:

@@ -6,7 +6,7 @@ in SQL: tests compare the two, and checks do so over every lake. Python's whole 
 have any size, need a third of their time.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import repeat
 
@@ -81,7 +81,8 @@ def _divided(
     table: pa.Table, wanted: Mapping[str, _Quotient], schema: pa.Schema
 ) -> dict[str, pa.Array]:
     """Return these quotients of a table's rows, as columns of this schema."""
-    units = {name: _units(table[name]) for name in {*_amounts_of(wanted.values())}}
+    amounts = {name for quotient in wanted.values() for name in quotient.amounts}
+    units = {name: _units(table[name]) for name in amounts}
     is_signed = any(min(each, default=0) < 0 for each in units.values())
     divide = _divide_signed if is_signed else _divide
     can_divide: dict[str, _Mask] = {}
@@ -94,10 +95,6 @@ def _divided(
         is_known = np.logical_and.reduce([can_divide[quotient.divisor], *given])
         found[name] = _decimals(divide(quotient, units), is_known, schema.field(name).type)
     return found
-
-
-def _amounts_of(quotients: Iterable[_Quotient]) -> list[str]:
-    return [name for quotient in quotients for name in quotient.amounts]
 
 
 def _divide(quotient: _Quotient, units: _Units) -> list[int]:

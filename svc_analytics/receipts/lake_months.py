@@ -102,7 +102,9 @@ def verify_part(part: MonthPart, verifier: BulkVerifier) -> pa.Table:
         mask = np.asarray(pc.is_valid(rows["receipt"]))
         if part.is_new is not None:
             mask = mask & part.is_new[start : start + len(rows)]
-        tables.append(_verify_rows(_where(rows, mask), part.month, verifier))
+        # Tokens are long, so all of them are not copied.
+        wanted = rows if mask.all() else rows.filter(pa.array(mask))
+        tables.append(_verify_rows(wanted, part.month, verifier))
         start += len(rows)
     return pa.concat_tables(tables)
 
@@ -118,11 +120,6 @@ def _without_unchanged(part: MonthPart, kept: pa.Table) -> tuple[MonthPart, pa.T
     place = _places_of(pa.concat_tables([none, *_groups(part, columns)]), kept)
     unchanged = kept.take(pa.array(place[place >= 0]))
     return MonthPart(part.month, part.groups, place < 0), unchanged
-
-
-def _where(rows: pa.Table, mask: npt.NDArray[np.bool_]) -> pa.Table:
-    """Return the rows of a mask; tokens are long, so all of them are not copied."""
-    return rows if mask.all() else rows.filter(pa.array(mask))
 
 
 def _reusable(before: pa.Table | None, month: Month) -> pa.Table:

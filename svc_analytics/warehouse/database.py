@@ -39,15 +39,11 @@ def write_views(lake: Lake) -> Path:
                 write_json(lake.storage.write(lake.path / _ABOUT), about)
     except (duckdb.Error, OSError, UnicodeDecodeError) as error:  # of DuckDB's own message
         if not isinstance(error, OSError):
-            _require_whole_files(lake)
+            # This names a damaged file with its remedy: DuckDB knows only its own file.
+            with open_sources(lake, None):
+                pass
         raise LakeError(f"cannot make {path}: {error_line(error)}") from error
     return path
-
-
-def _require_whole_files(lake: Lake) -> None:
-    """Name a damaged file with its remedy, as every command does: DuckDB knows only its own."""
-    with open_sources(lake, None):
-        pass
 
 
 def _write(lake: Lake, path: Path) -> None:

@@ -243,15 +243,11 @@ def scans_of(chosen: Iterable[Figure]) -> dict[str, list[Figure]]:
     for figure in _with_operands(chosen):
         if figure.operands:
             continue  # it is made of those that are counted
-        scan = _scan_of(figure.source)
+        scan = figure.source.partition("(")[0].removeprefix("int_")
         if (held := _HELD.search(figure.expression)) and scan not in _APART:
             scan = f"{scan}_{held[0]}"
         scans.setdefault(scan, []).append(figure)
     return scans
-
-
-def _scan_of(source: str) -> str:
-    return source.partition("(")[0].removeprefix("int_")
 
 
 def _filled(figure: Figure, scan: str) -> str:

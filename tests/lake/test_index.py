@@ -210,7 +210,7 @@ def test_a_month_that_was_replaced_is_not_read_by_the_index_of_the_old_one(
 ) -> None:
     """A reader holds no lock: what it opens may be newer than what it looked up."""
     wanted = Texts.of(pa.chunked_array([[held.service.payments[2]["id"]]]))
-    stale = ("of before", hash_file.Found(np.array([0]), [7]))
+    stale = ("of before", hash_file.Matches(np.array([0]), [7]))
     monkeypatch.setattr(MonthIndex, "_look_up", lambda *args: stale)
     assert len(MonthIndex(held.lake, PAYMENTS).rows("2026-02", "id", wanted)) == 1
 

@@ -30,7 +30,7 @@ _DAMAGED = "the hashes are not the ones that were written"
 
 
 @dataclass(frozen=True)
-class Found:
+class Matches:
     """Where hashes may be: which of those looked for, and in which row groups."""
 
     places: Places = field(default_factory=lambda: np.empty(0, np.intp))
@@ -72,7 +72,7 @@ class HashFile:
         with path.open("rb", buffering=0) as file:
             yield cls(file, _read_tail(file, signature))
 
-    def find(self, section: int, hashes: Hashes) -> Found:
+    def find(self, section: int, hashes: Hashes) -> Matches:
         """Return where these sorted hashes may be; raise `ValueError` at a damaged block."""
         of = self._sections[section]
         content = _read_at(self._file, of.directory, of.end - of.directory)
@@ -84,7 +84,7 @@ class HashFile:
             places.append(found.places + start)
             groups.update(found.groups)
             start += len(part)
-        return Found(np.concatenate(places), sorted(groups))
+        return Matches(np.concatenate(places), sorted(groups))
 
     def _around(self, of: _Section, directory: Any, hashes: Hashes) -> Hashes:
         """Return the blocks that can hold entries of these hashes."""
@@ -121,17 +121,17 @@ def group_of(entries: Hashes) -> Hashes:
     return entries & _GROUP
 
 
-def find_entries(entries: Hashes, hashes: Hashes) -> Found:
+def find_entries(entries: Hashes, hashes: Hashes) -> Matches:
     """Return where these hashes may be; both are in order."""
     low = hashes & ~_GROUP
     starts = np.searchsorted(entries, low)
     begun = entries[np.minimum(starts, len(entries) - 1)] if len(entries) else ~low
     found = np.flatnonzero((begun & ~_GROUP == low) & (starts < len(entries)))
     if not len(found):
-        return Found()
+        return Matches()
     ends = np.searchsorted(entries, hashes[found] | _GROUP, "right")
     groups = np.unique(group_of(entries[_spanned(starts[found], ends, len(entries))]))
-    return Found(found, groups.tolist())
+    return Matches(found, groups.tolist())
 
 
 def write_hash_file(

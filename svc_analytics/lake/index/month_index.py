@@ -22,7 +22,7 @@ from svc_analytics.lake.checksums import (
     signature_of,
     signed_footer,
 )
-from svc_analytics.lake.index.hash_file import Found, HashFile, entries_of, write_hash_file
+from svc_analytics.lake.index.hash_file import HashFile, Matches, entries_of, write_hash_file
 from svc_analytics.lake.index.hash_pile import HashPile
 from svc_analytics.lake.index.hashes import Hashes, hash_texts, join
 from svc_analytics.lake.index.recent import RecentHashes
@@ -197,7 +197,7 @@ class MonthIndex:
                 yield label, rows
                 texts = texts.without(rows["id"]) if column == "id" else texts
 
-    def _find(self, label: str, column: str, texts: Texts) -> tuple[str, Found]:
+    def _find(self, label: str, column: str, texts: Texts) -> tuple[str, Matches]:
         """Return where the texts may be in a version of a month; of none without an index."""
         with suppress(OSError, ValueError):
             return self._look_up(label, column, texts)
@@ -205,9 +205,9 @@ class MonthIndex:
             self.save(label)
             with suppress(OSError, ValueError):
                 return self._look_up(label, column, texts)
-        return "", Found()
+        return "", Matches()
 
-    def _look_up(self, label: str, column: str, texts: Texts) -> tuple[str, Found]:
+    def _look_up(self, label: str, column: str, texts: Texts) -> tuple[str, Matches]:
         signature = read_signature(self._path(label))
         with HashFile.open(self._index_path(label), signature) as hashes:
             return signature, hashes.find(self._columns.index(column), texts.hashes)

@@ -186,7 +186,7 @@ class Parents:
             for named in self._named(label):
                 wanted = named["payment_id"].unique()
                 payments = pa.concat_tables(self._of_piece(label, wanted, kept))
-                found.homes.update(_homes(payments))
+                found.homes.update(map(str, np.unique(_months(payments))))
                 found.has_missing |= len(payments) < len(wanted)
                 if len(payments):
                     yield with_payments(named, payments)
@@ -273,10 +273,6 @@ def _version(path: Path) -> str:
     with suppress(*DAMAGE):
         return read_signature(path)
     return ""
-
-
-def _homes(rows: pa.Table) -> list[str]:
-    return [str(month) for month in np.unique(_months(rows))]
 
 
 def _months(rows: pa.Table) -> npt.NDArray[np.str_]:

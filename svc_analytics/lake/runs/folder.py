@@ -60,7 +60,7 @@ class Claims:
 
 
 @dataclass
-class Found:
+class AbandonedRuns:
     """What a dead writer left: the months that wait, and how many runs were void."""
 
     months: dict[str, WaitingMonth] = field(default_factory=dict)
@@ -120,28 +120,28 @@ class RunFolder:
         month.add(run, hash_texts(rows["id"]))
         return month
 
-    def find(self, quarantined: Mapping[str, int]) -> Found:
+    def find(self, quarantined: Mapping[str, int]) -> AbandonedRuns:
         """Return the runs that a dead writer left, and remove those that are void.
 
         Void is what is not whole, of another merchant or another version of the schema, what
         follows a run that is not there, and what counted on rejected records that are not on
         file any more: `quarantined` of each month are.
         """
-        found, left = Found(), sorted(self.path.glob("*.run"))
+        abandoned, left = AbandonedRuns(), sorted(self.path.glob("*.run"))
         void: list[Path] = []
         for path in left:
             run = self._read(path)
-            month = found.months.get(run.head.month) if run else None
+            month = abandoned.months.get(run.head.month) if run else None
             last = month.runs[-1].digest if month else ""
             if run is None or run.head.follows != last or not _counts(run.head, quarantined):
                 void.append(path)
                 continue
-            month = found.months.setdefault(run.head.month, self.begin(run.head.month))
+            month = abandoned.months.setdefault(run.head.month, self.begin(run.head.month))
             month.add(run, hash_texts(_ids(run)))
-            self._order, found.terms = run.order, run.head.terms
-        found.void = len(void)
+            self._order, abandoned.terms = run.order, run.head.terms
+        abandoned.void = len(void)
         self._unlink(void)
-        return found
+        return abandoned
 
     def remove(self, months: Iterable[WaitingMonth]) -> None:
         """Remove the runs of months that are published.

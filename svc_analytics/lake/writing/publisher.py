@@ -107,13 +107,13 @@ class StreamPublisher:
 
     def publish_found(self) -> list[str]:
         """Publish what a dead writer left waiting; return what was found, in words."""
-        found = self._spill.find(count_quarantined(self._storage.folder, self._stream))
-        if found.terms:
+        abandoned = self._spill.find(count_quarantined(self._storage.folder, self._stream))
+        if abandoned.terms:
             own = self._terms
-            self._terms = found.terms
-            self.publish(WriteBuffer(self._stream, months=found.months))
+            self._terms = abandoned.terms
+            self.publish(WriteBuffer(self._stream, months=abandoned.months))
             self._terms = own
-        return found.describe(self._stream)
+        return abandoned.describe(self._stream)
 
     @property
     def _terms(self) -> Terms:

@@ -11,7 +11,7 @@ from svc_analytics.lake.index.hash_pile import doubles, share_any
 from svc_analytics.lake.index.hashes import hash_texts
 from svc_analytics.lake.index.shared import shared_columns
 from svc_analytics.lake.month_files import MonthFiles
-from svc_analytics.lake.runs.folder import Claims, Found, RunFolder, WaitingMonth
+from svc_analytics.lake.runs.folder import AbandonedRuns, Claims, RunFolder, WaitingMonth
 from svc_analytics.lake.runs.month_merge import MonthMerge
 from svc_analytics.lake.runs.moved import Dropped, Remaining, find_dropped, read_among
 from svc_analytics.lake.runs.run_file import Terms
@@ -33,7 +33,7 @@ class Spill:
         self._stream = files.stream
         self._folder = RunFolder(files.lake.storage, files.stream, files.merchant_id)
 
-    def find(self, quarantined: Mapping[str, int]) -> Found:
+    def find(self, quarantined: Mapping[str, int]) -> AbandonedRuns:
         """Return the runs that a dead writer left, without those that are void."""
         return self._folder.find(quarantined)
 
