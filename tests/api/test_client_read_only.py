@@ -100,27 +100,11 @@ def test_the_eight_calls_do_leave(name: str) -> None:
     assert leaves(route.method, API + route.path.replace("{id}", "a%2Fb"))
 
 
-paths = st.lists(
-    st.sampled_from(
-        [
-            "payouts",
-            "payments",
-            "refund",
-            "receipts",
-            "verify",
-            "x",
-            ".",
-            "..",
-            "%2e%2e",
-            "%2F",
-            "",
-            "?",
-            "#",
-            ";",
-        ]
-    ),
-    max_size=7,
-).map("/".join)
+PARTS = (
+    *("payouts", "payments", "refund", "receipts", "verify", "x"),
+    *(".", "..", "%2e%2e", "%2F", "", "?", "#", ";"),
+)
+paths = st.lists(st.sampled_from(PARTS), max_size=7).map("/".join)
 
 
 @examples

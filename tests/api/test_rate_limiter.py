@@ -191,14 +191,6 @@ def test_pauses_double_up_to_a_limit_with_jitter(hours: Hours) -> None:
     assert len(set(hours.waits[-4:])) > 1
 
 
-def test_huge_attempt_number_still_waits_the_longest_pause(hours: Hours) -> None:
-    """A4: the ten-thousandth failure is no overflow."""
-    limiter = hours.limiter(patience=10_000)
-    limiter.mark_reachable()
-    limiter.backoff(10_000, TROUBLE)
-    assert LONGEST_PAUSE / 2 <= hours.waits[-1] <= LONGEST_PAUSE
-
-
 def until_given_up(limiter: RateLimiter) -> Unavailable:
     for attempt in range(100_000):
         try:

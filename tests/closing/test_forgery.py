@@ -277,16 +277,12 @@ def test_csv_alone_is_held_against_the_lake_too(closer: Closer) -> None:
     assert text.startswith("control.summary.sha256 in the manifest is")
 
 
-def rewritten(name: str, column: str, value: str) -> Change:
-    """Write a statement again with another figure: every form, control total and hash fits."""
+def rewritten(name: str, alter: Callable[[pa.Table], pa.Table]) -> Change:
+    """Write a statement again with another table: every form, control total and hash fits."""
 
     def change(folder: Path, manifest: Manifest) -> None:
         tables = {path.stem: pq.read_table(path) for path in sorted(folder.glob("*.parquet"))}
-        table = tables[name]
-        place = table.column_names.index(column)
-        figures = [Decimal(value), *table[column].to_pylist()[1:]]
-        figures = pa.array(figures, table.schema.field(column).type)
-        tables[name] = table.set_column(place, table.schema.field(column), figures)
+        tables[name] = alter(tables[name])
         sealed = sealed_statement(manifest, period_of(manifest), {n: tables[n] for n in TABLES})
         shutil.rmtree(folder)
         write_folder(sealed, folder, Output(("csv", "parquet")))
@@ -295,17 +291,34 @@ def rewritten(name: str, column: str, value: str) -> Change:
     return change
 
 
+def first_is(column: str, value: str) -> Callable[[pa.Table], pa.Table]:
+    """Put another figure into the first row of a column."""
+
+    def alter(table: pa.Table) -> pa.Table:
+        place, field = table.column_names.index(column), table.schema.field(column)
+        figures = [Decimal(value), *table[column].to_pylist()[1:]]
+        return table.set_column(place, field, pa.array(figures, field.type))
+
+    return alter
+
+
 def test_a_figure_forged_in_every_form_differs_from_the_lake(closer: Closer) -> None:
     """Nothing in the folder contradicts it; the lake does."""
-    found = forge(closer.sealed(), rewritten("summary", "gross_sales", "5"))
+    found = forge(closer.sealed(), rewritten("summary", first_is("gross_sales", "5")))
     assert found.broken == ()
     assert figure(found.table.to_pylist(), "gross_sales")[:3] == ("5", "0", "-5")
 
 
 def test_a_column_that_follows_from_others_is_held_too(closer: Closer) -> None:
     """No record differs, so the running position cannot."""
-    found = forge(closer.sealed(), rewritten("lines", "running_position", "5"))
+    found = forge(closer.sealed(), rewritten("lines", first_is("running_position", "5")))
     assert "lines is not what the lake gives now, though no figure differs" in found.unproven
+
+
+def test_a_column_left_out_of_every_form_is_missed(closer: Closer) -> None:
+    """Nobody reads of it; the statement that the lake gives has it."""
+    found = forge(closer.sealed(), rewritten("lines", lambda table: table.drop_columns(["fee"])))
+    assert any(text.startswith("it lacks ") for text in found.broken), found.broken
 
 
 def test_what_other_libraries_wrote_is_not_proven(closer: Closer) -> None:

@@ -207,10 +207,17 @@ def test_without_a_lake_a_folder_is_held_against_itself(sealed: Path, tmp_path: 
     assert text.startswith(f"no lake in {tmp_path}/data: nothing was compared with records")
 
 
-def test_what_is_not_sealed_does_not_hold(closer: Closer) -> None:
-    """A provisional statement promises nothing."""
+def test_what_is_not_sealed_does_not_hold(closer: Closer, tmp_path: Path) -> None:
+    """A provisional statement promises nothing; what a later record changes of it is shown."""
     closer.desk.service.payments.pop(1)
-    assert verify_statement(closer.sealed()).broken == ("it is not sealed",)
+    folder = closer.sealed()
+    assert verify_statement(folder).broken == ("it is not sealed",)
+    closer.desk.service.payments.append(payment(99, "2026-10-20T10:00:00Z", "7", "0.5"))
+    closer.desk.extract(rereads=True)
+    assert verify_statement(folder).table.num_rows
+    lake = closer.desk.lake = Lakehouse(tmp_path / "short")
+    closer.desk.extract(end=parse_bound(read_manifest(folder)["start"]))
+    assert "was read only up to 2026-10-01" in verify_statement(folder, lake).unproven[0]
 
 
 def test_a_folder_that_is_no_statement_is_named(tmp_path: Path) -> None:
