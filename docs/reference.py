@@ -179,7 +179,9 @@ def mutants() -> str:
         (part, *map(str, counts), f"{100 * killed:.0f} %")
         for part, *counts, killed in tested.mutants()
     )
-    return table(["part of the code", *tested.OUTCOMES, "killed of faults"], rows)
+    drawn = table(["part of the code", *tested.OUTCOMES, "killed of faults"], rows)
+    same, all_rows = tested.mutants_of_now()
+    return f"{drawn}\n\nOf these {all_rows}, the code of this page still gives {same}."
 
 
 def table(head: list[str], rows: Iterable[Iterable[str]]) -> str:

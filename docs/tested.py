@@ -48,6 +48,16 @@ def mutants() -> list[tuple[str | int | float, ...]]:
     ]
 
 
+def mutants_of_now() -> tuple[int, int]:
+    """Count the mutants of the table that would be drawn of the code as it is now, and all."""
+    rows = [row[:4] for row in ring.read_rows(ring.RESULTS)]
+    now = [
+        [each.target, each.file, str(each.mutant.line), each.mutant.change]
+        for each in ring.draw(len(rows), 1)
+    ]
+    return sum(row in now for row in rows), len(rows)
+
+
 def _functions() -> Counter[str]:
     """Count the test functions: those of every run, and all."""
     counts: Counter[str] = Counter()

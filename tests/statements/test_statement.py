@@ -146,7 +146,9 @@ def test_fees_on_refunds_add_up_where_the_service_breaks_the_contract(make: Make
  refund   btc       3       0.3  2026-10-03T09:00  1
 """
     )
-    assert row(made, "btc")["total_fees_borne"] == Decimal("1.5")
+    btc = row(made, "btc")
+    assert (btc["total_fees_borne"], btc["refunds_same_period"]) == (Decimal("1.5"), 5)
+    assert btc["refund_ratio_cohort"] == Decimal("0.5")  # both are refunds to date
     assert "refund_is_debited_without_fee" in made.reasons[0].text
 
 
