@@ -40,7 +40,7 @@ def damaged(closer: Closer, suffix: str, damage: Damage) -> tuple[Path, Path]:
     return folder, path
 
 
-@pytest.mark.parametrize("text", sample(CSV, 5))
+@pytest.mark.parametrize("text", sample(CSV, 9))
 def test_a_damaged_csv_is_named(closer: Closer, text: str) -> None:
     """No reader takes it for another table, and none ends in a fault of its own."""
     folder, path = damaged(closer, "csv", CSV[text])

@@ -6,13 +6,14 @@ import pytest
 
 from svc_analytics import verify_statement
 from tests.support.closings import Closer
+from tests.support.rings import sample
 
 HEAD = "at,currency,balance,note\n"
 OPENING, SEALED = "2026-10-02T00:00:00Z,btc,5", "2026-10-31T00:00:00Z,usdt,49"
 # What the file has when the month is sealed, what it has later, and what the note says of it.
 CHANGED = {
-    "written": ([], [OPENING], "was asserted after the sealing"),
     "corrected": ([OPENING], [OPENING, f"{OPENING}.5"], "5.5 btc"),
+    "written": ([], [OPENING], "was asserted after the sealing"),
     "removed": ([OPENING, SEALED], [OPENING], "assertions.csv no longer has it"),
 }
 
@@ -23,7 +24,9 @@ def write(closer: Closer, lines: list[str]) -> None:
     path.write_text(HEAD + "".join(f"{line},\n" for line in lines))
 
 
-@pytest.mark.parametrize(("before", "after", "said"), CHANGED.values(), ids=CHANGED.keys())
+@pytest.mark.parametrize(
+    ("before", "after", "said"), sample(CHANGED.values(), 3), ids=CHANGED.keys()
+)
 def test_a_sealed_month_keeps_the_balances_that_it_names(
     closer: Closer, before: list[str], after: list[str], said: str
 ) -> None:

@@ -11,6 +11,7 @@ from svc_analytics.money import format_amount
 from svc_analytics.statements.statement import statement
 from tests.support.closings import Closer
 from tests.support.fake_service import payment
+from tests.support.prepared import prepared
 
 LATE = payment(99, "2026-10-20T10:00:00Z", "7", "0.5", reference_id="<script>alert(1)</script>")
 
@@ -18,9 +19,15 @@ LATE = payment(99, "2026-10-20T10:00:00Z", "7", "0.5", reference_id="<script>ale
 @pytest.fixture
 def versions(closer: Closer) -> tuple[Path, Path]:
     """October as it was sealed, and its restatement with a late payment of 7 usdt."""
-    first = closer.close().folder
-    closer.desk.service.payments.append(LATE)
-    return first, closer.close().folder
+
+    def make() -> None:
+        closer.close()
+        closer.desk.service.payments.append(LATE)
+        closer.close()
+
+    prepared(closer.desk, "two versions of October", make)
+    folder = closer.desk.lake.path / "statements"
+    return folder / "2026-10", folder / "2026-10-v2"
 
 
 def test_two_months_are_compared_by_figure(closer: Closer) -> None:

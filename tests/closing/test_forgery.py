@@ -336,6 +336,7 @@ def other_library(folder: Path, manifest: Manifest) -> None:
     replaced("summary.parquet", ours, ours.replace("parquet-cpp", "parquet-abc"))(folder, manifest)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("keeps_register", sample([True, False], 2), ids=["known", "register gone"])
 def test_a_forged_month_is_not_built_upon(closer: Closer, keeps_register: bool) -> None:
     """Closing again stops, and the forged folder is not restated as if it had been sealed."""

@@ -183,6 +183,7 @@ def test_a_stop_before_the_seal_leaves_no_seal(
     assert not list(closer.desk.lake.path.glob("statements/*/manifest.json"))
 
 
+@pytest.mark.thorough
 def test_a_chain_of_another_zone_meets_its_own(closer: Closer) -> None:
     """Tehran's October opens with what Tehran's September closed with, not with UTC's."""
     closer.closed("2026-09", **TEHRAN)

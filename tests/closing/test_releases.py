@@ -85,6 +85,7 @@ def test_a_newer_release_keeps_a_sealed_month(
     assert closer.close().state == "unchanged"
 
 
+@pytest.mark.thorough
 def test_a_table_more_breaks_nothing(closer: Closer, monkeypatch: pytest.MonkeyPatch) -> None:
     """The older statement does not have it."""
     always = tuple(name for name in sealed_tables._ALWAYS if name != "cohorts")

@@ -37,6 +37,7 @@ def test_a_readable_version_does_not_resolve_one_of_the_same_reading(
     assert any("record_could_be_held" in reason.text for reason in closed.reasons)
 
 
+@pytest.mark.thorough
 def test_both_at_one_instant_block_too(closer: Closer) -> None:
     """On one page, side by side."""
     closer.desk.service.payments += [GOOD, unreadable(GOOD["paid_at"])]

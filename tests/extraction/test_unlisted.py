@@ -48,7 +48,7 @@ GONE: dict[str, Callable[[FakeService], Record]] = {
 }
 
 
-@pytest.mark.parametrize("gone", sample(GONE.values(), 2), ids=GONE.keys())
+@pytest.mark.parametrize("gone", sample(GONE.values(), 4), ids=GONE.keys())
 def test_a_record_that_is_gone_stays_and_blocks_its_month(
     desk: Desk, gone: Callable[[FakeService], Record]
 ) -> None:
@@ -114,7 +114,7 @@ MOVES: dict[str, dict[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("change", sample(MOVES.values(), 4), ids=MOVES.keys())
+@pytest.mark.parametrize("change", sample(MOVES.values(), 9), ids=MOVES.keys())
 def test_what_the_service_says_of_the_id_counts(desk: Desk, change: dict[str, str]) -> None:
     """October lists it no more: it is held as it is now, and its older version is a finding."""
     desk.extract()

@@ -254,16 +254,17 @@ def test_each_call_that_begins_a_lake(nothing: Bench, part: int) -> None:
         check_recovery(nothing, lake)
 
 
+@pytest.mark.parametrize("step", rings([4], [1]))
 @pytest.mark.parametrize("failing", sample([kill, fail_once], 2), ids=["is the last", "fails once"])
 def test_each_call_that_makes_the_file_for_other_tools(
-    bench: Bench, failing: Failing, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    bench: Bench, failing: Failing, step: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """E1, E5: analytics.duckdb is not there or is whole, and no failure stands in its way."""
     monkeypatch.setenv("SVC_CACHE_DIR", str(tmp_path))  # in which no other process makes room
     write_views(Lakehouse(bench.take()))  # the cache has what is kept there: no call of the lake's
-    call, is_made = 0, True
+    call, is_made = 1 - step, True
     while is_made:  # until a call is chosen that is not made any more
-        call += 1
+        call += step
         lake = Lakehouse(bench.take())
         disk = Disk(lake.path.parent)
         failing(disk, call)

@@ -96,7 +96,7 @@ CASES: dict[str, tuple[list[Record], list[Record]]] = {
 
 
 @pytest.mark.parametrize(
-    ("check", "has_digest"), sample(((name, each) for name in CASES for each in (1, 0)), 12)
+    ("check", "has_digest"), sample(((name, each) for name in CASES for each in (1, 0)), 24)
 )
 def test_another_content_of_an_accepted_record_blocks_again(
     desk: Desk, check: str, has_digest: int

@@ -39,7 +39,7 @@ def content(made: Statement) -> dict[str, pa.Table]:
 
 
 @pytest.mark.parametrize("label", sample(["2026-10", "2026-Q4", "2026"], 3))
-@pytest.mark.parametrize("zone", ["UTC", "Asia/Tehran"])
+@pytest.mark.parametrize("zone", sample(["Asia/Tehran", "UTC"], 2))
 def test_as_of_an_instant_within_it_a_period_has_what_was_known_then(
     books: Desk, tmp_path: Path, label: str, zone: str
 ) -> None:
